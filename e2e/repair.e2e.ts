@@ -36,7 +36,7 @@ test.describe("one event", () => {
     await expect(page.getByRole("textbox", { name: "Reason" })).toBeFocused();
     await page.keyboard.type("the producer sends texts");
     await page.keyboard.press("Control+Enter");
-    await expect(page.getByText("Saved as revision 2.")).toBeVisible();
+    await expect(page.getByRole("status").filter({ hasText: "Saved as revision 2." })).toBeFocused();
 
     await expect(async () => {
       await page.keyboard.press("r");
@@ -104,6 +104,9 @@ test.describe("one event", () => {
     await expect(page.getByRole("textbox", { name: "revision 1" })).toContainText("first");
     await expect(page.getByRole("textbox", { name: "revision 3" })).toContainText("third");
 
+    await lines.nth(2).getByRole("button", { name: "Compare" }).click();
+    await expect(page.getByRole("combobox", { name: "The earlier side" })).toHaveValue("1");
+    await expect(page.getByRole("combobox", { name: "The later side" })).toHaveValue("3");
     await lines.nth(2).getByRole("button", { name: "Restore…" }).click();
     await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("it was right at first");
     await page.getByRole("button", { name: "Restore revision 1" }).click();
@@ -238,5 +241,10 @@ test.describe("a renamed field", () => {
     await page.getByRole("button", { name: "Undo the mend" }).click();
     await expect.poll(async () => (await source.detail("m-3")).body.text).toBe(BATCH[3]!.payloadText);
     await expect.poll(async () => (await source.detail("m-11")).revision).toBe(1);
+    const main = page.getByRole("main");
+    await expect(main.getByText("Undone: 12 events are as before the mend")).toBeVisible();
+    await page.reload();
+    await expect(main.getByText("Undone: 12 events are as before the mend")).toBeVisible();
+    await expect(main.getByRole("button", { name: /Verify|Undo/ })).toHaveCount(0);
   });
 });

@@ -299,7 +299,9 @@ describe("undo of a mend", () => {
     const further = await request({ select: { ids: [ids[2]!] }, recipe: { kind: "merge-patch", patch: { more: 1 } } });
     await work(further);
 
+    expect((await operation(id)).undo).toBeNull();
     const undone = await undo(id);
+    expect((await operation(id)).undo).toEqual({ id: undone, running: true, changed: 0 });
     await work(undone);
     expect(await operation(undone)).toMatchObject({
       state: "DONE",
@@ -307,6 +309,7 @@ describe("undo of a mend", () => {
       changed: 3,
       refusedByReason: { "sent-since": 1, "event-queued": 1, "stale-revision": 1 },
     });
+    expect((await operation(id)).undo).toEqual({ id: undone, running: false, changed: 3 });
     await audited(undone, 3);
     const now = await payloads();
     expect([...now].filter(([key, text]) => before.get(key) === text)).toHaveLength(3);

@@ -83,8 +83,14 @@ export function RevisionsView({ event }: { event: EventDetail }) {
               {items.length > 1 ? (
                 <Button
                   size="sm"
-                  aria-pressed={shown === item.revision && other !== null}
-                  onClick={() => show(item.revision, item.base ?? items.find(({ current }) => current)?.revision ?? 1)}
+                  aria-pressed={other !== null && (shown === item.revision || other === item.revision)}
+                  onClick={() => {
+                    const against =
+                      item.base ??
+                      items.find(({ current }) => current && !item.current)?.revision ??
+                      items.find(({ revision }) => revision !== item.revision)!.revision;
+                    show(Math.max(item.revision, against), Math.min(item.revision, against));
+                  }}
                 >
                   Compare
                 </Button>

@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useRouter } from "next/navigation";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { redriveOne } from "@/components/redrives/one-click";
 import { ActionButton } from "@/components/ui/action-button";
 import { IconButton } from "@/components/ui/button";
@@ -26,7 +26,12 @@ export function SavedRevision({
   const router = useRouter();
   const now = useNow();
   const [busy, setBusy] = useState(false);
+  const bar = useRef<HTMLDivElement>(null);
+  // The editor that had the focus is gone.
+  useEffect(() => bar.current?.focus(), []);
   const refusal = whyNotRedrive(event, now);
+  const taken = event.status === "QUEUED" || event.status === "REDRIVEN";
+  const next = taken ? refusal : event.revision === revision ? "It is what the next redrive sends." : null;
   const send = async (mode: "deliver" | "verify") => {
     if (busy) return;
     setBusy(true);
@@ -35,25 +40,33 @@ export function SavedRevision({
   };
   return (
     <div
+      ref={bar}
+      tabIndex={-1}
       role="status"
       className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-l-3 border-line border-l-ok bg-surface px-3 py-1.5"
     >
       <Shape name="check" className="text-ok" />
-      <span>Saved as revision {revision}. It is what the next redrive sends.</span>
+      <span>
+        Saved as revision {revision}. {next}
+      </span>
       <span className="ml-auto flex items-center gap-1.5">
-        <ActionButton size="sm" aria-disabled={busy} onClick={() => void send("verify")}>
-          Verify this
-        </ActionButton>
-        <ActionButton
-          size="sm"
-          variant="primary"
-          aria-disabled={refusal !== null || busy}
-          data-tip={refusal ?? undefined}
-          className="aria-disabled:pointer-events-auto"
-          onClick={() => (refusal === null ? void send("deliver") : undefined)}
-        >
-          Redrive this
-        </ActionButton>
+        {taken ? null : (
+          <>
+            <ActionButton size="sm" aria-disabled={busy} onClick={() => void send("verify")}>
+              Verify this
+            </ActionButton>
+            <ActionButton
+              size="sm"
+              variant="primary"
+              aria-disabled={refusal !== null || busy}
+              data-tip={refusal ?? undefined}
+              className="aria-disabled:pointer-events-auto"
+              onClick={() => (refusal === null ? void send("deliver") : undefined)}
+            >
+              Redrive this
+            </ActionButton>
+          </>
+        )}
         <IconButton size="sm" label="Close" onClick={onClose}>
           <X size={13} aria-hidden />
         </IconButton>

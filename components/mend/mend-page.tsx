@@ -1,5 +1,6 @@
 "use client";
 
+import { useQueryClient } from "@tanstack/react-query";
 import { useSearchParams } from "next/navigation";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import { selectionWords } from "@/components/redrives/redrive-title";
@@ -13,6 +14,7 @@ import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
 import { pushAddress } from "@/lib/browser/filter-url";
+import { keys } from "@/lib/browser/keys";
 import { useMendCounts, useMendOf, useMendSamples } from "@/lib/browser/mends";
 import type { Recipe } from "@/lib/contract/recipes";
 import type { Selection } from "@/lib/contract/selection";
@@ -131,6 +133,9 @@ function Write({ selection, onStarted }: { selection: Selection; onStarted: (ope
   const [draft, setDraft] = useRecipeDraft(selection);
   const [pressed, setPressed] = useState(false);
   const [previewed, setPreviewed] = useState<Recipe | null>(null);
+  // The same recipe previewed again reads the events as they are then.
+  const [times, setTimes] = useState(0);
+  const client = useQueryClient();
   const samples = useMendSamples(selection);
   const places = useMemo(() => placesOf(samples.data ?? []), [samples.data]);
   const { recipe, faults } = useMemo(() => recipeOf(draft), [draft]);
@@ -140,7 +145,10 @@ function Write({ selection, onStarted }: { selection: Selection; onStarted: (ope
   const isCurrent = previewed !== null && JSON.stringify(previewed) === JSON.stringify(recipe);
   const show = () => {
     setPressed(true);
-    if (recipe !== null) setPreviewed(recipe);
+    if (recipe === null) return;
+    setPreviewed(recipe);
+    setTimes(times + 1);
+    client.removeQueries({ queryKey: keys.mend.preview({ select: selection, recipe }) });
   };
   return (
     <>
@@ -156,7 +164,7 @@ function Write({ selection, onStarted }: { selection: Selection; onStarted: (ope
           />
           <div className="flex flex-wrap items-center gap-3">
             <Button variant={isCurrent ? "secondary" : "primary"} onClick={show}>
-              {previewed === null ? "Preview" : isCurrent ? "Previewed" : "Preview again"}
+              {previewed === null ? "Preview" : "Preview again"}
             </Button>
             {pressed && faults.length > 0 ? (
               <span role="alert" className="text-danger">
@@ -175,13 +183,7 @@ function Write({ selection, onStarted }: { selection: Selection; onStarted: (ope
         />
       </div>
       {previewed === null ? null : (
-        <Previewed
-          key={JSON.stringify(previewed)}
-          selection={selection}
-          recipe={previewed}
-          stale={!isCurrent}
-          onStarted={onStarted}
-        />
+        <Previewed key={times} selection={selection} recipe={previewed} stale={!isCurrent} onStarted={onStarted} />
       )}
     </>
   );

@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import Link from "next/link";
 import { useState } from "react";
-import { leftAlone, operationTitle, paceWords, shareWords } from "@/components/operations/bulk-words";
+import { leftAlone, operationTitle, paceWords, shareWords, undoneText } from "@/components/operations/bulk-words";
 import { OperationBar } from "@/components/operations/operation-bar";
 import { takeBack } from "@/components/operations/say-changed";
 import { RedriveProgress } from "@/components/redrives/redrive-progress";
@@ -44,7 +44,7 @@ export function MendProgress({
       {operation ? (
         <>
           <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
-            <p className="text-lg font-semibold">{operationTitle(operation)}</p>
+            <p className="text-lg font-semibold">{undoneText(operation) ?? operationTitle(operation)}</p>
             {runs(operation) ? (
               <p className="text-muted">
                 {shareWords(operation)} · {operation.stalled ?? paceWords(operation)}
@@ -84,9 +84,11 @@ function Next({
 }) {
   const client = useQueryClient();
   const [busy, setBusy] = useState(false);
-  const [undone, setUndone] = useState(false);
+  // Until the server knows of the undo.
+  const [asked, setAsked] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const { id, changed } = operation;
+  const { id, changed, undo: known } = operation;
+  const undoing = asked || known?.running === true;
   const verify = async () => {
     setBusy(true);
     setError(null);
@@ -107,24 +109,26 @@ function Next({
     setBusy(false);
   };
   const undo = async () => {
-    setUndone(true);
+    setAsked(true);
     await takeBack(client, "mend", "undo-mend", { operation: id });
+    setAsked(false);
   };
   if (changed === 0) return <p className="text-muted">It changed no event, so there is nothing to verify.</p>;
+  if (known !== null && known.changed >= changed && !known.running) return null;
   return (
     <>
       {error ? <ErrorPanel error={error} inline title="The dry run was not started" /> : null}
       {verified ? null : (
         <div className="flex flex-wrap items-center gap-2">
-          <ActionButton variant="primary" busy={busy} disabled={undone} onClick={() => void verify()}>
-            Verify {plural(changed, "mended event")}
+          <ActionButton variant="primary" busy={busy} disabled={undoing} onClick={() => void verify()}>
+            Verify {plural(changed - (known?.changed ?? 0), "mended event")}
           </ActionButton>
           <ActionButton
-            disabled={undone}
+            disabled={undoing}
             data-tip="The revisions before the mend are current again, but for events that were sent or revised since"
             onClick={() => void undo()}
           >
-            Undo the mend
+            {undoing ? "Undoing the mend…" : known && known.changed > 0 ? "Undo the rest" : "Undo the mend"}
           </ActionButton>
           <span className="text-sm text-faint">A dry run checks everything and sends nothing.</span>
         </div>

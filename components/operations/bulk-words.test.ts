@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { changedText, leftAlone, mustType, operationTitle, paceWords, shareWords } from "./bulk-words";
+import { changedText, leftAlone, mustType, operationTitle, paceWords, shareWords, undoneText } from "./bulk-words";
 
 it("has a large or unknown number typed, and a small one not", () => {
   expect(mustType(1_000)).toBeNull();
@@ -20,6 +20,10 @@ it("says what was changed and what was left alone and why", () => {
     detail: "Left alone: 1 not IGNORED",
   });
   expect(changedText("release", { changed: 1, refused: {} })).toEqual({ title: "Released 1 event", detail: undefined });
+  expect(changedText("undo-mend", { changed: 0, refused: { "stale-revision": 238 } })).toEqual({
+    title: "The mend of no event was undone",
+    detail: "Left alone: 238 revised meanwhile",
+  });
   expect(leftAlone({ "already-confirmed": 4, ignored: 1 })).toBe("4 already CONFIRMED · 1 ignored: release it first");
 });
 
@@ -49,4 +53,13 @@ it("does not exceed the whole when the estimate was too low, and says that it is
 it("says what an operation that ended has changed", () => {
   expect(operationTitle({ ...running, state: "DONE" })).toBe("Ignored 7,000 events");
   expect(operationTitle({ ...running, state: "CANCELLED" })).toBe("Ignored 7,000 of 12,000 events");
+});
+
+it("says what was undone of a mend, once that is over", () => {
+  const undo = { id: "u", running: false, changed: 238 };
+  expect(undoneText({ changed: 238, undo })).toBe("Undone: 238 events are as before the mend");
+  expect(undoneText({ changed: 300, undo })).toBe("Undone: 238 of 300 events are as before the mend");
+  expect(undoneText({ changed: 238, undo: { ...undo, running: true } })).toBeNull();
+  expect(undoneText({ changed: 238, undo: { ...undo, changed: 0 } })).toBeNull();
+  expect(undoneText({ changed: 238, undo: null })).toBeNull();
 });

@@ -10,12 +10,17 @@ import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
 /** From this number on the person types the number: one wrong click must not ignore thousands of events. */
 const TYPED_FROM = 1_000;
 
-export const VERBS: Record<BulkKind, { verb: string; doing: string; done: string }> = {
+export const VERBS: Record<BulkKind, { verb: string; doing: string; done: string; none?: string }> = {
   ignore: { verb: "Ignore", doing: "Ignoring", done: "Ignored" },
   release: { verb: "Release", doing: "Releasing", done: "Released" },
   confirm: { verb: "Confirm", doing: "Confirming", done: "Confirmed" },
   mend: { verb: "Mend", doing: "Mending", done: "Mended" },
-  "undo-mend": { verb: "Undo the mend of", doing: "Undoing the mend of", done: "Undid the mend of" },
+  "undo-mend": {
+    verb: "Undo the mend of",
+    doing: "Undoing the mend of",
+    done: "Undid the mend of",
+    none: "The mend of no event was undone",
+  },
 };
 
 /** The text that confirms a set of this size: its number, `all` for an unknown number, null for a small set. */
@@ -61,10 +66,10 @@ export function changedText(
   kind: BulkKind,
   { changed, refused }: Pick<BulkAnswer, "changed"> & { refused: Record<string, number> },
 ): { title: string; detail: string | undefined } {
-  const { done } = VERBS[kind];
+  const { done, none = `Nothing was ${done.toLowerCase()}` } = VERBS[kind];
   const left = leftAlone(refused);
   return {
-    title: changed === 0 ? `Nothing was ${done.toLowerCase()}` : `${done} ${plural(changed, "event")}`,
+    title: changed === 0 ? none : `${done} ${plural(changed, "event")}`,
     detail: left === "" ? undefined : `Left alone: ${left}`,
   };
 }
@@ -73,6 +78,16 @@ type Progress = Pick<
   BulkOperationOut,
   "kind" | "state" | "changed" | "refused" | "expected" | "ratePerSecond" | "etaMs"
 >;
+
+/** `Undone: 238 events are as before the mend`; null = no event's mend was undone, or that still runs. */
+export function undoneText({ undo, changed }: Pick<BulkOperationOut, "undo" | "changed">): string | null {
+  if (undo === null || undo.running || undo.changed === 0) return null;
+  const { changed: undone } = undo;
+  const are = undone === 1 ? "is" : "are";
+  return undone >= changed
+    ? `Undone: ${plural(undone, "event")} ${are} as before the mend`
+    : `Undone: ${formatNumber(undone)} of ${plural(changed, "event")} ${are} as before the mend`;
+}
 
 /** `Ignoring 12,481 events`, `Ignored 12,300 events`, `Ignored 4,000 of 12,481 events`. */
 export function operationTitle({ kind, state, changed, expected }: Progress): string {

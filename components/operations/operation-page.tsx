@@ -18,7 +18,7 @@ import { runs, useBulkOperation } from "@/lib/browser/bulk-operations";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { INVERSE } from "@/lib/core/bulk-operation";
 import { formatNumber } from "@/lib/core/format";
-import { leftAlone, operationTitle, paceWords, shareWords, VERBS } from "./bulk-words";
+import { leftAlone, operationTitle, paceWords, shareWords, undoneText, VERBS } from "./bulk-words";
 import { OperationBar } from "./operation-bar";
 import { OperationBadge } from "./operations-page";
 import { takeBack } from "./say-changed";
@@ -96,7 +96,7 @@ function Header({ operation }: { operation: BulkOperationOut }) {
       </h1>
       <OperationBadge operation={operation} />
       <div className="ml-auto flex gap-2">
-        {operation.kind === "mend" && !runs(operation) && operation.changed > 0 ? (
+        {operation.kind === "mend" && !runs(operation) && operation.changed > (operation.undo?.changed ?? 0) ? (
           <LinkButton href={`/mend?mend=${operation.id}`} prefetch={false}>
             Verify and redrive…
           </LinkButton>
@@ -105,9 +105,9 @@ function Header({ operation }: { operation: BulkOperationOut }) {
           <Button variant="danger" onClick={() => setCancelling(true)}>
             <Ban size={13} aria-hidden /> Cancel…
           </Button>
-        ) : inverse !== null && operation.changed > 0 ? (
+        ) : inverse !== null && operation.changed > (operation.undo?.changed ?? 0) ? (
           <ActionButton
-            disabled={undone}
+            disabled={undone || operation.undo?.running}
             onClick={() => void undo()}
             data-tip={`${VERBS[inverse].verb} what this has changed and is still so`}
           >
@@ -136,6 +136,7 @@ function Progress({ operation }: { operation: BulkOperationOut }) {
       </div>
       <OperationBar operation={operation} className="h-3!" />
       {refused > 0 ? <p className="text-muted">Left alone: {leftAlone(refusedByReason)}.</p> : null}
+      {undoneText(operation) === null ? null : <p>{undoneText(operation)}.</p>}
       {operation.state === "CANCELLED" ? (
         <p className="text-muted">
           Cancelled by {operation.cancelledBy}. What was {VERBS[kind].done.toLowerCase()} by then stays so.

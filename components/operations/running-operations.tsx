@@ -80,7 +80,7 @@ function End({ id, onEnd }: { id: string; onEnd: (id: string) => void }) {
     if (data.state === "CANCELLED") return;
     const { kind, state, changed, refusedByReason: refused } = data;
     const select = changed === 0 ? null : { operation: id };
-    void showToast(changedToast(client, kind, { state, changed, refused, underWay: 0, select }));
+    void showToast({ ...changedToast(client, kind, { state, changed, refused, underWay: 0, select }), id });
   }, [client, data, id, onEnd]);
   return null;
 }

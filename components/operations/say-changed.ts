@@ -32,7 +32,10 @@ export function changedToast(client: QueryClient, kind: BulkKind, changed: Chang
 
 /** Shows the answer to a request in a toast. The strip below the page shows an operation's progress. */
 export function answerToast(client: QueryClient, kind: BulkKind, answer: BulkAnswer): Toast {
-  if (answer.id !== null) return { title: `${VERBS[kind].doing} them`, detail: "You can leave this page." };
+  // The toast at its end has the same id and replaces this one.
+  if (answer.id !== null) {
+    return { id: answer.id, title: `${VERBS[kind].doing} them`, detail: "You can leave this page." };
+  }
   const { ids } = answer;
   return changedToast(client, kind, { ...answer, select: ids === null || ids.length === 0 ? null : { ids } });
 }

@@ -30,6 +30,15 @@ describe("failures by cause", () => {
     ]);
   });
 
+  it("offers no mend for a cause that other bytes do not change", () => {
+    const mendable = (outcome: "failed" | "refused", result: string) =>
+      causeViews([{ outcome, result, count: 1, samples: [] }])[0]!.mendable;
+    expect(mendable("refused", "schema-mismatch")).toBe(true);
+    expect(mendable("refused", "held-by-head")).toBe(false);
+    expect(mendable("refused", "already-redriven")).toBe(false);
+    expect(mendable("failed", "UPSTREAM_4XX")).toBe(true);
+  });
+
   it("merges the same cause, failures before refusals, larger before smaller", () => {
     const views = causeViews([
       { outcome: "refused", result: "blacklisted", count: 120, samples: [] },

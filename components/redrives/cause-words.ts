@@ -22,6 +22,8 @@ export type CauseView = {
   texts: { text: string; count: number }[];
   /** The reason why another send would probably fail again; null when it may succeed. */
   advice: string | null;
+  /** Other bytes may change the outcome. */
+  mendable: boolean;
   /** The reasons why the samples were not retried, each once. */
   stops: string[];
 };
@@ -39,6 +41,9 @@ const NEEDS_ACTION = new Set([
   "no-target",
   "version-superseded",
 ]);
+
+/** Causes that are not in the bytes of the event: a mend is refused, or changes nothing about them. */
+const NOT_IN_BYTES = new Set(["held-by-head", "already-redriven", "already-queued", "not-found"]);
 
 /** The causes of failures and refusals, merged by outcome and result: failures first, then by count. */
 export function causeViews(causes: RedriveCauses["causes"]): CauseView[] {
@@ -59,6 +64,7 @@ export function causeViews(causes: RedriveCauses["causes"]): CauseView[] {
       share: total === 0 ? 0 : cause.count / total,
       texts: distinctTexts(cause.samples),
       stops: [...new Set(cause.samples.map((sample) => stopText(sample.stopped)).filter((stop) => stop !== null))],
+      mendable: cause.outcome !== "refused" || !NOT_IN_BYTES.has(cause.result),
       advice: NEEDS_ACTION.has(cause.result) ? "Sent again now, these would be refused again." : null,
     }))
     .sort(

@@ -29,15 +29,20 @@ export function RateField({
   const max = laneRate ?? RATE_MAX_UNLIMITED;
   const [text, setText] = useState(String(rate));
   useEffect(() => setText(String(rate)), [rate]);
+  const [refused, setRefused] = useState(false);
   const typed = parseRate(text);
+  const wrong = typed === null || refused;
   const leave = () => {
-    if (typed === null) return setText(String(rate));
+    if (typed === null) {
+      setRefused(true);
+      return setText(String(rate));
+    }
     onChange(typed);
     onCommit?.(typed);
   };
 
   return (
-    <div className="flex min-w-0 flex-1 items-center gap-2">
+    <div className="flex min-w-0 flex-1 flex-wrap items-center gap-2">
       <input
         type="range"
         aria-label={label}
@@ -56,11 +61,13 @@ export function RateField({
         id={id}
         inputMode="decimal"
         aria-label={`${label}, events per second`}
-        aria-invalid={typed === null || undefined}
+        aria-invalid={wrong || undefined}
+        aria-describedby={wrong ? `${id}-wrong` : undefined}
         value={text}
         disabled={disabled}
         onChange={(event) => {
           setText(event.target.value);
+          setRefused(false);
           const next = parseRate(event.target.value);
           if (next !== null) onChange(next);
         }}
@@ -71,6 +78,12 @@ export function RateField({
         className="w-16! text-right font-mono"
       />
       <span className="text-muted">/s</span>
+      {wrong ? (
+        <p id={`${id}-wrong`} role="alert" className="basis-full text-sm text-danger">
+          A rate must be above 0, and at most 100,000; to stop a redrive, pause it.
+          {refused ? ` It stays ${formatRate(rate)}.` : null}
+        </p>
+      ) : null}
     </div>
   );
 }

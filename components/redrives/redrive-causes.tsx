@@ -79,13 +79,15 @@ function Cause(props: { redriveId: string; view: CauseView; onChosen: (chosen: C
           <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
             {open ? "Hide samples" : "Samples"}
           </Button>
-          <LinkButton
-            size="sm"
-            prefetch={false}
-            href={mendHref({ redrive: redriveId, outcome: [view.outcome], result: view.result }, randomKey)}
-          >
-            Mend these…
-          </LinkButton>
+          {view.mendable ? (
+            <LinkButton
+              size="sm"
+              prefetch={false}
+              href={mendHref({ redrive: redriveId, outcome: [view.outcome], result: view.result }, randomKey)}
+            >
+              Mend these…
+            </LinkButton>
+          ) : null}
           <Button size="sm" onClick={() => onChosen(view)}>
             Redrive these…
           </Button>

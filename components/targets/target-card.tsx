@@ -97,7 +97,7 @@ export function TargetCard({
           </Button>
         </div>
       </div>
-      <Breaker target={target} engine={engine} />
+      <Breaker target={target} engine={engine} stopped={stopped} />
       {engine ? (
         <Meters target={target} engine={engine} />
       ) : (
@@ -116,9 +116,20 @@ export function TargetCard({
   );
 }
 
-function Breaker({ target, engine }: { target: TargetOut; engine: EngineView | null }) {
+function Breaker({ target, engine, stopped }: { target: TargetOut; engine: EngineView | null; stopped: boolean }) {
   // An operator's order holds before any worker has reported.
   const state = target.breakerForce ?? engine?.breaker.state;
+  if (stopped) {
+    return (
+      <p className="flex flex-wrap items-center gap-x-2 text-danger">
+        <Shape name="cross" />
+        <span className="font-mono text-sm">STOPPED</span>
+        <span className="text-muted">
+          nothing is sent until somebody resumes it{state ? `; its breaker is ${BREAKER_LOOKS[state].word}` : ""}
+        </span>
+      </p>
+    );
+  }
   if (state === undefined) {
     return <p className="text-muted">No live worker has sent to it yet: its state is not known.</p>;
   }

@@ -95,7 +95,7 @@ export function useBulkOperation(id: string) {
   return useQuery<BulkOperationOut, ApiError>({
     queryKey: keys.operations.detail(id),
     queryFn: ({ signal }) => fetchJson<BulkOperationOut>(`/api/v1/operations/${encodeURIComponent(id)}`, { signal }),
-    refetchInterval: (query) => (query.state.data && !runs(query.state.data) ? false : LIVE_MS),
+    refetchInterval: ({ state: { data } }) => (data && !runs(data) && !data.undo?.running ? false : LIVE_MS),
   });
 }
 

@@ -50,6 +50,8 @@ export const bulkOperationSchema = named(
     stalled: nullableText,
     /** The approval that a mend needs before it changes anything; null = it needed none. */
     approval: z.nullable(approvalSchema),
+    /** What was undone of a mend: its last undo, whether that still runs, and the events of all its undos; null = none was asked for. */
+    undo: z.nullable(z.object({ id: idOut, running: z.boolean(), changed: z.int() })),
   }),
   {
     id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60",
@@ -72,6 +74,7 @@ export const bulkOperationSchema = named(
     etaMs: 2_000,
     stalled: null,
     approval: null,
+    undo: null,
   },
 );
 export type BulkOperationOut = z.infer<typeof bulkOperationSchema>;

@@ -26,6 +26,11 @@ const COLUMNS = `o.id, o.kind, o.state, o.selection - 'asOfMs' as selection, o.e
   o.cancelled_by as "cancelledBy", o.audit_id as "auditId", o.created_at as "createdAt", o.started_at as "startedAt",
   o.finished_at as "finishedAt",
   ((o.changed + o.refused) / nullif(extract(epoch from o.worked_at - o.started_at), 0))::float8 as "ratePerSecond",
+  case when o.kind = 'mend' then (
+    select jsonb_build_object('id', (array_agg(u.id order by u.id desc))[1], 'running', bool_or(u.state = ${BULK.RUNNING}),
+                              'changed', least(sum(u.changed), o.changed))
+      from bulk_operations u where u.kind = 'undo-mend' and u.id > o.id and u.selection ->> 'operation' = o.id::text
+    having count(*) > 0) end as undo,
   o.state = ${BULK.RUNNING} and coalesce(o.worked_at, o.created_at) < now() - interval '${STALLED_S} s' as idle,
   (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as "workersAlive"`;
 
