@@ -216,6 +216,9 @@ test.describe("a renamed field", () => {
     await expect(braked).toContainText("unknown customer", { timeout: 60_000 });
     await downstream.rules([]);
     const rate = braked.getByRole("textbox", { name: "rate, events per second" });
+    await rate.fill("0");
+    await rate.press("Enter");
+    await expect(braked.getByRole("alert")).toContainText("above 0, and at most 100,000; to stop a redrive, pause it");
     await rate.fill("30");
     await rate.press("Enter");
     await braked.getByRole("button", { name: "Go on at 30/s" }).click();
