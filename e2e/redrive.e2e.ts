@@ -24,7 +24,7 @@ test.describe("redriving one event", () => {
 
     await panel.getByRole("button", { name: "Open its page" }).click();
     await page.getByRole("tab", { name: /^History/ }).click();
-    await expect(page.getByRole("list", { name: "History" })).toContainText("delivered");
+    await expect(page.getByRole("list", { name: "History" })).toContainText("taken");
   });
 
   test("is held for five seconds, in which Undo takes it back for certain", async ({ page, parkade, downstream }) => {
