@@ -47,7 +47,7 @@ test("a pace above what the target takes is refused, with the cause and the fix"
   const change = (asked: { ratePerSecond: number | null } | { concurrency: number | null }) =>
     changeRedrive(world.deps, { id, change: asked }, ada);
   await expect(change({ ratePerSecond: 41 })).rejects.toMatchObject({
-    code: "invalid-request",
+    code: "above-ceiling",
     message: "ratePerSecond: orders takes at most 40/s: choose 40 or less, or raise the rate under Targets",
   });
   await expect(change({ concurrency: 21 })).rejects.toMatchObject({

@@ -71,6 +71,10 @@ const conditionSchema = named(
     ),
   { at: "/customer/id", type: "string" },
 );
+z.globalRegistry.add(conditionSchema, {
+  ...z.globalRegistry.get(conditionSchema),
+  oneOf: ["exists", "equals", "equalsJson", "type", "matches"].map((test) => ({ required: [test] })),
+});
 export type RecipeCondition = z.infer<typeof conditionSchema>;
 
 const when = { when: z.optional(conditionSchema) };
@@ -80,10 +84,13 @@ const overwrite = {
 
 export const CONVERSIONS = ["string", "number", "boolean", "null", "json", "json-text"] as const;
 
+const setStep = z
+  .strictObject({ op: z.literal("set"), at: place, value: anyValue, json: z.optional(jsonText), ...when })
+  .check(z.refine(({ value, json }) => (value === undefined) !== (json === undefined), "must have value or json"));
+z.globalRegistry.add(setStep, { oneOf: [{ required: ["value"] }, { required: ["json"] }] });
+
 const stepSchema = z.discriminatedUnion("op", [
-  z
-    .strictObject({ op: z.literal("set"), at: place, value: anyValue, json: z.optional(jsonText), ...when })
-    .check(z.refine(({ value, json }) => (value === undefined) !== (json === undefined), "must have value or json")),
+  setStep,
   z.strictObject({
     op: z.literal("rename"),
     at: place,

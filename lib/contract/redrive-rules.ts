@@ -29,6 +29,15 @@ const ruleFilter = eventFilterSchema.check(
   }),
 );
 
+z.globalRegistry.add(ruleFilter, {
+  ...z.globalRegistry.get(eventFilterSchema),
+  id: "RedriveRuleFilter",
+  not: { required: ["status"] },
+  anyOf: Object.keys(ruleFilter.def.out.shape)
+    .filter((name) => !NOT_NAMING.includes(name))
+    .map((name) => ({ required: [name] })),
+});
+
 const limits = z.strictObject({
   eventsPerRun: z._default(whole(1, RUN_EVENTS_MAX), 500),
   eventsPerHour: z._default(z.nullable(whole(1, 1_000_000)), 1_000),

@@ -33,6 +33,7 @@ export const PROBLEM_CODES = [
   "unknown-recipe",
   "invalid-recipe",
   "would-change-nothing",
+  "above-ceiling",
   "unknown-revision",
   "unknown-approval",
   "unknown-lane",

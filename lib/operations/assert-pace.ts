@@ -2,7 +2,7 @@ import { DomainError } from "@/lib/core/problem";
 import type { Tx } from "@/lib/store/db";
 import { readPaceCeiling } from "@/lib/store/write/redrive";
 
-/** Throws DomainError `invalid-request` for a rate that the redrive's targets would not let it have. */
+/** Throws DomainError `above-ceiling` for a rate that the redrive's targets would not let it have. */
 export async function assertRate(tx: Tx, id: string, asked: number | null | undefined): Promise<void> {
   if (typeof asked !== "number") return;
   const { ratePerSecond, targets } = await readPaceCeiling(tx, id);
@@ -14,7 +14,7 @@ export async function assertRate(tx: Tx, id: string, asked: number | null | unde
   );
 }
 
-/** Throws DomainError `invalid-request` for more sends at once than the redrive's targets have places. */
+/** Throws DomainError `above-ceiling` for more sends at once than the redrive's targets have places. */
 export async function assertConcurrency(tx: Tx, id: string, asked: number | null | undefined): Promise<void> {
   if (typeof asked !== "number") return;
   const { places, targets } = await readPaceCeiling(tx, id);
@@ -30,5 +30,5 @@ const takes = (targets: string | null) => (targets?.includes(", ") ? "together t
 
 function aboveCeiling(field: string, cause: string, fix: string): DomainError {
   const detail = `${cause}: choose ${fix} under Targets`;
-  return new DomainError("invalid-request", `${field}: ${detail}`, { fields: [{ field, detail }] });
+  return new DomainError("above-ceiling", `${field}: ${detail}`, { fields: [{ field, detail }] });
 }

@@ -44,7 +44,7 @@ export const FREEZE_INLINE_MAX = 2_000;
  * Freezes a selection into a new redrive and adds its jobs to the queue. ONE transaction: items, events QUEUED,
  * redrive, audit, and the answer under the Idempotency-Key, so that a repeated request gets the same answer and nothing
  * is frozen twice. Throws DomainError: `empty-selection`, `unknown-event`, `invalid-filter`, `idempotency-key-reused`,
- * `unknown-target`, `invalid-request` for a target of another kind than the events, or a rate above what its targets take.
+ * `unknown-target`, `invalid-request` for a target of another kind than the events, `above-ceiling`.
  */
 export async function requestRedrive(
   deps: Deps,

@@ -21,7 +21,7 @@ export const POST = handle({
   idempotent: true,
   status: 202,
   answer: redriveAnswerSchema,
-  problems: [...SELECT_PROBLEMS, "unknown-target"],
+  problems: [...SELECT_PROBLEMS, "unknown-target", "above-ceiling"],
   links: { getRedrive: BODY_ID, listRedriveItems: BODY_ID, changeRedrive: BODY_ID },
   run: ({ deps, request, body, viewer }) =>
     requestRedrive(deps, { request: body, idempotency: idempotencyOf(request, viewer, body) }, viewer),

@@ -22,7 +22,7 @@ export const PATCH = handle({
   params,
   body: redriveChangeSchema,
   answer: changedRedriveSchema,
-  problems: ["illegal-transition"],
+  problems: ["illegal-transition", "above-ceiling"],
   run: async ({ deps, params: { id }, body, viewer, nowMs }) => {
     const { underWay } = await changeRedrive(deps, { id, change: body }, viewer);
     return { ...(await shownRedrive(deps.db, viewer, id, nowMs)), underWay };
