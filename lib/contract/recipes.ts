@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { bulkAnswerSchema } from "@/lib/contract/events";
-import { countsOut, described, idOut, named, nullableText, timeOut, uuidText } from "@/lib/contract/schemas";
+import { countsOut, described, has, idOut, named, nullableText, timeOut, uuidText } from "@/lib/contract/schemas";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
 import { EVENT_STATUSES } from "@/lib/core/event-state";
 import { JSON_TYPES, MEND_OUTCOMES } from "@/lib/core/mending";
@@ -73,7 +73,7 @@ const conditionSchema = named(
 );
 z.globalRegistry.add(conditionSchema, {
   ...z.globalRegistry.get(conditionSchema),
-  oneOf: ["exists", "equals", "equalsJson", "type", "matches"].map((test) => ({ required: [test] })),
+  oneOf: ["exists", "equals", "equalsJson", "type", "matches"].map(has),
 });
 export type RecipeCondition = z.infer<typeof conditionSchema>;
 
@@ -87,7 +87,7 @@ export const CONVERSIONS = ["string", "number", "boolean", "null", "json", "json
 const setStep = z
   .strictObject({ op: z.literal("set"), at: place, value: anyValue, json: z.optional(jsonText), ...when })
   .check(z.refine(({ value, json }) => (value === undefined) !== (json === undefined), "must have value or json"));
-z.globalRegistry.add(setStep, { oneOf: [{ required: ["value"] }, { required: ["json"] }] });
+z.globalRegistry.add(setStep, { oneOf: ["value", "json"].map(has) });
 
 const stepSchema = z.discriminatedUnion("op", [
   setStep,

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { eventFilterSchema } from "@/lib/contract/event-filter";
 import { brakeSchema, canarySchema, laneSchema, rateSchema } from "@/lib/contract/redrives";
-import { described, idOut, named, nullableText, nullableTime, timeOut } from "@/lib/contract/schemas";
+import { described, has, idOut, named, nullableText, nullableTime, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
 import type { FieldError } from "@/lib/core/problem";
 import { isStorableText, UNSTORABLE_TEXT } from "@/lib/core/storable";
@@ -32,10 +32,10 @@ const ruleFilter = eventFilterSchema.check(
 z.globalRegistry.add(ruleFilter, {
   ...z.globalRegistry.get(eventFilterSchema),
   id: "RedriveRuleFilter",
-  not: { required: ["status"] },
+  not: has("status"),
   anyOf: Object.keys(ruleFilter.def.out.shape)
     .filter((name) => !NOT_NAMING.includes(name))
-    .map((name) => ({ required: [name] })),
+    .map(has),
 });
 
 const limits = z.strictObject({

@@ -13,6 +13,11 @@ export function described<Schema extends z.core.$ZodType>(schema: Schema, descri
   return schema;
 }
 
+/** In JSON Schema: an object that has the property. The linter wants a required property to be a known one. */
+export function has(property: string) {
+  return { properties: { [property]: {} }, required: [property] };
+}
+
 /** An id of any version; upper case is taken for lower case. */
 export function uuidText(message = "must be a UUID") {
   return z
