@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { scopeSelection } from "@/lib/contract/scope";
 import { localViewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
 import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { readControlsOver } from "@/lib/store/read/controls";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { countingRows } from "@/lib/testing/rows-looked-at";
 
 let world: World;
 
@@ -12,34 +12,6 @@ beforeAll(async () => {
   world = await openWorld({ redisUrl: null });
 });
 afterAll(() => world.close());
-
-type Plan = {
-  "Node Type": string;
-  "Relation Name"?: string;
-  "Actual Rows": number;
-  "Actual Loops": number;
-  Plans?: Plan[];
-};
-
-/** Rows that the statement's scans of a table gave, whatever was left of them afterwards. */
-function rowsScanned(plan: Plan, table: string): number {
-  const below = (plan.Plans ?? []).reduce((sum, child) => sum + rowsScanned(child, table), 0);
-  return below + (plan["Relation Name"] === table ? plan["Actual Rows"] * plan["Actual Loops"] : 0);
-}
-
-/** A store that explains each statement instead, and counts the rows that its scans of a table gave. */
-function countingRows(table: string): { db: Queryable; rows(): number } {
-  let scanned = 0;
-  const query = async (text: string, values: readonly unknown[] = []) => {
-    const [row] = await world.db.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
-      `explain (analyze, format json) ${text}`,
-      values,
-    );
-    scanned += rowsScanned(row!["QUERY PLAN"][0].Plan, table);
-    return [];
-  };
-  return { db: { ...world.db, query }, rows: () => scanned };
-}
 
 describe("the controls over an event", () => {
   test("are read alone, whatever else is in force", async () => {
@@ -61,7 +33,7 @@ describe("the controls over an event", () => {
       "eventId8",
       "source7",
     ]);
-    const explaining = countingRows("controls");
+    const explaining = countingRows(world.db, "controls");
     await readControlsOver(explaining.db, events);
     expect(explaining.rows()).toBeLessThanOrEqual(events.length * 4);
   });
@@ -81,7 +53,7 @@ describe("the controls over an event", () => {
       ["order-1", true],
       ["order-0", false],
     ]);
-    const explaining = countingRows("aggregates");
+    const explaining = countingRows(world.db, "aggregates");
     await readCandidates(explaining.db, { ...page, limit: 10 });
     expect(explaining.rows()).toBeLessThanOrEqual(2);
   });
