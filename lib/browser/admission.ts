@@ -48,7 +48,7 @@ export function useTrial(request: TryRequest | null) {
 export function useCreateRule() {
   const client = useQueryClient();
   return useMutation<ChangedRule, ApiError, RuleRequest>({
-    mutationFn: (body) => fetchJson<ChangedRule>(RULES, { method: "POST", body }),
+    mutationFn: (body) => fetchJson<ChangedRule>(RULES, { method: "POST", body, once: true }),
     onSuccess: () => void invalidateAfter(client, "admission"),
   });
 }

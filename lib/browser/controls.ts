@@ -39,7 +39,7 @@ export function useCaught(filter: EventFilter, enabled: boolean) {
 export type ControlImposed = ControlOut & { underWay: number | null };
 
 export async function imposeControl(client: QueryClient, body: ControlRequest): Promise<ControlImposed> {
-  const imposed = await fetchJson<ControlImposed>("/api/v1/controls", { method: "POST", body });
+  const imposed = await fetchJson<ControlImposed>("/api/v1/controls", { method: "POST", body, once: true });
   void invalidateAfter(client, "controls");
   return imposed;
 }

@@ -53,6 +53,27 @@ describe("fetchJson", () => {
     expect(await failure(fetchJson("/x"))).toMatchObject({ name: "AbortError" });
   });
 
+  it("repeats a request whose answer was lost under its key, and every other one under a new one", async () => {
+    const keys: unknown[] = [];
+    let lost = true;
+    vi.stubGlobal("fetch", async (_path: string, { headers }: { headers: Record<string, string> }) => {
+      keys.push(headers["idempotency-key"]);
+      if (lost) throw new TypeError("Failed to fetch");
+      return new Response("{}");
+    });
+    const send = (body: object, path = "/x") =>
+      fetchJson(path, { method: "POST", body, once: true }).catch(() => undefined);
+    await send({ a: 1 });
+    await send({ a: 1 }, "/y");
+    await send({ a: 1 });
+    await send({ a: 2 });
+    lost = false;
+    await send({ a: 2 });
+    await send({ a: 2 });
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+    expect(keys.map((key) => keys.indexOf(key))).toEqual([0, 1, 0, 3, 3, 5]);
+  });
+
   it("gives up on an answer that does not come, and says of a change that it may have been done", async () => {
     vi.stubGlobal("fetch", (_path: string, { signal }: RequestInit) => {
       if (signal?.aborted) return Promise.reject(signal.reason);

@@ -1,5 +1,6 @@
 import { ApiError, problemOf } from "@/lib/contract/api-error";
 import { actorHeader } from "./actor";
+import { randomKey } from "./random-key";
 
 /** Longer than any read may take on the server. */
 const READ_TIMEOUT_MS = 20_000;
@@ -13,9 +14,21 @@ export type JsonRequest = {
   signal?: AbortSignal;
   /** For a POST that changes nothing, as a preview: its timeout is the timeout of a read. */
   reads?: boolean;
+  /** For a POST that takes an Idempotency-Key: after a lost answer the same request again does nothing twice. */
+  once?: boolean;
   /** The limit for the whole answer. */
   timeoutMs?: number;
 };
+
+/** The last request of each path that has no answer yet: the same one again is its repeat, and has its key. */
+const unanswered = new Map<string, { body: string; key: string }>();
+
+function keyOf(path: string, body: string): string {
+  const known = unanswered.get(path);
+  const key = known?.body === body ? known.key : randomKey();
+  unanswered.set(path, { body, key });
+  return key;
+}
 
 function notAnswered(cause: unknown, write: boolean, timeoutMs: number): unknown {
   if (cause instanceof ApiError) return cause;
@@ -46,21 +59,24 @@ export async function fetchJson<Answer>(path: string, request: JsonRequest = {})
   const write = method !== "GET" && request.reads !== true;
   const timeoutMs = request.timeoutMs ?? (write ? WRITE_TIMEOUT_MS : READ_TIMEOUT_MS);
   const timeout = AbortSignal.timeout(timeoutMs);
+  const body = request.body === undefined ? null : JSON.stringify(request.body);
   try {
     const response = await fetch(path, {
       method,
       headers: {
         accept: "application/json",
-        ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+        ...(body === null ? {} : { "content-type": "application/json" }),
         ...(actor === null ? {} : { "x-actor": actor }),
+        ...(request.once ? { "idempotency-key": keyOf(path, body ?? "") } : {}),
         ...request.headers,
       },
-      body: request.body === undefined ? null : JSON.stringify(request.body),
+      body,
       signal: request.signal ? AbortSignal.any([request.signal, timeout]) : timeout,
     });
     if (!response.ok) throw await problemOf(response);
-    if (response.status === 204) return undefined as Answer;
-    return (await response.json()) as Answer;
+    const answer = response.status === 204 ? undefined : await response.json();
+    if (request.once) unanswered.delete(path);
+    return answer as Answer;
   } catch (cause) {
     throw notAnswered(cause, write, timeoutMs);
   }

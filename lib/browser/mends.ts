@@ -133,7 +133,7 @@ export function useChangeRecipes() {
   const read = () => client.invalidateQueries({ queryKey: keys.recipes });
   return {
     save: async (body: SaveRecipeRequest) => {
-      const saved = await fetchJson<SavedRecipe>("/api/v1/recipes", { method: "POST", body });
+      const saved = await fetchJson<SavedRecipe>("/api/v1/recipes", { method: "POST", body, once: true });
       await read();
       return saved;
     },

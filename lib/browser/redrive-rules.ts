@@ -49,7 +49,7 @@ export type RuleFields = Pick<RedriveRuleRequest, "name" | "reason" | "filter" |
   Partial<Omit<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs">>;
 
 export const useCreateRedriveRule = () =>
-  useRuleMutation((body: RuleFields) => fetchJson<RedriveRuleOut>(RULES, { method: "POST", body }));
+  useRuleMutation((body: RuleFields) => fetchJson<RedriveRuleOut>(RULES, { method: "POST", body, once: true }));
 
 export const useChangeRedriveRule = () =>
   useRuleMutation(({ id, change }: { id: string; change: RedriveRuleChange }) =>

@@ -33,7 +33,7 @@ export function useRevision(id: string, revision: number | null) {
 
 /** Saves what was edited as a new revision, and makes it the current one. Parts that did not change are left out. */
 export async function saveRevision(client: QueryClient, id: string, edit: EditRequest): Promise<RevisedAnswer> {
-  const saved = await fetchJson<RevisedAnswer>(pathOf(id), { method: "POST", body: edit });
+  const saved = await fetchJson<RevisedAnswer>(pathOf(id), { method: "POST", body: edit, once: true });
   await invalidateAfter(client, "events");
   return saved;
 }
@@ -44,7 +44,11 @@ export async function restoreRevision(
   id: string,
   request: RestoreRequest,
 ): Promise<RevisedAnswer> {
-  const restored = await fetchJson<RevisedAnswer>(`${pathOf(id)}/restore`, { method: "POST", body: request });
+  const restored = await fetchJson<RevisedAnswer>(`${pathOf(id)}/restore`, {
+    method: "POST",
+    body: request,
+    once: true,
+  });
   await invalidateAfter(client, "events");
   return restored;
 }

@@ -37,7 +37,7 @@ export function useSchema(source: string, id: string | null) {
 export function useStoreSchema(source: string) {
   const client = useQueryClient();
   return useMutation<SchemaVersionDetail, ApiError, SchemaRequest>({
-    mutationFn: (body) => fetchJson<SchemaVersionDetail>(ofSource(source), { method: "POST", body }),
+    mutationFn: (body) => fetchJson<SchemaVersionDetail>(ofSource(source), { method: "POST", body, once: true }),
     onSuccess: () => void invalidateAfter(client, "sources"),
   });
 }

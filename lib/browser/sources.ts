@@ -51,7 +51,7 @@ const path = (name: string) => `/api/v1/sources/${encodeURIComponent(name)}`;
 export function useCreateSource() {
   const client = useQueryClient();
   return useMutation<SourceOut, ApiError, SourceRequest>({
-    mutationFn: (body) => fetchJson<SourceOut>("/api/v1/sources", { method: "POST", body }),
+    mutationFn: (body) => fetchJson<SourceOut>("/api/v1/sources", { method: "POST", body, once: true }),
     onSuccess: () => void invalidateAfter(client, "sources"),
   });
 }

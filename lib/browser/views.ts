@@ -17,7 +17,7 @@ export function useSavedViews(enabled = true) {
 }
 
 export async function saveView(client: QueryClient, name: string, filter: EventFilter): Promise<void> {
-  await fetchJson<SavedView>("/api/v1/saved-views", { method: "POST", body: { name, filter } });
+  await fetchJson<SavedView>("/api/v1/saved-views", { method: "POST", body: { name, filter }, once: true });
   await invalidateAfter(client, "views");
 }
 

@@ -121,7 +121,7 @@ export async function listRecipes(call: Call): Promise<number> {
 export async function saveRecipe(call: Call): Promise<number> {
   const { line, api } = call;
   const body = { name: line.arguments[0], recipe: readRecipe(call), source: line.text("source") };
-  const saved = await api.change<SavedRecipe>(RECIPES, { method: "POST", body });
+  const saved = await api.change<SavedRecipe>(RECIPES, { method: "POST", body, key: randomUUID() });
   await printAnswer(call, saved, () => `${saved.name} version ${saved.version}\n`);
   return EXIT.done;
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Call, printAnswer } from "@/lib/cli/call";
 import { UsageError } from "@/lib/cli/command-line";
@@ -49,7 +50,8 @@ async function revise(call: Call, path: string, change: object): Promise<number>
   const { line, api } = call;
   const { id } = await findEvent(call, line.arguments[0]!);
   const body = { ...change, reason: line.text("reason") };
-  const answer = await api.change<RevisedAnswer>(`api/v1/events/${id}/revisions${path}`, { method: "POST", body });
+  const key = randomUUID();
+  const answer = await api.change<RevisedAnswer>(`api/v1/events/${id}/revisions${path}`, { method: "POST", body, key });
   await printAnswer(call, answer, () =>
     factsText([
       ["event", answer.id],

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type Call, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command-table";
 import { readJson } from "@/lib/cli/source";
@@ -40,7 +41,7 @@ export async function setSchema(call: Call): Promise<number> {
     schema: readJson(call, "schema", line.text("schema")!),
     reason: line.text("reason"),
   };
-  const stored = await api.change<SchemaVersionDetail>(pathOf(call), { method: "POST", body });
+  const stored = await api.change<SchemaVersionDetail>(pathOf(call), { method: "POST", body, key: randomUUID() });
   await printAnswer(call, stored, () =>
     factsText([
       ["type", stored.eventType ?? "all others"],

@@ -16,20 +16,24 @@ import {
 } from "@/lib/store/read/event-revisions";
 import { readSettings } from "@/lib/store/read/settings";
 import { appendAudit } from "@/lib/store/write/audit";
+import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
 import { type Revised, reviseEvents, setRevisions } from "@/lib/store/write/revise-events";
+
+/** `idempotency`: absent or null = the request came without a key. */
+type Revise = { id: string; idempotency?: IdempotentRequest | null };
+type Revising = Pick<Deps, "db" | "clock">;
 
 /**
  * Adds a revision to one event, which becomes the current one. Bytes are stored exactly as they were sent. Throws
  * DomainError `unknown-event`, `event-queued`, `illegal-transition`, `stale-revision`, `unknown-revision`, `same-bytes`,
- * `masked-value`, `payload-too-large`, `too-many-headers`, `invalid-request`.
+ * `masked-value`, `payload-too-large`, `too-many-headers`, `invalid-request`, `idempotency-key-reused`.
  */
 export async function editEvent(
-  deps: Pick<Deps, "db" | "clock">,
-  { id, headersMax, ...request }: EditRequest & { id: string; headersMax: number },
+  deps: Revising,
+  { id, idempotency, headersMax, ...request }: EditRequest & Revise & { headersMax: number },
   viewer: Viewer,
 ): Promise<RevisedAnswer> {
-  const atMs = deps.clock.wallMs();
-  return deps.db.transaction(async (tx) => {
+  return reviseOnce(deps, idempotency, async (tx, atMs) => {
     const { source, revision: current } = await readRevisable(tx, viewer, id);
     assertMay(viewer, "edit", [source]);
     const base = await readRevisionBytes(tx, id, request.base);
@@ -59,15 +63,14 @@ export async function editEvent(
 
 /**
  * Makes another revision of one event the current one; no bytes are copied. Throws DomainError `unknown-event`,
- * `event-queued`, `illegal-transition`, `stale-revision`, `unknown-revision`, `same-bytes`.
+ * `event-queued`, `illegal-transition`, `stale-revision`, `unknown-revision`, `same-bytes`, `idempotency-key-reused`.
  */
 export async function restoreRevision(
-  deps: Pick<Deps, "db" | "clock">,
-  { id, base, revision, reason }: RestoreRequest & { id: string },
+  deps: Revising,
+  { id, idempotency, base, revision, reason }: RestoreRequest & Revise,
   viewer: Viewer,
 ): Promise<RevisedAnswer> {
-  const atMs = deps.clock.wallMs();
-  return deps.db.transaction(async (tx) => {
+  return reviseOnce(deps, idempotency, async (tx, atMs) => {
     const { source } = await readRevisable(tx, viewer, id);
     assertMay(viewer, "edit", [source]);
     if (base === revision) {
@@ -79,6 +82,16 @@ export async function restoreRevision(
     if (revised!.refusal === "unknown-revision") throw unknownRevision(id, revision);
     return audited(tx, viewer, { revised: revised!, before: base, action: "event.restored", reason, atMs });
   });
+}
+
+/** The change, its audit entry and its answer under the Idempotency-Key, in one transaction. */
+async function reviseOnce(
+  { db, clock }: Revising,
+  idempotency: Revise["idempotency"],
+  work: (tx: Tx, atMs: number) => Promise<RevisedAnswer>,
+): Promise<RevisedAnswer> {
+  const atMs = clock.wallMs();
+  return (await db.transaction((tx) => answerOnce(tx, idempotency, atMs, () => work(tx, atMs)))).answer;
 }
 
 type EditedBytes = { payload: Uint8Array; contentType: string; headers: Header[] };

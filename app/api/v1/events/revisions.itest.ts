@@ -45,7 +45,12 @@ beforeEach(async () => {
 const call = <T = Record<string, unknown>>(
   handler: Parameters<TestConsole["call"]>[0],
   options: Parameters<TestConsole["call"]>[1] = {},
-) => parkade.call<T>(handler, { ...options, params: { id, ...options.params }, headers: { "x-actor": "maria" } });
+) =>
+  parkade.call<T>(handler, {
+    ...options,
+    params: { id, ...options.params },
+    headers: { "x-actor": "maria", ...options.headers },
+  });
 const MENDED = FIRST.replace("order_no", "orderNo");
 const mend = (change: object = {}) =>
   call(edit, { body: { base: 1, text: MENDED, reason: "the field was renamed", ...change } });
@@ -205,6 +210,32 @@ test("who may not reveal edits around the masks; who may not edit, edits nothing
   await expect(as(["view", "edit"], ["billing"], shown)).rejects.toMatchObject({ code: "unknown-event" });
   expect(await as(["view", "edit"], ["orders"], shown.replace("1", "2"))).toEqual({ id, revision: 3 });
   expect((await call(getPayload)).text).toBe(secret.replace("1", "2"));
+});
+
+test("an edit or a restore whose answer was lost is answered again, and done once", async () => {
+  const audited = () => parkade.deps.db.query("select 1 from audit_entries where subject_id = $1", [id]);
+  const repeated = async (handler: typeof edit, key: string, body: object) => {
+    const answers = [];
+    for (let sent = 0; sent < 2; sent++)
+      answers.push(await call(handler, { body, headers: { "idempotency-key": key } }));
+    const [first, second] = answers;
+    expect([second!.status, second!.text]).toEqual([first!.status, first!.text]);
+    return first!;
+  };
+  const change = { base: 1, text: MENDED, reason: "the field was renamed" };
+  expect(await repeated(edit, `${id}-edit`, change)).toMatchObject({ status: 201, body: { id, revision: 2 } });
+  const entries = (await audited()).length;
+  const back = { base: 2, revision: 1, reason: "back" };
+  expect(await repeated(restore, `${id}-restore`, back)).toMatchObject({ status: 200, body: { id, revision: 1 } });
+  expect((await audited()).length).toBe(entries + 1);
+  expect((await call<RevisionList>(list)).body.total).toBe(2);
+
+  const other = await call(edit, { body: { ...change, text: "{}" }, headers: { "idempotency-key": `${id}-edit` } });
+  expect(other).toMatchObject({ status: 422, body: { code: "idempotency-key-reused" } });
+  // One that was refused gives its key back.
+  const headers = { "idempotency-key": `${id}-early` };
+  expect(await call(edit, { body: { ...change, base: 2 }, headers })).toMatchObject({ status: 409 });
+  expect(await call(edit, { body: change, headers })).toMatchObject({ status: 201, body: { revision: 3 } });
 });
 
 test("nothing of all this moves a counter, and each change has its audit entry", async () => {

@@ -1,4 +1,5 @@
 import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { recipeListSchema, savedRecipeSchema, saveRecipeSchema } from "@/lib/contract/recipes";
 import { saveRecipe } from "@/lib/operations/save-recipe";
@@ -15,9 +16,10 @@ export const POST = handle({
   id: "saveRecipe",
   summary: "Save a recipe; under a known name it is the next version",
   body: saveRecipeSchema,
+  idempotent: true,
   status: 201,
   answer: savedRecipeSchema,
   problems: ["invalid-recipe", "name-taken"],
   links: { deleteRecipe: BODY_ID },
-  run: ({ deps, body, viewer }) => saveRecipe(deps, body, viewer),
+  run: (call) => once(call, () => saveRecipe(call.deps, call.body, call.viewer)),
 });

@@ -1,4 +1,5 @@
 import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { savedViewListSchema, savedViewRequestSchema, savedViewSchema } from "@/lib/contract/saved-views";
 import { saveView } from "@/lib/operations/save-view";
@@ -15,9 +16,10 @@ export const POST = handle({
   id: "saveView",
   summary: "Save a filter under a name",
   body: savedViewRequestSchema,
+  idempotent: true,
   status: 201,
   answer: savedViewSchema,
   problems: ["name-taken"],
   links: { deleteView: BODY_ID },
-  run: ({ deps, body, viewer }) => saveView(deps, body, viewer),
+  run: (call) => once(call, () => saveView(call.deps, call.body, call.viewer)),
 });

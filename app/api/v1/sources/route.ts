@@ -1,4 +1,5 @@
 import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
 import { namePageQuery } from "@/lib/contract/id-page";
 import { sourceListSchema, sourceRequestSchema, sourceSchema } from "@/lib/contract/sources";
 import { createSource } from "@/lib/operations/create-source";
@@ -17,12 +18,14 @@ export const POST = handle({
   id: "createSource",
   summary: "Create a source with its two targets",
   body: sourceRequestSchema,
+  idempotent: true,
   status: 201,
   answer: sourceSchema,
   problems: ["invalid-config", "name-taken"],
   links: { getSource: { name: "$response.body#/name" } },
-  run: async ({ deps, body, viewer }) => {
-    await createSource(deps, body, viewer);
-    return readSource(deps, viewer, body.name);
-  },
+  run: (call) =>
+    once(call, async () => {
+      await createSource(call.deps, call.body, call.viewer);
+      return readSource(call.deps, call.viewer, call.body.name);
+    }),
 });

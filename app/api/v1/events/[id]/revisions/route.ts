@@ -1,4 +1,5 @@
 import { handle } from "@/app/_server/handle";
+import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, REVISION_PROBLEMS } from "@/app/_server/operation";
 import { byId } from "@/lib/contract/query";
 import { editRequestSchema, revisedSchema, revisionListSchema } from "@/lib/contract/revisions";
@@ -19,10 +20,13 @@ export const POST = handle({
   params: byId("unknown-event"),
   body: editRequestSchema,
   largeBody: true,
+  idempotent: true,
   status: 201,
   answer: revisedSchema,
   problems: [...REVISION_PROBLEMS, "masked-value", "payload-too-large", "too-many-headers"],
   links: { getRevision: { ...BODY_ID, revision: "$response.body#/revision" } },
-  run: ({ deps, body, viewer, params }) =>
-    editEvent(deps, { ...body, id: params.id, headersMax: deps.env.headersMax }, viewer),
+  run: ({ deps, request, body, viewer, params: { id } }) => {
+    const idempotency = idempotencyOf(request, viewer, body);
+    return editEvent(deps, { ...body, id, idempotency, headersMax: deps.env.headersMax }, viewer);
+  },
 });

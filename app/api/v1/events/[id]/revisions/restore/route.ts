@@ -1,4 +1,5 @@
 import { handle } from "@/app/_server/handle";
+import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, REVISION_PROBLEMS } from "@/app/_server/operation";
 import { byId } from "@/lib/contract/query";
 import { restoreRequestSchema, revisedSchema } from "@/lib/contract/revisions";
@@ -9,9 +10,11 @@ export const POST = handle({
   summary: "Make another revision of an event the current one",
   params: byId("unknown-event"),
   body: restoreRequestSchema,
+  idempotent: true,
   answer: revisedSchema,
   status: 200,
   problems: REVISION_PROBLEMS,
   links: { getRevision: { ...BODY_ID, revision: "$response.body#/revision" } },
-  run: ({ deps, body, viewer, params }) => restoreRevision(deps, { ...body, id: params.id }, viewer),
+  run: ({ deps, request, body, viewer, params: { id } }) =>
+    restoreRevision(deps, { ...body, id, idempotency: idempotencyOf(request, viewer, body) }, viewer),
 });
