@@ -1,11 +1,10 @@
 import type { TargetRequest } from "@/lib/contract/targets";
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { parseDestination } from "@/lib/kinds/destination";
 import { redactConfig } from "@/lib/kinds/kinds";
 import type { LowRateDeps } from "@/lib/operations/deps";
+import { takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
-import { isNameTaken } from "@/lib/store/prisma";
 import { unknownSource } from "@/lib/store/read/sources";
 import { insertTarget } from "@/lib/store/write/targets";
 
@@ -24,7 +23,7 @@ export async function addTarget(
   assertMay(viewer, "change-target");
   const { name, reason } = request;
   const atMs = deps.clock.wallMs();
-  await takingName(name, () =>
+  await takingName("source or target", name, () =>
     deps.lowRate.write(async ({ prisma, audit }) => {
       const source = await prisma.source.findUnique({ where: { name: sourceName } });
       if (!source) throw unknownSource(sourceName);
@@ -45,16 +44,4 @@ export async function addTarget(
       });
     }),
   );
-}
-
-/** Throws DomainError `name-taken` when a unique key refuses the name. */
-export async function takingName(name: string, write: () => Promise<unknown>): Promise<void> {
-  try {
-    await write();
-  } catch (error) {
-    if (!isNameTaken(error)) throw error;
-    throw new DomainError("name-taken", `There is a source or target named ${name}: choose another name`, {
-      fields: [{ field: "name", detail: "is taken" }],
-    });
-  }
 }

@@ -1,12 +1,9 @@
-import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { sourcesOf } from "@/lib/contract/scope";
 import { BULK_ACTION, BULK_MOVES } from "@/lib/core/bulk-operation";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
-import { unknownOperation } from "@/lib/operations/select-events";
-import type { Queryable } from "@/lib/store/db";
-import { readBulkOperation } from "@/lib/store/read/bulk-operations";
+import { unknownOperation } from "@/lib/store/read/bulk-operations";
 import { appendAudit } from "@/lib/store/write/audit";
 import { endBulkOperation, readBulkOperationRow } from "@/lib/store/write/bulk-operations";
 
@@ -42,11 +39,4 @@ export async function cancelBulkOperation(
       atMs: deps.clock.wallMs(),
     });
   });
-}
-
-/** The operation as the API shows it. Throws DomainError `unknown-operation`. */
-export async function shownOperation(db: Queryable, viewer: Viewer, id: string): Promise<BulkOperationOut> {
-  const operation = await readBulkOperation(db, viewer, id);
-  if (!operation) throw unknownOperation(id);
-  return operation;
 }

@@ -1,4 +1,4 @@
-import type { RedriveChange, RedriveOut } from "@/lib/contract/redrives";
+import type { RedriveChange } from "@/lib/contract/redrives";
 import { isoOrNull } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import { isFinal, nextRedriveState, REDRIVE_MOVES, type RedriveMove } from "@/lib/core/redrive-state";
@@ -11,9 +11,9 @@ import { reviewApproval } from "@/lib/redriving/approval";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import { ringResumed } from "@/lib/redriving/rings";
 import { startIfReady } from "@/lib/redriving/start-redrive";
-import type { Queryable, Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/store/db";
 import { openSlices } from "@/lib/store/read/open-slices";
-import { readRedrive } from "@/lib/store/read/redrives";
+import { unknownRedrive } from "@/lib/store/read/redrives";
 import { appendAudit } from "@/lib/store/write/audit";
 import {
   endTimedWaits,
@@ -63,19 +63,6 @@ export async function changeRedrive(
   if (after) await followUp(deps, after, input.change);
   const stops = "action" in input.change && ["pause", "cancel", "undo"].includes(input.change.action);
   return { underWay: stops ? await awaitOpenSends(deps, { redriveId: input.id }) : 0 };
-}
-
-/** The redrive as the API shows it. Throws DomainError `unknown-redrive`. */
-export async function shownRedrive(db: Queryable, viewer: Viewer, id: string, nowMs: number): Promise<RedriveOut> {
-  const redrive = await readRedrive(db, viewer, id, nowMs);
-  if (!redrive) throw unknownRedrive(id);
-  return redrive;
-}
-
-function unknownRedrive(id: string): DomainError {
-  return new DomainError("unknown-redrive", `There is no redrive ${id}`, {
-    fields: [{ field: "id", detail: "list redrives with GET /api/v1/redrives" }],
-  });
 }
 
 type By = { actor: string; nowMs: number };

@@ -3,7 +3,8 @@ import { DomainError } from "@/lib/core/problem";
 import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
 import { parseDestination } from "@/lib/kinds/destination";
 import { redactConfig } from "@/lib/kinds/kinds";
-import { type TargetDeps, takingName } from "@/lib/operations/add-target";
+import type { TargetDeps } from "@/lib/operations/add-target";
+import { takingName } from "@/lib/operations/name-taken";
 import { unknownTarget } from "@/lib/operations/redrive-target";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import type { Prisma, Source, Target } from "@/lib/store/generated/client";
@@ -48,7 +49,7 @@ export async function changeTarget(
       atMs,
     });
   };
-  await takingName(name ?? input.name, () => deps.lowRate.write(write));
+  await takingName("source or target", name ?? input.name, () => deps.lowRate.write(write));
 }
 
 type Json = Record<string, unknown>;

@@ -1,11 +1,11 @@
 import { FAULTS_MAX, type SchemaCheckOut, type SchemaCheckRequest } from "@/lib/contract/payload-schemas";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/core/viewer";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import type { PayloadCheck, PayloadChecker } from "@/lib/redriving/check-payload";
 import type { SchemaCheck } from "@/lib/redriving/schema-check";
 import type { Queryable } from "@/lib/store/db";
 import type { SchemaInForce } from "@/lib/store/read/payload-schemas";
-import { unknownSource } from "@/lib/store/read/sources";
+import { readSourceId } from "@/lib/store/read/sources";
 
 export type SchemaDeps = { db: Queryable; schemas: SchemaCheck; checkPayloads: PayloadChecker };
 
@@ -40,15 +40,4 @@ function checkOut({ parses, schema: { tooSlow = false, judgedBy, ...schema } }: 
     ...schema,
     judgedBy: judgedBy && { ...judgedBy, id: judgedBy.version === 0 ? null : judgedBy.id },
   };
-}
-
-/** Throws DomainError `unknown-source` for one that the viewer does not see, too. */
-export async function readSourceId(db: Queryable, viewer: Viewer, name: string): Promise<string> {
-  const [row] = await db.query<{ id: string }>(
-    "select id from sources where name = $1 and ($2::text[] is null or name = any($2))",
-    [name, sourceScope(viewer)],
-    { name: "source-id" },
-  );
-  if (!row) throw unknownSource(name);
-  return row.id;
 }

@@ -3,7 +3,7 @@ import { DomainError } from "@/lib/core/problem";
 import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { assertReferences, KINDS, kindOf, parseSourceConfig, redactConfig, restoreMasked } from "@/lib/kinds/kinds";
-import { takingName } from "@/lib/operations/add-target";
+import { takingName } from "@/lib/operations/name-taken";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { writeSourceSchema } from "@/lib/operations/store-schema";
 import type { Clock } from "@/lib/platform/clock";
@@ -30,7 +30,7 @@ export async function createSource(deps: SourceDeps, request: SourceRequest, vie
   const [id, main, slow] = [uuidv7(nowMs), uuidv7(nowMs), uuidv7(nowMs)];
   const { name, mode = request.enabled ? "running" : "stopped" } = request;
   assertModeOf(config.kind, mode);
-  await takingName(name, () =>
+  await takingName("source or target", name, () =>
     deps.lowRate.write(async ({ prisma, audit }) => {
       await insertSource(prisma, { id, name, config, mode, targetIds: { main, slow } });
       if (payloadSchema) {

@@ -7,7 +7,7 @@ import type { Deps } from "@/lib/operations/deps";
 import type { PayloadChecker } from "@/lib/redriving/check-payload";
 import type { Queryable } from "@/lib/store/db";
 import { readBodies } from "@/lib/store/read/bodies";
-import { payloadSizes } from "@/lib/store/read/mends";
+import { readTypedSizes } from "@/lib/store/read/payload-schemas";
 
 /** What a process needs to apply recipes to events. */
 export type MendingDeps = Pick<Deps, "db" | "clock"> & MendDeps & { checkPayloads: PayloadChecker };
@@ -47,14 +47,14 @@ export async function* examineMend<Candidate extends MendCandidate>(
   mend: Mender,
   candidates: readonly Candidate[],
 ): AsyncGenerator<Examined<Candidate>[]> {
-  const sizes = await payloadSizes(
+  const sizes = await readTypedSizes(
     db,
     candidates.map(({ id }) => id),
   );
   let part: Candidate[] = [];
   let bytes = 0;
   for (const candidate of candidates) {
-    const own = sizes.get(candidate.id) ?? 0;
+    const own = sizes.get(candidate.id)?.bytes ?? 0;
     if (part.length > 0 && bytes + own > BYTES_MAX) {
       yield await examinePart(deps, db, mend, part);
       [part, bytes] = [[], 0];

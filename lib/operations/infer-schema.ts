@@ -10,7 +10,7 @@ import { scopeSelection } from "@/lib/contract/scope";
 import type { EventStatus } from "@/lib/core/event-state";
 import { inferSchema as startInference } from "@/lib/core/infer-schema";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import { draftSchema, readSourceId, type SchemaDeps } from "@/lib/operations/check-schema";
+import { draftSchema, type SchemaDeps } from "@/lib/operations/check-schema";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import type { Clock } from "@/lib/platform/clock";
 import { createTurns } from "@/lib/platform/turns";
@@ -18,6 +18,7 @@ import type { Db } from "@/lib/store/db";
 import { readBodies } from "@/lib/store/read/bodies";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { readTypedSizes, readTypesWithSchema } from "@/lib/store/read/payload-schemas";
+import { readSourceId } from "@/lib/store/read/sources";
 
 type Deps = Omit<SchemaDeps, "db"> & { db: Db; clock: Clock };
 

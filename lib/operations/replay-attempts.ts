@@ -5,6 +5,7 @@ import { POLICY_PRESETS, type Policy, parsePolicy } from "@/lib/retry/policy";
 import { type Difference, replay } from "@/lib/retry/replay";
 import type { Queryable } from "@/lib/store/db";
 import { countAttempts, type DecidedAttempt, readDecidedAttempts } from "@/lib/store/read/decided-attempts";
+import { unknownRedrive } from "@/lib/store/read/redrives";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
 
 /** Maximum number of differences in the list; all of them are counted. */
@@ -33,7 +34,7 @@ export type ReplayReport = {
  */
 export async function replayAttempts(db: Queryable, request: ReplayRequest): Promise<ReplayReport> {
   const redrive = await readRedriveRow(db, request.redriveId);
-  if (!redrive) throw new DomainError("unknown-redrive", `There is no redrive ${request.redriveId}`);
+  if (!redrive) throw unknownRedrive(request.redriveId, "redriveId");
   const attempts = await countAttempts(db, request);
   if (attempts === 0 && request.eventId !== null) {
     throw new DomainError("unknown-event", `Redrive ${redrive.id} has sent no event ${request.eventId}`);

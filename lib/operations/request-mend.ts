@@ -8,7 +8,7 @@ import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
 import { ringOrLog } from "@/lib/operations/change-events";
 import type { Deps } from "@/lib/operations/deps";
 import { examineMend, type MendingDeps } from "@/lib/operations/examine-mend";
-import { selectEvents, unknownOperation } from "@/lib/operations/select-events";
+import { selectEvents } from "@/lib/operations/select-events";
 import { inTransaction } from "@/lib/operations/walk-selection";
 import { readFrozen } from "@/lib/operations/work-mend";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -87,8 +87,7 @@ export async function requestUndoMend(
   const selection = scopeSelection(viewer, "edit", { operation });
   const asOfMs = deps.clock.wallMs();
   return begin(deps, idempotency, asOfMs, async (tx) => {
-    const mend = await readBulkOperation(tx, viewer, operation);
-    if (!mend) throw unknownOperation(operation, "select.operation");
+    const mend = await readBulkOperation(tx, viewer, operation, "select.operation");
     if (mend.kind !== "mend" || mend.state === BULK_BEGINS) {
       const detail =
         mend.kind === "mend" ? "wait until it is DONE, or cancel it" : `is of kind ${mend.kind}: name a mend`;

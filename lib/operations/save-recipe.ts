@@ -1,11 +1,10 @@
 import type { SavedRecipe, SaveRecipeRequest } from "@/lib/contract/recipes";
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { compileRecipe, type MendDeps } from "@/lib/mending/apply-recipe";
 import type { LowRateDeps } from "@/lib/operations/deps";
+import { nameTaken, takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
-import { isNameTaken } from "@/lib/store/prisma";
-import { savedRecipeOut, seesRecipe } from "@/lib/store/read/recipes";
+import { savedRecipeOut, seesRecipe, unknownRecipe } from "@/lib/store/read/recipes";
 
 /**
  * Saves a recipe; under a known name as its next version. Throws DomainError `invalid-recipe`, `forbidden`, `name-taken`
@@ -20,10 +19,10 @@ export async function saveRecipe(
   // The size of payloads and the masks are those of its use.
   await compileRecipe(deps, recipe, { payloadBytesMax: 0, masks: false });
   const nowMs = deps.clock.wallMs();
-  try {
-    return await deps.lowRate.write(async ({ prisma, audit }) => {
+  return takingName("recipe", name, () =>
+    deps.lowRate.write(async ({ prisma, audit }) => {
       const last = await prisma.recipe.findFirst({ where: { name }, orderBy: { version: "desc" } });
-      if (last && last.source !== source) throw nameTaken(name);
+      if (last && last.source !== source) throw nameTaken("recipe", name);
       const version = (last?.version ?? 0) + 1;
       const row = await prisma.recipe.create({
         data: { id: uuidv7(nowMs), name, version, recipe: recipe as object, source, createdBy: viewer.name },
@@ -39,16 +38,8 @@ export async function saveRecipe(
         atMs: nowMs,
       });
       return savedRecipeOut(row);
-    });
-  } catch (error) {
-    throw isNameTaken(error) ? nameTaken(name) : error;
-  }
-}
-
-function nameTaken(name: string): DomainError {
-  return new DomainError("name-taken", `There is a recipe named ${name}: choose another name`, {
-    fields: [{ field: "name", detail: "is taken" }],
-  });
+    }),
+  );
 }
 
 /** Deletes all versions. Throws DomainError `unknown-recipe`, `forbidden`. */
@@ -56,7 +47,7 @@ export async function deleteRecipe(deps: LowRateDeps, id: string, viewer: Viewer
   assertMay(viewer, "edit");
   await deps.lowRate.write(async ({ prisma, audit }) => {
     const recipe = await prisma.recipe.findUnique({ where: { id } });
-    if (!recipe || !seesRecipe(viewer, recipe)) throw new DomainError("unknown-recipe", "There is no such recipe");
+    if (!recipe || !seesRecipe(viewer, recipe)) throw unknownRecipe(id);
     const { name, source } = recipe;
     assertMay(viewer, "edit", source === null ? "all" : [source]);
     const { count } = await prisma.recipe.deleteMany({ where: { name } });

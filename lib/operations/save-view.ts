@@ -3,8 +3,8 @@ import type { SavedView, SavedViewRequest } from "@/lib/contract/saved-views";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import type { LowRateDeps } from "@/lib/operations/deps";
+import { takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
-import { isNameTaken } from "@/lib/store/prisma";
 import { savedViewOut } from "@/lib/store/read/saved-views";
 
 /** Stores a filter under a name. Throws DomainError `name-taken`. */
@@ -15,8 +15,8 @@ export async function saveView(
 ): Promise<SavedView> {
   assertMay(viewer, "change-view", filter.source);
   const nowMs = deps.clock.wallMs();
-  try {
-    return await deps.lowRate.write(async ({ prisma, audit }) => {
+  return takingName("view", name, () =>
+    deps.lowRate.write(async ({ prisma, audit }) => {
       const row = await prisma.savedView.create({ data: { id: uuidv7(nowMs), name, filter, createdBy: viewer.name } });
       await audit({
         actor: viewer.name,
@@ -29,13 +29,8 @@ export async function saveView(
         atMs: nowMs,
       });
       return savedViewOut(row);
-    });
-  } catch (error) {
-    if (!isNameTaken(error)) throw error;
-    throw new DomainError("name-taken", `There is a view named ${name}: choose another name`, {
-      fields: [{ field: "name", detail: "is taken" }],
-    });
-  }
+    }),
+  );
 }
 
 /** Throws DomainError `unknown-view`. */

@@ -2,7 +2,9 @@ import type { ScopedSelection } from "@/lib/contract/scope";
 import { DomainError } from "@/lib/core/problem";
 import type { Selected } from "@/lib/operations/judge-selection";
 import type { Queryable, Tx } from "@/lib/store/db";
+import { unknownOperation } from "@/lib/store/read/bulk-operations";
 import { type Candidate, countUpTo, readCandidates } from "@/lib/store/read/candidates";
+import { unknownRedrive } from "@/lib/store/read/redrives";
 import { readBulkOperationRow } from "@/lib/store/write/bulk-operations";
 import { readRedriveRow } from "@/lib/store/write/redrive";
 
@@ -43,16 +45,7 @@ export async function assertEnded(tx: Queryable, operationId: string): Promise<v
 }
 
 async function assertRedrive(tx: Tx, id: string): Promise<void> {
-  if (await readRedriveRow(tx, id)) return;
-  throw new DomainError("unknown-redrive", `There is no redrive ${id}`, {
-    fields: [{ field: "select.redrive", detail: "list redrives with GET /api/v1/redrives" }],
-  });
-}
-
-export function unknownOperation(id: string, field = "id"): DomainError {
-  return new DomainError("unknown-operation", `There is no operation ${id}`, {
-    fields: [{ field, detail: "list operations with GET /api/v1/operations" }],
-  });
+  if (!(await readRedriveRow(tx, id))) throw unknownRedrive(id, "select.redrive");
 }
 
 function nothingSelected(select: ScopedSelection): DomainError {

@@ -9,7 +9,7 @@ import type { RuleBody } from "@/lib/core/admission";
 import { DomainError, type FieldError } from "@/lib/core/problem";
 import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
 import type { LowRateDeps } from "@/lib/operations/deps";
-import { nameTaken } from "@/lib/operations/name-taken";
+import { takingName } from "@/lib/operations/name-taken";
 import { type TryDeps, tryAdmissionRule } from "@/lib/operations/try-admission-rule";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { AdmissionRule, Prisma } from "@/lib/store/generated/client";
@@ -103,7 +103,7 @@ async function changeRules(
   { id, name, actor, atMs, reason }: RuleEdit,
   work: (prisma: Prisma.TransactionClient) => Promise<RuleAudit>,
 ): Promise<void> {
-  await nameTaken("rule", name, () =>
+  await takingName("rule", name, () =>
     lowRate.write(async ({ prisma, audit }) => {
       await advanceRevision(prisma);
       const entry = await work(prisma);

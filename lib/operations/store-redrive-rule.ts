@@ -10,7 +10,7 @@ import {
 import { DomainError, type FieldError } from "@/lib/core/problem";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import type { LowRateDeps } from "@/lib/operations/deps";
-import { nameTaken } from "@/lib/operations/name-taken";
+import { takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Db } from "@/lib/store/db";
 import type { Prisma, RedriveRule } from "@/lib/store/generated/client";
@@ -113,7 +113,7 @@ async function changeRules(
     after: object | null;
   }>,
 ): Promise<void> {
-  await nameTaken("rule", name, () =>
+  await takingName("rule", name, () =>
     lowRate.write(async ({ prisma, audit }) => {
       await advanceRedriveRules(prisma);
       const { action, before, after } = await work(prisma);

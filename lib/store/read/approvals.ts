@@ -16,8 +16,8 @@ type StoredApproval = Omit<ApprovalOut, "id" | "askedAt" | "expiresAt" | "decide
   decidedAtMs: number | null;
 };
 
-/** SQL of an approval `a` as JSON-ready columns. */
-const COLUMNS = `a.id, a.subject_kind as "subjectKind", a.subject_id as "subjectId", a.state, a.causes, a.terms, a.digest,
+/** SQL: columns of the approval `a`. */
+export const APPROVAL_COLUMNS = `a.id, a.subject_kind as "subjectKind", a.subject_id as "subjectId", a.state, a.causes, a.terms, a.digest,
   a.asked_by as "askedBy", a.asked_at as "askedAtMs", a.expires_at as "expiresAtMs", a.decided_by as "decidedBy",
   a.decided_at as "decidedAtMs", a.reason`;
 
@@ -49,7 +49,7 @@ export async function listApprovals(
   query: IdPage & { state: ApprovalState | null; subjectId?: string },
 ): Promise<ApprovalList> {
   const rows = await db.query<StoredApproval>(
-    `select ${COLUMNS} from approvals a
+    `select ${APPROVAL_COLUMNS} from approvals a
       where ($1::text is null or a.state = $1) and ($2::uuid is null or a.id < $2) and ($5::uuid is null or a.subject_id = $5)
         and ${seesSubject("$4")}
       order by a.id desc limit $3`,
@@ -68,7 +68,7 @@ export async function latestApprovals(
 ): Promise<Map<string, ApprovalOut>> {
   if (subjectIds.length === 0) return new Map();
   const rows = await db.query<StoredApproval>(
-    `select distinct on (a.subject_id) ${COLUMNS} from approvals a
+    `select distinct on (a.subject_id) ${APPROVAL_COLUMNS} from approvals a
       where a.subject_id = any($1::uuid[]) order by a.subject_id, a.id desc`,
     [subjectIds],
     { name: "latest-approvals" },

@@ -2,6 +2,7 @@ import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { BulkOperationList, BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import type { BulkState } from "@/lib/core/bulk-operation";
+import { DomainError } from "@/lib/core/problem";
 import { redactRecipe } from "@/lib/core/redact-recipe";
 import { may, sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
@@ -55,16 +56,27 @@ export async function listBulkOperations(
   );
 }
 
-/** null = there is no such operation, or the viewer does not see all of its sources. */
-export async function readBulkOperation(db: Queryable, viewer: Viewer, id: string): Promise<BulkOperationOut | null> {
+/** Of one that does not exist, or of whose sources the viewer does not see all. */
+export function unknownOperation(id: string, field = "id"): DomainError {
+  return new DomainError("unknown-operation", `There is no operation ${id}`, {
+    fields: [{ field, detail: "list operations with GET /api/v1/operations" }],
+  });
+}
+
+/** Throws DomainError `unknown-operation`, which names `field`. */
+export async function readBulkOperation(
+  db: Queryable,
+  viewer: Viewer,
+  id: string,
+  field = "id",
+): Promise<BulkOperationOut> {
   const [row] = await db.query<BulkOperationRow>(
     `select ${COLUMNS} from bulk_operations o where o.id = $1 and ${seesOperation("$2")}`,
     [id, sourceScope(viewer)],
-    {
-      isoTimes: true,
-    },
+    { isoTimes: true },
   );
-  return row ? operationOut(viewer, row, await approvalsOf(db, viewer, [row])) : null;
+  if (!row) throw unknownOperation(id, field);
+  return operationOut(viewer, row, await approvalsOf(db, viewer, [row]));
 }
 
 /** Only mends need an approval. */

@@ -1,7 +1,7 @@
 import type { Comparison, ComparisonPart } from "@/lib/contract/comparison";
-import { DomainError } from "@/lib/core/problem";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
+import { unknownRedrive } from "@/lib/store/read/redrives";
 import { ofSeenRedrive } from "@/lib/store/read/scope-sql";
 import { ITEM } from "@/lib/store/state-sql";
 
@@ -41,7 +41,7 @@ export async function compareRedrives(
   if (!redrive) throw unknownRedrive(id);
   const earlierId = other ?? (await findEarlier(db, id, scope));
   const earlier = (earlierId === null ? null : await readFacts(db, earlierId, scope)) ?? null;
-  if (earlierId !== null && !earlier) throw unknownRedrive(earlierId);
+  if (earlierId !== null && !earlier) throw unknownRedrive(earlierId, "with");
   const rows = await readPairs(db, id, earlierId);
   return { redrive, with: earlier, ...summary(rows) };
 }
@@ -136,10 +136,4 @@ function add(part: ComparisonPart, { count, revised, samples }: Row, reason: str
   part.revised += revised;
   part.byReason[reason ?? ""] = (part.byReason[reason ?? ""] ?? 0) + count;
   part.samples.push(...(samples ?? []).slice(0, SAMPLES_MAX - part.samples.length));
-}
-
-function unknownRedrive(id: string): DomainError {
-  return new DomainError("unknown-redrive", `There is no redrive ${id}`, {
-    fields: [{ field: "id", detail: "list the redrives with GET /api/v1/redrives" }],
-  });
 }

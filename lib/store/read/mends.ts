@@ -37,13 +37,3 @@ export async function sentOf(db: Queryable, wanted: readonly { id: string; revis
   );
   return new Set(rows.map(({ id }) => id));
 }
-
-/** Bytes of the current payloads by event id. */
-export async function payloadSizes(db: Queryable, ids: readonly string[]): Promise<Map<string, number>> {
-  const rows = await db.query<{ id: string; bytes: number }>(
-    "select id, payload_bytes as bytes from dlq_event_facts where id = any($1::uuid[])",
-    [ids],
-    { name: "payload-sizes" },
-  );
-  return new Map(rows.map(({ id, bytes }) => [id, bytes]));
-}

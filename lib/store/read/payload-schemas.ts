@@ -2,7 +2,7 @@ import type { SchemaList, SchemaVersion, SchemaVersionDetail } from "@/lib/contr
 import { DomainError } from "@/lib/core/problem";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
-import { unknownSource } from "@/lib/store/read/sources";
+import { readSourceId } from "@/lib/store/read/sources";
 
 /** A stored version of a schema. It never changes: its id names its text. */
 export type SchemaInForce = {
@@ -92,7 +92,7 @@ export async function readTypesWithSchema(db: Queryable, sourceId: string): Prom
   return new Set(rows.map(({ eventType }) => eventType));
 }
 
-/** The type of each event, and the bytes of its payload as it arrived. */
+/** The type of each event, and the bytes of its current payload. */
 export async function readTypedSizes(
   db: Queryable,
   ids: readonly string[],
@@ -109,27 +109,24 @@ const COLUMNS = `p.id, s.name as source, p.event_type as "eventType", p.version,
   p.events_read as "eventsRead", p.reason, p.created_by as "createdBy", p.created_at as "createdAt",
   octet_length(p.body::text) as bytes`;
 
-/** Of each event type that has or had a schema: the version in force, else the newest one. */
+/** Of each event type that has or had a schema: the version in force, else the newest one. Throws DomainError `unknown-source`. */
 export async function listSchemas(db: Queryable, viewer: Viewer, source: string): Promise<SchemaList> {
-  if (sourceScope(viewer, [source])?.length === 0) throw unknownSource(source);
+  const sourceId = await readSourceId(db, viewer, source);
   const items = await db.query<SchemaList["items"][number]>(
     `select ${COLUMNS}, p.versions from (
        select *, count(*) over types as versions,
               row_number() over (types order by current desc, version desc) as place
-         from payload_schemas where source_id = (select id from sources where name = $1)
+         from payload_schemas where source_id = $1
        window types as (partition by event_type)) p
        join sources s on s.id = p.source_id
       where p.place = 1 order by p.event_type nulls first`,
-    [source],
+    [sourceId],
     { name: "list-schemas", isoTimes: true },
   );
-  if (items.length === 0 && (await db.query("select 1 from sources where name = $1", [source])).length === 0) {
-    throw unknownSource(source);
-  }
   return { items };
 }
 
-/** One version with its text, and the other versions of its event type, newest first. */
+/** One version with its text, and the other versions of its event type, newest first. Throws DomainError `unknown-schema`. */
 export async function readSchema(db: Queryable, viewer: Viewer, id: string): Promise<SchemaVersionDetail> {
   const [row] = await db.query<SchemaVersion & { sourceId: string; schema: Record<string, unknown> }>(
     `select ${COLUMNS}, p.source_id as "sourceId", p.body as schema

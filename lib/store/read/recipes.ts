@@ -1,4 +1,5 @@
 import type { Recipe, RecipeList, SavedRecipe } from "@/lib/contract/recipes";
+import { DomainError } from "@/lib/core/problem";
 import { redactRecipe } from "@/lib/core/redact-recipe";
 import { may, sees, sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Recipe as Row } from "@/lib/store/generated/client";
@@ -21,6 +22,12 @@ export async function listRecipes(lowRate: LowRateStore, viewer: Viewer): Promis
   const items = rows.map(savedRecipeOut);
   if (may(viewer, "reveal")) return { items };
   return { items: items.map((item) => ({ ...item, recipe: redactRecipe(item.recipe) as Recipe })) };
+}
+
+export function unknownRecipe(id: string): DomainError {
+  return new DomainError("unknown-recipe", `There is no recipe ${id}`, {
+    fields: [{ field: "id", detail: "list the recipes with GET /api/v1/recipes" }],
+  });
 }
 
 export function seesRecipe(viewer: Viewer, { source }: Pick<Row, "source">): boolean {

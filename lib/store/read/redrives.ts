@@ -16,6 +16,7 @@ import type { BrakeSeen } from "@/lib/core/brake";
 import { iso, isoOrNull } from "@/lib/core/iso-time";
 import { type ItemOutcomeWord, stateOfOutcome } from "@/lib/core/item-state";
 import type { Earlier } from "@/lib/core/order-gate";
+import { DomainError } from "@/lib/core/problem";
 import { effectiveRate, pacesOf, redriveTimeMs, type TargetPace } from "@/lib/core/redrive-rate";
 import { isFinal, openItems, type RedriveCounts, type RedriveState } from "@/lib/core/redrive-state";
 import { type Wait, type WaitFacts, waitsOf } from "@/lib/core/redrive-wait";
@@ -115,21 +116,22 @@ export async function listRedrives(
   return { items: await redrivesOut(db, viewer, page.items, nowMs), nextCursor: page.nextCursor };
 }
 
-/** null = there is no such redrive, or the viewer does not see all of its sources. */
-export async function readRedrive(
-  db: Queryable,
-  viewer: Viewer,
-  id: string,
-  nowMs: number,
-): Promise<RedriveOut | null> {
+/** Of one that does not exist, or of whose sources the viewer does not see all. */
+export function unknownRedrive(id: string, field = "id"): DomainError {
+  return new DomainError("unknown-redrive", `There is no redrive ${id}`, {
+    fields: [{ field, detail: "list redrives with GET /api/v1/redrives" }],
+  });
+}
+
+/** Throws DomainError `unknown-redrive`. */
+export async function readRedrive(db: Queryable, viewer: Viewer, id: string, nowMs: number): Promise<RedriveOut> {
   const [row] = await db.query<ListedRedrive>(
     `select ${COLUMNS} from redrives r where r.id = $1 and ${seesRedrive("r", "$2")}`,
     [id, sourceScope(viewer)],
-    {
-      name: "read-redrive",
-    },
+    { name: "read-redrive" },
   );
-  return row ? (await redrivesOut(db, viewer, [row], nowMs))[0]! : null;
+  if (!row) throw unknownRedrive(id);
+  return (await redrivesOut(db, viewer, [row], nowMs))[0]!;
 }
 
 async function redrivesOut(db: Queryable, viewer: Viewer, rows: ListedRedrive[], nowMs: number): Promise<RedriveOut[]> {

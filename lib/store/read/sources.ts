@@ -14,6 +14,17 @@ export function unknownSource(name: string, field = "name"): DomainError {
   });
 }
 
+/** Throws DomainError `unknown-source` for one that the viewer does not see, too. */
+export async function readSourceId(db: Queryable, viewer: Viewer, name: string): Promise<string> {
+  const [row] = await db.query<{ id: string }>(
+    "select id from sources where name = $1 and ($2::text[] is null or name = any($2))",
+    [name, sourceScope(viewer)],
+    { name: "source-id" },
+  );
+  if (!row) throw unknownSource(name);
+  return row.id;
+}
+
 type Stores = { db: Queryable; lowRate: LowRateStore };
 
 /** Sources by name, each with the number of its parked events. */

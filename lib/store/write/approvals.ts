@@ -7,6 +7,7 @@ import {
   type ApprovalTerms,
 } from "@/lib/core/approval";
 import type { Queryable, Tx } from "@/lib/store/db";
+import { APPROVAL_COLUMNS } from "@/lib/store/read/approvals";
 import { APPROVAL, ITEM } from "@/lib/store/state-sql";
 
 export type ApprovalRow = {
@@ -27,14 +28,10 @@ export type ApprovalRow = {
   reason: string | null;
 };
 
-const APPROVAL_COLUMNS = `a.id, a.subject_kind as "subjectKind", a.subject_id as "subjectId", a.state, a.causes, a.terms, a.digest,
-  a.asked_by as "askedBy", a.asked_at as "askedAtMs", a.expires_at as "expiresAtMs", a.expires_at <= now() as overdue,
-  a.decided_by as "decidedBy", a.decided_at as "decidedAtMs", a.reason`;
-
 /** The latest request for approval of a redrive or bulk operation; null = none was ever needed. */
 export async function latestApproval(db: Queryable, subjectId: string): Promise<ApprovalRow | null> {
   const [row] = await db.query<ApprovalRow>(
-    `select ${APPROVAL_COLUMNS} from approvals a where a.subject_id = $1 order by a.id desc limit 1`,
+    `select ${APPROVAL_COLUMNS}, a.expires_at <= now() as overdue from approvals a where a.subject_id = $1 order by a.id desc limit 1`,
     [subjectId],
     { name: "latest-approval" },
   );

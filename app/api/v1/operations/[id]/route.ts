@@ -1,7 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { bulkOperationChangeSchema, bulkOperationSchema } from "@/lib/contract/bulk-operations";
 import { byId } from "@/lib/contract/query";
-import { cancelBulkOperation, shownOperation } from "@/lib/operations/cancel-bulk-operation";
+import { cancelBulkOperation } from "@/lib/operations/cancel-bulk-operation";
+import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 
 const params = byId("unknown-operation");
 
@@ -12,7 +13,7 @@ export const GET = handle({
   answer: bulkOperationSchema,
   links: { listAuditEvents: { id: "$response.body#/auditId" } },
   coalesce: true,
-  run: ({ deps, viewer, params: { id } }) => shownOperation(deps.db, viewer, id),
+  run: ({ deps, viewer, params: { id } }) => readBulkOperation(deps.db, viewer, id),
 });
 
 export const PATCH = handle({
@@ -24,6 +25,6 @@ export const PATCH = handle({
   problems: ["illegal-transition"],
   run: async ({ deps, viewer, params: { id }, body: { reason } }) => {
     await cancelBulkOperation(deps, { id, reason }, viewer);
-    return shownOperation(deps.db, viewer, id);
+    return readBulkOperation(deps.db, viewer, id);
   },
 });

@@ -2,7 +2,8 @@ import { handle } from "@/app/_server/handle";
 import { BODY_ID } from "@/app/_server/operation";
 import { byId } from "@/lib/contract/query";
 import { changedRedriveSchema, redriveChangeSchema, redriveSchema } from "@/lib/contract/redrives";
-import { changeRedrive, shownRedrive } from "@/lib/operations/change-redrive";
+import { changeRedrive } from "@/lib/operations/change-redrive";
+import { readRedrive } from "@/lib/store/read/redrives";
 
 const params = byId("unknown-redrive");
 
@@ -13,7 +14,7 @@ export const GET = handle({
   answer: redriveSchema,
   links: { listRedriveItems: BODY_ID, readRedriveCauses: BODY_ID, readRedriveRate: BODY_ID, changeRedrive: BODY_ID },
   coalesce: true,
-  run: ({ deps, viewer, params: { id }, nowMs }) => shownRedrive(deps.db, viewer, id, nowMs),
+  run: ({ deps, viewer, params: { id }, nowMs }) => readRedrive(deps.db, viewer, id, nowMs),
 });
 
 export const PATCH = handle({
@@ -25,6 +26,6 @@ export const PATCH = handle({
   problems: ["illegal-transition", "above-ceiling"],
   run: async ({ deps, params: { id }, body, viewer, nowMs }) => {
     const { underWay } = await changeRedrive(deps, { id, change: body }, viewer);
-    return { ...(await shownRedrive(deps.db, viewer, id, nowMs)), underWay };
+    return { ...(await readRedrive(deps.db, viewer, id, nowMs)), underWay };
   },
 });
