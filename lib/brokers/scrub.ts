@@ -1,3 +1,5 @@
+import { secretValues } from "@/lib/core/redact";
+
 /** Shorter texts stand in every message by chance, and protect nothing. */
 const SECRET_CHARS_MIN = 4;
 
@@ -16,6 +18,24 @@ export type Scrubber = {
 const MASK = "***";
 /** Causes of causes that are looked at. */
 const CAUSES_MAX = 8;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The values under secret names in a JSON payload, for `learn`: whoever is sent it may repeat it in an answer. */
+export function secretsOfPayload(payload: Uint8Array): string[] {
+  let text: string;
+  try {
+    text = utf8.decode(payload);
+  } catch {
+    return [];
+  }
+  return (secretValues(text) ?? []).flatMap(({ start, end }) => textsIn(JSON.parse(text.slice(start, end))));
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === "object" && value !== null) return Object.values(value).flatMap(textsIn);
+  return typeof value === "string" || typeof value === "number" ? [String(value)] : [];
+}
 
 export function createScrubber(): Scrubber {
   let known: string[] = [];

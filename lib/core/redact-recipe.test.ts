@@ -42,7 +42,27 @@ test.each<[string, object, object]>([
   [
     "an expression",
     { kind: "jsonata", expression: '$merge([$, {"password": "hunter"}])' },
-    { kind: "jsonata", expression: `$merge([$, {"password": ${REDACTED}}])` },
+    { kind: "jsonata", expression: REDACTED },
+  ],
+  [
+    "an expression that computes one",
+    { kind: "jsonata", expression: '$ ~> |login|{"password": $lowercase("HUNTER") & "hunter"}|' },
+    { kind: "jsonata", expression: REDACTED },
+  ],
+  [
+    "an expression without one",
+    { kind: "jsonata", expression: '$merge([$, {"customer": custId}])' },
+    { kind: "jsonata", expression: '$merge([$, {"customer": custId}])' },
+  ],
+  [
+    "a name with an escaped separator",
+    { kind: "form", steps: [{ op: "set", at: "/x~1token", value: "hunter" }] },
+    { kind: "form", steps: [{ op: "set", at: "/x~1token", value: REDACTED }] },
+  ],
+  [
+    "a name that occurs twice",
+    { kind: "form", steps: [{ op: "set", at: "/login", json: '{"password":"hunter","password":null}' }] },
+    { kind: "form", steps: [{ op: "set", at: "/login", json: `{"password":"${REDACTED}","password":null}` }] },
   ],
 ])("shows no credential of %s", (_, recipe, shown) => {
   expect(redactRecipe(recipe)).toEqual(shown);

@@ -1,4 +1,4 @@
-import { isSecretName, REDACTED, redactText } from "./redact";
+import { isSecretName, REDACTED, redactJson, redactText } from "./redact";
 
 /** Levels of a recipe that are shown. */
 const DEPTH_MAX = 100;
@@ -10,7 +10,8 @@ const TEXTS = ["json", "equalsJson", "patch"];
 
 /**
  * A recipe (see `contract/recipes.ts`) for a viewer who may not reveal: what it writes to a masked field, or compares with
- * one, is masked as the field is. An expression is masked as the text of an error is.
+ * one, is masked as the field is. An expression that names a masked field is masked as a whole: what it computes from is
+ * not told from what it writes.
  */
 export function redactRecipe(recipe: unknown, depth = DEPTH_MAX): unknown {
   if (typeof recipe !== "object" || recipe === null) return recipe;
@@ -21,23 +22,26 @@ export function redactRecipe(recipe: unknown, depth = DEPTH_MAX): unknown {
   const shown = Object.entries(fields).map(([name, value]) => {
     if (value !== null && (isSecretName(name) || (secret && SAID.includes(name)))) return [name, REDACTED];
     if (typeof value !== "string") return [name, redactRecipe(value, depth - 1)];
-    if (name === "expression") return [name, redactText(value)];
+    if (name === "expression") return [name, namesSecret(value) ? REDACTED : redactText(value)];
     return [name, TEXTS.includes(name) ? jsonText(value, depth) : value];
   });
   return Object.fromEntries(shown);
 }
 
 function isSecretPlace(place: string): boolean {
-  return place.split(/[/:]/).some((segment) => isSecretName(segment));
+  return place.split(/[/:]/).some((segment) => isSecretName(segment.replaceAll("~1", "/").replaceAll("~0", "~")));
+}
+
+function namesSecret(expression: string): boolean {
+  return (expression.match(/[\w-]+/g) ?? []).some(isSecretName);
 }
 
 /** Shown as it is unless it holds something to mask: its numbers may be larger than this language reads. */
 function jsonText(text: string, depth: number): string {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    const shown = JSON.stringify(redactRecipe(parsed, depth - 1));
-    return shown === JSON.stringify(parsed) ? text : shown;
-  } catch {
-    return REDACTED;
-  }
+  // By its text first: of a name that occurs twice the parser drops the first value.
+  const plain = redactJson(text);
+  if (plain === null) return REDACTED;
+  const parsed: unknown = JSON.parse(plain);
+  const shown = JSON.stringify(redactRecipe(parsed, depth - 1));
+  return shown === JSON.stringify(parsed) ? plain : shown;
 }

@@ -85,6 +85,11 @@ test.each([
   ["not json, password=x", null],
 ])("masks the secret members of %s", (text, shown) => expect(redactJson(text)).toBe(shown));
 
+test("masks a value however far from its name it stands", () => {
+  const space = " ".repeat(300);
+  expect(redactJson(`{"password"${space}:${space}"hunter"}`)).toBe(`{"password"${space}:${space}"${REDACTED}"}`);
+});
+
 test("masks one member of a megabyte and keeps the rest", () => {
   const filler = "x".repeat(1_000_000);
   expect(redactJson(`{"filler":"${filler}","secret":"${filler}"}`)).toBe(
@@ -98,5 +103,6 @@ test.each([
   ['{"access_token": "abc def"}', `{"access_token": ${REDACTED}}`],
   ["sent Authorization: Bearer abc.def-1 to it", `sent Authorization: Bearer ${REDACTED} to it`],
   ["amqp://guest:guest@mq:5672/v", `amqp://${REDACTED}@mq:5672/v`],
+  ['{"error":"no {\\"password\\":\\"hun ter\\",\\"a\\":1}"}', `{"error":"no {\\"password\\":${REDACTED},\\"a\\":1}"}`],
   ["at com.acme.Stock.reserve(Stock.java:42)", "at com.acme.Stock.reserve(Stock.java:42)"],
 ])("masks what looks like a credential in %j", (text, shown) => expect(redactText(text)).toBe(shown));

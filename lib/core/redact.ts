@@ -82,6 +82,7 @@ function redactMembers(members: Record<string, unknown>, depth: number): Record<
 }
 
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
+const COLON = /\s*:\s*/y;
 
 /**
  * JSON with the values under secret names masked, and every other character unchanged. null = the text is not JSON, so
@@ -107,14 +108,15 @@ export function secretValues(text: string): { name: string; start: number; end: 
     return null;
   }
   const strings = new RegExp(STRING);
+  const colon = new RegExp(COLON);
   const secrets: { name: string; start: number; end: number }[] = [];
   for (let found = strings.exec(text); found; found = strings.exec(text)) {
     // A string before a colon is a name: the text is valid.
-    const colon = /^\s*:\s*/.exec(text.slice(strings.lastIndex, strings.lastIndex + 200));
-    if (!colon) continue;
+    colon.lastIndex = strings.lastIndex;
+    if (!colon.test(text)) continue;
     const name = JSON.parse(found[0]) as string;
     if (!isSecretName(name)) continue;
-    const start = strings.lastIndex + colon[0].length;
+    const start = colon.lastIndex;
     const end = endOfValue(text, start);
     if (text.slice(start, end) !== "null") secrets.push({ name, start, end });
     strings.lastIndex = end;
@@ -134,8 +136,9 @@ function endOfValue(text: string, start: number): number {
   return text.length;
 }
 
-const NAME_BEFORE_VALUE = /\b[A-Za-z][\w-]{0,99}(?=(["']?\s{0,3}[=:]\s{0,3}))/g;
-const VALUE = /"[^"\n]*"|'[^'\n]*'|[^\s,;&}"']+/y;
+/** Backslashes before a quotation mark: the text of a JSON string that holds JSON. */
+const NAME_BEFORE_VALUE = /\b[A-Za-z][\w-]{0,99}(?=((?:\\{0,7}["'])?\s{0,3}[=:]\s{0,3}))/g;
+const VALUE = /\\{0,7}"[^"\n]*"|'[^'\n]*'|[^\s,;&}"']+/y;
 
 /** An error's text with what looks like a credential masked: `password=...`, `"token": "..."`, `Bearer ...`, `//user:pass@`. */
 export function redactText(text: string): string {

@@ -162,13 +162,14 @@ describe("http redrive request", () => {
     const token = "tok-0123456789abcdef";
     sink.answer = (request, response) => {
       const { authorization, cookie } = request.headers;
-      const echo = `${"x".repeat(pad)} you sent ${token} and ${authorization} and ${cookie}`;
+      const echo = `payload-secret-1 ${"x".repeat(pad)} you sent ${token} and ${authorization} and ${cookie}`;
       response
         .writeHead(422)
         .end(`{"password": "hunter2", "url": "https://u:pw123456@a.example"} secret=abcdef ${echo}`);
     };
     let pad = 0;
     const headers: [string, string][] = [["cookie", "sid=parked-cookie-1"]];
+    const payload = Buffer.from('{"login": {"pwd": ["payload-secret-1"]}}');
     const base = url().replace("//", "//user:basic-password@");
     // Behind a long text each credential comes to stand across the end of what is kept.
     for (const [redriveUrl, fixed, padding] of [
@@ -177,12 +178,12 @@ describe("http redrive request", () => {
       ...Array.from({ length: 12 }, (_, n) => [base, { headers: { "x-api-key": token } }, 150 + n * 10] as const),
     ] as const) {
       pad = padding;
-      const error = await publish({ redriveUrl, ...fixed, forwardCredentials: true }, { headers }).catch(
+      const error = await publish({ redriveUrl, ...fixed, forwardCredentials: true }, { headers, payload }).catch(
         (failed: PublishError) => failed,
       );
       const text = (error as PublishError).message;
       expect(text).toContain("answered 422: ");
-      expect(text).not.toMatch(/hunter2|pw123456|abcdef|tok-0|basic-password|dXNlcj|parked-cookie/);
+      expect(text).not.toMatch(/hunter2|pw123456|abcdef|tok-0|basic-password|dXNlcj|parked-cookie|payload-secret/);
       await publisher!.close();
     }
   });

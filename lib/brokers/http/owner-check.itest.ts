@@ -68,6 +68,23 @@ describe("a check call", () => {
     expect(asked[0]!.raw).toContain('"payload":{"amount": 12345678901234567890}');
   });
 
+  test("keeps no masked value that its owner repeats", async () => {
+    const payload = Buffer.from('{"password": "hunter22", "amount": 12}');
+    respond = (response, { events }) =>
+      response.end(
+        JSON.stringify({
+          answers: events.map(({ id }) => ({
+            id,
+            take: false,
+            reason: "12: hunter22 is too short",
+            pointer: "/hunter22",
+          })),
+        }),
+      );
+    const refused = { take: false, reason: "12: *** is too short", pointer: "/***" };
+    expect(await check.ask([event("a", { payload })], never)).toEqual([refused]);
+  });
+
   test("sends no more bytes than a batch holds, and asks nothing about a payload that is larger by itself", async () => {
     const payload = Buffer.from(JSON.stringify("x".repeat(400_000)));
     const huge = Buffer.from(JSON.stringify("x".repeat(1_100_000)));

@@ -3,6 +3,7 @@ import { checkedConnector } from "@/lib/brokers/checked-connector";
 import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
 import { textOrNull } from "@/lib/brokers/message";
 import type { CheckAnswer, CheckedEvent, OwnerCheck } from "@/lib/brokers/port";
+import { createScrubber, secretsOfPayload } from "@/lib/brokers/scrub";
 import { redactText } from "@/lib/core/redact";
 import type { CheckCall } from "@/lib/kinds/fields";
 import { redactUrl } from "@/lib/kinds/redact-url";
@@ -91,7 +92,10 @@ export function createOwnerCheck(
         post(bodyOf(batch), AbortSignal.any([signal, late])),
       );
       const byId = answersIn(answered, address);
-      return batch.map(({ id }) => byId.get(id) ?? { unanswered: `${address} left it out of its answer` });
+      return batch.map((event) => {
+        const answer = byId.get(event.id);
+        return answer ? withoutSecrets(answer, event) : { unanswered: `${address} left it out of its answer` };
+      });
     } catch (error) {
       signal.throwIfAborted();
       resting = reasonOf(error, address, config.timeoutMs);
@@ -196,6 +200,15 @@ function answersIn(body: unknown, address: string): Map<string, CheckAnswer> {
     );
   }
   return byId;
+}
+
+/** The owner has seen the payload, and may repeat its masked values. */
+function withoutSecrets(answer: CheckAnswer, { payload }: CheckedEvent): CheckAnswer {
+  if (!("reason" in answer)) return answer;
+  const scrubber = createScrubber();
+  scrubber.learn(secretsOfPayload(payload));
+  const { pointer } = answer;
+  return { ...answer, reason: scrubber.text(answer.reason), pointer: pointer && scrubber.text(pointer) };
 }
 
 /** As of the answer to a send: nothing that cannot be seen, and no credential. */

@@ -10,7 +10,7 @@ import {
   type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
-import { createScrubber } from "@/lib/brokers/scrub";
+import { createScrubber, secretsOfPayload } from "@/lib/brokers/scrub";
 import { isSecretName, redactText } from "@/lib/core/redact";
 import type { HttpConfig } from "@/lib/kinds/http";
 import { headerSecrets, redactUrl } from "@/lib/kinds/redact-url";
@@ -81,14 +81,15 @@ function hintsOf(received: Record<string, string | string[] | undefined>): Hints
  * Readable start of an error body; binary data and markup are not shown. Credentials are masked before the text is cut:
  * those of the request, which a target may repeat, and what looks like one.
  */
-function excerptOf(chunks: Buffer[], sent: readonly string[]): string {
+function excerptOf(chunks: Buffer[], { headers, body }: Pick<Request, "headers" | "body">): string {
+  if (chunks.length === 0) return "";
   const text = Buffer.concat(chunks).subarray(0, EXCERPT_BYTES_MAX).toString("utf8");
   const visible = text
     .replace(/[^\P{C}]+/gu, " ")
     .replace(/\s+/g, " ")
     .trim();
   const scrubber = createScrubber();
-  scrubber.learn(credentialsIn(sent));
+  scrubber.learn([...credentialsIn(headers), ...(body ? secretsOfPayload(body) : [])]);
   return redactText(scrubber.text(visible)).slice(0, EXCERPT_CHARS_MAX).toWellFormed();
 }
 
@@ -132,7 +133,11 @@ function send(request: Request, address: string, signal: AbortSignal): Promise<A
   let answer: Answer = { status: 0, excerpt: "", replayed: false, ...hintsOf({}) };
   const chunks: Buffer[] = [];
   let bytes = 0;
-  const answered = () => settle(() => resolve({ ...answer, excerpt: excerptOf(chunks, headers) }));
+  const answered = () => {
+    // Of a success nobody reads it.
+    const excerpt = answer.status < 300 ? "" : excerptOf(chunks, request);
+    settle(() => resolve({ ...answer, excerpt }));
+  };
   if (signal.aborted) return Promise.reject(signal.reason);
   signal.addEventListener("abort", aborted, { once: true });
   pool.dispatch(
