@@ -55,6 +55,7 @@ test("a group goes with one click, and its redrive ends with what stayed process
   const main = page.getByRole("main");
   await expect(main).toContainText("2 of 3 sent, 1 deduplicated", { timeout: 30_000 });
   await expect(main).toContainText("0 confirmed, 3 not known yet until");
+  await expect(main.getByRole("region", { name: "Rate over time" })).toContainText("sent or deduplicated");
   expect(await downstream.deliveries(source.path)).toHaveLength(3);
   await parkade.confirm(source.name, ["g-1", "g-2", "g-3"]);
   await page.reload();

@@ -58,12 +58,12 @@ test.describe("@phone", () => {
       expect(await violations(page)).toEqual([]);
 
       await running.getByRole("button", { name: "Cancel…" }).click();
-      const stopping = page.getByRole("dialog", { name: "Cancel this ignore?" });
-      await expect(stopping).toContainText("The 0 events that are ignored stay so.");
+      const cancelling = page.getByRole("dialog", { name: "Cancel this ignore?" });
+      await expect(cancelling).toContainText("The 0 events that are ignored stay so.");
       expect(await violations(page)).toEqual([]);
-      await stopping.getByRole("textbox", { name: "Reason" }).fill("the wrong source");
-      await stopping.getByRole("button", { name: "Stop it" }).click();
-      await expect(toast(page, "Stopped")).toBeVisible();
+      await cancelling.getByRole("textbox", { name: "Reason" }).fill("the wrong source");
+      await cancelling.getByRole("button", { name: "Cancel this ignore" }).click();
+      await expect(toast(page, "Cancelled")).toBeVisible();
       await expect(running).toHaveCount(0);
     } finally {
       worker("SIGCONT");

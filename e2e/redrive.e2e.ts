@@ -24,7 +24,7 @@ test.describe("redriving one event", () => {
 
     await panel.getByRole("button", { name: "Open its page" }).click();
     await page.getByRole("tab", { name: /^History/ }).click();
-    await expect(page.getByRole("list", { name: "History" })).toContainText("taken");
+    await expect(page.getByRole("list", { name: "History" })).toContainText("sent in");
   });
 
   test("is held for five seconds, in which Undo takes it back for certain", async ({ page, parkade, downstream }) => {
@@ -119,6 +119,7 @@ test.describe("redriving a batch", () => {
     await expect(main.getByText("DONE", { exact: true })).toBeVisible();
     await expect(main).toContainText(/29\s*not known yet|not known yet\s*29/);
     await expect(main).toContainText("unknown article");
+    await expect(main.getByRole("region", { name: "Rate over time" })).toContainText(/sent\s*failed\s*refused/);
     expect(await downstream.deliveries(source.path)).toHaveLength(30);
 
     // A failed event can be sent again from here; it cools down first, and the preview says so.

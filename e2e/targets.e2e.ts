@@ -187,7 +187,7 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
   await expect.poll(async () => (await source.event("missed-1")).status).toBe("REDRIVEN");
   await page.goto(`/events/${(await source.event("missed-1")).id}`);
   await page.getByRole("tab", { name: /^History/ }).click();
-  await expect(page.getByRole("list", { name: "History" })).toContainText(`to ${name} taken`);
+  await expect(page.getByRole("list", { name: "History" })).toContainText(`to ${name} sent in`);
 
   // Removed.
   await page.goto(`/sources/${source.name}`);

@@ -72,7 +72,7 @@ test("an open breaker sends to the slow lane, once each, and the history says wh
   expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 6, refused: 0, failed: 0 });
   expect(world.sink.arrived).toEqual([]);
   expect(ids(slow)).toEqual([0, 1, 2, 3, 4, 5].map((n) => `event-000${n}`));
-  expect(await history("event-0003")).toMatch(/to orders\.slow taken/);
+  expect(await history("event-0003")).toMatch(/to orders\.slow sent/);
   expect(await history("event-0003")).toMatch(
     /sent to orders\.slow instead of orders: a person holds the breaker of orders open/,
   );
@@ -113,7 +113,7 @@ test("without a retry budget what did not arrive goes to the named target, and i
   expect(ids(slow)).toEqual(ids(world.sink));
   const story = await history("event-0001");
   expect(story).toMatch(/Attempt 1 to orders failed.*the retry budget of the target is spent/);
-  expect(story).toMatch(/Attempt 2 to billing taken/);
+  expect(story).toMatch(/Attempt 2 to billing sent/);
 });
 
 test("deferred without a retry budget an item stays open and goes on when its time has come", async () => {

@@ -3,6 +3,7 @@ import { previewRequestSchema, type RedriveRequest } from "@/lib/contract/redriv
 import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
+import { readEventDetail } from "@/lib/store/read/event-detail";
 import { exportRedriveItems, listRedriveItems, readRedriveCauses } from "@/lib/store/read/redrives";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
@@ -62,6 +63,14 @@ describe("the events of a redrive by outcome", () => {
       "event-0004": "sent",
       "event-0005": "sent",
     });
+    const attempts = async (eventId: string) => {
+      const [event] = await world.idsOf([eventId]);
+      const { history } = await readEventDetail(world.db, viewer, event!, world.deps.clock.wallMs());
+      return history.filter(({ kind }) => kind === "attempt").map(({ text }) => text.replace(/ in \d+ ms/, ""));
+    };
+    expect(await attempts("event-0000")).toEqual([]);
+    expect(await attempts("event-0001")).toEqual(["Attempt 1 to orders deduplicated: OK"]);
+    expect(await attempts("event-0003")).toEqual(["Attempt 1 to orders sent: OK"]);
     const { causes } = await readRedriveCauses(world.db, viewer, id);
     expect(causes.map(({ outcome, result, count, samples }) => [outcome, result, count, samples.length])).toEqual(
       expect.arrayContaining([

@@ -83,7 +83,7 @@ test("a sink that honours keys and remembers its refusals takes the mended event
   const { history } = await readEventDetail(world.db, localViewer(), await first(), Date.now());
   const texts = history.map(({ text }) => text).join("\n");
   expect(texts).toContain("Edited: revision 2, made from 1");
-  expect(texts).toContain("Attempt 1 of revision 2 to orders taken");
+  expect(texts).toContain("Attempt 1 of revision 2 to orders sent");
 });
 
 test("a redrive sends what it froze: an edit meanwhile is refused, and the event stays as it was", async () => {

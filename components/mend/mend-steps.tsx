@@ -206,7 +206,7 @@ export function SendProgress({ id }: { id: string }) {
           ) : null}
           <div className="flex flex-wrap gap-2">
             <LinkButton href={`/redrives/${id}`} prefetch={false}>
-              Its page: rate, pause, stop
+              Its page: rate, pause, cancel
             </LinkButton>
             {redrive.failed + redrive.bounced > 0 ? (
               <LinkButton href={mendHref({ redrive: id, outcome: ["failed", "bounced"] }, randomKey)} prefetch={false}>

@@ -14,7 +14,7 @@ export function CancelOperationDialog({ operation, onClose }: { operation: BulkO
     <ReasonDialog
       title={`Cancel this ${verb.toLowerCase()}?`}
       size="sm"
-      verb="Stop it"
+      verb={`Cancel this ${verb.toLowerCase()}`}
       variant="danger"
       keep="Keep it running"
       reason="optional"
@@ -22,12 +22,13 @@ export function CancelOperationDialog({ operation, onClose }: { operation: BulkO
       onClose={onClose}
       onSubmit={async (reason) => {
         const ended = await change.mutateAsync({ action: "cancel", ...(reason === "" ? {} : { reason }) });
-        return { title: "Stopped", detail: `${operationTitle(ended)}.` };
+        return { title: "Cancelled", detail: `${operationTitle(ended)}.` };
       }}
     >
       <ul className="list-disc pl-4 text-muted">
         <li>
-          It stops within a second. The {formatNumber(operation.changed)} events that are {done.toLowerCase()} stay so.
+          Within a second nothing more changes. The {formatNumber(operation.changed)} events that are{" "}
+          {done.toLowerCase()} stay so.
         </li>
         {INVERSE[operation.kind] === null ? null : <li>They can be taken back from its page afterwards.</li>}
       </ul>

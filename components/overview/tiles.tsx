@@ -120,7 +120,7 @@ function SuccessTile({ filter }: { filter: EventFilter }) {
         detail:
           stats.rate === null
             ? stats.delivered > 0
-              ? `${formatNumber(stats.delivered)} sent, not known yet`
+              ? `${formatNumber(stats.delivered)} not known yet`
               : null
             : `${formatNumber(stats.bounced)} bounced`,
       })}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { RedriveRuleTrial } from "@/lib/contract/redrive-rules";
-import { leftWords, limitWords, ruleSentence, trialSentence } from "./rule-words";
+import type { RedriveRuleOut, RedriveRuleTrial } from "@/lib/contract/redrive-rules";
+import { leftWords, limitWords, ruleSentence, trialSentence, workWords } from "./rule-words";
 
 const TERMS = {
   delayMs: 1_800_000,
@@ -25,6 +25,14 @@ test("a rule is one sentence", () => {
     ruleSentence({ ...TERMS, delayMs: 0, redrivesPerEvent: 3, onlyIf: { groupSucceeded: false, breakerClosed: true } }),
   ).toBe("as soon as they are parked, at most 3 times each, slow lane, only while the target's breaker is closed");
   expect(limitWords(TERMS)).toBe("at most 500 events a run, 1,000 an hour; switches itself off above 20 % failures");
+});
+
+test("the work of a rule counts what was sent apart from what its targets had already", () => {
+  const outcomes = { delivered: 80, deduplicated: 2, confirmed: 77, failed: 3, bounced: 1 };
+  expect(workWords({ lastDay: 83, outcomes } as RedriveRuleOut)).toBe(
+    "took 83 events in 24 hours; since it is on: 78 sent, 2 deduplicated, 77 confirmed, 3 failed, 1 bounced",
+  );
+  expect(workWords({ lastDay: 0, outcomes } as RedriveRuleOut)).toBeNull();
 });
 
 test("a trial says what would have been redriven, and what became of it", () => {

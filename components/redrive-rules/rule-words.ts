@@ -70,14 +70,15 @@ export const OUTCOME_WORDS = {
   never: "never redriven",
 } as const;
 
-/** `80 redriven in 24 hours: 78 confirmed, 1 failed, 1 bounced`; null = none. */
+/** `took 81 events in 24 hours; since it is on: 78 sent, 2 deduplicated, 79 confirmed, 1 failed, 0 bounced`; null = none. */
 export function workWords({
   lastDay,
-  outcomes: { delivered, confirmed, failed, bounced },
+  outcomes: { delivered, deduplicated, confirmed, failed, bounced },
 }: RedriveRuleOut): string | null {
   if (lastDay === 0) return null;
   const facts = [
-    `${formatNumber(delivered)} sent`,
+    `${formatNumber(delivered - deduplicated)} sent`,
+    ...(deduplicated === 0 ? [] : [`${formatNumber(deduplicated)} deduplicated`]),
     `${formatNumber(confirmed)} confirmed`,
     `${formatNumber(failed)} failed`,
     `${formatNumber(bounced)} bounced`,

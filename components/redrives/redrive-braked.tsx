@@ -64,7 +64,7 @@ export function RedriveBraked({ redrive, onCancel }: { redrive: Braked; onCancel
           </LinkButton>
         ) : null}
         <ActionButton variant="danger" onClick={onCancel}>
-          Stop: give back {plural(redrive.open, "event")}…
+          Cancel: give back {plural(redrive.open, "event")}…
         </ActionButton>
       </div>
     </Panel>

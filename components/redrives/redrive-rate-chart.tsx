@@ -10,11 +10,16 @@ import { rateWords } from "./eta-words";
 import { went } from "./progress-segments";
 import { type RateRow, rateRows } from "./rate-rows";
 
-const SERIES = [
-  { key: "delivered", label: "taken", colour: "var(--state-redriven)", step: true },
+const REST = [
   { key: "failed", label: "failed", colour: "var(--state-blacklisted)", dash: "4 2", step: true },
   { key: "refused", label: "refused", colour: "var(--state-ignored)", dash: "1 3", step: true },
 ] as const;
+
+/** The samples of the rate do not tell the deduplicated events from the sent ones. */
+function seriesOf({ deduplicated }: Pick<RedriveOut, "deduplicated">) {
+  const label = deduplicated === 0 ? "sent" : "sent or deduplicated";
+  return [{ key: "delivered", label, colour: "var(--state-redriven)", step: true }, ...REST] as const;
+}
 
 /** Outcomes per second over time, with the set rate as a line. */
 export function RedriveRateChart({
@@ -29,6 +34,8 @@ export function RedriveRateChart({
   const rate = useRedriveRate(redrive.id, live);
   const rows = useMemo(() => (rate.data ? rateRows(rate.data) : undefined), [rate.data]);
   const set = redrive.effectiveRatePerSecond;
+  const { deduplicated } = redrive;
+  const series = useMemo(() => seriesOf({ deduplicated }), [deduplicated]);
   return (
     <ChartPanel
       title="Rate over time"
@@ -40,19 +47,16 @@ export function RedriveRateChart({
       onRetry={() => rate.refetch()}
       legend={
         set === null
-          ? SERIES
-          : [...SERIES, { key: "set", label: `set rate ${rateWords(set)}`, colour: "var(--muted)", dash: "6 4" }]
+          ? series
+          : [...series, { key: "set", label: `set rate ${rateWords(set)}`, colour: "var(--muted)", dash: "6 4" }]
       }
-      columns={SERIES.map((series) => ({
-        label: series.label,
-        value: (row: RateRow) => formatRate(row.values[series.key]),
-      }))}
+      columns={series.map(({ key, label }) => ({ label, value: (row: RateRow) => formatRate(row.values[key]) }))}
       // The samples of the rate are deleted after a while; the counts stay.
       empty={
         live ? "Nothing was sent yet." : went(redrive) > 0 ? "Its rate over time is not kept." : "Nothing was sent."
       }
     >
-      {(drawn) => <TimeLines rows={drawn} series={SERIES} format={formatRate} level={set} />}
+      {(drawn) => <TimeLines rows={drawn} series={series} format={formatRate} level={set} />}
     </ChartPanel>
   );
 }

@@ -265,8 +265,11 @@ export const redriveRuleSchema = named(
     /** Events that it redrove. */
     lastHour: counted,
     lastDay: counted,
-    /** Of the events of its redrives since it was switched on, 24 hours at most. */
-    outcomes: z.object({ delivered: counted, confirmed: counted, failed: counted, bounced: counted }),
+    /** Of the events of its redrives since it was switched on, 24 hours at most; delivered = sent + deduplicated. */
+    outcomes: z.object({
+      ...{ delivered: counted, deduplicated: counted },
+      ...{ confirmed: counted, failed: counted, bounced: counted },
+    }),
     lastRun: z.nullable(z.object({ redriveId: idOut, at: timeOut, events: counted, live: z.boolean() })),
     /** The newest trial of the rule as it is; null = it was not tried. */
     trial: z.nullable(z.object({ id: idOut, at: timeOut, by: z.string(), taken: counted, stayed: counted })),
@@ -293,7 +296,7 @@ export const redriveRuleSchema = named(
     stopped: null,
     lastHour: 12,
     lastDay: 80,
-    outcomes: { delivered: 80, confirmed: 78, failed: 1, bounced: 1 },
+    outcomes: { delivered: 80, deduplicated: 2, confirmed: 78, failed: 1, bounced: 1 },
     lastRun: {
       redriveId: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50",
       at: "2026-11-22T02:44:59.120Z",

@@ -23,13 +23,27 @@ test.each([
 });
 
 describe("attempts", () => {
-  const facts = { attempt: 2, revision: 1, target: "orders", latencyMs: 41.6, code: "HTTP_503", stopped: null };
+  const facts = {
+    attempt: 2,
+    revision: 1,
+    target: "orders",
+    latencyMs: 41.6,
+    code: "HTTP_503",
+    deduplicated: false,
+    stopped: null,
+  };
   test.each([
     ["open", "Attempt 2 to orders under way"],
-    ["delivered", "Attempt 2 to orders taken in 42 ms: HTTP_503"],
+    ["delivered", "Attempt 2 to orders sent in 42 ms: HTTP_503"],
     ["failed", "Attempt 2 to orders failed in 42 ms: HTTP_503"],
     ["ambiguous", "Attempt 2 to orders without an answer in 42 ms: HTTP_503: the target may have taken it"],
   ] as const)("%s", (state, text) => expect(attemptText({ ...facts, state })).toBe(text));
+
+  test("say when the target had the event already", () => {
+    expect(attemptText({ ...facts, state: "delivered", deduplicated: true })).toBe(
+      "Attempt 2 to orders deduplicated in 42 ms: HTTP_503",
+    );
+  });
 
   test("name the revision that was sent, unless it is the first", () => {
     expect(attemptText({ ...facts, revision: 3, state: "open" })).toBe("Attempt 2 of revision 3 to orders under way");

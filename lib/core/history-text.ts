@@ -84,6 +84,8 @@ export type AttemptFacts = {
   code: string | null;
   /** What was sent. */
   revision: number;
+  /** Of a delivered one: its target had the event already. */
+  deduplicated: boolean;
   /** The reason of the retry engine for not trying again; null = it tried again, or the attempt succeeded. */
   stopped: string | null;
 };
@@ -112,7 +114,8 @@ export function attemptText({ stopped, ...facts }: AttemptFacts): string {
   return stop === null ? outcomeText(facts) : `${outcomeText(facts)}; not tried again: ${stop}`;
 }
 
-function outcomeText({ attempt, revision, state, target, latencyMs, code }: Omit<AttemptFacts, "stopped">): string {
+function outcomeText(facts: Omit<AttemptFacts, "stopped">): string {
+  const { attempt, revision, state, target, latencyMs, code, deduplicated } = facts;
   const what = revision === 1 ? `Attempt ${attempt}` : `Attempt ${attempt} of revision ${revision}`;
   const took = latencyMs === null ? "" : ` in ${Math.round(latencyMs)} ms`;
   const answer = code === null ? "" : `: ${code}`;
@@ -120,7 +123,7 @@ function outcomeText({ attempt, revision, state, target, latencyMs, code }: Omit
     case "open":
       return `${what} to ${target} under way`;
     case "delivered":
-      return `${what} to ${target} taken${took}${answer}`;
+      return `${what} to ${target} ${deduplicated ? "deduplicated" : "sent"}${took}${answer}`;
     case "failed":
       return `${what} to ${target} failed${took}${answer}`;
     case "ambiguous":

@@ -10,6 +10,7 @@ import {
 import { iso } from "@/lib/core/iso-time";
 import type { Queryable } from "@/lib/store/db";
 import { STOPPED } from "@/lib/store/read/decided-attempts";
+import { DEDUPLICATED } from "@/lib/store/read/item-outcome-sql";
 
 /** Maximum entries of each kind: nobody reads a longer history to its end. */
 const ENTRIES_MAX = 200;
@@ -158,9 +159,11 @@ type AttemptRow = AttemptFacts & {
 
 async function readAttempts(db: Queryable, id: string): Promise<Entry[]> {
   const rows = await db.query<AttemptRow>(
-    `select redrive_id as "redriveId", attempt, state, target, opened_at as "openedMs", closed_at as "closedMs",
-            latency_ms as "latencyMs", code, detail, revision, ${STOPPED} as stopped
-       from redrive_attempts where id = $1 order by opened_at desc limit ${ENTRIES_MAX}`,
+    `select a.redrive_id as "redriveId", a.attempt, a.state, a.target, a.opened_at as "openedMs", a.closed_at as "closedMs",
+            a.latency_ms as "latencyMs", a.code, a.detail, a.revision, ${STOPPED} as stopped,
+            coalesce(${DEDUPLICATED}, false) as deduplicated
+       from redrive_attempts a left join redrive_items i on i.redrive_id = a.redrive_id and i.id = a.id
+      where a.id = $1 order by a.opened_at desc limit ${ENTRIES_MAX}`,
     [id],
     { name: "event-attempts" },
   );

@@ -2,10 +2,13 @@ import { DEDUPLICATED_RESULTS } from "@/lib/core/item-outcome";
 import type { ItemOutcomeWord } from "@/lib/core/item-state";
 import { ITEM } from "@/lib/store/state-sql";
 
+/** SQL: whether the target of the item `i` had its event already. */
+export const DEDUPLICATED = `(i.result in (${DEDUPLICATED_RESULTS.map((result) => `'${result}'`).join(", ")}))`;
+
 /** SQL: the outcome (`ItemOutcomeWord`) of the item `i`, whose event is `e`; an event that left the store has no later word. */
 export const ITEM_OUTCOME = `(case when i.state <> ${ITEM.delivered} then i.state
   when i.redrive_id = any(e.bounced_redrives) then 'bounced' when e.confirmed_redrive = i.redrive_id then 'confirmed'
-  when i.result in (${DEDUPLICATED_RESULTS.map((result) => `'${result}'`).join(", ")}) then 'deduplicated' else 'sent' end)`;
+  when ${DEDUPLICATED} then 'deduplicated' else 'sent' end)`;
 
 /** SQL: why the item `i` with its event `e` ended so: what its event came back with, or the result of the item. */
 export const ITEM_CAUSE = `(case when ${ITEM_OUTCOME} = 'bounced' then e.error_code else i.result end)`;

@@ -31,7 +31,7 @@ const takenSince = (age: string) => `(select coalesce(sum(x.events), 0)::bigint 
 
 const summed = (column: string) => `coalesce(sum(d.${column}), 0)::bigint as ${column}`;
 const OUTCOMES = `(select to_jsonb(o) from (
-  select ${["delivered", "confirmed", "failed", "bounced"].map(summed).join(", ")}
+  select ${["delivered", "deduplicated", "confirmed", "failed", "bounced"].map(summed).join(", ")}
     from redrive_rule_runs x join redrives d on d.id = x.redrive_id
    where x.rule_id = r.id and x.at >= r.enabled_at and x.at > now() - interval '24 hours') o)`;
 
@@ -43,7 +43,7 @@ const LAST_RUN = `(select jsonb_build_object('redriveId', x.redrive_id, 'atMs', 
 type WorkColumns = {
   lastHour: number;
   lastDay: number;
-  outcomes: RuleOutcomes & { confirmed: number };
+  outcomes: RuleOutcomes & { deduplicated: number; confirmed: number };
   lastRun: { redriveId: string; atMs: number; events: number; live: boolean } | null;
 };
 const WORK_COLUMNS = `${takenSince("1 hour")} as "lastHour", ${takenSince("24 hours")} as "lastDay", ${OUTCOMES} as outcomes,
