@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
 import { ApiError } from "@/lib/contract/api-error";
 import type { StatusOut } from "@/lib/contract/stats";
 import { fetchJson } from "./fetch-json";
@@ -22,8 +23,19 @@ async function readStatus(signal: AbortSignal): Promise<StatusOut> {
   }
 }
 
-export function useStatus() {
-  return useQuery<StatusOut, ApiError>({
+const never = () => () => {};
+
+/**
+ * The status, as every part of the console sees it. A page hydrates after the frame around it, whose status may be there
+ * by then; the server rendered the page without one, so the page has none until it is hydrated.
+ */
+export function useStatus(): { data: StatusOut | undefined; error: ApiError | null } {
+  const hydrated = useSyncExternalStore(
+    never,
+    () => true,
+    () => false,
+  );
+  const { data, error } = useQuery<StatusOut, ApiError>({
     queryKey: keys.status,
     queryFn: ({ signal }) => readStatus(signal),
     refetchInterval: STATUS_POLL_MS,
@@ -33,4 +45,5 @@ export function useStatus() {
     // The next poll is the retry.
     retry: false,
   });
+  return hydrated ? { data, error } : { data: undefined, error: null };
 }
