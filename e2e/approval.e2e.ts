@@ -34,7 +34,7 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
   await page.goto("/approvals");
   await page.getByRole("listitem").filter({ hasText: source.name }).getByRole("link").click();
   const panel = page.getByRole("region", { name: "Approval" });
-  await expect(panel).toContainText("You asked for it: anyone else who may approve decides.");
+  await expect(panel).toContainText("Ada asked for it: another person approves or rejects it.");
   await expect(panel.getByRole("button")).toHaveCount(0);
   expect(await violations(page)).toEqual([]);
 

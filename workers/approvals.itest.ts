@@ -358,9 +358,14 @@ test("a redrive that a rule asked for is approved by another person than the rul
      ) insert into redrive_rule_runs (redrive_id, rule_id, version, events) select $1, id, 1, 4 from rule`,
     [id],
   );
-  await expect(approve(id, ada)).rejects.toMatchObject({ code: "forbidden" });
-  await expect(approve(id, eve)).rejects.toMatchObject({ code: "forbidden" });
+  const told = async (viewer: typeof ada) => (await shownApproval(world.db, viewer, id)).cannotDecide;
+  for (const author of [ada, eve]) {
+    await expect(approve(id, author)).rejects.toMatchObject({ code: "forbidden" });
+    expect(await told(author)).toMatch(`${author.name} wrote or switched on the rule that asked for it`);
+  }
+  expect(await told(bob)).toBeNull();
   await approve(id, bob);
+  expect(await told(ada)).toBeNull();
 });
 
 describe("a mend that needs an approval", () => {
@@ -388,6 +393,7 @@ describe("a mend that needs an approval", () => {
       approval: { subjectKind: "operation", state: "asked", terms: { events: 3, lane: null, recipe: { recipe } } },
     });
     await expect(approve(id, localViewer("ADA"))).rejects.toMatchObject({ code: "forbidden" });
+    expect((await readBulkOperation(world.db, ada, id))!.approval!.cannotDecide).toMatch("ada asked for it");
     await expect(approve(id, bob, "0".repeat(64))).rejects.toMatchObject({ code: "approval-outdated" });
     await approve(id);
     await work(id);

@@ -7,29 +7,25 @@ import { ActionButton } from "@/components/ui/action-button";
 import { Panel } from "@/components/ui/panel";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useActorName } from "@/lib/browser/actor";
 import { useDecideApproval } from "@/lib/browser/approvals";
 import { useRedriveItems } from "@/lib/browser/redrives";
 import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { plural } from "@/lib/core/format";
-import { APPROVAL_WORDS, cannotDecide, causeWords, termRows } from "./approval-words";
+import { APPROVAL_WORDS, causeWords, termRows } from "./approval-words";
 
 /** What a second person approves, who decided, and the two answers for who may give one. */
 export function ApprovalPanel({
-  createdBy,
   approval,
   children,
 }: {
-  createdBy: string;
   approval: ApprovalOut;
   /** Samples of what is approved. */
   children?: ReactNode;
 }) {
-  const viewer = useActorName();
   const [answer, setAnswer] = useState<"approve" | "reject" | null>(null);
   const open = approval.state === "asked";
-  const obstacle = open ? cannotDecide([createdBy, approval.askedBy], viewer) : null;
+  const obstacle = approval.cannotDecide;
   return (
     <Panel title="Approval" meta={APPROVAL_WORDS[approval.state]} bodyClassName="grid gap-3 p-3">
       <p>
@@ -53,7 +49,7 @@ export function ApprovalPanel({
       <p className="text-sm text-muted">
         Digest <code className="font-mono break-all select-all">{approval.digest}</code>
       </p>
-      {obstacle === null ? null : <p className="text-warning">{obstacle}</p>}
+      {obstacle === null ? null : <p className="text-warning wrap-anywhere first-letter:uppercase">{obstacle}.</p>}
       {open && obstacle === null ? (
         <div className="flex flex-wrap gap-2">
           <ActionButton variant="primary" onClick={() => setAnswer("approve")}>

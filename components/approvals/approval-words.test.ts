@@ -1,17 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { cannotDecide, causeWords, termRows } from "./approval-words";
+import { causeWords, termRows } from "./approval-words";
 
 describe("an approval in words", () => {
   it("says why it is needed", () => {
     expect(causeWords({ kind: "size", events: 12_000, above: 1_000 })).toBe("more than 1,000 events");
     expect(causeWords({ kind: "target", name: "orders.slow" })).toBe("target orders.slow is marked");
-  });
-
-  it("lets neither who asked nor who has no name decide", () => {
-    expect(cannotDecide(["ada"], "bob")).toBeNull();
-    expect(cannotDecide(["ada"], "ada")).toMatch(/^You asked/);
-    expect(cannotDecide(["ada", "Eve M."], "eve m")).toMatch(/^Eve M\. asked/);
-    expect(cannotDecide(["ada"], null)).toMatch(/^Say who you are/);
   });
 
   it("names what is approved, and what is missing from it", () => {

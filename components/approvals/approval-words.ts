@@ -1,6 +1,5 @@
 import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { askerAmong } from "@/lib/core/approval";
 import { formatNumber, formatRate, formatShare, plural } from "@/lib/core/format";
 
 type Cause = ApprovalOut["causes"][number];
@@ -26,14 +25,6 @@ export const APPROVAL_WORDS: Record<ApprovalOut["state"], string> = {
   voided: "no longer covers it",
   withdrawn: "withdrawn",
 };
-
-/** Why the viewer cannot decide; null = the viewer may. `viewer` null = the viewer has no name. */
-export function cannotDecide(askers: readonly string[], viewer: string | null): string | null {
-  if (viewer === null) return "Say who you are first: the button with the person in the top bar.";
-  const asker = askerAmong(askers, viewer);
-  if (asker === null) return null;
-  return `${asker === viewer ? "You" : asker} asked for it: anyone else who may approve decides.`;
-}
 
 /** What is approved, as rows of a name and its words. */
 export function termRows({ terms }: Pick<ApprovalOut, "terms">): { name: string; words: string }[] {

@@ -65,7 +65,7 @@ function Loaded({ operation }: { operation: BulkOperationOut }) {
       ) : null}
       <div className="flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start">
         <div className="flex flex-col gap-3">
-          {operation.approval ? <ApprovalPanel createdBy={operation.createdBy} approval={operation.approval} /> : null}
+          {operation.approval ? <ApprovalPanel approval={operation.approval} /> : null}
           <Progress operation={operation} />
         </div>
         <Facts operation={operation} />

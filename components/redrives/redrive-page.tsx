@@ -69,7 +69,7 @@ function Loaded({ redrive }: { redrive: RedriveOut }) {
       <div className="flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start">
         <div className="contents lg:flex lg:flex-col lg:gap-3">
           {redrive.approval ? (
-            <ApprovalPanel createdBy={redrive.createdBy} approval={redrive.approval}>
+            <ApprovalPanel approval={redrive.approval}>
               <RedriveSamples redrive={redrive} />
             </ApprovalPanel>
           ) : null}

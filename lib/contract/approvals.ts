@@ -59,6 +59,8 @@ export const approvalSchema = named(
     decidedBy: nullableText,
     decidedAt: nullableTime,
     reason: nullableText,
+    /** Why the viewer of this answer can neither approve nor reject it; null = the viewer can, or it is not open. */
+    cannotDecide: nullableText,
   }),
   {
     subjectKind: "redrive",
@@ -84,6 +86,7 @@ export const approvalSchema = named(
     decidedBy: null,
     decidedAt: null,
     reason: null,
+    cannotDecide: null,
   },
 );
 export type ApprovalOut = z.infer<typeof approvalSchema>;

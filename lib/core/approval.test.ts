@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { samePerson } from "./actor";
-import { type ApprovalTerms, approvalCauses, askerAmong, canonical, exceeds } from "./approval";
+import { type ApprovalTerms, approvalCauses, cannotDecide, canonical, exceeds } from "./approval";
+import { localViewer, systemViewer } from "./viewer";
 
 const CANARY = { steps: [1, 10], quietMs: 300, stopAtFailureRatio: 0.3, window: 40 };
 const terms = (change: Partial<ApprovalTerms> = {}): ApprovalTerms => ({
@@ -100,7 +101,8 @@ describe("who asked", () => {
     ["jose", "José"],
   ])("%s is %s", (one, other) => {
     expect(samePerson(one, other)).toBe(true);
-    expect(askerAmong(["maria", one], other)).toBe(one);
+    const askers = ["maria", one].map((name) => ({ name, part: "asked" as const }));
+    expect(cannotDecide(askers, localViewer(other))).toMatch(`${one} asked for it: another person`);
   });
 
   it.each([
@@ -109,6 +111,23 @@ describe("who asked", () => {
     ["--", "---"],
   ])("%s is not %s", (one, other) => {
     expect(samePerson(one, other)).toBe(false);
+    expect(cannotDecide([{ name: one, part: "asked" }], localViewer(other))).toBeNull();
+  });
+
+  it("does not decide, nor do the authors of the rule that asked, nor who has no name or no right", () => {
+    const askers = [
+      { name: "rule:nightly", part: "asked" as const },
+      { name: "Eve M.", part: "rule" as const },
+    ];
+    expect(cannotDecide(askers, localViewer("eve m"))).toBe(
+      "Eve M. wrote or switched on the rule that asked for it: another person approves or rejects it, " +
+        "and eve m may be the same person. Cancel it to take it back",
+    );
+    expect(cannotDecide(askers, localViewer())).toMatch(/under a name/);
+    expect(cannotDecide(askers, systemViewer("rule:nightly"))).toMatch(/not a part of Parkade/);
+    expect(cannotDecide(askers, { ...localViewer("bob"), actions: ["view"] })).toBe(
+      "bob may not approve: ask an administrator",
+    );
   });
 });
 

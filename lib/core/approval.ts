@@ -1,4 +1,5 @@
-import { samePerson } from "./actor";
+import { LOCAL_ACTOR, samePerson } from "./actor";
+import { may, type Viewer } from "./viewer";
 
 /**
  * The life of a request for approval.
@@ -117,7 +118,18 @@ export function canonical(value: unknown): string {
   return `{${entries.map(([key, field]) => `${JSON.stringify(key)}:${canonical(field)}`).join(",")}}`;
 }
 
-/** The person among `askers` (who asked for the redrive, and who changed it since) who is the same as `name`. */
-export function askerAmong(askers: readonly string[], name: string): string | null {
-  return askers.find((asker) => samePerson(asker, name)) ?? null;
+/** Who had a part in asking: `rule` wrote or switched on the rule that asked. */
+export type Asker = { name: string; part: "asked" | "rule" };
+
+/** Why the viewer can neither approve nor reject what these people asked for; null = the viewer can. */
+export function cannotDecide(askers: readonly Asker[], viewer: Viewer): string | null {
+  const { name, means } = viewer;
+  if (!may(viewer, "approve")) return `${name} may not approve: ask an administrator`;
+  if (means === "system") return "a person approves, not a part of Parkade";
+  if (name === LOCAL_ACTOR) return "a person approves under a name: set yours in the console, or send x-actor";
+  const asker = askers.find((each) => samePerson(each.name, name));
+  if (asker === undefined) return null;
+  const did = asker.part === "asked" ? "asked for it" : "wrote or switched on the rule that asked for it";
+  const alike = asker.name === name ? "" : `, and ${name} may be the same person`;
+  return `${asker.name} ${did}: another person approves or rejects it${alike}. Cancel it to take it back`;
 }

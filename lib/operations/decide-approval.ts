@@ -1,7 +1,6 @@
 import type { ApprovalDecision } from "@/lib/contract/approvals";
 import { sourcesOf } from "@/lib/contract/scope";
-import { LOCAL_ACTOR } from "@/lib/core/actor";
-import { type ApprovalTerms, askerAmong } from "@/lib/core/approval";
+import { type ApprovalTerms, cannotDecide } from "@/lib/core/approval";
 import { DomainError } from "@/lib/core/problem";
 import { REDRIVE_MOVES } from "@/lib/core/redrive-state";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
@@ -11,12 +10,11 @@ import { digestOf, mendTermsOf, termsOf } from "@/lib/redriving/approval";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import { ringStarted, startIfReady } from "@/lib/redriving/start-redrive";
 import type { Tx } from "@/lib/store/db";
-import { unknownApproval } from "@/lib/store/read/approvals";
+import { readAskers, unknownApproval } from "@/lib/store/read/approvals";
 import { type ApprovalRow, endApproval, latestApproval } from "@/lib/store/write/approvals";
 import { appendAudit } from "@/lib/store/write/audit";
 import { endBulkOperation, lockBulkOperation } from "@/lib/store/write/bulk-operations";
 import { lockRedrive, moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
-import { authorsOfRule } from "@/lib/store/write/redrive-rules";
 
 /**
  * Approves or rejects a redrive or a mend that waits for it. It starts at once, unless it waits for something else; a rejected
@@ -36,7 +34,7 @@ export async function decideApproval(
     if (!redrive) return decideMend(tx, { id, decision, viewer, nowMs });
     if (!seesAll(viewer, redrive.sources)) throw unknownApproval(id);
     const approval = await openApproval(tx, redrive);
-    refuseAsker(approval, [redrive.createdBy, ...(await authorsOfRule(tx, id))], viewer);
+    await refuseAsker(tx, id, viewer);
     refuseOutdated(await termsOf(tx, redrive), decision.digest);
     return decision.decision === "approve"
       ? approve(tx, { redrive, approval, decision, viewer, nowMs })
@@ -124,22 +122,10 @@ function undecided(approval: ApprovalRow | null, none: string): ApprovalRow {
   });
 }
 
-/**
- * Throws for who asked for the redrive, wrote the rule that did, or changed it since, under any spelling of the name, and for
- * who has none.
- */
-function refuseAsker(approval: ApprovalRow, requesters: readonly string[], viewer: Viewer): void {
-  const asker = askerAmong([...requesters, approval.askedBy], viewer.name);
-  const detail =
-    viewer.means === "system"
-      ? "a person approves, not a part of Parkade"
-      : viewer.name === LOCAL_ACTOR
-        ? "a person approves under a name: set yours in the console, or send x-actor"
-        : asker !== null
-          ? `${asker} asked for it: another person approves or rejects it${asker === viewer.name ? "" : `, and ${viewer.name} may be the same person`}. Cancel it to take it back`
-          : null;
-  if (detail === null) return;
-  throw new DomainError("forbidden", detail, { fields: [{ field: "action", detail: "approve" }] });
+/** Throws for who had a part in asking, under any spelling of the name, and for who has no name. */
+async function refuseAsker(tx: Tx, id: string, viewer: Viewer): Promise<void> {
+  const detail = cannotDecide(await readAskers(tx, id), viewer);
+  if (detail !== null) throw new DomainError("forbidden", detail, { fields: [{ field: "action", detail: "approve" }] });
 }
 
 function refuseOutdated(terms: ApprovalTerms, digest: string): void {
@@ -158,7 +144,7 @@ async function decideMend(
   const mend = await lockBulkOperation(tx, id);
   if (!mend || !seesAll(viewer, sourcesOf(mend.selection))) throw unknownApproval(id);
   const approval = undecided(await latestApproval(tx, id), "the operation needs no approval");
-  refuseAsker(approval, [mend.createdBy], viewer);
+  await refuseAsker(tx, id, viewer);
   refuseOutdated(await mendTermsOf(tx, mend, approval.terms.events), decision.digest);
   const approves = decision.decision === "approve";
   if (!approves) assertReason(decision);

@@ -1,14 +1,15 @@
 import type { ApprovalList, ApprovalOut } from "@/lib/contract/approvals";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
-import type { ApprovalState } from "@/lib/core/approval";
+import { type ApprovalState, type Asker, cannotDecide } from "@/lib/core/approval";
 import { iso, isoOrNull } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import { redactRecipe } from "@/lib/core/redact-recipe";
 import { may, sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { seesOperation, seesRedrive } from "@/lib/store/read/scope-sql";
+import { APPROVAL } from "@/lib/store/state-sql";
 
-type StoredApproval = Omit<ApprovalOut, "id" | "askedAt" | "expiresAt" | "decidedAt"> & {
+type StoredApproval = Omit<ApprovalOut, "id" | "askedAt" | "expiresAt" | "decidedAt" | "cannotDecide"> & {
   id: string;
   subjectId: string;
   askedAtMs: number;
@@ -21,12 +22,23 @@ export const APPROVAL_COLUMNS = `a.id, a.subject_kind as "subjectKind", a.subjec
   a.asked_by as "askedBy", a.asked_at as "askedAtMs", a.expires_at as "expiresAtMs", a.decided_by as "decidedBy",
   a.decided_at as "decidedAtMs", a.reason`;
 
+async function approvalsOut(db: Queryable, viewer: Viewer, rows: readonly StoredApproval[]): Promise<ApprovalOut[]> {
+  const asked = rows.filter(({ state }) => state === "asked").map(({ subjectId }) => subjectId);
+  const askers = asked.length === 0 ? [] : await askersOf(db, asked);
+  return rows.map((row) => {
+    const own = askers.filter(({ subjectId }) => subjectId === row.subjectId);
+    return approvalOut(viewer, row, row.state === "asked" ? cannotDecide(own, viewer) : null);
+  });
+}
+
 function approvalOut(
   viewer: Viewer,
   { id: _id, subjectId, askedAtMs, expiresAtMs, decidedAtMs, terms, ...row }: StoredApproval,
+  obstacle: string | null,
 ): ApprovalOut {
   return {
     ...row,
+    cannotDecide: obstacle,
     terms: may(viewer, "reveal") ? terms : { ...terms, recipe: redactRecipe(terms.recipe) },
     id: subjectId,
     askedAt: iso(askedAtMs),
@@ -57,7 +69,7 @@ export async function listApprovals(
     { name: "list-approvals" },
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
-  return { items: page.items.map((row) => approvalOut(viewer, row)), nextCursor: page.nextCursor };
+  return { items: await approvalsOut(db, viewer, page.items), nextCursor: page.nextCursor };
 }
 
 /** The latest request for approval of each of these redrives or operations. The caller has checked who sees them. */
@@ -73,7 +85,28 @@ export async function latestApprovals(
     [subjectIds],
     { name: "latest-approvals" },
   );
-  return new Map(rows.map((row) => [row.subjectId, approvalOut(viewer, row)]));
+  return new Map((await approvalsOut(db, viewer, rows)).map((approval) => [approval.id, approval]));
+}
+
+/** Who had a part in asking for this redrive or bulk operation, now. */
+export function readAskers(db: Queryable, subjectId: string): Promise<Asker[]> {
+  return askersOf(db, [subjectId]);
+}
+
+/** Of each subject whoever requested it, who asked for the approval that is open, and who made or enabled its rule. */
+function askersOf(db: Queryable, subjectIds: readonly string[]): Promise<(Asker & { subjectId: string })[]> {
+  return db.query(
+    `select id as "subjectId", created_by as name, 'asked' as part from redrives where id = any($1::uuid[])
+     union all select id, created_by, 'asked' from bulk_operations where id = any($1::uuid[])
+     union all select subject_id, asked_by, 'asked' from approvals
+                where subject_id = any($1::uuid[]) and state = ${APPROVAL.asked}
+     union all select n.redrive_id, author, 'rule'
+                 from redrive_rule_runs n join redrive_rules r on r.id = n.rule_id,
+                      unnest(array[r.updated_by, r.enabled_by]) as author
+                where n.redrive_id = any($1::uuid[]) and author is not null`,
+    [subjectIds],
+    { name: "askers" },
+  );
 }
 
 /** The latest one of a redrive or bulk operation. Throws DomainError `unknown-approval`. */

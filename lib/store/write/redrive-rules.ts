@@ -57,16 +57,6 @@ export async function stopRuleOf(tx: Tx, redriveId: string, reason: string, atMs
   if (run) await stopRule(tx, run.id, { reason, redriveId, atMs });
 }
 
-/** Who wrote and who switched on the rule that asked for a redrive; none when a person asked for it. */
-export async function authorsOfRule(tx: Tx, redriveId: string): Promise<string[]> {
-  const rows = await tx.query<{ name: string }>(
-    `select unnest(array[r.updated_by, r.enabled_by]) as name
-       from redrive_rule_runs n join redrive_rules r on r.id = n.rule_id where n.redrive_id = $1`,
-    [redriveId],
-  );
-  return rows.flatMap(({ name }) => name ?? []);
-}
-
 /** A rule switches itself off. False = it was off. */
 export async function stopRule(
   tx: Tx,
