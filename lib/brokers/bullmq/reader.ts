@@ -65,7 +65,9 @@ export async function letterOf(
 
 /**
  * Goes through the failed set, oldest first, then looks at its newest jobs, and now and then goes through all of it again.
- * A job stays in the set when it is parked: its mark says so, and a redrive retries it there.
+ * A job stays in the set when it is parked: its mark says so, and a redrive retries it there. The pages move meanwhile: a job
+ * that is retried leaves the set, and PostgreSQL gives jobs that failed in one millisecond in another order once one is
+ * marked. A walk that finds a job which the walk before it passed by is therefore followed by one more at once.
  */
 class FailedSetSession implements ReadSession<Failure> {
   readonly inHandMax = Number.POSITIVE_INFINITY;
@@ -79,6 +81,10 @@ class FailedSetSession implements ReadSession<Failure> {
   /** Position of the walk through the whole set; null = it is done. */
   private walkAt: number | null = 0;
   private walkAgainMs = 0;
+  /** The newest `finishedOn` seen, now and when the walk began: a fresh failure of before then was passed by. */
+  private newest = 0;
+  private newestBefore = Number.POSITIVE_INFINITY;
+  private passedBy = false;
 
   constructor(store: JobStore, config: BullmqConfig, clock: Clock) {
     this.store = store;
@@ -97,12 +103,15 @@ class FailedSetSession implements ReadSession<Failure> {
       this.walkAt = 0;
       this.knownBefore = this.known;
       this.known = new Map();
+      this.newestBefore = this.newest;
+      this.passedBy = false;
     }
     while (this.walkAt !== null && !signal.aborted) {
       const page = await this.page(this.walkAt, true);
       this.walkAt = page.length < PAGE ? null : this.walkAt + PAGE;
-      if (this.walkAt === null) this.walkAgainMs = this.clock.nowMs() + WALK_EVERY_MS;
       const fresh = await this.fresh(page);
+      this.passedBy ||= fresh.some(({ handle }) => handle.finishedOn <= this.newestBefore);
+      if (this.walkAt === null) this.walkAgainMs = this.clock.nowMs() + (this.passedBy ? 0 : WALK_EVERY_MS);
       if (fresh.length > 0) return fresh;
     }
     return this.fresh(await this.page(0, false));
@@ -124,6 +133,7 @@ class FailedSetSession implements ReadSession<Failure> {
       return read === null ? [] : [{ letter: read.letter, handle: read.failure, deliveries: 0 }];
     };
     const taken = (await Promise.all(jobs.map(look))).flat();
+    for (const { handle } of taken) this.newest = Math.max(this.newest, handle.finishedOn);
     return taken.sort((left, right) => left.handle.finishedOn - right.handle.finishedOn);
   }
 
