@@ -1,4 +1,4 @@
-import Link from "next/link";
+import { TriedEvent } from "@/components/rules/rule-parts";
 import { Skeleton } from "@/components/ui/skeleton";
 import type { Trial } from "@/lib/contract/admission";
 import { visible } from "@/lib/core/format";
@@ -22,14 +22,7 @@ export function TrialView({ trial, old = false }: { trial: Trial | undefined; ol
             {trial.samples.slice(0, SHOWN).map((sample) => (
               <li key={sample.id} className="min-w-0">
                 <p className="flex flex-wrap items-baseline gap-x-2">
-                  <Link
-                    href={`/events/${sample.id}`}
-                    target="_blank"
-                    prefetch={false}
-                    className="font-mono text-sm wrap-anywhere text-accent hover:underline"
-                  >
-                    {visible(sample.eventId)}
-                  </Link>
+                  <TriedEvent id={sample.id} eventId={sample.eventId} />
                   <span className="text-muted">{visible(sample.source)}</span>
                 </p>
                 <p className="font-mono text-sm wrap-anywhere">

@@ -7,14 +7,14 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
 import { useChangeRedriveRule, useRedriveRuleTrial } from "@/lib/browser/redrive-rules";
 import type { RedriveRuleOut, RedriveRuleTry } from "@/lib/contract/redrive-rules";
-import { bodyOf } from "./rule-body";
+import { ruleTerms } from "@/lib/core/redrive-rule";
 import { TrialView } from "./trial-view";
 
 /** Switches a rule on, after it was tried against the past. */
 export function SwitchOnDialog({ rule, onClose }: { rule: RedriveRuleOut; onClose: () => void }) {
   const change = useChangeRedriveRule();
   const [days, setDays] = useState(7);
-  const request: RedriveRuleTry = { rule: bodyOf(rule), id: rule.id, days };
+  const request: RedriveRuleTry = { rule: ruleTerms(rule) as RedriveRuleTry["rule"], id: rule.id, days };
   const trial = useRedriveRuleTrial(request);
   return (
     <ReasonDialog

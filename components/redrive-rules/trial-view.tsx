@@ -1,4 +1,4 @@
-import Link from "next/link";
+import { TriedEvent } from "@/components/rules/rule-parts";
 import { Skeleton } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import type { RedriveRuleTrial } from "@/lib/contract/redrive-rules";
@@ -39,14 +39,7 @@ function Tried({ trial, days }: { trial: RedriveRuleTrial; days: number }) {
         <ul aria-label="Samples" className="grid gap-1">
           {samples.slice(0, SHOWN).map((sample) => (
             <li key={sample.id} className="flex min-w-0 flex-wrap items-baseline gap-x-2">
-              <Link
-                href={`/events/${sample.id}`}
-                target="_blank"
-                prefetch={false}
-                className="font-mono text-sm wrap-anywhere text-accent hover:underline"
-              >
-                {visible(sample.eventId)}
-              </Link>
+              <TriedEvent id={sample.id} eventId={sample.eventId} />
               <span className="text-sm text-muted">
                 parked <TimeAgo at={sample.parkedAt} />, taken <TimeAgo at={sample.takenAt} />:{" "}
                 {OUTCOME_WORDS[sample.outcome]}

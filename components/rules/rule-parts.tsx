@@ -1,6 +1,8 @@
 import { ArrowDown, ArrowUp } from "lucide-react";
+import Link from "next/link";
 import { IconButton } from "@/components/ui/button";
 import { Shape } from "@/components/ui/shape";
+import { visible } from "@/lib/core/format";
 
 const LOOKS = {
   ON: { shape: "disc", colour: "text-ok" },
@@ -17,6 +19,20 @@ export function RuleState({ state }: { state: keyof typeof LOOKS }) {
       <Shape name={shape} />
       {state}
     </span>
+  );
+}
+
+/** An event that a rule was tried on. It opens beside the dialog of the rule. */
+export function TriedEvent({ id, eventId }: { id: string; eventId: string }) {
+  return (
+    <Link
+      href={`/events/${id}`}
+      target="_blank"
+      prefetch={false}
+      className="font-mono text-sm wrap-anywhere text-accent hover:underline"
+    >
+      {visible(eventId)}
+    </Link>
   );
 }
 

@@ -3,7 +3,7 @@
 import { X } from "lucide-react";
 import { useId, useState } from "react";
 import { Button, IconButton } from "@/components/ui/button";
-import { Checkbox, Field, Input, Textarea } from "@/components/ui/input";
+import { Checkbox, CodeTextarea, Field, Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
 import type { KindField } from "@/lib/contract/kinds";
 import { type Config, KEPT, numberOrText, type SourceErrors, valueAt, withValue } from "./source-draft";
@@ -68,11 +68,9 @@ function ValueInput({ field, value, set, ...control }: ValueProps & { id: string
   const placeholder = kept ? "kept as it is: type to replace it" : (example ?? placeholderOf(fallback));
   if (input === "list") {
     return (
-      <Textarea
+      <CodeTextarea
         {...control}
         rows={Math.min(8, Math.max(2, text.split("\n").length))}
-        spellCheck={false}
-        className="font-mono text-sm"
         placeholder={example ? `${example}\none a line` : "one a line"}
         value={text}
         onChange={(event) => set(event.target.value === "" ? undefined : event.target.value.split("\n"))}
@@ -90,7 +88,7 @@ function ValueInput({ field, value, set, ...control }: ValueProps & { id: string
       else set(input === "number" ? numberOrText(typed) : typed);
     },
   };
-  if (long) return <Textarea {...shared} rows={4} spellCheck={false} className="font-mono text-sm" />;
+  if (long) return <CodeTextarea {...shared} rows={4} />;
   // A reference is no secret, and is checked with the eye.
   const hidden = role === "secret" && !text.startsWith("env:".slice(0, text.length));
   return (

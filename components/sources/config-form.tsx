@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { Field, Textarea } from "@/components/ui/input";
+import { CodeTextarea, Field } from "@/components/ui/input";
 import type { KindOut } from "@/lib/contract/kinds";
 import { ConfigFields } from "./config-fields";
 import { type Config, isMapping, jsonObject, type SourceErrors, valueAt } from "./source-draft";
@@ -54,13 +54,11 @@ export function ConfigForm({
           error={broken ? NO_OBJECT : (errors.config ?? (Object.values(errors).join("; ") || undefined))}
         >
           {(control) => (
-            <Textarea
+            <CodeTextarea
               {...control}
               // The form is not sent with the settings as they were before the text was broken.
               ref={(box) => box?.setCustomValidity(broken ? NO_OBJECT : "")}
               rows={14}
-              spellCheck={false}
-              className="font-mono text-sm"
               value={json}
               onChange={(event) => {
                 setJson(event.target.value);

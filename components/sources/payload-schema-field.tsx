@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { Field, Textarea } from "@/components/ui/input";
+import { CodeTextarea, Field } from "@/components/ui/input";
 
 /** Folded while it is empty. */
 export function PayloadSchemaField(props: { text: string; error: string | undefined; onText: (text: string) => void }) {
@@ -22,14 +22,7 @@ export function PayloadSchemaField(props: { text: string; error: string | undefi
       optional
     >
       {(control) => (
-        <Textarea
-          {...control}
-          rows={4}
-          spellCheck={false}
-          className="font-mono text-sm"
-          value={props.text}
-          onChange={(event) => props.onText(event.target.value)}
-        />
+        <CodeTextarea {...control} rows={4} value={props.text} onChange={(event) => props.onText(event.target.value)} />
       )}
     </Field>
   );

@@ -1,7 +1,7 @@
 "use client";
 
 import { useDeferredValue, useState } from "react";
-import { Field, Input, Textarea } from "@/components/ui/input";
+import { CodeTextarea, Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
 import { usePolicyVersions, useSavePolicy } from "@/lib/browser/targets";
@@ -77,14 +77,7 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
           </div>
           <Field label="Policy, JSON; times in milliseconds" error={parsed.ok ? undefined : parsed.detail}>
             {(control) => (
-              <Textarea
-                {...control}
-                rows={14}
-                spellCheck={false}
-                className="font-mono text-sm"
-                value={text}
-                onChange={(event) => setText(event.target.value)}
-              />
+              <CodeTextarea {...control} rows={14} value={text} onChange={(event) => setText(event.target.value)} />
             )}
           </Field>
           {view ? <PolicySummary view={view} /> : null}

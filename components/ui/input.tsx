@@ -20,6 +20,11 @@ export function Textarea({ className, ...rest }: ComponentProps<"textarea">) {
   return <textarea rows={3} {...rest} className={classNames(BOX, "px-2 py-1", className)} />;
 }
 
+/** A text area for JSON, settings or lists: equal widths, no spelling. */
+export function CodeTextarea({ className, ...rest }: ComponentProps<"textarea">) {
+  return <Textarea spellCheck={false} {...rest} className={classNames("font-mono text-sm", className)} />;
+}
+
 export function Checkbox({ className, ...rest }: Omit<ComponentProps<"input">, "type">) {
   return <input type="checkbox" {...rest} className={classNames("size-3.5 shrink-0 cursor-pointer", className)} />;
 }

@@ -10,8 +10,8 @@ const listed = (rows: readonly (readonly [string, string])[]) =>
 /** docs/cli.md: `npx vitest run --project unit lib/cli/cli-docs.test.ts -u` writes it. */
 const PAGE = `# The command line
 
-${SUMMARY} This page is made of the table in \`lib/cli/command-table.ts\`, as are \`--help\`, the manual page (\`man parkade\`) and the
-completion; a test holds it to them.
+${SUMMARY} This page is made of the table in
+\`lib/cli/command-table.ts\`, as are \`--help\`, the manual page (\`man parkade\`) and the completion; a test holds it to them.
 
 ## Install
 

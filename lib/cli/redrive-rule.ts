@@ -4,6 +4,7 @@ import { factsText, tableText } from "@/lib/cli/table";
 import { ApiError } from "@/lib/contract/api-error";
 import type { RedriveRuleList, RedriveRuleOut, RedriveRuleTrial } from "@/lib/contract/redrive-rules";
 import { formatDuration, formatNumber } from "@/lib/core/format";
+import { ruleTerms } from "@/lib/core/redrive-rule";
 
 const RULES = "api/v1/redrive-rules";
 
@@ -41,15 +42,10 @@ export async function listRedriveRules(call: Call): Promise<number> {
   return EXIT.done;
 }
 
-const BODY = [
-  ...["filter", "delayMs", "redrivesPerEvent", "lane", "ratePerSecond", "canary", "brake"],
-  ...["onlyIf", "everyMs", "limits", "stopAtFailureRatio"],
-] as (keyof RedriveRuleOut)[];
-
 export async function tryRedriveRule(call: Call): Promise<number> {
   const rule = await ruleOf(call);
   const body = {
-    rule: Object.fromEntries(BODY.map((field) => [field, rule[field]])),
+    rule: ruleTerms(rule),
     id: rule.id,
     days: Number(call.line.text("days") ?? 7),
   };

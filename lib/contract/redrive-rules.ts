@@ -4,6 +4,7 @@ import { brakeSchema, canarySchema, laneSchema, rateSchema } from "@/lib/contrac
 import { described, has, idOut, named, nullableText, nullableTime, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
 import type { FieldError } from "@/lib/core/problem";
+import type { RuleField } from "@/lib/core/redrive-rule";
 import { isStorableText, UNSTORABLE_TEXT } from "@/lib/core/storable";
 
 export const REDRIVE_RULES_MAX = 20;
@@ -65,8 +66,7 @@ const fields = {
     z.number("must be a number").check(z.gt(0, "must be above 0"), z.lte(1, "must be at most 1")),
     "Above this share of failed and bounced events the rule switches itself off",
   ),
-};
-export const RULE_FIELDS = Object.keys(fields) as (keyof typeof fields)[];
+} satisfies Record<RuleField, unknown>;
 
 const body = {
   filter: fields.filter,
@@ -326,18 +326,4 @@ export function readRedriveRuleBody(stored: unknown): { body: RedriveRuleBody } 
   const parsed = ruleBodySchema.safeParse(stored);
   if (parsed.success) return { body: parsed.data };
   return { faults: parsed.error.issues.map(({ path, message }) => ({ field: path.join("."), detail: message })) };
-}
-
-/** The rule as a request's fields say it, in one order: equal rules have equal texts. */
-export function canonicalRule(rule: RedriveRuleBody): string {
-  return JSON.stringify(sorted(rule));
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  return Object.fromEntries(
-    members.sort(([left], [right]) => (left < right ? -1 : 1)).map(([name, member]) => [name, sorted(member)]),
-  );
 }

@@ -1,4 +1,5 @@
 import { LOCAL_ACTOR, samePerson } from "./actor";
+import { canonicalJson } from "./json-text";
 import { may, type Viewer } from "./viewer";
 
 /**
@@ -70,8 +71,9 @@ export type ApprovalTerms = {
 
 /**
  * The fields by which `now` is more than what was approved, or something else. A lower rate, a canary or a brake where
- * there was none, and a canary that begins again are less. Events that were ignored or blacklisted meanwhile are still in the manifest's hash: fewer
- * are sent than were approved. `sentBefore`: sends before a canary that begins again now; null = none does.
+ * there was none, and a canary that begins again are less. Events that were ignored or blacklisted meanwhile are still in
+ * the manifest's hash: fewer are sent than were approved. `sentBefore`: sends before a canary that begins again now; null =
+ * none does.
  */
 export function exceeds(
   approved: ApprovalTerms,
@@ -80,7 +82,7 @@ export function exceeds(
 ): (keyof ApprovalTerms)[] {
   const fields: (keyof ApprovalTerms)[] = [];
   for (const field of ["manifest", "lane", "target", "earlier", "despite", "recipe"] as const) {
-    if (canonical(approved[field]) !== canonical(now[field])) fields.push(field);
+    if (canonicalJson(approved[field]) !== canonicalJson(now[field])) fields.push(field);
   }
   if ((now.ratePerSecond ?? Number.POSITIVE_INFINITY) > (approved.ratePerSecond ?? Number.POSITIVE_INFINITY)) {
     fields.push("ratePerSecond");
@@ -89,7 +91,7 @@ export function exceeds(
   if (approved.canary !== null && (now.canary === null || isLooser(approved.canary, now.canary, sentBefore))) {
     fields.push("canary");
   }
-  if (approved.brake !== null && canonical(approved.brake) !== canonical(now.brake)) fields.push("brake");
+  if (approved.brake !== null && canonicalJson(approved.brake) !== canonicalJson(now.brake)) fields.push("brake");
   return fields;
 }
 
@@ -106,16 +108,6 @@ function isLooser(approved: CanaryTerms, now: CanaryTerms, sentBefore: number | 
   const growth = ({ steps }: CanaryTerms) => steps.slice(1).map((step, at) => step - steps[at]!);
   const [before, after] = [growth(approved), growth(now)];
   return before.length > after.length || before.some((size, at) => after[at]! > size);
-}
-
-/** JSON with the keys of each object in order: equal values have equal texts, in whichever order they were stored. */
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (value === null || typeof value !== "object") return JSON.stringify(value ?? null);
-  const entries = Object.entries(value)
-    .filter(([, field]) => field !== undefined)
-    .sort(([left], [right]) => (left < right ? -1 : 1));
-  return `{${entries.map(([key, field]) => `${JSON.stringify(key)}:${canonical(field)}`).join(",")}}`;
 }
 
 /** Who had a part in asking: `rule` wrote or switched on the rule that asked. */

@@ -7,6 +7,18 @@
  * many of its events fail or come back.
  */
 
+/** The fields of a rule that say what it does; the others say how it is called, where it stands and what it did. */
+export const RULE_FIELDS = [
+  ...(["filter", "delayMs", "redrivesPerEvent", "lane", "ratePerSecond", "canary", "brake"] as const),
+  ...(["onlyIf", "everyMs", "limits", "stopAtFailureRatio"] as const),
+];
+export type RuleField = (typeof RULE_FIELDS)[number];
+
+/** What a rule does, without the rest of it. */
+export function ruleTerms<Rule extends Record<RuleField, unknown>>(rule: Rule): Pick<Rule, RuleField> {
+  return Object.fromEntries(RULE_FIELDS.map((field) => [field, rule[field]])) as Pick<Rule, RuleField>;
+}
+
 /** What a rule says beside the filter and the options of its redrives. Durations in milliseconds. */
 export type RuleTerms = {
   /** From the parking, or from the last time it came back. */

@@ -1,6 +1,7 @@
 import { decodeBase64 } from "@/lib/contract/arrival";
 import type { EditRequest, RestoreRequest, RevisedAnswer } from "@/lib/contract/revisions";
 import type { Header } from "@/lib/core/dead-letter";
+import { isJson } from "@/lib/core/json-text";
 import { unmaskHeaders, unmaskText } from "@/lib/core/masked-edit";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, may, type Viewer } from "@/lib/core/viewer";
@@ -176,15 +177,6 @@ function headerFault([name, value, encoding = "text"]: Header): string | null {
       return value !== null && !isJson(value) ? "must be JSON, as its encoding is amqp" : null;
     default:
       return "must have text, bytes or amqp as its encoding";
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -10,6 +10,7 @@ import { readTail, readTailEvent, type TailEvent } from "@/lib/store/read/tails"
 import { appendAudit } from "@/lib/store/write/audit";
 import { deleteSkips, insertSkip } from "@/lib/store/write/skips";
 
+type SkipDeps = Pick<Deps, "db" | "clock">;
 type SkipInput = { id: string; reason: string };
 
 /**
@@ -17,11 +18,7 @@ type SkipInput = { id: string; reason: string };
  * skip is undone. Nothing is sent by it. A head that is skipped already stays as it is. Returns the tail. Throws DomainError
  * `unknown-event`, `illegal-transition`.
  */
-export async function skipHead(
-  deps: Pick<Deps, "db" | "clock">,
-  { id, reason }: SkipInput,
-  viewer: Viewer,
-): Promise<TailOut> {
+export async function skipHead(deps: SkipDeps, { id, reason }: SkipInput, viewer: Viewer): Promise<TailOut> {
   const atMs = deps.clock.wallMs();
   return deps.db.transaction(async (tx) => {
     const event = await lockedEvent(tx, viewer, id);
@@ -36,11 +33,7 @@ export async function skipHead(
 }
 
 /** Lets the event hold the later versions again. Changes nothing when it was not skipped. Throws DomainError `unknown-event`. */
-export async function undoSkip(
-  deps: Pick<Deps, "db" | "clock">,
-  { id, reason }: SkipInput,
-  viewer: Viewer,
-): Promise<TailOut> {
+export async function undoSkip(deps: SkipDeps, { id, reason }: SkipInput, viewer: Viewer): Promise<TailOut> {
   const atMs = deps.clock.wallMs();
   return deps.db.transaction(async (tx) => {
     const event = await lockedEvent(tx, viewer, id);

@@ -4,10 +4,10 @@ import {
   type RedriveRuleBody,
   type RedriveRuleChange,
   type RedriveRuleRequest,
-  RULE_FIELDS,
   readRedriveRuleBody,
 } from "@/lib/contract/redrive-rules";
 import { DomainError, type FieldError } from "@/lib/core/problem";
+import { RULE_FIELDS } from "@/lib/core/redrive-rule";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import type { LowRateDeps } from "@/lib/operations/deps";
 import { takingName } from "@/lib/operations/name-taken";

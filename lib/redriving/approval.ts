@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { type ApprovalTerms, approvalCauses, canonical, exceeds } from "@/lib/core/approval";
+import { type ApprovalTerms, approvalCauses, exceeds } from "@/lib/core/approval";
 import { iso } from "@/lib/core/iso-time";
+import { canonicalJson } from "@/lib/core/json-text";
 import { openItems } from "@/lib/core/redrive-state";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Tx } from "@/lib/store/db";
@@ -35,7 +36,7 @@ function changeableTerms(redrive: RedriveRow) {
 
 /** Names the terms: equal terms have equal digests. */
 export function digestOf(terms: ApprovalTerms): string {
-  return createHash("sha256").update(canonical(terms)).digest("hex");
+  return createHash("sha256").update(canonicalJson(terms)).digest("hex");
 }
 
 /**

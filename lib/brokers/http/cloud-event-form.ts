@@ -2,6 +2,7 @@ import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { decodeHeader, encodeHeader } from "@/lib/contract/cloudevents";
 import { type Header, headerText } from "@/lib/core/dead-letter";
+import { isJson } from "@/lib/core/json-text";
 
 const STRUCTURED = "application/cloudevents+json";
 /** The names of an attribute on the wires of HTTP and NATS, Kafka, and AMQP. */
@@ -56,13 +57,4 @@ function envelope({ payload, contentType, origin }: OutboundMessage, attributes:
     return Buffer.concat([Buffer.from(`${open},"data":`), payload, Buffer.from("}")]);
   if (text !== null && !json && contentType !== "") return Buffer.from(`${open},"data":${JSON.stringify(text)}}`);
   return Buffer.from(`${open},"data_base64":"${Buffer.from(payload).toString("base64")}"}`);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -4,6 +4,7 @@ import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signat
 import { textOrNull } from "@/lib/brokers/message";
 import type { CheckAnswer, CheckedEvent, OwnerCheck } from "@/lib/brokers/port";
 import { createScrubber, secretsOfPayload } from "@/lib/brokers/scrub";
+import { isJson } from "@/lib/core/json-text";
 import { redactText } from "@/lib/core/redact";
 import type { CheckCall } from "@/lib/kinds/fields";
 import { redactUrl } from "@/lib/kinds/redact-url";
@@ -174,15 +175,6 @@ function bodyOf(batch: readonly CheckedEvent[]): string {
     return `${JSON.stringify(facts).slice(0, -1)},${data}}`;
   });
   return `{"events":[${events.join(",")}]}`;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** `{ answers: [{ id, take, reason?, pointer? }] }`; an entry of another form counts as left out. */

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import {
-  canonicalRule,
   type RedriveRuleBody,
   type RedriveRuleList,
   type RedriveRuleOut,
@@ -8,6 +7,7 @@ import {
   readRedriveRuleBody,
 } from "@/lib/contract/redrive-rules";
 import { iso } from "@/lib/core/iso-time";
+import { canonicalJson } from "@/lib/core/json-text";
 import { DomainError } from "@/lib/core/problem";
 import type { EventPast, RuleOutcomes } from "@/lib/core/redrive-rule";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
@@ -22,7 +22,7 @@ export function unknownRedriveRule(id: string): DomainError {
 
 /** Two rules that do the same have the same digest. */
 export function digestOf(body: RedriveRuleBody): string {
-  return createHash("sha256").update(canonicalRule(body)).digest("hex").slice(0, 32);
+  return createHash("sha256").update(canonicalJson(body)).digest("hex").slice(0, 32);
 }
 
 /** Events that the rule `r` took since `age` ago. */

@@ -37,8 +37,8 @@ export type Revised = { id: string } & (
 
 /**
  * Adds revisions, each of which becomes the current one of its event, by compare-and-set on the current revision (`base`).
- * A cooldown and the mark of an event that was parked early are of bytes that failed: they end. Writes no audit entry, and does not compare bytes: the caller leaves out what changes nothing. Returns the outcomes in
- * the order of `revisions`.
+ * A cooldown and the mark of an event that was parked early are of bytes that failed: they end. Writes no audit entry, and
+ * does not compare bytes: the caller leaves out what changes nothing. Returns the outcomes in the order of `revisions`.
  */
 export async function reviseEvents(tx: Tx, { revisions, ...by }: Revising): Promise<Revised[]> {
   if (revisions.length === 0) return [];

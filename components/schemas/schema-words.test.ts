@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { inferredWords, trialWords } from "@/components/sources/schema-words";
+import { inferredWords, trialWords } from "@/components/schemas/schema-words";
 
 const NONE = { checked: 0, passed: 0, failed: 0, undecided: 0, samples: [] };
 

@@ -1,0 +1,177 @@
+"use client";
+
+import { useState } from "react";
+import { jsonObject } from "@/components/sources/source-draft";
+import { Button } from "@/components/ui/button";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { CodeTextarea, Field, Input } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { useInferSchema, useSchema, useStoreSchema, useTrySchema } from "@/lib/browser/schemas";
+import type { SchemaVersion } from "@/lib/contract/payload-schemas";
+import { inferredWords, trialWords, typeWords } from "./schema-words";
+
+/** Stores a version of a schema: pasted, from a file, or inferred from events that went through. */
+export function SchemaDialog({
+  source,
+  stored,
+  onClose,
+}: {
+  source: string;
+  /** The version that is edited; null = a schema for a type that has none. */
+  stored: SchemaVersion | null;
+  onClose: () => void;
+}) {
+  const read = useSchema(source, stored?.id ?? null);
+  const [typed, setTyped] = useState<string | null>(null);
+  const [type, setType] = useState(stored?.eventType ?? "");
+  const [inferred, setInferred] = useState<{ text: string; eventsRead: number } | null>(null);
+  const store = useStoreSchema(source);
+  const text = typed ?? (read.data ? JSON.stringify(read.data.schema, null, 2) : "");
+  const schema = jsonObject(text) ?? null;
+  const eventType = type.trim() === "" ? null : type.trim();
+  return (
+    <ReasonDialog
+      title={
+        <span className="wrap-anywhere">
+          {stored ? `Schema of ${typeWords(stored.eventType)}` : `Add a schema to ${source}`}
+        </span>
+      }
+      description="JSON Schema 2020-12. The dry run refuses events whose payload breaks it. Every version is kept."
+      size="lg"
+      verb="Store a version"
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        if (schema === null) return "stay";
+        const eventsRead = inferred?.text === text ? { eventsRead: inferred.eventsRead } : {};
+        const made = await store.mutateAsync({ eventType, schema, reason, ...eventsRead });
+        return { title: `Version ${made.version} of ${typeWords(eventType)} is in force` };
+      }}
+    >
+      {(pressed) => (
+        <div className="grid gap-3">
+          {stored ? null : (
+            <Field label="Event type" hint="Empty: the types that have no schema of their own." optional>
+              {(control) => (
+                <Input
+                  {...control}
+                  className="font-mono text-sm"
+                  value={type}
+                  onChange={(event) => setType(event.target.value)}
+                />
+              )}
+            </Field>
+          )}
+          <SchemaOrigins
+            source={source}
+            eventType={eventType}
+            onFile={setTyped}
+            onInferred={(text, eventsRead) => {
+              setInferred({ text, eventsRead });
+              setTyped(text);
+            }}
+          />
+          <Field
+            label="JSON Schema"
+            error={pressed && schema === null ? "Not a JSON object: paste a JSON Schema." : undefined}
+          >
+            {(control) => (
+              <CodeTextarea {...control} rows={14} value={text} onChange={(event) => setTyped(event.target.value)} />
+            )}
+          </Field>
+          <SchemaTrial key={JSON.stringify([eventType, text])} source={source} eventType={eventType} schema={schema} />
+        </div>
+      )}
+    </ReasonDialog>
+  );
+}
+
+/** Where a schema may come from, beside the text that a person pastes. */
+function SchemaOrigins({
+  source,
+  eventType,
+  onFile,
+  onInferred,
+}: {
+  source: string;
+  eventType: string | null;
+  onFile: (text: string) => void;
+  onInferred: (text: string, eventsRead: number) => void;
+}) {
+  const infer = useInferSchema(source);
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-2">
+        <Button
+          size="sm"
+          busy={infer.isPending}
+          onClick={() =>
+            infer.mutate(
+              { eventType },
+              {
+                onSuccess: ({ schema, eventsRead }) => {
+                  if (schema !== null) onInferred(JSON.stringify(schema, null, 2), eventsRead);
+                },
+              },
+            )
+          }
+        >
+          Infer from redriven events
+        </Button>
+        <label className="text-sm text-muted">
+          Or a file:{" "}
+          <input
+            type="file"
+            accept=".json,application/json"
+            className="max-w-56 text-sm"
+            onChange={async (event) => {
+              const file = event.target.files?.[0];
+              if (file) onFile(await file.text());
+            }}
+          />
+        </label>
+      </div>
+      <div role="status" className="text-muted empty:hidden">
+        {infer.data ? inferredWords(infer.data) : null}
+      </div>
+      {infer.error ? <ErrorPanel error={infer.error} /> : null}
+    </>
+  );
+}
+
+/** How events fare under the schema as it is written. `schema` null = the text is no JSON object. */
+function SchemaTrial({
+  source,
+  eventType,
+  schema,
+}: {
+  source: string;
+  eventType: string | null;
+  schema: Record<string, unknown> | null;
+}) {
+  const trial = useTrySchema(source);
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-2">
+        <Button
+          size="sm"
+          busy={trial.isPending}
+          disabled={schema === null}
+          onClick={() => (schema === null ? undefined : trial.mutate({ eventType, schema }))}
+        >
+          Try on events
+        </Button>
+        <span className="text-sm text-faint">Changes nothing.</span>
+      </div>
+      <div role="status" className="grid gap-1 empty:hidden">
+        {trial.data ? trialWords(trial.data).map((line) => <p key={line}>{line}</p>) : null}
+        {trial.data?.parked.samples.map((sample) => (
+          <p key={sample.id} className="text-sm wrap-anywhere text-muted">
+            <span className="font-mono">{sample.eventId}</span>: {sample.faults[0]?.detail}. To do:{" "}
+            {sample.faults[0]?.fix}
+          </p>
+        ))}
+      </div>
+      {trial.error ? <ErrorPanel error={trial.error} /> : null}
+    </>
+  );
+}
