@@ -72,6 +72,7 @@ async function killed(): Promise<KilledRedrive> {
     killEveryMs: KILL_EVERY_MS,
     random: () => random.next(),
     startWorker: (servers) => spawnWorker(servers),
+    tell: (line) => console.log(line),
   });
   console.log(JSON.stringify(result));
   return result;

@@ -47,6 +47,8 @@ type Options = {
   /** A worker is killed after as long a pause, milliseconds; chance decides which. */
   killEveryMs: number;
   random: () => number;
+  /** Is given a line about each fault; of the kills of workers, about each tenth. */
+  tell?: (line: string) => void;
 };
 
 const AGGREGATE_EVENTS = 5;
@@ -60,7 +62,13 @@ const ENDED_MS_MAX = 60 * 60_000;
  * each at a time when the redrive is under way. The target keeps what arrives: nothing may be lost, an aggregate keeps its
  * order, each event has one key and one body, and no event comes twice but for a send that a kill cut off.
  */
-export async function killedRedrive({ events, startWorker, killEveryMs, random }: Options): Promise<KilledRedrive> {
+export async function killedRedrive({
+  events,
+  startWorker,
+  killEveryMs,
+  random,
+  tell = () => undefined,
+}: Options): Promise<KilledRedrive> {
   const dir = mkdtempSync(join(tmpdir(), "parkade-killed-"));
   // mkdtemp closes the folder to other users; under root the server runs as another user, who must enter it.
   chmodSync(dir, 0o755);
@@ -88,6 +96,10 @@ export async function killedRedrive({ events, startWorker, killEveryMs, random }
     const { id } = await requestRedrive(deps, { request, idempotency: null }, localViewer("ada"));
     const state = () => patiently(async () => (await readRedriveRow(db, id))!.state);
     const pauseMs = () => killEveryMs * (0.5 + random());
+    const tellOf = (fault: string) => {
+      const seconds = Math.round((performance.now() - beganMs) / 1000);
+      tell(`${seconds} s: ${fault}; ${target.effects.size} of ${events} have arrived`);
+    };
     let nextKillMs = beganMs + pauseMs();
     while ((await state()) !== "DONE") {
       if (performance.now() - beganMs > ENDED_MS_MAX) throw new Error("the redrive does not end");
@@ -101,11 +113,13 @@ export async function killedRedrive({ events, startWorker, killEveryMs, random }
       if (counts.flushes < FLUSHES && share > (counts.flushes + 1) * 0.25) {
         await flusher.flushall();
         counts.flushes++;
+        tellOf("Redis is flushed");
       }
       if (counts.storeRestarts === 0 && share > 0.6) {
         counts.inFlight += await patiently(() => openSends(db));
         process.kill(postgres.pid(), "SIGKILL");
         counts.storeRestarts++;
+        tellOf("PostgreSQL is killed");
         continue;
       }
       // A fast machine is through before the first pause is over.
@@ -118,6 +132,7 @@ export async function killedRedrive({ events, startWorker, killEveryMs, random }
       counts.inFlight += await patiently(() => openSends(db));
       workers[place]!.kill("SIGKILL");
       counts.kills++;
+      if (counts.kills % 10 === 0) tellOf(`worker ${counts.kills} is killed`);
       workers[place] = startWorker(env);
     }
     const seconds = (performance.now() - beganMs) / 1000;
