@@ -43,7 +43,7 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
   await second.goto("/");
   await second
     .getByRole("region", { name: "Status" })
-    .getByRole("link", { name: /for approval$/ })
+    .getByRole("link", { name: /for your approval$/ })
     .click();
   await second.getByRole("listitem").filter({ hasText: source.name }).getByRole("link").click();
   const offered = second.getByRole("region", { name: "Approval" });

@@ -14,6 +14,8 @@ const UNKNOWN: StoredStatus = {
   ],
   redrivesRunning: null,
   approvalsWaiting: null,
+  approvalsForViewer: null,
+  redrivesWaiting: null,
   operationsRunning: null,
   worker: null,
   trouble: null,

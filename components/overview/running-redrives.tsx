@@ -10,13 +10,16 @@ import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { RedriveBadge } from "@/components/ui/state-badge";
 import { useRunningRedrives } from "@/lib/browser/redrives";
+import { useStatus } from "@/lib/browser/status";
 import type { RedriveOut } from "@/lib/contract/redrives";
+import { formatNumber } from "@/lib/core/format";
 
 const SHOWN = 4;
 
 export function RunningRedrives({ className }: { className?: string }) {
   const running = useRunningRedrives(SHOWN + 1);
   const items = running.data?.items ?? [];
+  const forViewer = useStatus().data?.approvalsForViewer ?? 0;
   return (
     <Panel
       title="Running redrives"
@@ -28,6 +31,11 @@ export function RunningRedrives({ className }: { className?: string }) {
       }
     >
       <ReadError read={running} stale={items.length > 0} />
+      {forViewer > 0 ? (
+        <Link href="/approvals" className="block px-3 pb-1.5 text-warning hover:underline">
+          {forViewer === 1 ? "1 waits" : `${formatNumber(forViewer)} wait`} for your approval
+        </Link>
+      ) : null}
       {running.isPending ? <SkeletonRows rows={2} columns={["flex-1", "w-12"]} /> : null}
       {running.isSuccess && items.length === 0 ? <p className="px-3 pb-3 text-muted">None is under way.</p> : null}
       <ul>

@@ -15,12 +15,14 @@ import { useRedrives } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber } from "@/lib/core/format";
 import { isFinal, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
+import { WAITS } from "@/lib/core/redrive-wait";
 import { paceWords, rateWords } from "./eta-words";
 import { outcomeWords, went } from "./progress-segments";
 import { placeWords, redriveTitle, selectionWords } from "./redrive-title";
 import { RedrivesTabs } from "./redrives-tabs";
 import { SegmentedBar } from "./segmented-bar";
 import { StallLine, StallText } from "./stall-line";
+import { WaitingRedrives } from "./waiting-redrives";
 
 const STATES = [
   { value: "all", label: "any state" },
@@ -36,7 +38,9 @@ function asState(value: string | null): RedriveState | "all" | "live" {
 export function RedrivesPage() {
   const [param, setParam] = usePageParam("state");
   const state = asState(param);
-  const redrives = useRedrives(state);
+  const [wait, setWait] = usePageParam("waitsFor");
+  const waitsFor = WAITS.find((each) => each === wait) ?? null;
+  const redrives = useRedrives({ state, waitsFor });
   const items = redrives.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <>
@@ -53,13 +57,20 @@ export function RedrivesPage() {
         }
       />
       <RedrivesTabs current="/redrives" />
+      <WaitingRedrives chosen={waitsFor} />
       <ReadError read={redrives} stale={items.length > 0} />
       {redrives.isPending ? (
         <SkeletonRows rows={8} columns={["w-24", "flex-1", "w-40", "w-24"]} />
       ) : items.length > 0 ? (
         <Redrives items={items} />
       ) : redrives.isError ? null : (
-        <NoRedrives filtered={state !== "all"} onClear={() => setParam(null)} />
+        <NoRedrives
+          filtered={state !== "all" || waitsFor !== null}
+          onClear={() => {
+            setParam(null);
+            setWait(null);
+          }}
+        />
       )}
       <NextPageButton read={redrives}>Older redrives</NextPageButton>
     </>
@@ -175,7 +186,7 @@ function NoRedrives({ filtered, onClear }: { filtered: boolean; onClear: () => v
   if (filtered) {
     return (
       <EmptyState title="No redrive is in this state" action={<Button onClick={onClear}>Show all redrives</Button>}>
-        There are redrives in other states.
+        There may be redrives in other states.
       </EmptyState>
     );
   }

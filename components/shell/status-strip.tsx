@@ -73,8 +73,8 @@ export function StatusStrip() {
         {data.approvalsWaiting ? (
           <Link href="/approvals" prefetch={false} className="truncate text-warning hover:underline">
             {data.approvalsWaiting} {data.approvalsWaiting === 1 ? "waits" : "wait"}
-            <span className="hidden md:inline"> for approval</span>
-            <span className="sr-only md:hidden"> for approval</span>
+            {/* One text: a phone shows its count alone, a screen reader has it all. */}
+            <span className="max-md:sr-only"> for {data.approvalsForViewer ? "your approval" : "approval"}</span>
           </Link>
         ) : null}
       </div>

@@ -10,6 +10,7 @@ export const PAGE_PARAMS = [
   "revision",
   "with",
   "state",
+  "waitsFor",
   "kind",
   "sort",
   "actor",

@@ -130,13 +130,14 @@ function hasLive(data: InfiniteData<RedriveList> | undefined): boolean {
   return data?.pages.some((page) => page.items.some((redrive) => !isFinal(redrive.state))) ?? false;
 }
 
-/** @param state `all`, `live` (not final), or one state */
-export function useRedrives(state: RedriveState | "all" | "live") {
+/** `state`: `all`, `live` (not final), or one state. `waitsFor`: null = whatever they wait for. */
+export function useRedrives({ state, waitsFor }: { state: RedriveState | "all" | "live"; waitsFor: string | null }) {
   return useInfiniteQuery({
-    queryKey: keys.redrives.list({ state }),
+    queryKey: keys.redrives.list({ state, waitsFor }),
     queryFn: ({ signal, pageParam }) => {
       const params = new URLSearchParams({ limit: String(PAGE) });
       if (state !== "all") params.set("state", state);
+      if (waitsFor !== null) params.set("waitsFor", waitsFor);
       if (pageParam) params.set("cursor", pageParam);
       return fetchJson<RedriveList>(`/api/v1/redrives?${params}`, { signal });
     },

@@ -20,7 +20,7 @@ import { CANARY_STEPS } from "@/lib/core/canary";
 import { ITEM_OUTCOMES, ITEM_STATES } from "@/lib/core/item-state";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { LIVE_REDRIVE_STATES, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
-import { WAITS } from "@/lib/core/redrive-wait";
+import { WAITS, type Wait } from "@/lib/core/redrive-wait";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { STALL_CODES } from "@/lib/core/stalled";
 
@@ -555,10 +555,15 @@ export const redrivesQuery = thenRead(
       z.optional(listText(REDRIVE_STATES, "live")),
       "States with commas between them, or live: not yet final",
     ),
+    waitsFor: described(
+      z.optional(listText(WAITS, "any")),
+      "Of those that are frozen and not started: what they wait for, with commas between them, or any",
+    ),
   }),
   [],
-  ({ state, ...page }) => ({
+  ({ state, waitsFor, ...page }) => ({
     ...page,
+    waitsFor: waitsFor === "any" ? WAITS : ((waitsFor?.split(",") ?? null) as Wait["for"][] | null),
     states: state === "live" ? LIVE_REDRIVE_STATES : ((state?.split(",") ?? null) as RedriveState[] | null),
   }),
 );

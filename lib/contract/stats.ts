@@ -144,6 +144,10 @@ export const statusSchema = named(
     redrivesRunning: z.nullable(count),
     /** Requests for approval that nobody has answered yet. */
     approvalsWaiting: z.nullable(count),
+    /** Of these, those that the viewer may answer: not what the viewer asked for. */
+    approvalsForViewer: z.nullable(count),
+    /** Frozen redrives that have not started, by what they wait for. One may wait for several. */
+    redrivesWaiting: z.nullable(z.object({ approval: count, time: count, breaker: count })),
     /** Bulk operations that a worker has yet to end. */
     operationsRunning: z.nullable(count),
     worker: z.nullable(z.object({ alive: count, lastSeenAt: nullableTime })),
@@ -161,6 +165,8 @@ export const statusSchema = named(
     lanes: [{ lane: "slow", ratePerSecondNow: 4.8, ratePerSecondSet: 5 }],
     redrivesRunning: 1,
     approvalsWaiting: 0,
+    approvalsForViewer: 0,
+    redrivesWaiting: { approval: 0, time: 1, breaker: 0 },
     operationsRunning: 0,
     worker: { alive: 1, lastSeenAt: "2026-11-22T02:44:59.500Z" },
     queue: { backend: "postgres", ok: true },

@@ -10,6 +10,7 @@ import {
   REDRIVE_STATES,
   WORKED_REDRIVE_STATES,
 } from "@/lib/core/redrive-state";
+import type { Wait } from "@/lib/core/redrive-wait";
 
 /**
  * The states of lib/core as SQL. They are part of the text and not parameters: the planner must see that a condition
@@ -58,6 +59,18 @@ export const WORKED_REDRIVES = listOf(WORKED_REDRIVE_STATES);
 
 /** Items of the redrive `r` that are not yet decided, by its counters: see `openItems`. */
 export const OPEN_ITEMS = `(r.total - ${ITEM_ENDS.map((end) => `r.${end}`).join(" - ")})`;
+
+/** What the redrive `r` may wait for before it starts, see `core/redrive-wait`. A breaker that has closed since counts until a worker starts the redrive. */
+const WAITING: Record<Wait["for"], string> = {
+  approval: "r.awaits_approval",
+  time: "r.start_at > now()",
+  breaker: "r.breaker_until is not null",
+};
+/** The redrive `r` is frozen and waits for one of these. */
+export function waitsFor(waits: readonly Wait["for"][]): string {
+  const any = waits.map((wait) => WAITING[wait]).join(" or ");
+  return `(r.state in (${REDRIVE.PLANNED}, ${REDRIVE.PAUSED}) and (${any}))`;
+}
 
 /** The redrive `r` waits for nothing but its hold. */
 const STARTS = "(not r.awaits_approval and (r.start_at is null or r.start_at <= now()) and r.breaker_until is null)";

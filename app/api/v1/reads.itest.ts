@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AuditEventList, AuditList } from "@/lib/contract/audit";
 import type { BulkAnswer, EventCounts, EventDetail, EventList, GroupList, Neighbours } from "@/lib/contract/events";
@@ -332,6 +333,10 @@ test("metrics are Prometheus text from the rollups", async () => {
   expect(text).toContain(`\nmessage_age_seconds{quantile="0.95"} ${p95}\n`);
   expect(text).toMatch(/^workers_alive 0$/m);
   for (const line of text.trim().split("\n")) expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{.*\})? [\d.e+-]+)$/);
+  const page = await readFile("docs/operate.md", "utf8");
+  const documented = [...page.matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell]) => cell!.match(/\w+/g) ?? []);
+  const names = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!);
+  expect(names.filter((name) => !documented.includes(name))).toEqual([]);
 });
 
 describe("what a text names", () => {

@@ -1,11 +1,14 @@
 import { agePercentile, type HourCount } from "@/lib/core/age-percentiles";
+import { APPROVAL_SUBJECTS, type ApprovalSubject } from "@/lib/core/approval";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 import type { FlowKind } from "@/lib/core/flow";
 import type { Metric } from "@/lib/core/prometheus";
+import { WAITS, type Wait } from "@/lib/core/redrive-wait";
 import type { ConsumerWord } from "@/lib/core/source-mode";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import { type Queryable, statementName } from "@/lib/store/db";
 import { FLOW_KINDS } from "@/lib/store/flow-tables";
+import { seesSubject } from "@/lib/store/read/approvals";
 import { type Beat, engineMetrics } from "@/lib/store/read/engine-metrics";
 import { asSum, END_MS, flowRows } from "@/lib/store/read/flow";
 import { ofSources, seesControl, seesRedrive } from "@/lib/store/read/scope-sql";
@@ -13,6 +16,7 @@ import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
 import { listStops } from "@/lib/store/read/stops";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { readTargets } from "@/lib/store/read/targets";
+import { APPROVAL, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/store/state-sql";
 
 /** The values of a scrape, all from rollups and heartbeats: the cost does not grow with the number of events. */
 
@@ -33,10 +37,24 @@ type Level = { source: string; code: string; n: number };
 export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number): Promise<Metric[]> {
   const scope = sourceScope(viewer);
   const parked = [PARKED_STATUSES, scope];
-  const [levels, top, statuses, hours, flow, redrives, controls, admission, outbox, beats, consumers, stops, rules] =
-    await Promise.all([
-      db.query<Level>(
-        `with parked as (
+  const [
+    levels,
+    top,
+    statuses,
+    hours,
+    flow,
+    redrives,
+    controls,
+    admission,
+    outbox,
+    beats,
+    consumers,
+    stops,
+    rules,
+    waits,
+  ] = await Promise.all([
+    db.query<Level>(
+      `with parked as (
          select source_id, error_code, sum(n) as n from dlq_level_sums where status = any($1::text[]) and ${ofSources("source_id", "$2")}
           group by 1, 2 having sum(n) > 0),
        ranked as (
@@ -44,60 +62,61 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
        select s.name as source, case when place <= ${SOURCE_CODES} then error_code else '${OTHER}' end as code,
               sum(n)::bigint as n
          from ranked join sources s on s.id = source_id group by 1, 2 order by 1, 3 desc, 2`,
-        parked,
-      ),
-      db.query<{ code: string; n: number }>(
-        `select error_code as code, sum(n)::bigint as n from dlq_level_sums where status = any($1::text[])
+      parked,
+    ),
+    db.query<{ code: string; n: number }>(
+      `select error_code as code, sum(n)::bigint as n from dlq_level_sums where status = any($1::text[])
           and ${ofSources("source_id", "$2")}
         group by 1 having sum(n) > 0 order by 2 desc, 1 limit ${TOP_CODES}`,
-        parked,
-      ),
-      db.query<{ status: string; n: number }>(
-        `select status, sum(n)::bigint as n from dlq_level_sums where ${ofSources("source_id", "$1")} group by 1`,
-        [scope],
-      ),
-      db.query<HourCount>(
-        `select hour as "hourMs", sum(n)::bigint as n from dlq_level_ages
+      parked,
+    ),
+    db.query<{ status: string; n: number }>(
+      `select status, sum(n)::bigint as n from dlq_level_sums where ${ofSources("source_id", "$1")} group by 1`,
+      [scope],
+    ),
+    db.query<HourCount>(
+      `select hour as "hourMs", sum(n)::bigint as n from dlq_level_ages
         where status = any($1::text[]) and ${ofSources("source_id", "$2")} group by 1 having sum(n) > 0`,
-        parked,
-      ),
-      readFlow(db, scope, nowMs),
-      db.query<RedriveSums>(
-        `select state, count(*) as n, sum(delivered - deduplicated)::bigint as sent, sum(deduplicated)::bigint as deduplicated,
+      parked,
+    ),
+    readFlow(db, scope, nowMs),
+    db.query<RedriveSums>(
+      `select state, count(*) as n, sum(delivered - deduplicated)::bigint as sent, sum(deduplicated)::bigint as deduplicated,
                 sum(confirmed)::bigint as confirmed, sum(bounced)::bigint as bounced, sum(failed)::bigint as failed,
                 sum(refused)::bigint as refused, sum(cancelled)::bigint as cancelled
            from redrives r where ${seesRedrive("r", "$1")} group by state`,
-        [scope],
-      ),
-      db.query<ControlCount>(
-        `select kind, origin, count(*) as n from controls c
+      [scope],
+    ),
+    db.query<ControlCount>(
+      `select kind, origin, count(*) as n from controls c
         where lifted_at is null and (expires_at is null or expires_at > now()) and ${seesControl("$1")}
         group by kind, origin
        union all
        select 'blacklist', 'automatic', count(*) from aggregates where blacklist_id is not null and ${ofSources("source_id", "$1")}`,
-        [scope],
-      ),
-      db.query<{ source: string; outcome: string; n: number }>(
-        `select s.name as source, c.outcome, sum(c.n)::bigint as n
+      [scope],
+    ),
+    db.query<{ source: string; outcome: string; n: number }>(
+      `select s.name as source, c.outcome, sum(c.n)::bigint as n
          from admission_counts c join sources s on s.id = c.source_id
         where c.hour >= date_trunc('hour', now() - interval '24 hours', 'UTC') and ${ofSources("c.source_id", "$1")}
         group by s.name, c.outcome`,
-        [scope],
-      ),
-      db.query<{ status: string; n: number }>(
-        `select status, count(*) as n from outbox
+      [scope],
+    ),
+    db.query<{ status: string; n: number }>(
+      `select status, count(*) as n from outbox
         where status <> 'SENT' and ($1::text[] is null or aggregate_id = any($1)) group by 1`,
-        [scope],
-      ),
-      readBeats(db, scope),
-      db.query<Consumer>(
-        `select s.name as source, c.worker, c.state, c.lag, c.parked, c.parts from source_consumers c join sources s on s.id = c.source_id
+      [scope],
+    ),
+    readBeats(db, scope),
+    db.query<Consumer>(
+      `select s.name as source, c.worker, c.state, c.lag, c.parked, c.parts from source_consumers c join sources s on s.id = c.source_id
         where c.at > now() - interval '${CONSUMER_LOST_S} s' and ${ofSources("s.id", "$1")} order by s.name, c.worker`,
-        [scope],
-      ),
-      listStops(db, viewer),
-      readRuleCounts(db, scope),
-    ]);
+      [scope],
+    ),
+    listStops(db, viewer),
+    readRuleCounts(db, scope),
+    readWaits(db, scope),
+  ]);
   return [
     ...sizeMetrics(levels, top, statuses),
     ...ageMetrics(hours, nowMs),
@@ -112,6 +131,7 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
     ),
     ...sourceMetrics(consumers),
     ...redriveRuleMetrics(rules),
+    ...waitMetrics(waits),
     gauge(
       "admission_24h",
       "Arrivals by what the rules of admission did in 24 h: one that several rules match counts for each.",
@@ -298,6 +318,47 @@ function redriveRuleMetrics(rules: RuleCount[]): Metric[] {
       "Events that a redrive rule redrove in 24 h.",
       rules.map(({ name, events }) => ({ labels: { rule: name }, value: events })),
     ),
+  ];
+}
+
+type WaitCounts = Record<Wait["for"] | "hold", number> & {
+  approvals: { subject: ApprovalSubject; n: number }[] | null;
+  oldestApprovalS: number | null;
+};
+
+async function readWaits(db: Queryable, scope: string[] | null): Promise<WaitCounts> {
+  const counts = WAITS.map((wait) => `count(*) filter (where ${waitsFor([wait])}) as "${wait}"`).join(", ");
+  const [row] = await db.query<WaitCounts>(
+    `with asked as materialized (
+       select a.subject_kind, a.asked_at from approvals a where a.state = ${APPROVAL.asked} and a.expires_at > now() and ${seesSubject("$1")})
+     select ${counts}, count(*) filter (where r.state = ${REDRIVE.RUNNING} and r.hold_until > now()) as hold,
+            (select jsonb_agg(jsonb_build_object('subject', subject_kind, 'n', n))
+               from (select subject_kind, count(*) as n from asked group by 1) kinds) as approvals,
+            (select extract(epoch from now() - min(asked_at))::float8 from asked) as "oldestApprovalS"
+       from redrives r where r.state in ${LIVE_REDRIVES} and ${seesRedrive("r", "$1")}`,
+    [scope],
+  );
+  return row!;
+}
+
+function waitMetrics({ approvals, oldestApprovalS, ...waits }: WaitCounts): Metric[] {
+  return [
+    gauge(
+      "redrives_waiting",
+      "Frozen redrives by what they wait for: an approval, a time, a breaker that closes, or the hold in which each can be undone.",
+      [...WAITS, "hold" as const].map((wait) => ({ labels: { for: wait }, value: waits[wait] })),
+    ),
+    gauge(
+      "approvals_waiting",
+      "Redrives and bulk operations that wait for the approval of a second person.",
+      APPROVAL_SUBJECTS.map((subject) => ({
+        labels: { subject },
+        value: approvals?.find((asked) => asked.subject === subject)?.n ?? 0,
+      })),
+    ),
+    gauge("approval_oldest_seconds", "Age of the oldest request for approval that nobody has answered.", [
+      { value: oldestApprovalS },
+    ]),
   ];
 }
 

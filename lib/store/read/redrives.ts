@@ -32,7 +32,7 @@ import { ofSeenRedrive, seesRedrive } from "@/lib/store/read/scope-sql";
 import { readSettings } from "@/lib/store/read/settings";
 import { closedTargets, type LiveFacts, readLiveFacts } from "@/lib/store/read/stall-facts";
 import { type Paces, readPaces } from "@/lib/store/read/targets";
-import { ITEM, LIVE_REDRIVES } from "@/lib/store/state-sql";
+import { ITEM, LIVE_REDRIVES, waitsFor } from "@/lib/store/state-sql";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
@@ -98,19 +98,21 @@ type ListedRedrive = RedriveCounts & {
   openSources: string[] | null;
 };
 
-/** Redrives, newest first; `live` leaves out the redrives that are DONE or CANCELLED. */
+/** Redrives, newest first; with `waitsFor` those that wait for one of these. */
 export async function listRedrives(
   db: Queryable,
   viewer: Viewer,
-  query: IdPage & { states: readonly RedriveState[] | null },
+  query: IdPage & { states: readonly RedriveState[] | null; waitsFor: readonly Wait["for"][] | null },
   nowMs: number,
 ): Promise<RedriveList> {
+  const wait = query.waitsFor === null ? "true" : waitsFor(query.waitsFor);
   const rows = await db.query<ListedRedrive>(
     `select ${COLUMNS} from redrives r
       where ($1::text[] is null or r.state = any($1)) and ($2::uuid is null or r.id < $2) and ${seesRedrive("r", "$4")}
+        and ${wait}
       order by r.id desc limit $3`,
     [query.states, query.cursor, query.limit + 1, sourceScope(viewer)],
-    { name: "list-redrives" },
+    { name: ["list-redrives", ...(query.waitsFor ?? [])].join("-") },
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
   return { items: await redrivesOut(db, viewer, page.items, nowMs), nextCursor: page.nextCursor };
@@ -149,8 +151,8 @@ async function redrivesOut(db: Queryable, viewer: Viewer, rows: ListedRedrive[],
   return rows.map((row) => {
     const [live, approval] = [facts.get(row.id), approvals.get(row.id) ?? null];
     const waits = live && row.state !== "PLANNING" ? waitsOf(waitFacts(row, live, approval, nowMs)) : [];
-    const waitsFor = waits.map((wait) => wait.for);
-    const out = { ...redriveOut(row, paces, nowMs), ...unknownOut(row, settings), approval, waitsFor };
+    const waitsOut = { approval, waitsFor: waits.map((wait) => wait.for) };
+    const out = { ...redriveOut(row, paces, nowMs), ...unknownOut(row, settings), ...waitsOut };
     return { ...out, stalled: stalledOut(row, out, { live, waits }, nowMs) };
   });
 }

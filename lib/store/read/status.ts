@@ -1,6 +1,8 @@
 import type { BucketState } from "@/lib/contract/sources";
 import type { StatusOut } from "@/lib/contract/stats";
+import { mayDecide } from "@/lib/core/approval";
 import { isoOrNull } from "@/lib/core/iso-time";
+import { WAITS, type Wait } from "@/lib/core/redrive-wait";
 import type { ConsumerWord } from "@/lib/core/source-mode";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
@@ -9,12 +11,14 @@ import { ofSources, seesOperation, seesRedrive } from "@/lib/store/read/scope-sq
 import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
 import { listStops } from "@/lib/store/read/stops";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
-import { APPROVAL, BULK, LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
+import { APPROVAL, BULK, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/store/state-sql";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
 /** Maximum names of open breakers and of failing sources. */
 const TROUBLES_MAX = 20;
+/** Requests for approval looked at to say how many the viewer may answer. */
+const ASKED_MAX = 1_000;
 
 type StatusRow = {
   mainNow: number;
@@ -23,6 +27,8 @@ type StatusRow = {
   slowSet: number | null;
   running: number;
   approvals: number;
+  askers: string[][] | null;
+  waits: Record<Wait["for"], number>;
   operations: number;
   alive: number;
   lastSeenMs: number | null;
@@ -33,7 +39,16 @@ type StatusRow = {
 
 export type StoredStatus = Pick<
   StatusOut,
-  "lanes" | "redrivesRunning" | "approvalsWaiting" | "operationsRunning" | "worker" | "trouble" | "bucket" | "stops"
+  | "lanes"
+  | "redrivesRunning"
+  | "redrivesWaiting"
+  | "approvalsWaiting"
+  | "approvalsForViewer"
+  | "operationsRunning"
+  | "worker"
+  | "trouble"
+  | "bucket"
+  | "stops"
 >;
 
 /**
@@ -61,6 +76,13 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
                 and not (state = ${REDRIVE.PLANNED} and (awaits_approval or start_at > now() or breaker_until > now()))
                 and ${seesRedrive("r", "$1")}) as running,
             (select count(*) from approvals a where a.state = ${APPROVAL.asked} and a.expires_at > now() and ${seesSubject("$1")}) as approvals,
+            (select array_agg(array[asked_by, created_by]) from (
+               select a.asked_by, coalesce((select r.created_by from redrives r where r.id = a.subject_id),
+                                           (select o.created_by from bulk_operations o where o.id = a.subject_id), a.asked_by) as created_by
+                 from approvals a where a.state = ${APPROVAL.asked} and a.expires_at > now() and ${seesSubject("$1")}
+                limit ${ASKED_MAX}) asked) as askers,
+            (select jsonb_build_object(${WAITS.map((wait) => `'${wait}', count(*) filter (where ${waitsFor([wait])})`).join(", ")})
+               from redrives r where r.state in ${LIVE_REDRIVES} and ${seesRedrive("r", "$1")}) as waits,
             (select count(*) from bulk_operations o where o.state = ${BULK.RUNNING} and ${seesOperation("$1")}) as operations,
             (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as alive,
             (select max(seen_at) from worker_heartbeats) as "lastSeenMs",
@@ -88,7 +110,9 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
       { lane: "slow", ratePerSecondNow: status.slowNow, ratePerSecondSet: status.slowSet },
     ],
     redrivesRunning: status.running,
+    redrivesWaiting: status.waits,
     approvalsWaiting: status.approvals,
+    approvalsForViewer: (status.askers ?? []).filter((askers) => mayDecide(viewer, askers)).length,
     operationsRunning: status.operations,
     worker: { alive: status.alive, lastSeenAt: isoOrNull(status.lastSeenMs) },
     trouble: { openBreakers: status.openBreakers ?? [], failingSources: status.failingSources ?? [] },
