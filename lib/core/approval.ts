@@ -125,9 +125,3 @@ export function cannotDecide(askers: readonly Asker[], viewer: Viewer): string |
   const alike = asker.name === name ? "" : `, and ${name} may be the same person`;
   return `${asker.name} ${did}: another person approves or rejects it${alike}. Cancel it to take it back`;
 }
-
-/** Whether the viewer may answer what these people asked for: another person, under a name. */
-export function mayDecide(viewer: Viewer, askers: readonly string[]): boolean {
-  const named = viewer.means !== "system" && viewer.name !== LOCAL_ACTOR;
-  return named && may(viewer, "approve") && askerAmong(askers, viewer.name) === null;
-}

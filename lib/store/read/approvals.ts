@@ -121,3 +121,29 @@ export function unknownApproval(id: string): DomainError {
     fields: [{ field: "id", detail: "list approvals with GET /api/v1/approvals" }],
   });
 }
+
+/** Requests looked at to say how many the viewer may answer. */
+const ASKED_MAX = 1_000;
+
+/** How many requests wait for an answer, and how many of them the viewer may answer. */
+export async function countApprovals(
+  db: Queryable,
+  viewer: Viewer,
+): Promise<{ approvalsWaiting: number; approvalsForViewer: number }> {
+  const asked = await db.query<{ id: string; n: number }>(
+    `select a.subject_id as id, count(*) over ()::int as n from approvals a
+      where a.state = ${APPROVAL.asked} and a.expires_at > now() and ${seesSubject("$1")} limit ${ASKED_MAX}`,
+    [sourceScope(viewer)],
+    { name: "count-approvals" },
+  );
+  if (asked.length === 0) return { approvalsWaiting: 0, approvalsForViewer: 0 };
+  const askers = Map.groupBy(
+    await askersOf(
+      db,
+      asked.map(({ id }) => id),
+    ),
+    ({ subjectId }) => subjectId,
+  );
+  const own = asked.filter(({ id }) => cannotDecide(askers.get(id) ?? [], viewer) === null);
+  return { approvalsWaiting: asked[0]!.n, approvalsForViewer: own.length };
+}

@@ -1,24 +1,21 @@
 import type { BucketState } from "@/lib/contract/sources";
 import type { StatusOut } from "@/lib/contract/stats";
-import { mayDecide } from "@/lib/core/approval";
 import { isoOrNull } from "@/lib/core/iso-time";
 import { WAITS, type Wait } from "@/lib/core/redrive-wait";
 import type { ConsumerWord } from "@/lib/core/source-mode";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
-import { seesSubject } from "@/lib/store/read/approvals";
+import { countApprovals } from "@/lib/store/read/approvals";
 import { ofSources, seesOperation, seesRedrive } from "@/lib/store/read/scope-sql";
 import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
 import { listStops } from "@/lib/store/read/stops";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
-import { APPROVAL, BULK, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/store/state-sql";
+import { BULK, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/store/state-sql";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
 /** Maximum names of open breakers and of failing sources. */
 const TROUBLES_MAX = 20;
-/** Requests for approval looked at to say how many the viewer may answer. */
-const ASKED_MAX = 1_000;
 
 type StatusRow = {
   mainNow: number;
@@ -26,8 +23,6 @@ type StatusRow = {
   mainSet: number | null;
   slowSet: number | null;
   running: number;
-  approvals: number;
-  askers: string[][] | null;
   waits: Record<Wait["for"], number>;
   operations: number;
   alive: number;
@@ -56,7 +51,7 @@ export type StoredStatus = Pick<
  * those that a redrive names which runs on it; null when one of them is unlimited.
  */
 export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredStatus> {
-  const stops = await listStops(db, viewer);
+  const [stops, approvals] = await Promise.all([listStops(db, viewer), countApprovals(db, viewer)]);
   const [row] = await db.query<StatusRow>(
     `with sent as (
        select r.lane, sum(t.delivered + t.failed)::float8 / ${RATE_WINDOW_S} as rate
@@ -75,12 +70,6 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
             (select count(*) from redrives r where state in ${LIVE_REDRIVES} and state <> ${REDRIVE.PAUSED}
                 and not (state = ${REDRIVE.PLANNED} and (awaits_approval or start_at > now() or breaker_until > now()))
                 and ${seesRedrive("r", "$1")}) as running,
-            (select count(*) from approvals a where a.state = ${APPROVAL.asked} and a.expires_at > now() and ${seesSubject("$1")}) as approvals,
-            (select array_agg(array[asked_by, created_by]) from (
-               select a.asked_by, coalesce((select r.created_by from redrives r where r.id = a.subject_id),
-                                           (select o.created_by from bulk_operations o where o.id = a.subject_id), a.asked_by) as created_by
-                 from approvals a where a.state = ${APPROVAL.asked} and a.expires_at > now() and ${seesSubject("$1")}
-                limit ${ASKED_MAX}) asked) as askers,
             (select jsonb_build_object(${WAITS.map((wait) => `'${wait}', count(*) filter (where ${waitsFor([wait])})`).join(", ")})
                from redrives r where r.state in ${LIVE_REDRIVES} and ${seesRedrive("r", "$1")}) as waits,
             (select count(*) from bulk_operations o where o.state = ${BULK.RUNNING} and ${seesOperation("$1")}) as operations,
@@ -111,8 +100,7 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
     ],
     redrivesRunning: status.running,
     redrivesWaiting: status.waits,
-    approvalsWaiting: status.approvals,
-    approvalsForViewer: (status.askers ?? []).filter((askers) => mayDecide(viewer, askers)).length,
+    ...approvals,
     operationsRunning: status.operations,
     worker: { alive: status.alive, lastSeenAt: isoOrNull(status.lastSeenMs) },
     trouble: { openBreakers: status.openBreakers ?? [], failingSources: status.failingSources ?? [] },
