@@ -32,9 +32,16 @@ export function secretsOfPayload(payload: Uint8Array): string[] {
   return (secretValues(text) ?? []).flatMap(({ start, end }) => textsIn(JSON.parse(text.slice(start, end))));
 }
 
+/** Without recursion: a payload may be nested deeper than the stack is. */
 function textsIn(value: unknown): string[] {
-  if (typeof value === "object" && value !== null) return Object.values(value).flatMap(textsIn);
-  return typeof value === "string" || typeof value === "number" ? [String(value)] : [];
+  const texts: string[] = [];
+  const open = [value];
+  while (open.length > 0) {
+    const one = open.pop();
+    if (typeof one === "object" && one !== null) for (const inner of Object.values(one)) open.push(inner);
+    else if (typeof one === "string" || typeof one === "number") texts.push(String(one));
+  }
+  return texts;
 }
 
 export function createScrubber(): Scrubber {
