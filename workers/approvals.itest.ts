@@ -10,6 +10,7 @@ import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import { shownApproval } from "@/lib/store/read/approvals";
 import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 import { claimItems } from "@/lib/store/write/claim-items";
+import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;
@@ -367,6 +368,28 @@ test("a redrive that a rule asked for is approved by another person than the rul
   await approve(id, bob);
   expect(await told(ada)).toBeNull();
 });
+
+test.skipIf(!redisInstalled)(
+  "an approval that is given while Redis is away starts the redrive when it is back",
+  async () => {
+    const redis = await testRedis({ stored: true });
+    const other = await openWorld({ redisUrl: redis.url });
+    await other.db.run("update sources set needs_approval = true");
+    await other.park(3);
+    await other.worker();
+    const { id } = await other.request();
+    const { digest } = await shownApproval(other.db, bob, id);
+    await redis.kill();
+    await decideApproval(other.deps, { id, decision: { decision: "approve", digest } }, bob);
+    expect((await other.redrive(id)).state).toBe("RUNNING");
+    await redis.start();
+    expect(await other.ended(id)).toMatchObject({ delivered: 3 });
+    expect(other.sink.arrived).toHaveLength(3);
+    expect(await other.broken()).toEqual([]);
+    await other.close();
+    await redis.stop();
+  },
+);
 
 describe("a mend that needs an approval", () => {
   const recipe = { kind: "form", steps: [{ op: "rename", at: "/custId", to: "customerId" }] } as const;

@@ -126,6 +126,32 @@ describe("a skipped head", () => {
   });
 });
 
+test("a head that another redrive has claimed is not skipped, and holds again when its send fails", async () => {
+  const asked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<number>();
+  world.sink.answer = () => {
+    asked.resolve();
+    return answered.promise;
+  };
+  const { id } = await world.request({ select: { ids: [await idOf(0)] } });
+  await asked.promise;
+  await expect(skip(0)).rejects.toThrow("event-0000 is QUEUED: only a parked event holds others");
+  answered.resolve(422);
+  expect(await world.ended(id)).toMatchObject({ failed: 1 });
+  expect((await tail()).head).toMatchObject({ eventId: "event-0000", failures: 1 });
+  expect((await skip(0)).head).toMatchObject({ version: 1 });
+});
+
+test("a skip and a redrive of the head at once: the skip is refused, or stands while the head is sent", async () => {
+  const [skipped, requested] = await Promise.allSettled([skip(0), world.request({ select: { ids: [await idOf(0)] } })]);
+  expect(requested.status).toBe("fulfilled");
+  if (skipped.status === "rejected") expect(String(skipped.reason)).toContain("only a parked event holds others");
+  const { id } = (requested as PromiseFulfilledResult<{ id: string }>).value;
+  expect(await world.ended(id)).toMatchObject({ delivered: 1 });
+  const audited = await world.db.query("select 1 from audit_entries where action = 'event.skipped'");
+  expect(audited).toHaveLength(skipped.status === "fulfilled" ? 1 : 0);
+});
+
 test("a tail that two people release at once is sent once, in its order, past its head", async () => {
   const { held: behind } = await tail();
   const release = () =>

@@ -88,6 +88,18 @@ describe("a redrive at a time", () => {
     expect(await starts(id)).toEqual(["worker"]);
   });
 
+  test("whose time comes while no worker is alive says so, and starts when one is back", async () => {
+    await world.park(3);
+    const first = await world.worker();
+    const { id } = await world.request({ startAt: inMs(HOUR_MS) });
+    await first.stop("a deploy");
+    await due(id);
+    expect(await world.redrive(id)).toMatchObject({ state: "PLANNED", waitsFor: [], stalled: { code: "no-worker" } });
+    await world.worker();
+    expect(await world.ended(id)).toMatchObject({ delivered: 3 });
+    expect(await starts(id)).toEqual(["worker"]);
+  });
+
   test.each([
     [-1_000, "must be after now"],
     [31 * 24 * HOUR_MS, "must be within 30 days"],

@@ -3,6 +3,7 @@ import type { TargetChange } from "@/lib/contract/targets";
 import { localViewer } from "@/lib/core/viewer";
 import { addTarget } from "@/lib/operations/add-target";
 import { changeRedrive } from "@/lib/operations/change-redrive";
+import { imposeStop, resumeSends } from "@/lib/operations/change-stop";
 import { changeTarget } from "@/lib/operations/change-target";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { deleteSource } from "@/lib/operations/delete-source";
@@ -10,6 +11,7 @@ import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { removeTarget } from "@/lib/operations/remove-target";
 import { updateSource } from "@/lib/operations/update-source";
 import { readStatus } from "@/lib/store/read/status";
+import { listStops } from "@/lib/store/read/stops";
 import { holdTarget } from "@/lib/store/read/targets";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { type Sink, startSink } from "@/lib/testing/sink";
@@ -160,6 +162,28 @@ test("renamed, moved, on another lane and at another rate while a redrive runs, 
   await remove("orders.ledger");
   expect(await world.redrive(id)).toMatchObject({ target: "orders.audit" });
   await moved.stop();
+});
+
+test("removed while its sends are stopped, it leaves no stop: neither over others, nor over a new one of its name", async () => {
+  await add("orders.audit");
+  await imposeStop(world.deps, { target: "orders.audit", reason: "it is being moved" }, ada);
+  await world.park(3);
+  await world.worker();
+  const { id } = await world.request({ target: "orders.audit" });
+  expect((await world.redrive(id)).stalled).toMatchObject({ code: "stopped", target: "orders.audit" });
+  await expect(remove("orders.audit")).rejects.toThrow(/delivers to it: cancel it/);
+  await changeRedrive(world.deps, { id, change: { action: "cancel" } }, ada);
+  await remove("orders.audit");
+  expect(await listStops(world.db, ada)).toEqual([]);
+  const resumed = resumeSends(world.deps, { target: "orders.audit", reason: "it was moved" }, ada);
+  await expect(resumed).rejects.toMatchObject({ code: "unknown-target" });
+  await expect.poll(() => world.statuses()).toEqual({ PENDING: 3 });
+  await add("orders.audit");
+  const [first, ...rest] = await world.idsOf();
+  const again = await world.request({ target: "orders.audit", select: { ids: [first!] } });
+  expect(await world.ended(again.id)).toMatchObject({ delivered: 1 });
+  expect(await world.ended((await world.request({ select: { ids: rest } })).id)).toMatchObject({ delivered: 2 });
+  expect([audit.arrived.length, world.sink.arrived.length]).toEqual([1, 2]);
 });
 
 test("an item that went to a target which was renamed keeps to it", async () => {

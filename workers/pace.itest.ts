@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/core/viewer";
@@ -38,6 +39,31 @@ test("no more sends at once than the redrive asks for, and as many as its target
   await expect.poll(() => most, { interval: 10 }).toBeGreaterThan(2);
   expect(await world.ended(id)).toMatchObject({ delivered: 120 });
   expect(most).toBeLessThanOrEqual(20);
+});
+
+test("a lane that is switched and a rate that is lowered while no worker is alive hold for the next one", async () => {
+  await world.db.run("update targets set rate_per_second = 40");
+  await world.park(60);
+  const doomed = await world.doomedWorker();
+  const { id } = await world.request();
+  await expect.poll(() => world.sink.arrived.length, { interval: 5 }).toBeGreaterThan(5);
+  doomed.kill("SIGKILL");
+  await once(doomed, "exit");
+  await changeRedrive(world.deps, { id, change: { lane: "slow" } }, ada);
+  await changeRedrive(world.deps, { id, change: { ratePerSecond: 30 } }, ada);
+  await changeRedrive(world.deps, { id, change: { concurrency: 1 } }, ada);
+  const opened = await world.db.query<{ at: string }>("select max(opened_at)::text as at from redrive_attempts");
+  // The sink has answered what the killed worker sent.
+  await expect.poll(() => now).toBe(0);
+  most = 0;
+  await world.worker();
+  expect(await world.ended(id)).toMatchObject({ delivered: 60, lane: "slow", ratePerSecond: 30, concurrency: 1 });
+  const later = await world.db.query("select distinct target from redrive_attempts where opened_at > $1::timestamptz", [
+    opened[0]!.at,
+  ]);
+  expect(later).toEqual([{ target: "orders.slow" }]);
+  expect(most).toBe(1);
+  expect(new Set(world.sink.arrived.map(({ headers }) => headers["idempotency-key"])).size).toBe(60);
 });
 
 test("a pace above what the target takes is refused, with the cause and the fix", async () => {

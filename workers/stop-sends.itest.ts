@@ -75,6 +75,53 @@ describe.each([
       expect(sent()).toBe(60);
     });
 
+    test("ends while no worker is alive, after the one that waited on it was killed: each event goes once", async () => {
+      await world.park(90);
+      const doomed = await world.doomedWorker();
+      const { id } = await world.request();
+      await expect.poll(sent, { interval: 5 }).toBeGreaterThan(10);
+      expect((await imposeStop(world.deps, everything, ada)).underWay).toBe(0);
+      await expect.poll(claimed).toEqual([]);
+      const before = sent();
+      doomed.kill("SIGKILL");
+      await once(doomed, "exit");
+      await resumeSends(world.deps, everything, ada);
+      await world.db.run("update worker_heartbeats set seen_at = now() - interval '1 hour'");
+      expect((await world.redrive(id)).stalled?.code).toBe("no-worker");
+      expect(sent()).toBe(before);
+      await world.worker();
+      await world.ended(id);
+      expect([sent(), perEvent().size]).toEqual([90, 90]);
+    });
+
+    test("of everything and one of a target are two: nothing goes until both have ended, and each ends once", async () => {
+      const target = { target: "orders", reason: "stock is down" };
+      const bob = localViewer("bob");
+      await world.park(20);
+      await Promise.all([imposeStop(world.deps, everything, ada), imposeStop(world.deps, target, bob)]);
+      await imposeStop(world.deps, { ...target, reason: "again" }, ada);
+      await world.worker();
+      const { id } = await world.request();
+      await resumeSends(world.deps, everything, bob);
+      await expect
+        .poll(async () => (await world.redrive(id)).stalled)
+        .toMatchObject({
+          ...{ code: "stopped", target: "orders" },
+          text: expect.stringContaining("bob stopped the sends to orders: stock is down"),
+        });
+      expect(sent()).toBe(0);
+      const ended = await Promise.all([resumeSends(world.deps, target, ada), resumeSends(world.deps, target, bob)]);
+      expect(ended.sort()).toEqual([false, true]);
+      await world.ended(id);
+      expect(sent()).toBe(20);
+      const entries = await world.db.query<{ action: string }>(
+        "select action from audit_entries where action ~ '^(stop|target)[.]' order by action",
+      );
+      expect(entries.map(({ action }) => action)).toEqual([
+        ...["stop.imposed", "stop.lifted", "target.resumed", "target.stopped"],
+      ]);
+    });
+
     // The claims of the dead worker end with their lease, after half a minute: once is enough.
     test.skipIf(backend === "redis")("outlives a worker that is killed with its claims", async () => {
       await world.park(200);
