@@ -54,7 +54,7 @@ type Options = {
 const AGGREGATE_EVENTS = 5;
 const FLUSHES = 2;
 /** Faults come by the share that has arrived, which is looked at this often. */
-const LOOK_MS = 50;
+const LOOK_MS = 200;
 const ENDED_MS_MAX = 60 * 60_000;
 
 /**
@@ -82,7 +82,17 @@ export async function killedRedrive({
   const log = createLog({ level: "silent", process: "killed" });
   const deps = { db, lane, clock: systemClock, log };
   const env = { DATABASE_URL: postgres.url, REDIS_URL: redis.url };
-  const workers = [startWorker(env), startWorker(env)];
+  const pauseMs = () => killEveryMs * (0.5 + random());
+  let nextKillMs = Number.POSITIVE_INFINITY;
+  /** The pause begins when the worker is ready: one that is killed while it starts has nothing under way. */
+  const start = () => {
+    const worker = startWorker(env);
+    worker.once("message", () => {
+      nextKillMs = performance.now() + pauseMs();
+    });
+    return worker;
+  };
+  const workers = [start(), start()];
   const counts = { kills: 0, flushes: 0, storeRestarts: 0, inFlight: 0 };
   try {
     await Promise.all(workers.map(ready));
@@ -93,20 +103,19 @@ export async function killedRedrive({
       reason: "the service is back",
     });
     const beganMs = performance.now();
+    nextKillMs = beganMs + pauseMs();
     const { id } = await requestRedrive(deps, { request, idempotency: null }, localViewer("ada"));
     const state = () => patiently(async () => (await readRedriveRow(db, id))!.state);
-    const pauseMs = () => killEveryMs * (0.5 + random());
     const tellOf = (fault: string) => {
       const seconds = Math.round((performance.now() - beganMs) / 1000);
       tell(`${seconds} s: ${fault}; ${target.effects.size} of ${events} have arrived`);
     };
-    let nextKillMs = beganMs + pauseMs();
     while ((await state()) !== "DONE") {
       if (performance.now() - beganMs > ENDED_MS_MAX) throw new Error("the redrive does not end");
       await sleep(LOOK_MS);
       // One that starts while PostgreSQL is away ends by itself; the launcher would start it again.
       for (const [place, worker] of workers.entries()) {
-        if (worker.exitCode !== null) workers[place] = startWorker(env);
+        if (worker.exitCode !== null) workers[place] = start();
       }
       const share = target.effects.size / events;
       if (share >= 1) continue;
@@ -125,7 +134,7 @@ export async function killedRedrive({
       // A fast machine is through before the first pause is over.
       const first = counts.kills === 0 && share > 0.1;
       if (!first && performance.now() < nextKillMs) continue;
-      nextKillMs = performance.now() + pauseMs();
+      nextKillMs = Number.POSITIVE_INFINITY;
       const place = Math.floor(random() * workers.length);
       // It stands still, so that what it has under way can be counted.
       workers[place]!.kill("SIGSTOP");
@@ -133,7 +142,7 @@ export async function killedRedrive({
       workers[place]!.kill("SIGKILL");
       counts.kills++;
       if (counts.kills % 10 === 0) tellOf(`worker ${counts.kills} is killed`);
-      workers[place] = startWorker(env);
+      workers[place] = start();
     }
     const seconds = (performance.now() - beganMs) / 1000;
     const [row] = await db.query<{ n: number }>(
