@@ -402,7 +402,26 @@ describe("expressions", () => {
     expect(["no-result", "expression-failed"]).toContain(await outcome(jsonata(expression), '{"a":{"b":1}}'));
   });
 
-  test("that allocates without end loses its thread, and its neighbours nothing", async () => {
+  test.each([
+    ["one value at once", "$pad('x', 100000000)"],
+    ["a list at once", "[1..9999999]"],
+    ["a text that doubles", "($f := function($s) { $f($s & $s) }; $f('xxxxxxxx'))"],
+  ])("that allocates %s ends its own process, and its neighbours lose nothing", async (_, greedy) => {
+    const answer = await expressions.evaluate({
+      expression: `a = 1 ? ${greedy} : a`,
+      inputs: ['{"a":0}', '{"a":1}', '{"a":2}'].map((payload) => ({ payload, headers: "{}" })),
+      charsMax: 1_000_000,
+    });
+    expect(answer).toMatchObject({
+      results: [
+        { text: "0" },
+        { fault: expect.stringMatching(/expression-(memory|timeout|failed)|too-large/) },
+        { text: "2" },
+      ],
+    });
+  });
+
+  test("that allocates without end loses its process, and its neighbours nothing", async () => {
     const evaluate = (expression: string, payloads: string[]) =>
       expressions.evaluate({
         expression,
@@ -427,7 +446,10 @@ describe("expressions", () => {
       inputs: Array.from({ length: 40 }, () => ({ payload: "{}", headers: "{}" })),
       charsMax: 100,
     });
-    expect(answer).toMatchObject({ results: expect.objectContaining({ length: 40 }) });
+    const { results } = answer as { results: { fault: string; detail: string }[] };
+    expect(results).toHaveLength(40);
+    const tried = results.filter(({ detail }) => detail?.startsWith("longer than"));
+    expect(tried).toHaveLength(5);
   });
 });
 

@@ -3,7 +3,6 @@ import { entryOf, indexOf, type MendedMessage, type Place, placeOf, pointerOf } 
 import { MendFault } from "./fault";
 import { JsonValue, sameValue } from "./json-value";
 import { JSON_NUMBER } from "./number-text";
-import { strictJson } from "./strict-json";
 
 /** Changes one message. Throws MendFault. */
 export type Edit = (message: MendedMessage) => void;
@@ -56,10 +55,39 @@ function compileEdit(step: RecipeStep, field: string): Edit {
 
 /** The text of a value that a recipe states as a value or as JSON text. */
 function statedValue(value: unknown, json: string | undefined, field: string): string {
-  if (json === undefined) return JSON.stringify(value);
-  const fault = strictJson(json);
+  return json === undefined ? JSON.stringify(value) : statedJson(json, field).print();
+}
+
+/** null = the text is one JSON document; else what is wrong with it. */
+function strictJson(text: string): string | null {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return `is not JSON: ${(error as Error).message.slice(0, 200)}`;
+  }
+}
+
+/** JSON that a recipe states as text. Throws RecipeFault, also for a name that occurs twice. */
+export function statedJson(text: string, field: string): JsonValue {
+  const fault = strictJson(text);
   if (fault !== null) throw new RecipeFault(field, fault);
-  return json.trim();
+  const stated = JsonValue.of(text.trim());
+  assertOneMeaning(stated, [], field);
+  return stated;
+}
+
+function assertOneMeaning(value: JsonValue, path: readonly (string | number)[], field: string): void {
+  if (value.type !== "object" && value.type !== "array") return;
+  const names = new Set<string>();
+  for (const [index, { name, value: inner }] of value.entries().entries()) {
+    const at = [...path, name ?? index];
+    if (name !== null && names.has(name)) {
+      throw new RecipeFault(field, `names ${pointerOf(at)} twice: it means two things`);
+    }
+    if (name !== null) names.add(name);
+    assertOneMeaning(inner, at, field);
+  }
 }
 
 function compileSet({ at, value, json }: Step<"set">, field: string): Edit {

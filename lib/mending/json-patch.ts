@@ -1,16 +1,12 @@
 import type { Recipe } from "@/lib/contract/recipes";
 import { type MendedMessage, pathOf, pointerOf } from "./document";
 import { MendFault } from "./fault";
-import { type Edit, insertAt, RecipeFault, removeAt, replaceAt } from "./form";
+import { type Edit, insertAt, RecipeFault, removeAt, replaceAt, statedJson } from "./form";
 import { JsonValue, sameValue } from "./json-value";
-import { strictJson } from "./strict-json";
 
 /** JSON Patch, RFC 6902. Throws RecipeFault. */
 export function compileJsonPatch({ patch }: Extract<Recipe, { kind: "json-patch" }>): Edit {
-  const text = typeof patch === "string" ? patch.trim() : JSON.stringify(patch);
-  const fault = strictJson(text);
-  if (fault !== null) throw new RecipeFault("recipe.patch", fault);
-  const list = JsonValue.of(text);
+  const list = statedJson(typeof patch === "string" ? patch : JSON.stringify(patch), "recipe.patch");
   if (list.type !== "array") throw new RecipeFault("recipe.patch", "must be a list of operations (RFC 6902)");
   if (list.entries().length === 0) throw new RecipeFault("recipe.patch", "has no operation");
   const edits = list.entries().map(({ value }, index) => compileOperation(value, `recipe.patch[${index}]`));
@@ -23,13 +19,7 @@ const POINTER = /^(\/([^~/]|~[01])*)*$/;
 
 function compileOperation(operation: JsonValue, field: string): Edit {
   if (operation.type !== "object") throw new RecipeFault(field, "must be an object with op and path");
-  const member = (name: string) => {
-    try {
-      return operation.member(name)?.value ?? null;
-    } catch {
-      throw new RecipeFault(field, `has ${JSON.stringify(name)} twice: it means two things`);
-    }
-  };
+  const member = (name: string) => operation.member(name)?.value ?? null;
   const text = (name: string) => {
     const value = member(name);
     if (value?.type !== "string") throw new RecipeFault(`${field}.${name}`, "must be text");

@@ -1,16 +1,11 @@
 import type { Recipe } from "@/lib/contract/recipes";
 import { type MendedMessage, pointerOf } from "./document";
-import { type Edit, RecipeFault } from "./form";
+import { type Edit, statedJson } from "./form";
 import { type Entry, JsonValue, sameValue } from "./json-value";
-import { strictJson } from "./strict-json";
 
 /** JSON Merge Patch, RFC 7386. Throws RecipeFault. */
 export function compileMergePatch({ patch }: Extract<Recipe, { kind: "merge-patch" }>): Edit {
-  const text = typeof patch === "string" ? patch.trim() : JSON.stringify(patch);
-  const fault = strictJson(text);
-  if (fault !== null) throw new RecipeFault("recipe.patch", fault);
-  const merged = JsonValue.of(text);
-  assertOneMeaning(merged, []);
+  const merged = statedJson(typeof patch === "string" ? patch : JSON.stringify(patch), "recipe.patch");
   return (message) => {
     const root = message.root();
     if (merged.type === "object" && root.type === "object") return merge(message, root, merged, []);
@@ -18,17 +13,6 @@ export function compileMergePatch({ patch }: Extract<Recipe, { kind: "merge-patc
     const value = withoutNulls(merged);
     if (!sameValue(root, value)) message.replaceRoot(value);
   };
-}
-
-function assertOneMeaning(value: JsonValue, path: string[]): void {
-  if (value.type !== "object") return;
-  const names = new Set<string>();
-  for (const { name, value: inner } of value.entries()) {
-    const at = [...path, name!];
-    if (names.has(name!)) throw new RecipeFault("recipe.patch", `names ${pointerOf(at)} twice: it means two things`);
-    names.add(name!);
-    assertOneMeaning(inner, at);
-  }
 }
 
 function merge(message: MendedMessage, target: JsonValue, patch: JsonValue, path: readonly string[]): void {

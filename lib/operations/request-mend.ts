@@ -2,6 +2,7 @@ import type { BulkAnswer } from "@/lib/contract/events";
 import type { MendRequest, UndoMendRequest } from "@/lib/contract/recipes";
 import { type FrozenSelection, type ScopedSelection, scopeSelection } from "@/lib/contract/scope";
 import { BULK_BEGINS, BULK_EFFECT } from "@/lib/core/bulk-operation";
+import type { MendFailure } from "@/lib/core/mending";
 import { DomainError } from "@/lib/core/problem";
 import { may, type Viewer } from "@/lib/core/viewer";
 import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
@@ -26,7 +27,13 @@ import { freezeMend } from "@/lib/store/write/mends";
 const MEND_EVENTS_MAX = 500_000;
 /** For so long a request looks for an event that would change. Freezing, and the first events, take a second. */
 const LOOK_MS_MAX = 20_000;
+/** The same for an expression that ended for none of the events so far: then it is refused. */
+const ENDLESS_MS_MAX = 5_000;
+/** Events of the first look, and of one. An expression may take long for each. */
+const LOOK_FIRST = 10;
 const LOOK_CHUNK = 1_000;
+/** A look takes about as long, at the pace of those before: the store ends a transaction that asks nothing for 10 s. */
+const LOOK_MS = 1_000;
 /** One statement: 500,000 events are frozen by one, in some seconds. */
 const FREEZE_MS_MAX = 60_000;
 
@@ -160,6 +167,8 @@ function shownSelection(selection: ScopedSelection): object {
   return "ids" in selection ? { ids: selection.ids.length } : selection;
 }
 
+const ENDLESS: ReadonlySet<string> = new Set<MendFailure>(["expression-timeout", "expression-memory"]);
+
 /** Looks at the frozen events until one would change. Throws `would-change-nothing` when none does. */
 async function assertChanges(
   deps: MendingDeps,
@@ -169,11 +178,16 @@ async function assertChanges(
 ): Promise<void> {
   const started = deps.clock.nowMs();
   const found: Record<string, number> = {};
-  for (let after: string | null = null; deps.clock.nowMs() - started < LOOK_MS_MAX; ) {
-    const page = await readFrozen(tx, { operationId: id, after, limit: LOOK_CHUNK });
+  let looked = 0;
+  for (let after: string | null = null, passedMs = 0; passedMs < LOOK_MS_MAX; ) {
+    const atThisPace = looked === 0 ? LOOK_FIRST : Math.ceil((looked / Math.max(passedMs, 1)) * LOOK_MS);
+    const page = await readFrozen(tx, { operationId: id, after, limit: Math.min(atThisPace, LOOK_CHUNK) });
+    const reasons = Object.entries(found).map(([reason, count]) => `${reason}: ${count}`);
     if (page.length === 0) {
-      const reasons = Object.entries(found).map(([reason, count]) => `${reason}: ${count}`);
       throw wouldChangeNothing("The recipe would change none of the selected events", reasons.join(", "));
+    }
+    if (passedMs >= ENDLESS_MS_MAX && Object.keys(found).every((reason) => ENDLESS.has(reason))) {
+      throw wouldChangeNothing(`The expression ended for none of the first ${looked} events`, reasons.join(", "));
     }
     for await (const part of examineMend(deps, tx, mend, page)) {
       for (const { outcome, reason } of part) {
@@ -183,6 +197,8 @@ async function assertChanges(
       }
     }
     after = page.at(-1)!.id;
+    looked += page.length;
+    passedMs = deps.clock.nowMs() - started;
   }
 }
 

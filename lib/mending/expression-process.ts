@@ -2,14 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import vm from "node:vm";
-import { parentPort } from "node:worker_threads";
 
 /**
- * A thread that evaluates JSONata expressions. An expression is a program: it may run or allocate without end, and look
+ * A process that evaluates JSONata expressions. An expression is a program: it may run or allocate without end, and look
  * for a way out. So it runs in a context of its own, which holds JSONata and nothing of Node, compiles no text, gets
- * and gives text alone, and is stopped after its time; the thread has a limit of memory, and is replaced when it ends,
- * see `expressions.ts`. Runs under Node alone (from source, or bundled as dist/expression-thread.mjs) and imports
- * nothing of this project.
+ * and gives text alone, and is stopped after its time; the process has a limit of memory, and is replaced when it ends,
+ * see `expressions.ts`. A thread does not do: one allocation that is larger than the thread's limit ends all threads.
+ * Runs under Node alone (from source, or bundled as dist/expression-process.mjs) and imports nothing of this project.
  */
 
 export type ExpressionJob = {
@@ -20,6 +19,8 @@ export type ExpressionJob = {
   limitMs: number;
   /** Longest result. */
   charsMax: number;
+  /** After so many inputs in a row that take too long, the others are not tried. */
+  overrunsMax: number;
 };
 
 /** The result as JSON text, or why there is none. */
@@ -27,8 +28,8 @@ export type ExpressionResult =
   | { text: string }
   | { fault: "expression-failed" | "expression-timeout" | "no-result" | "too-large"; detail: string | null };
 
-/** Results since the message before. `unusable`: the expression cannot be parsed. */
-export type ExpressionAnswer = { results: ExpressionResult[] } | { unusable: string };
+/** Results since the message before. `unusable`: the expression cannot be parsed. `stopped`: after overruns in a row. */
+export type ExpressionAnswer = { results: ExpressionResult[] } | { unusable: string } | { stopped: true };
 
 const beside = join(import.meta.dirname, "jsonata.min.js");
 const library = new vm.Script(
@@ -198,8 +199,8 @@ function firstRun(inputs: readonly Input[]): readonly Input[] {
   return end < 0 ? inputs : inputs.slice(0, end);
 }
 
-/** Several that do not end in the time of one are evaluated one by one. */
-function evaluate(job: ExpressionJob, inputs: readonly Input[], tries = 1): ExpressionResult[] {
+/** null = the inputs did not end in the time of one. */
+function run(job: ExpressionJob, inputs: readonly Input[], tries = 1): ExpressionResult[] | null {
   const object = contextOf(job);
   object.inputs = JSON.stringify(inputs.map(({ payload, headers }) => [payload, headers]));
   object.charsMax = job.charsMax;
@@ -210,34 +211,62 @@ function evaluate(job: ExpressionJob, inputs: readonly Input[], tries = 1): Expr
   } catch (error) {
     // What was stopped half-way must not go on in the next run.
     kept = null;
-    if (inputs.length > 1) return inputs.flatMap((input) => evaluate(job, [input]));
+    if (inputs.length > 1) return null;
     if ((error as { code?: unknown }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") {
       return [{ fault: "expression-failed", detail: null }];
     }
     const waited = cpuMs() - cpu < job.limitMs / 2;
-    if (waited && tries < TRIES_MAX) return evaluate(job, inputs, tries + 1);
-    return [{ fault: "expression-timeout", detail: `longer than ${job.limitMs} ms` }];
+    return waited && tries < TRIES_MAX ? run(job, inputs, tries + 1) : null;
   }
 }
 
-/** What this thread has used of the processor. Node 22 cannot say it of a thread. */
+/**
+ * Several that do not end in the time of one are evaluated one by one, until too many in a row take too long: then fewer
+ * results come than inputs.
+ */
+function evaluate(job: ExpressionJob, inputs: readonly Input[], overruns: { inARow: number }): ExpressionResult[] {
+  const results = run(job, inputs);
+  if (results !== null) {
+    overruns.inARow = 0;
+    return results;
+  }
+  if (inputs.length === 1) {
+    overruns.inARow++;
+    return [{ fault: "expression-timeout", detail: `longer than ${job.limitMs} ms` }];
+  }
+  const alone: ExpressionResult[] = [];
+  for (const input of inputs) {
+    alone.push(...evaluate(job, [input], overruns));
+    if (overruns.inARow >= job.overrunsMax) break;
+  }
+  return alone;
+}
+
+/** What this process has used of the processor, but for its other threads. Node 22 cannot say it of a thread. */
 function cpuMs(): number {
   const { user, system } = (process.threadCpuUsage ?? process.cpuUsage)();
   return (user + system) / 1000;
 }
 
-parentPort?.on("message", (job: ExpressionJob) => {
-  const post = (answer: ExpressionAnswer) => parentPort!.postMessage(answer);
+/** Resolves when the answer has left: what comes after it may end the process. */
+function post(answer: ExpressionAnswer): Promise<void> {
+  return new Promise((resolve) => void process.send!(answer, () => resolve()));
+}
+
+async function answerJob(job: ExpressionJob): Promise<void> {
   try {
     contextOf(job);
   } catch (error) {
-    post({ unusable: error instanceof Error ? error.message : "it cannot be parsed" });
-    return;
+    return post({ unusable: error instanceof Error ? error.message : "it cannot be parsed" });
   }
+  if (job.inputs.length === 0) return post({ results: [] });
+  const overruns = { inARow: 0 };
   for (let left = job.inputs; left.length > 0; ) {
-    const run = firstRun(left);
-    post({ results: evaluate(job, run) });
-    left = left.slice(run.length);
+    const together = firstRun(left);
+    await post({ results: evaluate(job, together, overruns) });
+    if (overruns.inARow >= job.overrunsMax) return post({ stopped: true });
+    left = left.slice(together.length);
   }
-  if (job.inputs.length === 0) post({ results: [] });
-});
+}
+
+process.on("message", (job: ExpressionJob) => void answerJob(job));
