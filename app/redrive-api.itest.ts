@@ -94,6 +94,12 @@ describe("POST /api/v1/redrives", () => {
     ["an unknown lane", { select: { filter: {} }, lane: "fast", reason }, "invalid-request", "lane"],
     ["a blank reason", { select: { filter: {} }, reason: "  " }, "invalid-request", "reason"],
     ["a rate of zero", { select: { filter: {} }, ratePerSecond: 0, reason }, "invalid-request", "ratePerSecond"],
+    [
+      "a time in the past",
+      { select: { filter: {} }, startAt: "2020-01-01T00:00:00Z", reason },
+      "invalid-request",
+      "startAt",
+    ],
     ["an unknown field", { select: { filter: {} }, lanes: "main", reason }, "invalid-request", "lanes"],
     ["a reversed window", { select: { filter: { from: "now", to: "-1h" } }, reason }, "invalid-window", "from"],
   ])("%s is refused, naming the field", async (_, body, code, field) => {

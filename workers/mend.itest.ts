@@ -7,6 +7,7 @@ import { cancelBulkOperation } from "@/lib/operations/cancel-bulk-operation";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { countMend, previewMend } from "@/lib/operations/preview-mend";
 import { requestMend, requestUndoMend } from "@/lib/operations/request-mend";
+import { editEvent } from "@/lib/operations/revise-event";
 import { deleteRecipe, saveRecipe } from "@/lib/operations/save-recipe";
 import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import { readBulkOperation } from "@/lib/store/read/bulk-operations";
@@ -183,6 +184,37 @@ describe("a mend", () => {
     expect([...now.values()]).toContain("edited");
   });
 
+  test("of events that people edit while it runs leaves their edits, whoever comes first", async () => {
+    await parkMany(2 * CHUNK);
+    const ids = await world.idsOf();
+    const edited = ids.filter((_, index) => index % 100 === 0);
+    const id = await request();
+    const edits = edited.map((event) =>
+      editEvent(
+        world.deps,
+        { id: event, base: 1, text: "by hand", reason: "known", headersMax: 10 },
+        localViewer("bob"),
+      ).then(
+        () => "edited",
+        ({ code }: { code: string }) => code,
+      ),
+    );
+    const [outcomes] = await Promise.all([Promise.all(edits), work(id)]);
+    const mine = outcomes.filter((outcome) => outcome === "edited").length;
+    expect(outcomes.filter((outcome) => outcome === "stale-revision")).toHaveLength(edited.length - mine);
+    expect(await operation(id)).toMatchObject({ state: "DONE", changed: 2 * CHUNK - mine, refused: mine });
+    const rows = await world.db.query(
+      `select r.cause, count(*)::int as n, bool_and(e.revision = 2 and r.revision = 2) as current
+         from event_revisions r join dlq_events e on e.id = r.id group by 1 order by 1`,
+    );
+    expect(rows).toEqual(
+      [
+        { cause: "edit", n: mine, current: true },
+        { cause: "mend", n: 2 * CHUNK - mine, current: true },
+      ].filter(({ n }) => n > 0),
+    );
+  });
+
   test("of events that a redrive takes while it runs revises none of those", async () => {
     await parkMany(2 * CHUNK);
     await slowChunks();
@@ -315,6 +347,27 @@ describe("undo of a mend", () => {
     expect([...now].filter(([key, text]) => before.get(key) === text)).toHaveLength(3);
     const [revisions] = await world.db.query("select count(*)::int as n from event_revisions");
     expect(revisions).toEqual({ n: 7 });
+  });
+
+  test("of events that a redrive takes while it runs undoes none of those", async () => {
+    await parkMany(2 * CHUNK);
+    const id = await request();
+    await work(id);
+    await slowChunks();
+    const undone = await undo(id);
+    const undoing = work(undone);
+    await until(undone, ({ changed }) => changed > 0);
+    const { id: redrive } = await world.request({ select: { filter: {} } });
+    await undoing;
+    const { changed, refusedByReason } = await operation(undone);
+    expect(changed + (refusedByReason["event-queued"] ?? 0)).toBe(2 * CHUNK);
+    const frozen = await world.db.query(
+      `select count(*) filter (where i.revision <> e.revision)::int as differ, count(*)::int as items,
+              count(*) filter (where i.revision = 1)::int as undone
+         from redrive_items i join dlq_events e on e.id = i.id where i.redrive_id = $1`,
+      [redrive],
+    );
+    expect(frozen).toEqual([{ differ: 0, items: 2 * CHUNK, undone: changed }]);
   });
 
   test("goes on where its worker was killed", async () => {

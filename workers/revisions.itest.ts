@@ -204,6 +204,45 @@ test("a bounce that overtakes the end of its own delivery brings its revision, a
   ]);
 });
 
+test("a bounce of an earlier redrive that comes after the freeze: the redrive sends what it froze, the next what came", async () => {
+  await park();
+  world.sink.answer = () => 422;
+  const worker = await world.worker();
+  const { id } = await redriven();
+  await worker.stop("the test goes on alone");
+  await warm();
+  const second = await world.request();
+  expect(await world.event("event-0000")).toMatchObject({ status: "QUEUED", revision: 1 });
+  // The consumer had taken the first send all the same.
+  expect(await comeBack(id, '{"enriched":true}')).toEqual(["bounced"]);
+  expect(await world.db.query("select revision from redrive_items where redrive_id = $1", [second.id])).toEqual([
+    { revision: 1 },
+  ]);
+  expect(await world.event("event-0000")).toMatchObject({ revision: 2 });
+  await warm();
+  world.sink.answer = () => 200;
+  await world.worker();
+  await world.ended(second.id);
+  expect(sent().filter(([key]) => key !== "orders:event-0000")).toEqual([]);
+  expect(new Set(sent().map(([, body]) => body))).toEqual(new Set([BROKEN]));
+});
+
+test("an event that was parked a year ago is edited, mended by a bounce and sent: its day has all tables", async () => {
+  const YEAR_MS = 365 * 86_400_000;
+  const clock = { ...world.deps.clock, wallMs: () => world.deps.clock.wallMs() - YEAR_MS };
+  const letter = deadLetter({ eventId: "event-0000", aggregateId: null, version: null, payload: Buffer.from(BROKEN) });
+  await parkEvents({ ...world.deps, clock }, [{ source: "orders", letter }], localViewer("tester"));
+  expect(await edit(MENDED)).toMatchObject({ revision: 2 });
+  await world.worker();
+  const { id } = await redriven();
+  expect(await comeBack(id, '{"enriched":true}')).toEqual(["bounced"]);
+  expect(await redriven()).toMatchObject({ delivered: 1 });
+  expect(sent()).toEqual([
+    ["orders:event-0000:r2", MENDED],
+    ["orders:event-0000:r3", '{"enriched":true}'],
+  ]);
+});
+
 test("restored and redriven, the first revision goes out under its first key", async () => {
   await park();
   await edit(MENDED);

@@ -70,14 +70,20 @@ function strictJson(text: string): string | null {
 
 /** JSON that a recipe states as text. Throws RecipeFault, also for a name that occurs twice. */
 export function statedJson(text: string, field: string): JsonValue {
-  const fault = strictJson(text);
-  if (fault !== null) throw new RecipeFault(field, fault);
-  const stated = JsonValue.of(text.trim());
-  assertOneMeaning(stated, [], field);
+  const stated = parsedJson(text, field);
+  assertOneMeaning(stated, field);
   return stated;
 }
 
-function assertOneMeaning(value: JsonValue, path: readonly (string | number)[], field: string): void {
+/** Throws RecipeFault for what is no JSON. */
+export function parsedJson(text: string, field: string): JsonValue {
+  const fault = strictJson(text);
+  if (fault !== null) throw new RecipeFault(field, fault);
+  return JsonValue.of(text.trim());
+}
+
+/** Throws RecipeFault for a name that occurs twice. */
+export function assertOneMeaning(value: JsonValue, field: string, path: readonly (string | number)[] = []): void {
   if (value.type !== "object" && value.type !== "array") return;
   const names = new Set<string>();
   for (const [index, { name, value: inner }] of value.entries().entries()) {
@@ -86,7 +92,7 @@ function assertOneMeaning(value: JsonValue, path: readonly (string | number)[], 
       throw new RecipeFault(field, `names ${pointerOf(at)} twice: it means two things`);
     }
     if (name !== null) names.add(name);
-    assertOneMeaning(inner, at, field);
+    assertOneMeaning(inner, field, at);
   }
 }
 

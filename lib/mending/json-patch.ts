@@ -1,12 +1,12 @@
 import type { Recipe } from "@/lib/contract/recipes";
 import { type MendedMessage, pathOf, pointerOf } from "./document";
 import { MendFault } from "./fault";
-import { type Edit, insertAt, RecipeFault, removeAt, replaceAt, statedJson } from "./form";
+import { assertOneMeaning, type Edit, insertAt, parsedJson, RecipeFault, removeAt, replaceAt } from "./form";
 import { JsonValue, sameValue } from "./json-value";
 
 /** JSON Patch, RFC 6902. Throws RecipeFault. */
 export function compileJsonPatch({ patch }: Extract<Recipe, { kind: "json-patch" }>): Edit {
-  const list = statedJson(typeof patch === "string" ? patch : JSON.stringify(patch), "recipe.patch");
+  const list = parsedJson(typeof patch === "string" ? patch : JSON.stringify(patch), "recipe.patch");
   if (list.type !== "array") throw new RecipeFault("recipe.patch", "must be a list of operations (RFC 6902)");
   if (list.entries().length === 0) throw new RecipeFault("recipe.patch", "has no operation");
   const edits = list.entries().map(({ value }, index) => compileOperation(value, `recipe.patch[${index}]`));
@@ -19,6 +19,7 @@ const POINTER = /^(\/([^~/]|~[01])*)*$/;
 
 function compileOperation(operation: JsonValue, field: string): Edit {
   if (operation.type !== "object") throw new RecipeFault(field, "must be an object with op and path");
+  assertOneMeaning(operation, field);
   const member = (name: string) => operation.member(name)?.value ?? null;
   const text = (name: string) => {
     const value = member(name);

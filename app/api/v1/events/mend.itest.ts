@@ -123,8 +123,8 @@ describe("a mend", () => {
       { kind: "json-patch", patch: '[{"op":"add","path":"/n","value":{"b":1,"b":2}}]' },
       422,
       "invalid-recipe",
-      "recipe.patch",
-      /names \/0\/value\/b twice/,
+      "recipe.patch[0]",
+      /names \/value\/b twice/,
     ],
     [
       "sets a value that means two things",

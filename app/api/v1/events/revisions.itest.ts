@@ -166,6 +166,27 @@ test("a payload beyond the setting is refused, with its size and the setting", a
   expect(String(answer.body.detail)).toContain("payloadBytesMax");
 });
 
+test("the limits of a payload and of headers hold at their edge, and a refusal beyond them stores nothing", async () => {
+  await parkade.deps.db.run("insert into settings (key, value, updated_by) values ('payloadBytesMax', '80', 'ada')");
+  const headers = (count: number) => Array.from({ length: count }, (_, index) => [`x-${index}`, "v"]);
+  const { headersMax } = parkade.deps.env;
+  expect(await mend({ text: "", contentType: "text/plain" })).toMatchObject({ status: 201, body: { revision: 2 } });
+  expect((await call(getPayload)).text).toBe("");
+  expect((await call(getEvent)).body).toMatchObject({ payloadBytes: 0 });
+  // Eighty bytes, not characters.
+  expect(await mend({ base: 2, text: "é".repeat(40) })).toMatchObject({ status: 201, body: { revision: 3 } });
+  expect(await mend({ base: 3, text: `${"é".repeat(40)}x` })).toMatchObject({
+    status: 413,
+    body: { code: "payload-too-large", errors: [{ field: "text" }] },
+  });
+  expect(await mend({ base: 3, text: undefined, headers: headers(headersMax) })).toMatchObject({ status: 201 });
+  expect(await mend({ base: 4, text: undefined, headers: headers(headersMax + 1) })).toMatchObject({
+    body: { code: "too-many-headers", errors: [{ field: "headers" }] },
+  });
+  expect((await call<RevisionList>(list)).body.total).toBe(4);
+  await parkade.deps.db.run("delete from settings");
+});
+
 test("who edits what somebody else revised is told who and when; of two at once one wins", async () => {
   const answers = await Promise.all([mend({ text: "{}" }), mend({ text: "[]" })]);
   expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409]);
