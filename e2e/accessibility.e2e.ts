@@ -1,5 +1,5 @@
 import { violations } from "./support/axe.ts";
-import { expect, openBeside, test } from "./support/parkade.ts";
+import { expect, openBeside, openMore, test } from "./support/parkade.ts";
 
 // A theme changes colours and a phone changes the layout, so each is tested with one of the other.
 const LOOKS = [
@@ -83,9 +83,17 @@ for (const { colorScheme, tag } of LOOKS) {
         await expect(dialog).toBeVisible();
         await expect(dialog.getByRole("status", { name: "Counting" })).toHaveCount(0);
         await look(name);
+        if (name === "Redrive…") {
+          await openMore(dialog);
+          await look("the whole dialog of a redrive");
+        }
         await page.keyboard.press("Escape");
         await expect(dialog).toBeHidden();
       }
+      await page.getByRole("button", { name: "Stop all sends" }).click();
+      await expect(page.getByRole("dialog", { name: "Stop all sends?" })).toBeVisible();
+      await look("the dialog that stops all sends");
+      await page.keyboard.press("Escape");
       // Before the dialog is open axe reports its focus guards as hidden content that can take the focus.
       const popup = page.getByRole("menu").or(page.getByRole("dialog"));
       await page.getByRole("button", { name: "+ filter" }).click();

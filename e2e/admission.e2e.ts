@@ -1,5 +1,5 @@
 import { violations } from "./support/axe.ts";
-import { expect, openBeside, test, toast } from "./support/parkade.ts";
+import { expect, openBeside, openMore, test, toast } from "./support/parkade.ts";
 
 test("a rule is written, tried, switched on, and the redrive asks for its confirmation", async ({
   page,
@@ -80,6 +80,7 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   await expect(redriving).toContainText("need confirmation 1");
   await expect(redriving.getByRole("button", { name: "Redrive 0 events" })).toBeDisabled();
   await redriving.getByRole("checkbox", { name: "Send the event that needs a confirmation" }).check();
+  await openMore(redriving);
   await redriving.getByRole("textbox", { name: "Reason" }).fill("stock is back");
   await redriving.getByRole("button", { name: "Redrive 1 event" }).click();
   await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(1);

@@ -1,10 +1,26 @@
 import type { Page } from "@playwright/test";
 import { violations } from "./support/axe.ts";
-import { expect, test } from "./support/parkade.ts";
+import { expect, openMore, test } from "./support/parkade.ts";
 
 /** From here on this page acts under that name. */
 async function actAs(page: Page, name: string): Promise<void> {
   await page.addInitScript((actor) => localStorage.setItem("parkade.actor", actor), name);
+}
+
+/** Holds the script of the list of approvals until the status was answered; collects what the page throws. */
+async function withLatePage(page: Page): Promise<{ held: number; faults: string[] }> {
+  const late = { held: 0, faults: [] as string[] };
+  page.on("pageerror", ({ message }) => late.faults.push(message));
+  const status = page.waitForResponse((response) => response.url().endsWith("/api/v1/status") && response.ok());
+  await page.route("**/_next/static/chunks/**", async (route) => {
+    const response = await route.fetch();
+    if ((await response.text()).includes("Nothing waits for an approval")) {
+      late.held += 1;
+      await status;
+    }
+    await route.fulfill({ response });
+  });
+  return late;
 }
 
 test("a redrive of a marked source waits for a second viewer, who sees what is sent and approves it", async ({
@@ -25,18 +41,25 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
   await page.getByRole("checkbox", { name: "Select event pay-2", exact: true }).check();
   await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByRole("textbox", { name: "Reason" }).fill("the bank answers again");
-  await dialog.getByRole("button", { name: "Redrive 2 events" }).click();
+  await expect(dialog).toContainText(
+    `A second person must approve it before anything is sent: source ${source.name} is marked.`,
+  );
+  expect(await violations(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Ask for approval of 2 events" }).click();
   await expect(page.getByText("Redrive waits for the approval of a second person: 2 events")).toBeVisible();
   expect(await source.statuses()).toEqual({ QUEUED: 2, PENDING: 1 });
 
-  // Who asked sees it in the queue, and that another person answers.
+  // Who asked sees it in the queue, and that another person answers. The page hydrates after the frame has the status.
+  const late = await withLatePage(page);
   await page.goto("/approvals");
+  await expect(page.getByRole("navigation", { name: "Operations" })).toContainText("waiting");
   await page.getByRole("listitem").filter({ hasText: source.name }).getByRole("link").click();
   const panel = page.getByRole("region", { name: "Approval" });
   await expect(panel).toContainText("Ada asked for it: another person approves or rejects it.");
   await expect(panel.getByRole("button")).toHaveCount(0);
   expect(await violations(page)).toEqual([]);
+  expect(late).toEqual({ held: expect.any(Number), faults: [] });
+  expect(late.held).toBeGreaterThan(0);
 
   const second = await context.newPage();
   await actAs(second, "bob");
@@ -74,7 +97,7 @@ test("a redrive at a time waits, says so, and is started now", async ({ page, pa
   }
   await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByRole("textbox", { name: "Reason" }).fill("after the night's job");
+  await openMore(dialog);
   await dialog.getByRole("radio", { name: "at a time" }).check();
   await dialog.getByRole("button", { name: "Redrive 2 events" }).click();
   await expect(dialog).toContainText("Choose a day and a time.");

@@ -12,7 +12,6 @@ test.describe("the list of events", () => {
     await selection.getByRole("button", { name: "Redrive…" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("checkbox", { name: /then all/ }).uncheck();
-    await dialog.getByRole("textbox", { name: "Reason" }).fill("is it well?");
     await dialog.getByRole("button", { name: "Redrive 6 events" }).click();
     await expect(toast(page, "Redrive started")).toBeVisible();
     await expect(selection).toBeHidden();

@@ -1,4 +1,4 @@
-import { expect, listed, openBeside, rowOf, test, toast } from "./support/parkade.ts";
+import { expect, listed, openBeside, openMore, rowOf, test, toast } from "./support/parkade.ts";
 
 test.describe("redriving one event", () => {
   test("is one click: it goes to its consumer once, with its key, and the list shows it", async ({
@@ -107,7 +107,28 @@ test.describe("redriving a batch", () => {
     await expect(dialog).toContainText("UPSTREAM_5XX 20");
     await expect(dialog).toContainText("TIMEOUT 10");
     await expect(dialog.getByRole("radio", { name: /^slow/ })).toBeChecked();
+
+    // What is rarely changed is folded, and one line says what it is set to.
+    const more = dialog.getByRole("button", { name: "More", exact: true });
+    await expect(more).toHaveAttribute("aria-expanded", "false");
+    await expect(dialog.getByRole("textbox")).toHaveCount(0);
+    const folded = dialog.getByText("brake above 20 % of the last 50 · starts now");
+    await expect(folded).toContainText(/^as fast as the targets take them · /);
+    await more.focus();
+    await page.keyboard.press("Enter");
+    await expect(more).toHaveAttribute("aria-expanded", "true");
+    await expect(folded).toBeHidden();
     await dialog.getByRole("textbox", { name: "Reason" }).fill("stock service is back");
+    const share = dialog.getByRole("textbox", { name: "Brake: percent" });
+    await share.fill("0");
+    await more.click();
+    await expect(dialog).toContainText("brake above 0 % of the last 50 · starts now · reason: stock service is back");
+    // A folded field that is wrong is shown, with the focus.
+    await dialog.getByRole("button", { name: "Redrive 30 events" }).click();
+    await expect(share).toBeFocused();
+    await expect(dialog.getByRole("alert")).toContainText("A share of 1 to 100 %");
+    await share.fill("20");
+    await expect(dialog.getByRole("alert")).toBeHidden();
     await dialog.getByRole("button", { name: "Redrive 30 events" }).click();
     await expect(dialog).toBeHidden();
     await toast(page, "Redrive started: 30 events").getByRole("button", { name: "View" }).click();
@@ -167,7 +188,6 @@ test.describe("redriving a batch", () => {
     const dialog = page.getByRole("dialog", { name: "Redrive 60 events" });
     await expect(dialog).toContainText("4/s");
     await dialog.getByRole("checkbox", { name: /then all/ }).uncheck();
-    await dialog.getByRole("textbox", { name: "Reason" }).fill("with a hand on the tap");
     await dialog.getByRole("button", { name: "Redrive 60 events" }).click();
     await toast(page, "Redrive started").getByRole("button", { name: "View" }).click();
     const main = page.getByRole("main");
@@ -208,7 +228,6 @@ test.describe("redriving a batch", () => {
     await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
     await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
     const dialog = page.getByRole("dialog", { name: "Redrive 40 events" });
-    await dialog.getByRole("textbox", { name: "Reason" }).fill("is it well again?");
     await dialog.getByRole("button", { name: "Redrive 40 events" }).click();
     await toast(page, "Redrive started").getByRole("button", { name: "View" }).click();
     const main = page.getByRole("main");
@@ -240,6 +259,7 @@ test.describe("clicking twice", () => {
         await tab.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
         const dialog = tab.getByRole("dialog", { name: "Redrive 20 events" });
         await dialog.getByRole("checkbox", { name: /then all/ }).uncheck();
+        await openMore(dialog);
         await dialog.getByRole("textbox", { name: "Reason" }).fill("two of us at once");
         return dialog;
       }),
@@ -265,6 +285,7 @@ test.describe("clicking twice", () => {
     await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
     const dialog = page.getByRole("dialog", { name: "Redrive 2 events" });
     const reason = `double ${source.name}`;
+    await openMore(dialog);
     await dialog.getByRole("textbox", { name: "Reason" }).fill(reason);
     await dialog.getByRole("button", { name: "Redrive 2 events" }).dblclick();
     await expect.poll(async () => await source.statuses(), { timeout: 20_000 }).toEqual({ REDRIVEN: 2 });

@@ -2,7 +2,7 @@ import type { Locator } from "@playwright/test";
 import type { AuditList } from "../lib/contract/audit.ts";
 import type { TargetOut } from "../lib/contract/sources.ts";
 import { violations } from "./support/axe.ts";
-import { expect, test, toast } from "./support/parkade.ts";
+import { expect, openMore, test, toast } from "./support/parkade.ts";
 
 test("a target's pace and fallback are changed with a reason, at the desk and on a phone @phone", async ({
   page,
@@ -127,6 +127,8 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
     await page.getByRole("checkbox", { name: "Select event missed-2" }).check();
     await page.getByRole("button", { name: "Redrive…" }).click();
     await expect(dialog.getByRole("button", { name: "Redrive 2 events" })).toBeVisible();
+    await openMore(dialog);
+    await expect(dialog.getByRole("radiogroup", { name: "When" })).toBeVisible();
   };
   await choose();
   await expect(dialog.getByRole("combobox", { name: "Target" })).toHaveCount(0);

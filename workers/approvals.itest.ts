@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { RedriveRequest } from "@/lib/contract/redrives";
+import { type PreviewRequest, previewRequestSchema, type RedriveRequest } from "@/lib/contract/redrives";
 import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { decideApproval } from "@/lib/operations/decide-approval";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
+import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { requestMend } from "@/lib/operations/request-mend";
 import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import { shownApproval } from "@/lib/store/read/approvals";
@@ -37,6 +38,10 @@ const decide = async (id: string, decision: "approve" | "reject", viewer = bob, 
     viewer,
   );
 const approve = (id: string, viewer = bob, digest?: string) => decide(id, "approve", viewer, digest);
+/** What the preview says before the request. */
+const causesBefore = async (asked: Partial<PreviewRequest>) =>
+  (await previewRedrive(world.deps, previewRequestSchema.parse({ select: { filter: {} }, ...asked }), ada))
+    .approvalCauses;
 const claim = (redriveId: string) =>
   claimItems(world.db, { redriveId, slices: [0, 900_000_000], limit: 100, leaseMs: 30_000 });
 const actions = async (id: string) =>
@@ -91,8 +96,11 @@ describe("a redrive that needs an approval", () => {
   test("waits for none when it is small, or only verified", async () => {
     await setting("approvalAbove", 2);
     await world.park(2);
+    expect(await causesBefore({})).toEqual([]);
     expect(await world.request()).toMatchObject({ state: "RUNNING", waitsFor: [] });
     await world.park(5, (index) => ({ eventId: `more-${index}` }));
+    expect(await causesBefore({})).toEqual([{ kind: "size", events: 5, above: 2 }]);
+    expect(await causesBefore({ mode: "verify" })).toEqual([]);
     expect(await world.request({ mode: "verify" })).toMatchObject({ state: "RUNNING", waitsFor: [] });
   });
 
@@ -104,10 +112,14 @@ describe("a redrive that needs an approval", () => {
     await world.park(1, () => ({ eventId: "stock-1" }), "stock");
     const [order] = await world.idsOf(["event-0000"]);
     const [stock] = await world.idsOf(["stock-1"]);
-    const slow = await world.request({ select: { ids: [order!] }, lane: "slow" });
+    const toSlow = { select: { ids: [order!] }, lane: "slow" as const };
+    const toMain = { select: { ids: [stock!] }, lane: "main" as const };
+    const foretold = await Promise.all([toSlow, toMain].map(causesBefore));
+    const slow = await world.request(toSlow);
     expect((await world.redrive(slow.id)).approval?.causes).toEqual([{ kind: "target", name: "orders.slow" }]);
-    const marked = await world.request({ select: { ids: [stock!] }, lane: "main" });
+    const marked = await world.request(toMain);
     expect((await world.redrive(marked.id)).approval?.causes).toEqual([{ kind: "source", name: "stock" }]);
+    expect(foretold).toEqual([[{ kind: "target", name: "orders.slow" }], [{ kind: "source", name: "stock" }]]);
   });
 
   test.each([{ kind: "slow-lane" }, { kind: "target", target: "orders.slow" }])(
@@ -116,6 +128,7 @@ describe("a redrive that needs an approval", () => {
       await world.db.run("update targets set needs_approval = true where name = 'orders.slow'");
       await world.park(1);
       await world.db.run("update targets set fallback = $1::jsonb where name = 'orders'", [JSON.stringify(fallback)]);
+      expect(await causesBefore({ lane: "main" })).toEqual([{ kind: "target", name: "orders.slow" }]);
       const { id } = await world.request();
       expect((await world.redrive(id)).approval?.causes).toEqual([{ kind: "target", name: "orders.slow" }]);
     },

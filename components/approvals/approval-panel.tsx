@@ -11,8 +11,9 @@ import { useDecideApproval } from "@/lib/browser/approvals";
 import { useRedriveItems } from "@/lib/browser/redrives";
 import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { RedriveOut } from "@/lib/contract/redrives";
+import { causeWords } from "@/lib/core/approval";
 import { plural } from "@/lib/core/format";
-import { APPROVAL_WORDS, causeWords, termRows } from "./approval-words";
+import { APPROVAL_WORDS, termRows } from "./approval-words";
 
 /** What a second person approves, who decided, and the two answers for who may give one. */
 export function ApprovalPanel({

@@ -1,12 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { causeWords, termRows } from "./approval-words";
+import { termRows } from "./approval-words";
 
 describe("an approval in words", () => {
-  it("says why it is needed", () => {
-    expect(causeWords({ kind: "size", events: 12_000, above: 1_000 })).toBe("more than 1,000 events");
-    expect(causeWords({ kind: "target", name: "orders.slow" })).toBe("target orders.slow is marked");
-  });
-
   it("names what is approved, and what is missing from it", () => {
     const terms = {
       ...{ manifest: "", events: 1_200, lane: "main", target: null, ratePerSecond: 7, canary: null, recipe: null },

@@ -1,14 +1,6 @@
 import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { formatNumber, formatRate, formatShare, plural } from "@/lib/core/format";
-
-type Cause = ApprovalOut["causes"][number];
-
-/** `more than 1,000 events`, `source orders is marked`. */
-export function causeWords(cause: Cause): string {
-  if (cause.kind === "size") return `more than ${plural(cause.above, "event")}`;
-  return `${cause.kind} ${cause.name} is marked`;
-}
+import { formatNumber, formatRate, formatShare } from "@/lib/core/format";
 
 /** `waits for approval`; null = it waits for nothing. An approval comes first: a person must answer it. */
 export function waitWords(waitsFor: RedriveOut["waitsFor"]): string | null {

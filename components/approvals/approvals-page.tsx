@@ -13,9 +13,9 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { useApprovals } from "@/lib/browser/approvals";
 import { usePageParam } from "@/lib/browser/filter-url";
 import type { ApprovalOut } from "@/lib/contract/approvals";
-import { APPROVAL_STATES } from "@/lib/core/approval";
+import { APPROVAL_STATES, causeWords } from "@/lib/core/approval";
 import { plural } from "@/lib/core/format";
-import { APPROVAL_WORDS, causeWords } from "./approval-words";
+import { APPROVAL_WORDS } from "./approval-words";
 
 const STATES = [
   { value: "all", label: "any state" },

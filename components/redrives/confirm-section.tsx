@@ -1,16 +1,8 @@
-import type { RefObject } from "react";
 import { Field, Input, Textarea } from "@/components/ui/input";
 import type { SectionProps } from "./form-row";
 import { confirmationOf } from "./redrive-draft";
 
-export function ReasonSection({
-  mode,
-  draft,
-  problems,
-  set,
-  optional,
-  inputRef,
-}: SectionProps & { optional: boolean; inputRef: RefObject<HTMLTextAreaElement | null> }) {
+export function ReasonSection({ mode, draft, problems, set, optional }: SectionProps & { optional: boolean }) {
   return (
     <Field
       label="Reason"
@@ -21,7 +13,6 @@ export function ReasonSection({
       {(control) => (
         <Textarea
           {...control}
-          ref={inputRef}
           rows={2}
           maxLength={2_000}
           value={draft.reason}
@@ -34,13 +25,7 @@ export function ReasonSection({
 }
 
 /** The count that the person types before a large redrive; nothing where a click is enough. */
-export function TypedCount({
-  draft,
-  preview,
-  problems,
-  inputRef,
-  set,
-}: SectionProps & { inputRef: RefObject<HTMLInputElement | null> }) {
+export function TypedCount({ draft, preview, problems, set }: SectionProps) {
   const confirmation = confirmationOf(preview);
   if (confirmation.kind === "click" || preview.eligible === 0) return null;
   return (
@@ -55,7 +40,6 @@ export function TypedCount({
       {(control) => (
         <Input
           {...control}
-          ref={inputRef}
           value={draft.typed}
           onChange={(event) => set({ typed: event.target.value })}
           className="w-40! font-mono"

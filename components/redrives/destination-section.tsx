@@ -13,20 +13,21 @@ export type DestinationProps = SectionProps & {
   targets: readonly string[];
 };
 
-/** Where the events go, and on which lane. */
-export function DestinationSection(props: DestinationProps) {
-  const targetId = useId();
+/** Where the events go, where there is a choice. */
+export function TargetSection(props: Pick<DestinationProps, "draft" | "targets" | "set">) {
+  const id = useId();
+  return props.targets.length > 0 || props.draft.target !== null ? (
+    <LabelledRow label={<label htmlFor={id}>Target</label>} tall>
+      <TargetChoice {...props} id={id} />
+    </LabelledRow>
+  ) : null;
+}
+
+export function LaneSection(props: DestinationProps) {
   return (
-    <>
-      {props.targets.length > 0 || props.draft.target !== null ? (
-        <LabelledRow label={<label htmlFor={targetId}>Target</label>} tall>
-          <TargetChoice {...props} id={targetId} />
-        </LabelledRow>
-      ) : null}
-      <LabelledRow label="Lane">
-        <LaneChoice {...props} />
-      </LabelledRow>
-    </>
+    <LabelledRow label="Lane">
+      <LaneChoice {...props} />
+    </LabelledRow>
   );
 }
 
@@ -35,7 +36,12 @@ const LANES = [
   { lane: "main", hint: "back to the origin queue", named: "the workers' main lane" },
 ] as const;
 
-function TargetChoice({ id, draft, targets, set }: DestinationProps & { id: string }) {
+function TargetChoice({
+  id,
+  draft,
+  targets,
+  set,
+}: Pick<DestinationProps, "draft" | "targets" | "set"> & { id: string }) {
   const { target } = draft;
   const names = target === null || targets.includes(target) ? targets : [target, ...targets];
   return (

@@ -1,7 +1,7 @@
 "use client";
 
 import { useRouter } from "next/navigation";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { waitWords } from "@/components/approvals/approval-words";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
@@ -12,6 +12,7 @@ import { restoreOnUndo } from "@/lib/browser/holds";
 import { randomKey } from "@/lib/browser/random-key";
 import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/lib/browser/redrives";
 import { useTargets } from "@/lib/browser/targets";
+import { ApiError } from "@/lib/contract/api-error";
 import type { PreviewOut, RedriveOut } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
 import { CANARY_STEPS } from "@/lib/core/canary";
@@ -21,6 +22,7 @@ import {
   buttonWords,
   draftProblems,
   earlierOf,
+  isFolded,
   type RedriveDraft,
   redriveRequest,
   sourcesOf,
@@ -61,6 +63,9 @@ const DRAFT: RedriveDraft = {
   despite: [],
 };
 
+/** Fields of the request that the dialog folds. */
+const FOLDED_FIELD = /^(target|ratePerSecond|canary|brake|startAt|startWhen)\b/;
+
 /**
  * Previews and starts a redrive or a dry run over a selection. A started redrive runs on when the dialog closes; a
  * double click starts one redrive (see idempotency-keys).
@@ -76,10 +81,14 @@ export function RedriveDialog({
   const router = useRouter();
   const [mode, setMode] = useState(initialMode);
   const [draft, setDraft] = useState(DRAFT);
-  const [pressed, setPressed] = useState(false);
+  /** How often the button was pressed in vain; above 0 the problems are shown. */
+  const [vain, setVain] = useState(0);
+  const [more, setMore] = useState(false);
   const [keyFor] = useState(() => idempotencyKeys(randomKey));
-  const reason = useRef<HTMLTextAreaElement>(null);
-  const typed = useRef<HTMLInputElement>(null);
+  const form = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (vain > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [vain]);
   const request = useRequestRedrive();
 
   const { target } = draft;
@@ -109,16 +118,17 @@ export function RedriveDialog({
 
   const start = async (as: RedriveOut["mode"]) => {
     if (!preview) return;
-    setPressed(true);
     const problems = draftProblems(as, draft, preview);
-    if (problems.reason) return reason.current?.focus();
-    if (problems.typed) return typed.current?.focus();
-    if (problems.strand || problems.canarySteps || problems.brake || problems.startAt) return;
+    if (Object.keys(problems).length > 0) {
+      if (isFolded(problems)) setMore(true);
+      return setVain(vain + 1);
+    }
     const body = redriveRequest(selection, as, draft, preview);
     let accepted: RedriveAccepted;
     try {
       accepted = await request.mutateAsync({ request: body, idempotencyKey: keyFor(body) });
-    } catch {
+    } catch (error) {
+      if (error instanceof ApiError && error.fields.some(({ field }) => FOLDED_FIELD.test(field))) setMore(true);
       return; // shown from request.error; the dialog stays, with everything that was typed
     }
     if (onUndone) restoreOnUndo(accepted.id, onUndone);
@@ -131,7 +141,7 @@ export function RedriveDialog({
   };
 
   const nothing = preview !== undefined && (mode === "verify" ? preview.total === 0 : preview.eligible === 0);
-  const problems = pressed && preview ? draftProblems(mode, draft, preview) : {};
+  const problems = vain > 0 && preview ? draftProblems(mode, draft, preview) : {};
   return (
     <Dialog
       title={shown ? titleWords(mode, shown) : headline(mode, total)}
@@ -164,6 +174,7 @@ export function RedriveDialog({
     >
       {/* biome-ignore lint/a11y/noStaticElementInteractions: a shortcut for the button */}
       <div
+        ref={form}
         onKeyDown={(event) => {
           if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void start(mode);
         }}
@@ -184,8 +195,8 @@ export function RedriveDialog({
             targets={targetChoices(targets.data?.items ?? [], sourcesOf(shown, selection))}
             filtered={"filter" in selection}
             problems={problems}
-            reasonRef={reason}
-            typedRef={typed}
+            more={more}
+            onMore={setMore}
           />
         ) : current.isError ? null : (
           <RedriveFormSkeleton />

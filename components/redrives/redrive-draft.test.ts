@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { idempotencyKeys } from "@/components/redrives/idempotency-keys";
 import {
+  brakeFaults,
   buttonWords,
   canaryWords,
   draftEtaMs,
   draftProblems,
+  foldedWords,
+  isFolded,
   type RedriveDraft,
   redriveRequest,
   sourcesOf,
@@ -30,6 +33,7 @@ const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({
   earlier: null,
   changedSince: null,
   reasonRequiredAbove: 1_000,
+  approvalCauses: [],
   cutoff,
   ...over,
 });
@@ -52,6 +56,56 @@ const draft = (over: Partial<RedriveDraft> = {}): RedriveDraft => ({
   ...over,
 });
 const selection = { filter: { errorCode: ["UPSTREAM_5XX"] } };
+
+describe("the folded fields in one line", () => {
+  const words = (over: Partial<RedriveDraft>, found: Partial<PreviewOut> = {}) =>
+    foldedWords("deliver", draft({ reason: "", ...over }), preview(found), true);
+
+  it("are their defaults", () => {
+    expect(words({})).toBe("5/s, takes about 41 min · brake above 20 % of the last 50 · starts now");
+  });
+
+  it("are what was chosen", () => {
+    const brake = { brakePercent: "10", brakeWindow: "100", latencyMsMax: "300" };
+    expect(words({ ...brake, target: "audit", ratePerSecond: 9, when: "time", startAt: "2026-11-22T14:05" })).toBe(
+      "to audit · 5/s, takes about 41 min · brake above 10 % of the last 100 or 300 ms · starts at 2026-11-22 14:05",
+    );
+    expect(words({ when: "breaker", reason: " back " }, { ratePerSecond: null })).toMatch(
+      /^takes about .* · starts when the breaker closes · reason: back$/,
+    );
+  });
+
+  it("are without the reason where it is asked for, and the reason alone where nothing is sent", () => {
+    expect(foldedWords("deliver", draft(), preview(), false)).not.toMatch(/reason/);
+    expect(foldedWords("verify", draft(), preview(), true)).toBe("reason: stock service back since 13:58");
+    expect(words({}, { eligible: 0 })).toBe("no reason");
+  });
+
+  it.each<[Partial<RedriveDraft>, boolean]>([
+    [{ canary: true, canarySteps: "0" }, true],
+    [{ brakeWindow: "9" }, true],
+    [{ when: "time" }, true],
+    [{ reason: "", typed: "" }, false],
+  ])("are opened for a problem of their own: %o", (over, folded) => {
+    const problems = draftProblems("deliver", draft({ typed: "12300", ...over }), preview());
+    expect(Object.keys(problems)).not.toEqual([]);
+    expect(isFolded(problems)).toBe(folded);
+  });
+
+  it("name the value of the brake that is wrong", () => {
+    expect(brakeFaults(draft())).toEqual([]);
+    expect(brakeFaults(draft({ brakePercent: "101" }))).toEqual(["brakePercent"]);
+    expect(brakeFaults(draft({ brakeWindow: "1001", latencyMsMax: "0" }))).toEqual(["brakeWindow", "latencyMsMax"]);
+  });
+});
+
+it("the button asks where a second person must approve, and the title stays", () => {
+  const marked = preview({ approvalCauses: [{ kind: "source", name: "orders" }] });
+  expect(buttonWords("deliver", marked)).toBe("Ask for approval of 12,300 events");
+  expect(titleWords("deliver", marked)).toBe("Redrive 12,300 of 12,481");
+  expect(buttonWords("verify", marked)).toBe("Verify 12,481 events");
+  expect(buttonWords("deliver", preview({ approvalCauses: null }))).toBe("Redrive 12,300 events");
+});
 
 describe("the targets to choose from", () => {
   const target = (name: string, source: string, lane: TargetOut["lane"], kind = "http") =>

@@ -1,5 +1,5 @@
 import { strandWords } from "@/components/redrives/earlier-words";
-import { spanWords } from "@/components/redrives/eta-words";
+import { etaBefore, rateWords, spanWords } from "@/components/redrives/eta-words";
 import { refusedTotal } from "@/components/redrives/refusal-words";
 import { HOLD_MS } from "@/lib/browser/holds";
 import type { EventFilter } from "@/lib/contract/event-filter";
@@ -79,18 +79,28 @@ export function stepsOf({ canarySteps }: Pick<RedriveDraft, "canarySteps">): num
 
 const BRAKE_MIN = 10;
 
-/** The typed brake; null = a value is out of its bounds. */
-function brakeOf(draft: Pick<RedriveDraft, "brakePercent" | "brakeWindow" | "latencyMsMax">): Brake | null {
-  const [ratio, window] = [Number(draft.brakePercent) / 100, Number(draft.brakeWindow)];
+export type BrakeField = "brakePercent" | "brakeWindow" | "latencyMsMax";
+
+/** The typed brake. Its values are in their bounds where `brakeFaults` names none. */
+function brakeOf(draft: Pick<RedriveDraft, BrakeField>): Brake {
   const latencyMsMax = draft.latencyMsMax.trim() === "" ? null : Number(draft.latencyMsMax);
-  const bounded = (value: number, min: number, max: number) => Number.isInteger(value) && value >= min && value <= max;
-  if (!(ratio > 0 && ratio <= 1) || !bounded(window, BRAKE_MIN, 1_000)) return null;
-  if (latencyMsMax !== null && !bounded(latencyMsMax, 1, 600_000)) return null;
+  const [ratio, window] = [Number(draft.brakePercent) / 100, Number(draft.brakeWindow)];
   return { ratio, window, minSample: BRAKE_MIN, latencyMsMax };
 }
 
+/** The fields of the brake that are out of their bounds. */
+export function brakeFaults(draft: Pick<RedriveDraft, BrakeField>): BrakeField[] {
+  const { ratio, window, latencyMsMax } = brakeOf(draft);
+  const bounded = (value: number, min: number, max: number) => Number.isInteger(value) && value >= min && value <= max;
+  const faults: BrakeField[] = [];
+  if (!(ratio > 0 && ratio <= 1)) faults.push("brakePercent");
+  if (!bounded(window, BRAKE_MIN, 1_000)) faults.push("brakeWindow");
+  if (latencyMsMax !== null && !bounded(latencyMsMax, 1, 600_000)) faults.push("latencyMsMax");
+  return faults;
+}
+
 function paceOf(draft: RedriveDraft, eligible: number | null): Pick<RedriveRequest, "canary" | "brake"> {
-  const brake = brakeOf(draft)!;
+  const brake = brakeOf(draft);
   const canary = { steps: stepsOf(draft)!, stopAtFailureRatio: brake.ratio, window: brake.window };
   return { canary: hasCanary(draft, eligible) ? canary : false, brake };
 }
@@ -133,6 +143,11 @@ export type DraftProblems = {
   startAt?: string;
 };
 
+/** Whether one of the problems is in a folded field. */
+export function isFolded(problems: DraftProblems): boolean {
+  return [problems.canarySteps, problems.brake, problems.startAt].some((problem) => problem !== undefined);
+}
+
 export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, preview: PreviewOut): DraftProblems {
   if (mode === "verify") return {};
   const problems: DraftProblems = {};
@@ -141,7 +156,7 @@ export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, pre
   if (hasCanary(draft, preview.eligible) && stepsOf(draft) === null)
     problems.canarySteps = "Whole numbers, each above the one before: 1, 10, 100.";
   if (draft.when === "time" && Number.isNaN(Date.parse(draft.startAt))) problems.startAt = "Choose a day and a time.";
-  if (brakeOf(draft) === null)
+  if (brakeFaults(draft).length > 0)
     problems.brake = "A share of 1 to 100 %, a window of 10 to 1,000, a latency of 1 to 600,000 ms or none.";
   const confirmation = confirmationOf(preview);
   if (confirmation.kind === "typed" && !isConfirmed(confirmation, draft.typed))
@@ -175,6 +190,45 @@ export function draftEtaMs(draft: RedriveDraft, preview: PreviewOut): number | n
   });
 }
 
+/** `takes about 41 min, warms up for 30 s`. */
+export function timeWords(draft: RedriveDraft, preview: PreviewOut): string {
+  const warmUp = warmUpWords(preview);
+  return etaBefore(draftEtaMs(draft, preview)) + (warmUp === null ? "" : `, ${warmUp}`);
+}
+
+/**
+ * What the folded fields say, in one line: `5/s, takes about 41 min · brake above 20 % of the last 50 · starts now`.
+ * `reasonFolded`: the reason is one of them.
+ */
+export function foldedWords(
+  mode: RedriveOut["mode"],
+  draft: RedriveDraft,
+  preview: PreviewOut,
+  reasonFolded: boolean,
+): string {
+  const { target, ratePerSecond, brakePercent, brakeWindow, latencyMsMax } = draft;
+  const sends = mode === "deliver" && preview.eligible !== 0;
+  const rate = Math.min(ratePerSecond ?? Number.POSITIVE_INFINITY, preview.ratePerSecond ?? Number.POSITIVE_INFINITY);
+  const latency = latencyMsMax.trim() === "" ? "" : ` or ${latencyMsMax.trim()} ms`;
+  const reason = draft.reason.trim();
+  return [
+    ...(target === null ? [] : [`to ${target}`]),
+    ...(sends
+      ? [
+          `${Number.isFinite(rate) ? `${rateWords(rate)}, ` : ""}${timeWords(draft, preview)}`,
+          `brake above ${brakePercent} % of the last ${brakeWindow}${latency}`,
+          startWords(draft),
+        ]
+      : []),
+    ...(reasonFolded && (reason !== "" || !sends) ? [reason === "" ? "no reason" : `reason: ${reason}`] : []),
+  ].join(" · ");
+}
+
+function startWords({ when, startAt }: RedriveDraft): string {
+  if (when === "breaker") return "starts when the breaker closes";
+  return when === "now" ? "starts now" : `starts at ${startAt === "" ? "a time" : startAt.replace("T", " ")}`;
+}
+
 /** The warm-up of the targets: `warms up for 30 s`; null = no target warms up. */
 export function warmUpWords({ sources }: Pick<PreviewOut, "sources">): string | null {
   const longestMs = Math.max(0, ...Object.values(sources).map(({ warmUpMs }) => warmUpMs));
@@ -188,8 +242,20 @@ function countWords(count: number | null, kind: PreviewOut["kind"]): string {
   return sign + plural(count, "event");
 }
 
-/** The label of the button. A dry run also checks the refused events, to show their reasons. */
+/** Whether a second person must approve it. */
+export function needsApproval({ approvalCauses }: Pick<PreviewOut, "approvalCauses">): boolean {
+  return approvalCauses !== null && approvalCauses.length > 0;
+}
+
+/** The label of the button. */
 export function buttonWords(mode: RedriveOut["mode"], preview: PreviewOut): string {
+  return mode === "deliver" && needsApproval(preview)
+    ? `Ask for approval of ${countWords(preview.eligible, preview.kind)}`
+    : whatWords(mode, preview);
+}
+
+/** A dry run also checks the refused events, to show their reasons. */
+function whatWords(mode: RedriveOut["mode"], preview: PreviewOut): string {
   return mode === "verify"
     ? `Verify ${countWords(preview.total, preview.kind)}`
     : `Redrive ${countWords(preview.eligible, preview.kind)}`;
@@ -198,7 +264,7 @@ export function buttonWords(mode: RedriveOut["mode"], preview: PreviewOut): stri
 /** `Redrive 12,300 of 12,481`; without refusals only one number. */
 export function titleWords(mode: RedriveOut["mode"], preview: PreviewOut): string {
   if (mode === "verify" || preview.eligible === null || preview.total === null || preview.eligible === preview.total)
-    return buttonWords(mode, preview);
+    return whatWords(mode, preview);
   return `Redrive ${formatNumber(preview.eligible)} of ${formatNumber(preview.total)}`;
 }
 

@@ -1,16 +1,19 @@
 "use client";
 
-import type { RefObject } from "react";
+import { ChevronRight } from "lucide-react";
+import { type ReactNode, useId } from "react";
+import { Button } from "@/components/ui/button";
 import { Skeleton } from "@/components/ui/skeleton";
+import { causeWords } from "@/lib/core/approval";
 import { formatNumber } from "@/lib/core/format";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { ReasonSection, TypedCount } from "./confirm-section";
 import { DespiteChoice } from "./despite-choice";
-import { type DestinationProps, DestinationSection } from "./destination-section";
+import { type DestinationProps, LaneSection, TargetSection } from "./destination-section";
 import { EarlierChoice } from "./earlier-choice";
 import { LabelledRow, type SectionProps } from "./form-row";
-import { PaceSection } from "./pace-section";
-import { earlierOf, isReasonRequired, type RedriveDraft } from "./redrive-draft";
+import { CanarySection, PaceSection } from "./pace-section";
+import { earlierOf, foldedWords, isReasonRequired, type RedriveDraft } from "./redrive-draft";
 import { RefusalBar } from "./refusal-bar";
 import { SetSection } from "./set-section";
 import { WhenSection } from "./when-section";
@@ -21,19 +24,23 @@ export type RedriveFormProps = Omit<SectionProps, "set"> &
     /** The refusals before the person confirmed any. */
     askedAbout: SectionProps["preview"]["refused"];
     filtered: boolean;
-    reasonRef: RefObject<HTMLTextAreaElement | null>;
-    typedRef: RefObject<HTMLInputElement | null>;
+    /** Whether the fields that have a good default are shown. */
+    more: boolean;
+    onMore: (more: boolean) => void;
   };
 
-/** The preview and the choices of a redrive, the most important first. */
+/** The preview and the choices of a redrive, the most important first; what is rarely changed is folded. */
 export function RedriveForm(props: RedriveFormProps) {
   const { mode, draft, onDraft, preview } = props;
   const set = (part: Partial<RedriveDraft>) => onDraft({ ...draft, ...part });
   const nothing = preview.eligible === 0;
   const section = { mode, draft, preview, set, problems: props.problems };
+  const sends = mode === "deliver" && !nothing;
+  const optional = !sends || !isReasonRequired(preview);
   return (
     <div className="flex flex-col gap-4" aria-busy={props.counting}>
       <RefusalBar preview={preview} />
+      {sends ? <ApprovalNotice causes={preview.approvalCauses} /> : null}
       <DespiteChoice
         refused={props.askedAbout}
         despite={draft.despite}
@@ -74,26 +81,72 @@ export function RedriveForm(props: RedriveFormProps) {
       <SetSection preview={preview} filtered={props.filtered} />
       {/* A redrive that can send nothing has no lane, rate or canary. */}
       {mode === "deliver" && nothing ? null : (
-        <DestinationSection
+        <LaneSection
           {...section}
           counting={props.counting}
           otherLaneRate={props.otherLaneRate}
           targets={props.targets}
         />
       )}
-      {mode === "deliver" && !nothing ? <PaceSection {...section} /> : null}
-      {mode === "deliver" && !nothing ? <WhenSection {...section} /> : null}
-      <ReasonSection
-        {...section}
-        optional={mode === "verify" || nothing || !isReasonRequired(preview)}
-        inputRef={props.reasonRef}
-      />
-      {mode === "deliver" ? <TypedCount {...section} inputRef={props.typedRef} /> : null}
+      {sends ? <CanarySection {...section} /> : null}
+      <More open={props.more} onOpen={props.onMore} words={foldedWords(mode, draft, preview, optional)}>
+        {mode === "deliver" && nothing ? null : <TargetSection {...section} targets={props.targets} />}
+        {sends ? <PaceSection {...section} /> : null}
+        {sends ? <WhenSection {...section} /> : null}
+        {optional ? <ReasonSection {...section} optional /> : null}
+      </More>
+      {optional ? null : <ReasonSection {...section} optional={false} />}
+      {mode === "deliver" ? <TypedCount {...section} /> : null}
     </div>
   );
 }
 
-const ROWS = ["w-2/3", "w-1/2", "w-3/4", "w-full", "w-2/3"];
+/** Says before the request that a second person must approve it, and why. */
+function ApprovalNotice({ causes }: { causes: SectionProps["preview"]["approvalCauses"] }) {
+  if (causes === null)
+    return (
+      <p className="text-muted">
+        Whether a second person must approve it could not be found in time: it is known when the set is frozen.
+      </p>
+    );
+  if (causes.length === 0) return null;
+  return (
+    <p className="rounded-md border border-l-2 border-warning px-3 py-2 wrap-anywhere">
+      A second person must approve it before anything is sent: {causes.map(causeWords).join(", ")}.
+    </p>
+  );
+}
+
+/** Folds fields that have a good default. `words`: what they say, shown while they are folded. */
+function More(props: { open: boolean; onOpen: (open: boolean) => void; words: string; children: ReactNode }) {
+  const id = useId();
+  const { open } = props;
+  return (
+    <>
+      <LabelledRow
+        label={
+          <Button
+            variant="ghost"
+            size="sm"
+            className="-ml-3"
+            aria-expanded={open}
+            aria-controls={id}
+            onClick={() => props.onOpen(!open)}
+          >
+            <ChevronRight size={13} aria-hidden className={open ? "rotate-90" : undefined} /> More
+          </Button>
+        }
+      >
+        {open ? null : <p className="line-clamp-2 wrap-anywhere text-muted sm:pt-0.5">{props.words}</p>}
+      </LabelledRow>
+      <div id={id} hidden={!open} className="flex flex-col gap-4 empty:hidden">
+        {open ? props.children : null}
+      </div>
+    </>
+  );
+}
+
+const ROWS = ["w-2/3", "w-1/2", "w-3/4", "w-full"];
 
 export function RedriveFormSkeleton() {
   return (

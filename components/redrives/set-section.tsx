@@ -3,19 +3,13 @@ import type { PreviewOut } from "@/lib/contract/redrives";
 import { formatClock, formatNumber } from "@/lib/core/format";
 import { LabelledRow } from "./form-row";
 
-/** The events of the redrive: by error code, and when they were counted. */
+/** The events that would be sent, by error code, and when they were counted. */
 export function SetSection({ preview, filtered }: { preview: PreviewOut; filtered: boolean }) {
   return (
-    <>
-      {preview.eligible === 0 ? null : (
-        <LabelledRow label="By code">
-          <ErrorCodes byErrorCode={preview.byErrorCode} />
-        </LabelledRow>
-      )}
-      <LabelledRow label="Frozen">
-        <Cutoff preview={preview} filtered={filtered} />
-      </LabelledRow>
-    </>
+    <LabelledRow label="Events">
+      {preview.eligible === 0 ? null : <ErrorCodes byErrorCode={preview.byErrorCode} />}
+      <Cutoff preview={preview} filtered={filtered} />
+    </LabelledRow>
   );
 }
 
@@ -42,7 +36,7 @@ function Cutoff({ preview, filtered }: { preview: PreviewOut; filtered: boolean 
   const at = formatClock(Date.parse(preview.cutoff), zone);
   return (
     <p className="text-muted">
-      {filtered ? `at ${at}: later arrivals are not included` : `exactly the events selected, counted at ${at}`}
+      {filtered ? `frozen at ${at}: later arrivals are not included` : `exactly the events selected, counted at ${at}`}
     </p>
   );
 }

@@ -198,6 +198,11 @@ export async function search(page: Page, text: string): Promise<void> {
   await box.press("Enter");
 }
 
+/** Opens the folded fields of the dialog of a redrive. */
+export async function openMore(dialog: Locator): Promise<void> {
+  await dialog.getByRole("button", { name: "More", exact: true }).click();
+}
+
 /** The text of a toast. */
 export function toast(page: Page, text: string | RegExp): Locator {
   return page

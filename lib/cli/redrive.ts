@@ -5,6 +5,7 @@ import { confirmed } from "@/lib/cli/confirm";
 import { followRedrive } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
 import type { PreviewOut, RedriveAnswer } from "@/lib/contract/redrives";
+import { causeWords } from "@/lib/core/approval";
 import { formatDuration, formatNumber, formatRate, plural } from "@/lib/core/format";
 
 /** `redrive` and `verify`. A verification sends nothing, so it is not asked about. */
@@ -61,6 +62,7 @@ function previewText({
   etaMs,
   sample,
   earlier,
+  approvalCauses,
 }: PreviewOut) {
   const about = kind === "exact" ? "" : kind === "atLeast" ? "at least " : "about ";
   const refusals = Object.values(refused).reduce((sum, count) => sum + count, 0);
@@ -71,6 +73,7 @@ function previewText({
     ["by error code", reasonsText(byErrorCode) || null],
     ["rate", ratePerSecond === null ? "unlimited" : formatRate(ratePerSecond)],
     ["takes about", etaMs === null ? null : formatDuration(etaMs)],
+    ["approval", approvalCauses?.length ? `by a second person: ${approvalCauses.map(causeWords).join(", ")}` : null],
     [
       "dry run",
       sample &&

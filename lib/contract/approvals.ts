@@ -13,7 +13,7 @@ import {
 import { reasonSchema } from "@/lib/contract/selection";
 import { APPROVAL_STATES, APPROVAL_SUBJECTS } from "@/lib/core/approval";
 
-const causeSchema = z.discriminatedUnion("kind", [
+export const causeSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("size"), events: z.int(), above: z.int() }),
   z.object({ kind: z.literal("source"), name: z.string() }),
   z.object({ kind: z.literal("target"), name: z.string() }),

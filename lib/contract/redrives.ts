@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { approvalSchema as approvalShape } from "@/lib/contract/approvals";
+import { approvalSchema as approvalShape, causeSchema } from "@/lib/contract/approvals";
 import { idPageQuery } from "@/lib/contract/id-page";
 import { queryOf, thenRead } from "@/lib/contract/query";
 import {
@@ -246,6 +246,8 @@ export const previewSchema = named(
     changedSince: z.nullable(counted),
     /** The setting: a redrive of more events needs a reason. */
     reasonRequiredAbove: counted,
+    /** Why a second person must approve it; empty = nobody must, null = not known in time. */
+    approvalCauses: z.nullable(z.array(causeSchema)),
     cutoff: timeOut,
   }),
   {
@@ -262,6 +264,7 @@ export const previewSchema = named(
     earlier: null,
     changedSince: null,
     reasonRequiredAbove: 1_000,
+    approvalCauses: [{ kind: "source", name: "orders" }],
     cutoff: "2026-11-22T02:45:00.000Z",
   },
 );

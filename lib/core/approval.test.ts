@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { samePerson } from "./actor";
-import { type ApprovalTerms, approvalCauses, cannotDecide, exceeds } from "./approval";
+import { type ApprovalTerms, approvalCauses, cannotDecide, causeWords, exceeds } from "./approval";
 import { localViewer, systemViewer } from "./viewer";
 
 const CANARY = { steps: [1, 10], quietMs: 300, stopAtFailureRatio: 0.3, window: 40 };
@@ -128,5 +128,12 @@ describe("who asked", () => {
     expect(cannotDecide(askers, { ...localViewer("bob"), actions: ["view"] })).toBe(
       "bob may not approve: ask an administrator",
     );
+  });
+});
+
+describe("the need of an approval", () => {
+  it("says why it is needed", () => {
+    expect(causeWords({ kind: "size", events: 12_000, above: 1_000 })).toBe("more than 1,000 events");
+    expect(causeWords({ kind: "target", name: "orders.slow" })).toBe("target orders.slow is marked");
   });
 });

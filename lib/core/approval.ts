@@ -1,4 +1,5 @@
 import { LOCAL_ACTOR, samePerson } from "./actor";
+import { plural } from "./format";
 import { canonicalJson } from "./json-text";
 import { may, type Viewer } from "./viewer";
 
@@ -32,6 +33,11 @@ export type ApprovalCause =
   | { kind: "size"; events: number; above: number }
   | { kind: "source"; name: string }
   | { kind: "target"; name: string };
+
+/** `more than 1,000 events`, `source orders is marked`. */
+export function causeWords(cause: ApprovalCause): string {
+  return cause.kind === "size" ? `more than ${plural(cause.above, "event")}` : `${cause.kind} ${cause.name} is marked`;
+}
 
 /** `above`: the setting `approvalAbove`, 0 = off. `sources` and `targets`: the marked ones that it meets. */
 export function approvalCauses(facts: {

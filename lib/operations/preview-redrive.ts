@@ -1,5 +1,6 @@
 import { canarySchema, type EarlierOut, type PreviewOut, type PreviewRequest } from "@/lib/contract/redrives";
 import { scopeSelection } from "@/lib/contract/scope";
+import { type ApprovalCause, approvalCauses } from "@/lib/core/approval";
 import type { gate } from "@/lib/core/gate";
 import { iso } from "@/lib/core/iso-time";
 import type { Earlier } from "@/lib/core/order-gate";
@@ -26,6 +27,7 @@ import { countChangedSince, cutoffOf } from "@/lib/store/read/candidates";
 import type { EarlierSummary, HeldGroup } from "@/lib/store/read/earlier-summary";
 import { readSettings } from "@/lib/store/read/settings";
 import { readPaces } from "@/lib/store/read/targets";
+import { markedPlacesOfSources } from "@/lib/store/write/approvals";
 
 /** A preview that needs longer answers "unknown" and does not delay the redrive: the freeze is exact anyway. */
 const PREVIEW_TIMEOUT_MS = 4_000;
@@ -45,7 +47,7 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
   const nowMs = deps.clock.wallMs();
   const despite = request.despite ?? [];
   const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), despite };
-  const [paces, { canaryQuietMs, reasonRequiredAbove }, target] = await Promise.all([
+  const [paces, { canaryQuietMs, reasonRequiredAbove, approvalAbove }, target] = await Promise.all([
     readPaces(deps.db, viewer),
     readSettings(deps.db),
     redriveTarget(deps.db, viewer, request.target),
@@ -73,6 +75,7 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
       sample: await sampling,
       changedSince: "redrive" in selection ? await countChangedSince(deps.db, selection) : null,
       reasonRequiredAbove,
+      approvalCauses: await causesOf(deps, request, { ...counted, above: approvalAbove, targetId: target?.id ?? null }),
       cutoff,
     };
   } catch (error) {
@@ -91,9 +94,21 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
       sample: await sampling,
       changedSince: null,
       reasonRequiredAbove,
+      approvalCauses: request.mode === "verify" ? [] : null,
       cutoff,
     };
   }
+}
+
+/** As `askIfNeeded` decides it when the manifest is complete. */
+async function causesOf(
+  deps: Deps,
+  { mode, lane }: PreviewRequest,
+  { eligible, bySource, above, targetId }: Counted & { above: number; targetId: string | null },
+): Promise<ApprovalCause[]> {
+  if (mode === "verify" || eligible === 0) return [];
+  const marked = await markedPlacesOfSources(deps.db, Object.keys(bySource), { lane, targetId });
+  return approvalCauses({ events: eligible, above, ...marked });
 }
 
 function previewTimeMs(

@@ -12,7 +12,7 @@ import {
   insertApproval,
   latestApproval,
   manifestHash,
-  markedPlaces,
+  markedPlacesOf,
   markedSourcesOfMend,
   mendHash,
   restateApproval,
@@ -50,7 +50,7 @@ export async function askIfNeeded(
 ): Promise<boolean> {
   if (redrive.mode === "verify") return false;
   const { approvalAbove } = await readSettings(tx);
-  const marked = await markedPlaces(tx, redrive.id);
+  const marked = await markedPlacesOf(tx, redrive);
   const causes = approvalCauses({ events: openItems(redrive), above: approvalAbove, ...marked });
   if (causes.length > 0) await ask(tx, redrive, { causes, terms: await termsOf(tx, redrive), nowMs, by });
   return causes.length > 0;

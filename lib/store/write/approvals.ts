@@ -123,19 +123,40 @@ export async function manifestHash(tx: Tx, redriveId: string): Promise<string> {
   return row!.hash;
 }
 
-/** The marked sources of a redrive's open items, and the marked targets to which they go, or go when those are away. */
-export async function markedPlaces(tx: Tx, redriveId: string): Promise<{ sources: string[]; targets: string[] }> {
-  const [row] = await tx.query<{ sources: string[] | null; targets: string[] | null }>(
-    `with of as (select array(select distinct source_id from redrive_items where redrive_id = $1 and state = ${ITEM.open}) as ids),
+/** Where events go: to the target `targetId`, or when that is null to each source's own target on the lane. */
+export type Destination = { lane: "main" | "slow"; targetId: string | null };
+
+/** Of what is sent: the marked sources, and the marked targets to which it goes, or goes when those are away. */
+type MarkedPlaces = { sources: string[]; targets: string[] };
+
+export function markedPlacesOf(tx: Tx, redrive: Destination & { id: string }): Promise<MarkedPlaces> {
+  const sources = `select distinct source_id from redrive_items where redrive_id = $1 and state = ${ITEM.open}`;
+  return markedPlaces(tx, sources, redrive.id, redrive);
+}
+
+/** `names`: of the sources of what would be sent. */
+export function markedPlacesOfSources(db: Queryable, names: string[], to: Destination): Promise<MarkedPlaces> {
+  return markedPlaces(db, "select id from sources where name = any($1::text[])", names, to);
+}
+
+/** `sources`: SQL of source ids with the parameter $1. */
+async function markedPlaces(
+  db: Queryable,
+  sources: string,
+  param: unknown,
+  { lane, targetId }: Destination,
+): Promise<MarkedPlaces> {
+  const [row] = await db.query<{ sources: string[] | null; targets: string[] | null }>(
+    `with of as (select array(${sources}) as ids),
      own as (
-       select t.id, t.source_id, t.fallback from targets t, redrives r, of
-        where r.id = $1 and (t.id = r.target_id or (r.target_id is null and t.lane = r.lane and t.source_id = any(of.ids))))
+       select t.id, t.source_id, t.fallback from targets t, of
+        where t.id = $2 or ($2::uuid is null and t.lane = $3 and t.source_id = any(of.ids)))
      select (select array_agg(s.name order by s.name) from sources s, of where s.id = any(of.ids) and s.needs_approval) as sources,
             (select array_agg(t.name order by t.name) from targets t
               where t.needs_approval and exists (
                 select 1 from own where t.id = own.id or t.name = own.fallback ->> 'target'
                    or (own.fallback ->> 'kind' = 'slow-lane' and t.lane = 'slow' and t.source_id = own.source_id))) as targets`,
-    [redriveId],
+    [param, targetId, lane],
   );
   return { sources: row!.sources ?? [], targets: row!.targets ?? [] };
 }
