@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { createDeps } from "@/app/_server/deps";
 import { mendCountRequestSchema, mendPreviewSchema, type Recipe } from "@/lib/contract/recipes";
+import type { Selection } from "@/lib/contract/selection";
 import { localViewer } from "@/lib/core/viewer";
 import { countMend, previewMend } from "@/lib/operations/preview-mend";
 import { requestMend } from "@/lib/operations/request-mend";
@@ -154,9 +155,9 @@ async function bareUpdate(db: Db): Promise<number> {
 }
 
 /** From the request to the end; the first worker is killed when it has done a third. */
-async function applied(deps: Deps, url: string, select: object) {
+async function applied(deps: Deps, url: string, select: Selection) {
   const request = {
-    select: select as never,
+    select,
     recipe: RECIPES.form!,
     reason: "bench",
     breaking: false,

@@ -61,12 +61,38 @@ const operation = async (id: string) => (await readBulkOperation(world.db, ada, 
 const until = (id: string, wanted: (operation: BulkOperationOut) => boolean) =>
   expect.poll(async () => wanted(await operation(id)), { timeout: 60_000, interval: 20 }).toBe(true);
 
-/** Each chunk takes a moment longer, so that something can happen within one. */
-async function slowChunks(): Promise<void> {
-  await world.db.run(`create function slow_chunk() returns trigger language plpgsql as
-    'begin if new.cursor is distinct from old.cursor then perform pg_sleep(0.4); end if; return new; end'`);
-  await world.db.run("create trigger slow before update on bulk_operations for each row execute function slow_chunk()");
+const GATE = 4_711;
+
+/** Each chunk from this one on waits within its transaction, until the function that is returned lets all of them go. */
+async function holdChunks(from: "first" | "second"): Promise<() => Promise<void>> {
+  await world.db.run(`create function wait_at_gate() returns trigger language plpgsql as
+    'begin perform pg_advisory_xact_lock_shared(${GATE}); return new; end'`);
+  await world.db.run(`create trigger gate before update on bulk_operations for each row
+    when (new.cursor is distinct from old.cursor and (${from === "first"} or old.cursor is not null))
+    execute function wait_at_gate()`);
+  const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holder = world.db.transaction(async (tx) => {
+    await tx.query("select pg_advisory_xact_lock($1)", [GATE]);
+    held.resolve();
+    await released.promise;
+  });
+  await held.promise;
+  return async () => {
+    released.resolve();
+    await holder;
+  };
 }
+
+/** So many statements wait for a lock, the one at the gate among them. */
+const waiting = (count: number) =>
+  expect
+    .poll(async () => {
+      const [row] = await world.db.query<{ n: number }>(
+        "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return row!.n;
+    })
+    .toBe(count);
 
 /** Current payloads by event id. */
 async function payloads(): Promise<Map<string, string>> {
@@ -101,14 +127,18 @@ describe("a mend", () => {
   test("goes on where its worker was killed: each event is revised once, and keeps every other byte", async () => {
     const events = 3 * CHUNK + 100;
     await parkMany(events);
-    await slowChunks();
+    const release = await holdChunks("second");
     const first = await world.doomedWorker();
     const id = await request();
-    await until(id, ({ changed }) => changed >= CHUNK);
+    await until(id, ({ changed }) => changed === CHUNK);
+    await waiting(1);
     first.kill("SIGKILL");
-    const half = await operation(id);
-    expect(half).toMatchObject({ state: "RUNNING", expected: { value: events, kind: "exact" } });
-    expect(half.changed).toBeLessThan(events);
+    expect(await operation(id)).toMatchObject({
+      state: "RUNNING",
+      changed: CHUNK,
+      expected: { value: events, kind: "exact" },
+    });
+    await release();
     await world.worker();
     await until(id, ({ state }) => state === "DONE");
     expect(await operation(id)).toMatchObject({ changed: events, refused: 0, recipe: RENAME });
@@ -118,9 +148,12 @@ describe("a mend", () => {
 
   test("that two workers carry out is carried out once", async () => {
     await parkMany(2 * CHUNK);
-    await slowChunks();
+    const release = await holdChunks("first");
     const id = await request();
-    await Promise.all([work(id), work(id)]);
+    const both = [work(id), work(id)];
+    await waiting(2);
+    await release();
+    await Promise.all(both);
     expect(await operation(id)).toMatchObject({ state: "DONE", changed: 2 * CHUNK, refused: 0 });
     await mendedOnce(2 * CHUNK);
     await audited(id, 2 * CHUNK);
@@ -217,14 +250,14 @@ describe("a mend", () => {
 
   test("of events that a redrive takes while it runs revises none of those", async () => {
     await parkMany(2 * CHUNK);
-    await slowChunks();
+    const release = await holdChunks("second");
     const id = await request();
     const mending = work(id);
-    await until(id, ({ changed }) => changed > 0);
+    await until(id, ({ changed }) => changed === CHUNK);
     const { id: redrive } = await world.request({ select: { filter: {} } });
+    await release();
     await mending;
-    const { changed, refusedByReason } = await operation(id);
-    expect(changed + (refusedByReason["event-queued"] ?? 0)).toBe(2 * CHUNK);
+    expect(await operation(id)).toMatchObject({ changed: CHUNK, refusedByReason: { "event-queued": CHUNK } });
     const frozen = await world.db.query(
       `select count(*) filter (where i.revision <> e.revision)::int as differ, count(*)::int as items
          from redrive_items i join dlq_events e on e.id = i.id where i.redrive_id = $1`,
@@ -233,18 +266,37 @@ describe("a mend", () => {
     expect(frozen).toEqual([{ differ: 0, items: 2 * CHUNK }]);
   });
 
+  test("is what an edit of the revision before it is told of, and so is its undo", async () => {
+    await parkMany(1);
+    const [event] = await world.db.query<{ id: string }>("select id from dlq_events");
+    const edit = (base: number, actor: string) =>
+      editEvent(
+        world.deps,
+        { ...event!, base, text: `{"by":"${actor}"}`, reason: "tested", headersMax: 9 },
+        localViewer(actor),
+      );
+    await edit(1, "bob");
+    const id = await request({ recipe: { kind: "merge-patch", patch: { mended: true } } });
+    await work(id);
+    await expect(edit(2, "carol")).rejects.toThrow(/^Revision 3 is the current one, not 2: ada made it so at /);
+    await work(await undo(id));
+    await expect(edit(3, "carol")).rejects.toThrow(/^Revision 2 is the current one, not 3: ada made it so at /);
+  });
+
   test("that is cancelled keeps what it has changed, and forgets what it had frozen", async () => {
     await parkMany(3 * CHUNK);
-    await slowChunks();
+    const release = await holdChunks("second");
     const id = await request();
     const mending = work(id);
-    await until(id, ({ changed }) => changed > 0);
-    await cancelBulkOperation(world.deps, { id }, ada);
-    await mending;
-    const { state, changed } = await operation(id);
-    expect(state).toBe("CANCELLED");
-    expect(changed).toBeLessThan(3 * CHUNK);
-    await mendedOnce(changed);
+    await until(id, ({ changed }) => changed === CHUNK);
+    await waiting(1);
+    const cancelling = cancelBulkOperation(world.deps, { id }, ada);
+    await waiting(2);
+    await release();
+    await Promise.all([cancelling, mending]);
+    // The chunk under way is stored before the cancel.
+    expect(await operation(id)).toMatchObject({ state: "CANCELLED", changed: 2 * CHUNK });
+    await mendedOnce(2 * CHUNK);
   });
 
   test("is refused as a whole when it changes nothing, fails for all or breaks the schema of all", async () => {
@@ -374,11 +426,13 @@ describe("undo of a mend", () => {
     await parkMany(2 * CHUNK + 10);
     const id = await request();
     await work(id);
-    await slowChunks();
+    const release = await holdChunks("second");
     const first = await world.doomedWorker();
     const undone = await undo(id);
-    await until(undone, ({ changed }) => changed >= CHUNK);
+    await until(undone, ({ changed }) => changed === CHUNK);
+    await waiting(1);
     first.kill("SIGKILL");
+    await release();
     await world.worker();
     await until(undone, ({ state }) => state === "DONE");
     expect(await operation(undone)).toMatchObject({ changed: 2 * CHUNK + 10, refused: 0 });

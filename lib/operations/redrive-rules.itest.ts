@@ -232,7 +232,7 @@ describe("a round", () => {
     await world.db.run("update dlq_events set admission = 'confirm' where event_id = 'marked'");
     await imposeControl(
       world.deps,
-      { kind: "blacklist", scope: { eventId: "blacklisted", source: "orders" }, reason: "tested" } as never,
+      { kind: "blacklist", scope: { eventId: "blacklisted", source: "orders" }, reason: "tested" },
       ada,
     );
     await rule();
@@ -246,7 +246,7 @@ describe("a round", () => {
     await parkOld(50, ["a", "b"]);
     await rule({ onlyIf: { groupSucceeded: true } });
     expect(await round()).toBe(0);
-    await confirmEvents(world.deps, { select: { ids: await world.idsOf(["before"]) }, reason: "seen" } as never, ada);
+    await confirmEvents(world.deps, { select: { ids: await world.idsOf(["before"]) }, reason: "seen" }, ada);
     await world.db.run("update dlq_events set confirmed_at = now() - interval '55 minutes' where event_id = 'before'");
     expect(await round()).toBe(0);
     await world.db.run("update dlq_events set confirmed_at = now() - interval '5 minutes' where event_id = 'before'");

@@ -1,7 +1,7 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { RedriveRuleBody } from "@/lib/contract/redrive-rules";
 import { redriveRequestSchema } from "@/lib/contract/redrives";
-import { type ScopedFilter, type ScopedSelection, scopeFilter } from "@/lib/contract/scope";
+import { type ScopedFilter, scopeFilter, scopeSelection } from "@/lib/contract/scope";
 import { gate } from "@/lib/core/gate";
 import { DomainError } from "@/lib/core/problem";
 import { isDue, roomOf, stopReason } from "@/lib/core/redrive-rule";
@@ -103,9 +103,9 @@ type Found = { ids: string[]; lookedTo: string | null };
  */
 async function findDue(db: Queryable, search: Search): Promise<Found> {
   const { body, room, nowMs, viewer, looksMax } = search;
-  const filter = scopeFilter(viewer, { ...body.filter, status: ["PENDING"] });
+  const filter: EventFilter = { ...body.filter, status: ["PENDING"] };
   const { swept, whole } = sweptBy(filter);
-  const selection = { filter: swept } as ScopedSelection;
+  const selection = scopeSelection(viewer, "redrive", { filter: swept });
   // An id holds the time of its parking: what was parked within the delay is not read.
   const cutoff = body.delayMs === 0 ? cutoffOf(selection, nowMs) : uuidv7LowerBound(nowMs - body.delayMs + 1);
   const closed = body.onlyIf.breakerClosed ? await sourcesWithOpenBreaker(db, body.lane, nowMs) : new Set<string>();
@@ -114,11 +114,11 @@ async function findDue(db: Queryable, search: Search): Promise<Found> {
     const limit = Math.min(PAGE, looksMax - looked);
     const page = { selection, asOfMs: nowMs, cutoff, after: found.lookedTo, limit };
     const candidates = await readCandidates(db, page);
-    const matching = whole ? candidates : await onlyMatching(db, candidates, filter, nowMs);
+    const matching = whole ? candidates : await onlyMatching(db, candidates, scopeFilter(viewer, filter), nowMs);
     const due = (await dueOf(db, matching, search)).filter(({ sourceId }) => !closed.has(sourceId));
     const taken = due.slice(0, room - found.ids.length);
     looked += limit;
-    found.ids.push(...(await withoutHeld(db, taken, nowMs)));
+    found.ids.push(...(await withoutHeld(db, taken, search)));
     found.lookedTo =
       taken.length < due.length ? taken.at(-1)!.id : candidates.length < limit ? null : candidates.at(-1)!.id;
     if (found.lookedTo === null || found.ids.length === room) break;
@@ -133,7 +133,7 @@ const LEFT_OUT = ["tags", "eventType", "aggregateType"] as const;
  * The part of a filter that the pages are read by, so that a page costs the same whatever the filter; `whole`: it is all of
  * it. Ids are looked up by their indexes.
  */
-function sweptBy(filter: ScopedFilter): { swept: ScopedFilter; whole: boolean } {
+function sweptBy(filter: EventFilter): { swept: EventFilter; whole: boolean } {
   const swept = { ...filter };
   if (!filter.eventId && !filter.aggregateId && !filter.traceId) {
     for (const name of LEFT_OUT) delete swept[name];
@@ -206,9 +206,8 @@ export async function idsMatching(
 }
 
 /** The ids without those behind a parked version that this run does not take: their redrive would refuse them. */
-async function withoutHeld(db: Queryable, due: Candidate[], nowMs: number): Promise<string[]> {
-  const ids = due.map(({ id }) => id);
-  const selection = { ids } as unknown as ScopedSelection;
+async function withoutHeld(db: Queryable, due: Candidate[], { viewer, nowMs }: Search): Promise<string[]> {
+  const selection = scopeSelection(viewer, "redrive", { ids: due.map(({ id }) => id) });
   const planned = due.map((candidate) => ({ candidate, slice: 0, refusal: null, detail: null }));
   const page = { earlier: "hold" as const, selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs) };
   return (await holdBehindHeads(db, page, planned)).flatMap(({ candidate, refusal }) =>

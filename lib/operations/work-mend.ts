@@ -110,10 +110,11 @@ async function decide(deps: MendingDeps, mend: Mender, page: Page, breaking: boo
 
 /** Makes the revision before the mend current, of each event that is as the mend left it and was not sent since. */
 export async function workUndoMend(deps: Deps, operation: BulkOperationRow, signal: AbortSignal): Promise<void> {
-  const mendId = (operation.selection as unknown as { operation: string }).operation;
+  const { selection } = operation;
+  if (!("operation" in selection)) throw new Error(`The undo ${operation.id} names no mend`);
   await walkChunks(deps, operation, signal, {
     read: async (after) => {
-      const made = await readMadeRevisions(deps.db, { operationId: mendId, after, limit: MEND_CHUNK });
+      const made = await readMadeRevisions(deps.db, { operationId: selection.operation, after, limit: MEND_CHUNK });
       const items = made.map(({ id, revision, base }) => ({
         id,
         refusal: null,

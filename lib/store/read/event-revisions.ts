@@ -1,4 +1,5 @@
 import type { Comparison, RevisionDetail, RevisionList, RevisionOut } from "@/lib/contract/revisions";
+import { BULK_EFFECT } from "@/lib/core/bulk-operation";
 import type { Header } from "@/lib/core/dead-letter";
 import type { EventStatus } from "@/lib/core/event-state";
 import { redactHeaders } from "@/lib/core/redact";
@@ -149,15 +150,21 @@ async function withSends(db: Queryable, id: string, rows: readonly RevisionRow[]
   });
 }
 
-export type Change = { actor: string; at: string; action: string };
-
-/** Who made the current revision of an event the current one; null = nobody: it arrived so. */
-export async function lastRevising(db: Queryable, id: string): Promise<Change | null> {
-  const [row] = await db.query<Change>(
-    `select a.actor, a.at, a.action from audit_entries a
-      where a.id in (select entry_id from audit_subjects where event_id = $1) and a.after ? 'revision'
-      order by a.id desc limit 1`,
-    [id],
+/**
+ * Who or what made the current revision of an event the current one, and when; null = nobody: it arrived so. What added a
+ * revision is in its row; what chose an earlier one is in the audit alone.
+ */
+export async function lastRevising(db: Queryable, id: string): Promise<{ actor: string; at: string } | null> {
+  const [row] = await db.query<{ actor: string; at: string }>(
+    `select actor, at from (
+       select coalesce(r.actor, 'a bounce') as actor, r.at
+         from dlq_events e join event_revisions r on r.id = e.id and r.revision = e.revision where e.id = $1
+       union all
+       select a.actor, a.at from audit_entries a
+        where a.id in (select entry_id from audit_subjects where event_id = $1)
+          and (a.after ? 'revision' or a.action = $2)) made
+      order by at desc limit 1`,
+    [id, BULK_EFFECT["undo-mend"].action],
     { isoTimes: true },
   );
   return row ?? null;

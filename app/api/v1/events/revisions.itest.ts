@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Comparison, RevisionDetail, RevisionList } from "@/lib/contract/revisions";
 import { REDACTED } from "@/lib/core/redact";
-import { localViewer } from "@/lib/core/viewer";
+import { type Action, localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { editEvent } from "@/lib/operations/revise-event";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
@@ -217,11 +217,11 @@ test("an event in a redrive is not revised, and the refusal names the redrive", 
 test("who may not reveal edits around the masks; who may not edit, edits nothing; a foreign event is unknown", async () => {
   const secret = '{"password":"s3cret","field":1}';
   await mend({ text: secret });
-  const as = (actions: readonly string[], sources: "all" | string[], text: string) =>
+  const as = (actions: readonly Action[], sources: "all" | string[], text: string) =>
     editEvent(
       parkade.deps,
       { id, base: 2, text, reason: "mend", headersMax: 10 },
-      { name: "bob", means: "token", sources, actions: actions as never },
+      { name: "bob", means: "token", sources, actions },
     );
   const shown = `{"password":"${REDACTED}","field":1}`;
   await expect(as(["view", "edit"], "all", shown.replace(REDACTED, "mine"))).rejects.toMatchObject({
