@@ -556,6 +556,7 @@ describe("a viewer who may not reveal", () => {
     const arrivals = [
       letter("json", '{"card":{"token":"hunter-dan"},"n":1.50}'),
       letter("text", "token is hunter-dan"),
+      letter("repaired", '{"card":{"token":"hunter-dan"},"n":1.50}'),
     ];
     await parkEvents(web.deps, arrivals, ADMIN);
   });
@@ -589,6 +590,84 @@ describe("a viewer who may not reveal", () => {
       const again = await ask(ADMIN, "POST api/v1/events/mend/route.ts", post({ select, recipe: of, reason: "no" }));
       expect(again.body, JSON.stringify(of)).toMatchObject({ code: "invalid-recipe" });
     }
+  });
+
+  test("sees no credential in any answer about repair, and none in what is refused", async () => {
+    const editor: Viewer = { ...VIEWS, actions: ["view", "export", "edit", "redrive", "change-source"] };
+    const id = await idOf("select id from dlq_events where event_id = 'repaired'");
+    const text = '{"card":{"token":"hunter-ada"},"n":2}';
+    const params = { id };
+    const edit = { base: 1, text, reason: "known" };
+    const edited = await ask(ADMIN, "POST api/v1/events/[id]/revisions/route.ts", post(edit, params));
+    expect(edited.status, edited.text).toBe(201);
+    const select = { ids: [id] };
+    const step = (...steps: object[]) => ({ kind: "form", steps });
+    const recipes = [
+      step({ op: "copy", from: "/card/token", to: "/open" }),
+      step({ op: "copy", from: "/card", to: "/open" }),
+      step({ op: "move", from: "", to: "/open" }, { op: "set", at: "/m", value: 1 }),
+      step({ op: "rename", at: "/card", to: "open" }),
+      step({ op: "rename", at: "/card/token", to: "open" }),
+      step({ op: "convert", at: "/card", to: "json-text" }),
+      step({ op: "convert", at: "/card/token", to: "number" }),
+      step({ op: "set", at: "/n", value: 3, when: { at: "/card/token", equals: "hunter-ada" } }),
+      step({ op: "set", at: "/n", value: 3, when: { at: "/card", matches: "*hunter-a*" } }),
+      step({ op: "copy", from: "header:authorization", to: "/open" }),
+      step({ op: "rename", at: "header:authorization", to: "open" }),
+      step({ op: "set", at: "/n", value: 3 }),
+      { kind: "json-patch", patch: [{ op: "copy", from: "/card/token", path: "/open" }] },
+      { kind: "json-patch", patch: [{ op: "test", path: "/card", value: { token: "hunter-ad" } }] },
+      { kind: "json-patch", patch: [{ op: "replace", path: "", value: {} }] },
+      { kind: "merge-patch", patch: { card: null } },
+      { kind: "merge-patch", patch: [] },
+      { kind: "jsonata", expression: "card.token" },
+      { kind: "jsonata", expression: "$error(card.token)" },
+    ];
+    const masked = text.replace("hunter-ada", "••••••");
+    const asked: [string, Case][] = [
+      ["GET api/v1/events/[id]/revisions/route.ts", { params }],
+      ["GET api/v1/events/[id]/revisions/[revision]/route.ts", { params: { id, revision: "1" } }],
+      ["GET api/v1/events/[id]/revisions/[revision]/route.ts", { params: { id, revision: "2" } }],
+      ["GET api/v1/events/[id]/revisions/compare/route.ts", { params, query: "?from=1&to=2" }],
+      ["GET api/v1/events/[id]/payload/route.ts", { params, query: "?revision=2" }],
+      ["GET api/v1/events/[id]/route.ts", { params }],
+      ["GET api/v1/events/[id]/tail/route.ts", { params }],
+      ["GET api/v1/audit/route.ts", { query: "?limit=200" }],
+      ["GET api/v1/events/export/route.ts", { query: "?errorCode=LOGIN&body=true" }],
+      ["POST api/v1/events/[id]/revisions/route.ts", post({ ...edit, base: 2, text: `${masked} ` }, params)],
+      ["POST api/v1/events/[id]/revisions/route.ts", post({ ...edit, base: 2, text: "{}" }, params)],
+      ["POST api/v1/events/[id]/revisions/route.ts", post({ ...edit, base: 2, text: `x${masked}` }, params)],
+      ["POST api/v1/redrives/preview/route.ts", post({ select })],
+      ["POST api/v1/sources/[name]/schemas/infer/route.ts", post({}, { name: "orders" })],
+      ...["type", "const", "enum", "pattern"].map((keyword): [string, Case] => {
+        const demand = { type: "number", const: "x", enum: ["x"], pattern: "^x" }[keyword];
+        const schema = { properties: { card: { properties: { token: { [keyword]: demand } } } } };
+        return [
+          "POST api/v1/sources/[name]/schemas/try/route.ts",
+          post({ eventType: "OrderCreated", schema }, { name: "orders" }),
+        ];
+      }),
+      ...recipes.flatMap((recipe): [string, Case][] => [
+        ["POST api/v1/events/mend/preview/route.ts", post({ select, recipe })],
+        ["POST api/v1/events/mend/count/route.ts", post({ select, recipe })],
+        ["POST api/v1/events/mend/route.ts", post({ select, recipe, reason: "known" })],
+      ]),
+    ];
+    let previewed = 0;
+    for (const [route, options] of asked) {
+      const answer = await ask(editor, route, options);
+      const what = `${route} ${JSON.stringify(options)} ${answer.text}`;
+      expect(answer.status, what).not.toBe(500);
+      expect(shown(answer.text), what).toEqual([]);
+      if (answer.text.includes('"outcome":"')) previewed++;
+    }
+    expect(previewed).toBeGreaterThan(10);
+    // And nothing of it was stored for the others.
+    const stored = await web.deps.db.query(
+      "select convert_from(payload, 'utf8') as text from event_revisions where id = $1",
+      [id],
+    );
+    for (const row of stored) expect(row.text).toContain("hunter-ada");
   });
 
   test.each(["json", "text"])("sees no credential of an event whose payload is %s", async (eventId) => {

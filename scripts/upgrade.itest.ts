@@ -2,10 +2,14 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { readEnv } from "../lib/platform/env.ts";
+import { createLog } from "../lib/platform/log.ts";
 import { createDb, type Db } from "../lib/store/db.ts";
 import { foldRollups } from "../lib/store/write/fold-rollups.ts";
 import { type TestDatabase, testDatabase } from "../lib/testing/postgres.ts";
 import { auditGaps, contradictions, rollupDrift } from "../lib/testing/rollup-drift.ts";
+import { startSink } from "../lib/testing/sink.ts";
+import { startWorker } from "../workers/worker.ts";
 import { migrate } from "./migrate.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "prisma", "migrations");
@@ -77,4 +81,33 @@ test("a store that an earlier version wrote is migrated with nothing lost, and a
     { confirmed: 1 },
     { confirmed: 0 },
   ]);
+});
+
+test("a redrive that was under way goes on after it, with the bytes and keys that it had", async () => {
+  const queued = await db.query<{ key: string }>(
+    `select s.name || ':' || e.event_id as key from dlq_events e join sources s on s.id = e.source_id
+      where e.status = 'QUEUED' order by 1`,
+  );
+  expect(queued.length).toBeGreaterThan(0);
+  await migrate(database.url, FOLDER);
+  const sink = await startSink();
+  await db.run("update sources set config = jsonb_build_object('redriveUrl', $1::text)", [sink.url]);
+  await db.run("update redrives set rate_per_second = 1000 where state = 'RUNNING'");
+  await db.run("update targets set rate_per_second = null");
+  const env = readEnv({ DATABASE_URL: database.url, REDIS_URL: "", PARKADE_LOG_LEVEL: "silent" });
+  const worker = await startWorker(env, createLog({ level: "silent", process: "test" }));
+  try {
+    const open = () => db.query("select state from redrives where state <> 'DONE'");
+    await expect.poll(open, { timeout: 60_000 }).toEqual([]);
+  } finally {
+    await worker.stop("the test ends");
+    await sink.stop();
+  }
+  const known = new Set(queued.map(({ key }) => key));
+  const sent = sink.arrived.map(({ key }) => key);
+  expect(sent.length).toBeGreaterThan(0);
+  expect(sent.filter((key) => !known.has(key))).toEqual([]);
+  expect(await db.query("select distinct revision from redrive_attempts")).toEqual([{ revision: 1 }]);
+  await foldRollups(db);
+  for (const broken of [rollupDrift, auditGaps, contradictions]) expect(await broken(db)).toEqual([]);
 });
