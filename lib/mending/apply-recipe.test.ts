@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import fc from "fast-check";
@@ -438,6 +439,19 @@ describe("expressions", () => {
       results: [{ text: "0" }, { fault: expect.stringMatching(/memory|timeout/) }, { text: "2" }],
     });
     expect(await evaluate("$join([1..5].$string())", ["{}"])).toEqual({ results: [{ text: '"12345"' }] });
+  });
+
+  test("end with their process, which waits for that", () => {
+    const code = `const { createExpressions } = await import("./lib/mending/expressions.ts");
+      const { systemClock } = await import("./lib/platform/clock.ts");
+      const expressions = createExpressions(systemClock);
+      await expressions.evaluate({ expression: "1", inputs: [{ payload: "{}", headers: "{}" }], charsMax: 9 });
+      await expressions.close();
+      console.log("closed");`;
+    const ended = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", code], {
+      encoding: "utf8",
+    });
+    expect([ended.status, ended.stdout]).toEqual([0, "closed\n"]);
   });
 
   test("gives up on the rest of a call after some that never end in a row", async () => {

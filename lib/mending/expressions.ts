@@ -122,6 +122,8 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
     },
     close: async () => {
       closed = true;
+      // Its end is waited for, and must keep this process alive until then.
+      child?.ref();
       if (child?.kill("SIGKILL")) await once(child, "exit");
     },
   };
