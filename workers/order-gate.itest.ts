@@ -8,7 +8,7 @@ import { planRedrive } from "@/lib/operations/plan-redrive";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { readEventDetail } from "@/lib/store/read/event-detail";
-import { listRedriveItems } from "@/lib/store/read/redrives";
+import { listRedriveItems } from "@/lib/store/read/redrive-items";
 import { claimItems, releaseClaims } from "@/lib/store/write/claim-items";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -13,7 +13,7 @@ import { createLowRateStore } from "@/lib/store/prisma";
 import { countEvents } from "@/lib/store/read/event-count";
 import { readEventDetail } from "@/lib/store/read/event-detail";
 import { listEvents } from "@/lib/store/read/event-list";
-import { listRedriveItems } from "@/lib/store/read/redrives";
+import { listRedriveItems } from "@/lib/store/read/redrive-items";
 import { readRedriveSuccess, readSize } from "@/lib/store/read/stats";
 import { describeWith } from "@/lib/testing/describe-with";
 import { rabbitmqMissing, type TestRabbitmq, testRabbitmq } from "@/lib/testing/rabbitmq";

@@ -4,7 +4,7 @@ import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { readEventDetail } from "@/lib/store/read/event-detail";
-import { exportRedriveItems, listRedriveItems, readRedriveCauses } from "@/lib/store/read/redrives";
+import { exportRedriveItems, listRedriveItems, readRedriveCauses } from "@/lib/store/read/redrive-items";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

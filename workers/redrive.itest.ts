@@ -10,7 +10,7 @@ import { parkEvents } from "@/lib/operations/park-events";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { listControls } from "@/lib/store/read/control-list";
 import { readEventDetail } from "@/lib/store/read/event-detail";
-import { readRedriveCauses } from "@/lib/store/read/redrives";
+import { readRedriveCauses } from "@/lib/store/read/redrive-items";
 import { deadLetter } from "@/lib/testing/letters";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";

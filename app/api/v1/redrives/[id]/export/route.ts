@@ -2,7 +2,7 @@ import { fileResponse } from "@/app/_server/export";
 import { handle } from "@/app/_server/handle";
 import { byId } from "@/lib/contract/query";
 import { type RedriveItemOut, redriveItemsExportQuery } from "@/lib/contract/redrives";
-import { exportRedriveItems } from "@/lib/store/read/redrives";
+import { exportRedriveItems } from "@/lib/store/read/redrive-items";
 
 const COLUMNS = [
   ...(["id", "source", "eventId", "aggregateId", "version", "errorCode", "state", "outcome", "result"] as const),

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { byId } from "@/lib/contract/query";
 import { redriveItemListSchema, redriveItemsQuery } from "@/lib/contract/redrives";
-import { listRedriveItems } from "@/lib/store/read/redrives";
+import { listRedriveItems } from "@/lib/store/read/redrive-items";
 
 export const GET = handle({
   id: "listRedriveItems",
