@@ -1,11 +1,6 @@
 import type { Page } from "@playwright/test";
 import { violations } from "./support/axe.ts";
-import { expect, openMore, test } from "./support/parkade.ts";
-
-/** From here on this page acts under that name. */
-async function actAs(page: Page, name: string): Promise<void> {
-  await page.addInitScript((actor) => localStorage.setItem("parkade.actor", actor), name);
-}
+import { actAs, expect, openMore, test } from "./support/parkade.ts";
 
 /** Holds the script of the list of approvals until the status was answered; collects what the page throws. */
 async function withLatePage(page: Page): Promise<{ held: number; faults: string[] }> {

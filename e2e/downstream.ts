@@ -23,6 +23,8 @@ export type Delivery = {
   key: string | null;
   headers: Record<string, string | string[] | undefined>;
   body: string;
+  /** The same as base64, for bytes that are no text. */
+  base64: string;
   status: number;
 };
 
@@ -45,7 +47,8 @@ export async function startDownstream(): Promise<{ url: string; stop(): Promise<
 
   const server = createServer(async (request, response) => {
     const path = request.url ?? "/";
-    const body = await bodyOf(request);
+    const bytes = await bodyOf(request);
+    const body = bytes.toString("utf8");
     if (path === "/_rules") {
       const given: Rule[] = JSON.parse(body);
       rules = given.map((rule) => ({ ...rule, used: 0 }));
@@ -65,7 +68,7 @@ export async function startDownstream(): Promise<{ url: string; stop(): Promise<
     const rule = ruleFor(path, key);
     if (rule) rule.used++;
     const status = rule?.status ?? 200;
-    deliveries.push({ path, key, headers: request.headers, body, status });
+    deliveries.push({ path, key, headers: request.headers, body, base64: bytes.toString("base64"), status });
     if (rule?.delayMs) await new Promise((resolve) => setTimeout(resolve, rule.delayMs));
     if (status === 0) request.socket.destroy();
     else response.writeHead(status, rule?.headers).end(rule?.body ?? "");
@@ -75,10 +78,10 @@ export async function startDownstream(): Promise<{ url: string; stop(): Promise<
   return { url: `http://127.0.0.1:${port}`, stop: () => stop(server) };
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }
 
 function stop(server: Server): Promise<void> {

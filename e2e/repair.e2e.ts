@@ -1,6 +1,7 @@
 import type { Page } from "@playwright/test";
 import type { RevisionList } from "../lib/contract/revisions.ts";
-import { expect, test, toast } from "./support/parkade.ts";
+import { violations } from "./support/axe.ts";
+import { actAs, expect, test, toast } from "./support/parkade.ts";
 
 const SCHEMA = { type: "object", required: ["customerId"], properties: { customerId: { type: "integer" } } };
 
@@ -129,6 +130,145 @@ test.describe("one event", () => {
   });
 });
 
+/** Shows what changes, gives the reason and saves. */
+async function save(page: Page, reason: string): Promise<void> {
+  await page.getByRole("button", { name: "Review…" }).click();
+  await page.getByRole("textbox", { name: "Reason" }).fill(reason);
+  await page.getByRole("button", { name: "Save as a new revision" }).click();
+}
+
+test.describe("the editor", () => {
+  test("changes bytes and headers, and the downstream gets exactly these @phone", async ({
+    page,
+    parkade,
+    downstream,
+  }) => {
+    const source = await parkade.source("bytes");
+    const bytes = Uint8Array.from({ length: 40 }, (_, at) => 0xf0 ^ at);
+    const headers: [string, string][] = [
+      ["x-tenant", "north"],
+      ["x-tenant", "south"],
+      ["x-old", "1"],
+    ];
+    await source.park([{ eventId: "b-1", payloadText: bytes, contentType: "application/x-orders", headers }]);
+    await page.goto(`/events/${(await source.event("b-1")).id}?edit=1`);
+    await expect(page.getByRole("grid", { name: "Payload bytes" })).toBeFocused();
+    for (const key of ["ArrowRight", "4", "2", "Control+End", "0", "d", "0", "a"]) await page.keyboard.press(key);
+    await expect(page.getByText("offset 42 (0x2a): the end")).toBeVisible();
+    await page.getByRole("textbox", { name: "Offset to go to" }).fill("0x0f");
+    await page.getByRole("button", { name: "Go", exact: true }).click();
+    await expect(page.getByRole("gridcell", { selected: true })).toBeInViewport({ ratio: 1 });
+    expect(await violations(page)).toEqual([]);
+
+    await page.getByRole("tab", { name: "Headers" }).click();
+    const rows = page.getByRole("list", { name: "Headers" }).getByRole("listitem");
+    await rows.nth(1).getByRole("textbox", { name: "Value of x-tenant" }).fill("west");
+    await page.getByRole("button", { name: "Remove x-old" }).click();
+    await page.getByRole("button", { name: "Add a header" }).click();
+    const name = rows.nth(2).getByRole("textbox", { name: "Name of header 3" });
+    await expect(name).toBeFocused();
+    await expect(page.getByRole("alert").filter({ hasText: "Header 3 must have a name." })).toBeVisible();
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("yes");
+    await expect(rows.nth(2)).toContainText("Give it a name, or remove it.");
+    await expect(page.getByRole("button", { name: "Review…" })).toBeDisabled();
+    await name.fill("two words");
+    await expect(rows.nth(2)).toContainText("a redrive over HTTP leaves this header out");
+    await name.fill("x-new");
+    await expect(rows.nth(2)).not.toContainText("HTTP");
+    expect(await violations(page)).toEqual([]);
+    await save(page, "a byte was wrong");
+    const bar = page.getByRole("status").filter({ hasText: "Saved as revision 2." });
+    await bar.getByRole("button", { name: "Redrive this" }).click();
+    await expect.poll(() => downstream.deliveries(source.path), { timeout: 30_000 }).toHaveLength(1);
+    const [sent] = await downstream.deliveries(source.path);
+    const expected = Buffer.concat([bytes, Buffer.from("\r\n")]);
+    expected[1] = 0x42;
+    expect(sent).toMatchObject({
+      base64: expected.toString("base64"),
+      headers: { "x-tenant": "north, west", "x-new": "yes", "content-type": "application/x-orders" },
+    });
+    expect(sent!.headers).not.toHaveProperty("x-old");
+  });
+
+  test("keeps the cursor, the focus and what can be undone when text becomes JSON or another part is edited", async ({
+    page,
+    parkade,
+  }) => {
+    const source = await parkade.source("text");
+    await source.park([{ eventId: "t-1", payloadText: "amount: 12\n", contentType: "text/plain" }]);
+    await page.goto(`/events/${(await source.event("t-1")).id}?edit=1`);
+    await editor(page).press("Control+Home");
+    await page.keyboard.type("[old] ");
+    await expect(editor(page)).toContainText("[old] amount: 12");
+    const type = page.getByRole("textbox", { name: "Content type" });
+    await type.fill("");
+    await expect(page.getByRole("alert").filter({ hasText: "content type" })).toBeVisible();
+    await type.pressSequentially("application/json");
+    await expect(type).toBeFocused();
+    await expect(type).toHaveValue("application/json");
+    await expect(page.getByRole("list", { name: "Problems" })).toBeVisible();
+    await page.getByRole("tab", { name: "Headers" }).click();
+    await page.getByRole("tab", { name: "Payload changed" }).click();
+    await editor(page).press("Control+z");
+    await expect(editor(page)).toHaveText(/^amount: 12/);
+    await type.fill("text/x-amount");
+    await save(page, "it is text");
+    await expect(page.getByText("Saved as revision 2.")).toBeVisible();
+    expect((await source.detail("t-1")).body).toMatchObject({ text: "amount: 12\n", contentType: "text/x-amount" });
+  });
+
+  test("explains that somebody was faster, or that a redrive has the event, and keeps what was typed", async ({
+    page,
+    parkade,
+    request,
+  }) => {
+    const source = await parkade.source("faster");
+    await source.park([{ eventId: "f-1", payloadText: '{"a": 1}' }]);
+    const { id } = await source.event("f-1");
+    await actAs(page, "ada");
+    await page.goto(`/events/${id}?edit=1`);
+    await editor(page).press("Control+End");
+    await page.keyboard.type(" ");
+    await page.getByRole("button", { name: "Review…" }).click();
+    await page.getByRole("textbox", { name: "Reason" }).fill("mine");
+    const bobs = { base: 1, text: '{"a": 2}', reason: "bob was faster" };
+    const answer = await request.post(`/api/v1/events/${id}/revisions`, { data: bobs, headers: { "x-actor": "bob" } });
+    expect(answer.ok()).toBe(true);
+    await page.getByRole("button", { name: "Save as a new revision" }).click();
+    const refused = page.getByRole("alert").filter({ hasText: "This was not saved" });
+    await expect(refused).toContainText("Revision 2 is the current one, not 1: bob made it so at");
+    await expect(page.getByText(/since you began with revision 1: made by bob .* “bob was faster”/)).toBeVisible();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("button", { name: "Keep mine, on revision 2" }).click();
+    await expect(refused).toBeHidden();
+    await expect(page.getByRole("textbox", { name: "Reason" })).toHaveValue("mine");
+
+    const startAt = new Date(Date.now() + 3_600_000).toISOString();
+    const select = { ids: [id] };
+    const data = { select, mode: "deliver", lane: "slow", reason: "in an hour", startAt };
+    const later = await request.post("/api/v1/redrives", { data });
+    expect(later.ok(), await later.text()).toBe(true);
+    const redriveId = ((await later.json()) as { id: string }).id;
+    await page.getByRole("button", { name: "Save as a new revision" }).click();
+    await expect(refused).toContainText(`The event is in redrive ${redriveId} with revision 2`);
+    await expect(refused).toContainText("What you typed is kept.");
+    await expect(refused.getByRole("link", { name: /^Its redrive/ })).toHaveAttribute("href", `/redrives/${redriveId}`);
+    page.on("dialog", (dialog) => void dialog.accept());
+    await page.reload();
+    await expect(page.getByRole("heading", { name: "This event cannot be edited now" })).toBeVisible();
+    await expect(page.getByRole("link", { name: /^Its redrive/ })).toHaveAttribute("href", `/redrives/${redriveId}`);
+    expect(await violations(page)).toEqual([]);
+    const cancel = { action: "cancel", reason: "edit first" };
+    expect((await request.patch(`/api/v1/redrives/${redriveId}`, { data: cancel })).ok()).toBe(true);
+    await page.reload();
+    await expect(page.getByText(/Your unsaved changes of .* are back/)).toBeVisible();
+    await save(page, "mine after all");
+    await expect(page.getByText("Saved as revision 3.")).toBeVisible();
+    expect((await source.detail("f-1")).body.text).toBe('{"a": 1} ');
+  });
+});
+
 const BATCH = Array.from({ length: 12 }, (_, at) => ({
   eventId: `m-${at}`,
   payloadText: `{"custId": ${9_007_199_254_740_993n + BigInt(at)},  "at": ${at}}\n`,
@@ -166,13 +306,16 @@ test.describe("a renamed field", () => {
     await expect(page.getByText("Mended 12 events").first()).toBeVisible();
     await page.reload();
     await page.getByRole("button", { name: "Verify 12 mended events" }).click();
-    await expect(page.getByRole("button", { name: "Redrive the 12 that passed…" })).toBeVisible();
+    await expect(page.getByRole("button", { name: "Redrive 12 events" })).toBeVisible();
     expect(await downstream.deliveries(source.path)).toEqual([]);
     await page.reload();
-    await page.getByRole("button", { name: "Redrive the 12 that passed…" }).click();
-    const dialog = page.getByRole("dialog");
-    await expect(dialog.getByRole("checkbox", { name: /^1, 10, then all/ })).toBeChecked();
-    await dialog.getByRole("button", { name: "Redrive 12 events" }).click();
+    const bar = page.getByRole("region", { name: "Redrives that can be undone" });
+    await page.getByRole("button", { name: "Redrive 12 events" }).click();
+    await expect(page).toHaveURL(/send=/);
+    await bar.getByRole("button", { name: "Undo" }).click();
+    await expect(page).not.toHaveURL(/send=/);
+    await page.getByRole("button", { name: "Redrive 12 events" }).click();
+    await expect(page.getByRole("region", { name: "Redrive of what passed" })).toContainText("Canary:");
     await expect.poll(() => downstream.deliveries(source.path), { timeout: 60_000 }).toHaveLength(12);
     const deliveries = await downstream.deliveries(source.path);
     expect(deliveries.map(({ body }) => body).sort()).toEqual(
@@ -203,8 +346,9 @@ test.describe("a renamed field", () => {
     await page.getByRole("button", { name: "Mend 40 events" }).click();
     await page.getByRole("button", { name: "Verify 40 mended events" }).click();
     await downstream.rules([{ path: source.path, status: 422, body: "unknown customer" }]);
-    await page.getByRole("button", { name: "Redrive the 40 that passed…" }).click();
+    await page.getByRole("button", { name: "Redrive…", exact: true }).click();
     const dialog = page.getByRole("dialog");
+    await expect(dialog.getByRole("checkbox", { name: /^1, 10, then all/ })).toBeChecked();
     await dialog.getByRole("button", { name: "Redrive 40 events" }).click();
     await expect(page).toHaveURL(/send=/);
     const id = new URL(page.url()).searchParams.get("send")!;
@@ -248,4 +392,150 @@ test.describe("a renamed field", () => {
     await expect(main.getByText("Undone: 12 events are as before the mend")).toBeVisible();
     await expect(main.getByRole("button", { name: /Verify|Undo/ })).toHaveCount(0);
   });
+});
+
+/** Replaces what the editor of the recipe holds. */
+async function write(page: Page, tab: string, field: string, text: string): Promise<void> {
+  await page.getByRole("tab", { name: tab, exact: true }).click();
+  await page.getByRole("textbox", { name: field, exact: true }).fill(text);
+}
+
+test.describe("a recipe", () => {
+  test("is said in four ways, bounded, previewed page by page, and says when it changes nothing @phone", async ({
+    page,
+    parkade,
+  }) => {
+    test.slow();
+    const source = await parkade.source("recipes");
+    const events = Array.from({ length: 25 }, (_, at) => ({ eventId: `p-${at}`, payload: { custId: at } }));
+    await source.park(events);
+    await page.goto(`/mend?source=${source.name}`);
+    const preview = page.getByRole("region", { name: "Preview", exact: true });
+    const lines = preview.getByRole("region", { name: "Events of the preview" }).getByRole("listitem");
+    const previewed = async (outcome: string) => {
+      await page.getByRole("button", { name: /^Preview/ }).click();
+      await expect(preview.getByRole("button", { name: outcome, exact: true })).toBeVisible({ timeout: 60_000 });
+    };
+
+    await page.getByRole("combobox", { name: "What step 1 does" }).selectOption("remove");
+    await page.getByRole("combobox", { name: "Place of step 1" }).fill("/nowhere");
+    await previewed("25 stay as they are");
+    await expect(page.getByRole("button", { name: "It would change nothing" })).toBeDisabled();
+
+    await write(page, "JSON Patch", "JSON Patch", '[{"op": "move", "from": "/custId", "path": "/customerId"}');
+    await page.getByRole("button", { name: /^Preview/ }).click();
+    await expect(page.getByText("A JSON Patch is a list of operations in JSON.")).toBeVisible();
+    await write(page, "JSON Patch", "JSON Patch", '[{"op": "move", "from": "/custId", "path": "/customerId"}]');
+    await previewed("25 change");
+    await expect(preview.locator("ins")).toHaveCount(20);
+    await preview.getByRole("button", { name: "More events" }).click();
+    await expect(preview.locator("ins")).toHaveCount(25);
+    await expect(lines.filter({ hasText: "p-0" }).first()).toContainText("/customerId");
+    expect(await violations(page)).toEqual([]);
+
+    await write(page, "Merge Patch", "Merge Patch", '{"currency": "EUR", "custId": null}');
+    await previewed("25 change");
+    await expect(preview.locator("ins").first()).toHaveText('"EUR"');
+
+    // What a person reads scrolls in the page, and the page itself never.
+    expect(await page.evaluate(() => document.documentElement.scrollHeight - window.innerHeight)).toBe(0);
+
+    await page.goto(`/mend?source=${source.name}&eventId=p-1`);
+    await write(page, "JSONata", "JSONata expression", "($again := function($x) { $again($x + 1) }; $again(0))");
+    await previewed("1 fail");
+    await expect(preview).toContainText("the expression took too long and was stopped (1)");
+    await expect(page.getByRole("button", { name: "It would change nothing" })).toBeDisabled();
+    expect(await violations(page)).toEqual([]);
+    await page.goto(`/mend?source=${source.name}&eventId=nobody`);
+    await expect(page.getByText("The selection matches no event")).toBeVisible();
+    await page.goto(`/mend?source=${source.name}`);
+    await write(page, "JSONata", "JSONata expression", '$merge([$, { "customer": "c-" & custId }])');
+    await previewed("25 change");
+    await page.getByRole("textbox", { name: "Reason" }).fill("billing wants a text");
+    await page.getByRole("button", { name: "Mend 25 events" }).click();
+    await expect(page.getByText("Mended 25 events").first()).toBeVisible({ timeout: 30_000 });
+    expect((await source.detail("p-7")).body.text).toBe('{"custId":7,"customer":"c-7"}');
+  });
+
+  test("is kept under a name, loaded, taken back, replaced and deleted", async ({ page, parkade }) => {
+    const source = await parkade.source("kept-recipe");
+    await source.park([{ eventId: "k-1", payload: { custId: 1 } }]);
+    await page.goto(`/mend?source=${source.name}`);
+    const named = `custId of ${source.name}`;
+    const saved = page.getByRole("combobox", { name: "Saved recipes" });
+    const patch = page.getByRole("textbox", { name: "JSON Patch", exact: true });
+    await write(page, "JSON Patch", "JSON Patch", '[{"op": "remove", "path": "/custId"}]');
+    await page.getByRole("textbox", { name: "Name to save the recipe under" }).fill(named);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await toast(page, `Saved “${named}”, version 1`);
+    await expect(saved).toHaveValue(/.+/);
+
+    await page.goto(`/mend?source=${source.name}&errorCode=UPSTREAM_5XX`);
+    await write(page, "JSON Patch", "JSON Patch", "[1]");
+    await saved.selectOption({ label: `${named} · version 1` });
+    await expect(patch).toHaveText('[{"op": "remove", "path": "/custId"}]');
+    await toast(page, `“${named}” is loaded`).getByRole("button", { name: "Undo" }).click();
+    await expect(patch).toHaveText("[1]");
+    await write(page, "JSON Patch", "JSON Patch", '[{"op": "add", "path": "/v", "value": 2}]');
+    await page.getByRole("button", { name: "Save as the next version" }).click();
+    await expect(saved.getByRole("option", { name: `${named} · version 2` })).toBeAttached();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await expect(saved.getByRole("option", { name: named })).toHaveCount(0);
+    await toast(page, `Deleted “${named}”`).getByRole("button", { name: "Undo" }).click();
+    await expect(saved.getByRole("option", { name: named })).toHaveCount(1);
+  });
+});
+
+test("what the dry run of a mend refuses is exported and mended further; an undo leaves what was sent, and says so", async ({
+  page,
+  parkade,
+}) => {
+  test.slow();
+  const source = await parkade.source("further", { payloadSchema: SCHEMA });
+  await source.park([
+    { eventId: "n-1", payload: { custId: 1 } },
+    { eventId: "n-2", payload: { custId: "two" } },
+  ]);
+  const mended = async (count: string) => {
+    await page.getByRole("button", { name: "Preview", exact: true }).click();
+    await expect(page.getByRole("button", { name: count, exact: true })).toBeVisible();
+    await page.getByRole("textbox", { name: "Reason" }).fill("the producer renamed custId");
+  };
+  await page.goto(`/mend?source=${source.name}`);
+  await page.getByRole("combobox", { name: "What step 1 does" }).selectOption("rename");
+  await page.getByRole("combobox", { name: "Place of step 1" }).fill("/custId");
+  await page.getByRole("textbox", { name: "New name of step 1" }).fill("customerId");
+  await mended("1 would break their schema");
+  await page.getByRole("checkbox", { name: "Also the 1 that would break their schema" }).check();
+  await page.getByRole("button", { name: "Mend 2 events" }).click();
+  await page.getByRole("button", { name: "Verify 2 mended events" }).click();
+  const dryRun = page.getByRole("region", { name: "Dry run of what was mended" });
+  const download = page.waitForEvent("download");
+  await dryRun.getByRole("link", { name: "Export the 1 refused" }).click();
+  const file = (await (await (await download).createReadStream()).toArray()).join("");
+  expect(file).toContain("n-2");
+  expect(file).not.toContain("n-1");
+  expect(await violations(page)).toEqual([]);
+  const first = page.url();
+
+  await dryRun.getByRole("link", { name: "Mend the 1 refused" }).click();
+  await expect(page.getByText("what was refused in another redrive")).toBeVisible();
+  await page.getByRole("combobox", { name: "Place of step 1" }).fill("/customerId");
+  await page.getByRole("textbox", { name: "Value of step 1, as JSON" }).fill("2");
+  await mended("1 change");
+  await page.getByRole("button", { name: "Mend 1 event" }).click();
+  await page.getByRole("button", { name: "Verify 1 mended event" }).click();
+  await page.getByRole("button", { name: "Redrive 1 event", exact: true }).click();
+  await expect.poll(() => source.statuses(), { timeout: 30_000 }).toEqual({ PENDING: 1, REDRIVEN: 1 });
+  const mend = page.getByRole("region", { name: "Mended", exact: true });
+  await mend.getByRole("button", { name: "Undo what was not sent" }).click();
+  await expect(mend.getByRole("status")).toHaveText("Not undone: 1 sent since.");
+  await page.keyboard.press("Escape");
+  expect(await violations(page)).toEqual([]);
+
+  await page.goto(first);
+  await mend.getByRole("button", { name: "Undo the mend" }).click();
+  await expect(mend).toContainText("Undone: 1 of 2 events is as before the mend");
+  expect((await source.detail("n-1")).body.text).toBe('{"custId":1}');
+  expect((await source.detail("n-2")).body.text).toBe('{"customerId":2}');
 });

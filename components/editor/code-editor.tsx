@@ -5,7 +5,7 @@ import { json } from "@codemirror/lang-json";
 import { bracketMatching, codeFolding, foldGutter, foldKeymap, indentUnit } from "@codemirror/language";
 import { linter, lintGutter, lintKeymap } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { EditorState, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import {
   drawSelection,
   EditorView,
@@ -16,7 +16,7 @@ import {
   lineNumbers,
 } from "@codemirror/view";
 import { format } from "jsonc-parser";
-import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
+import { type Ref, useEffect, useImperativeHandle, useRef, useState } from "react";
 import { editorTheme } from "./editor-theme";
 import { CHECKED_CHARS_MAX, type PlacedProblem, type PointedProblem, placeAll, readJson } from "./json-places";
 
@@ -59,6 +59,7 @@ export function CodeEditor(props: CodeEditorProps) {
   latest.current = props;
   const { text, separator, language, label, describedBy, readOnly = false } = props;
   const first = useRef(text);
+  const [spoken] = useState(() => new Compartment());
 
   useEffect(() => {
     const editor = new EditorView({
@@ -67,14 +68,14 @@ export function CodeEditor(props: CodeEditorProps) {
         doc: first.current,
         extensions: [
           keymap.of([{ key: "Mod-Enter", run: () => pressed(latest.current.onDone) }]),
-          ...basics(separator, language),
+          ...basics(separator),
+          spoken.of(languageOf(latest)),
           readOnly ? [EditorState.readOnly.of(true)] : [],
           EditorView.contentAttributes.of({
             "aria-label": label,
             ...(describedBy === undefined ? {} : { "aria-describedby": describedBy }),
             ...(readOnly ? { "aria-readonly": "true" } : {}),
           }),
-          language === "json" ? linter((editor) => check(editor, latest.current), { delay: CHECK_AFTER_MS }) : [],
           EditorView.updateListener.of((update) => {
             if (update.docChanged) latest.current.onChange?.(update.state.sliceDoc());
           }),
@@ -84,12 +85,15 @@ export function CodeEditor(props: CodeEditorProps) {
     view.current = editor;
     if (latest.current.autoFocus) editor.focus();
     return () => {
-      // A new language or line break is another editor with the same text.
+      // Another line break is another editor with the same text.
       first.current = editor.state.sliceDoc();
       editor.destroy();
       view.current = null;
     };
-  }, [separator, language, label, describedBy, readOnly]);
+  }, [separator, label, describedBy, readOnly, spoken]);
+  // A typed character can turn JSON into text: the cursor and what can be undone stay.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `languageOf` reads it from the last props
+  useEffect(() => view.current?.dispatch({ effects: spoken.reconfigure(languageOf(latest)) }), [language, spoken]);
 
   useImperativeHandle(props.handle, () => ({
     focus: () => view.current?.focus(),
@@ -115,7 +119,7 @@ export function EditorKeys({ id, more = "" }: { id: string; more?: string }) {
   );
 }
 
-function basics(separator: "\n" | "\r\n", language: "json" | "text"): Extension[] {
+function basics(separator: "\n" | "\r\n"): Extension[] {
   return [
     EditorState.lineSeparator.of(separator),
     // A pasted text has its own line breaks, which would stand as characters in a line.
@@ -131,9 +135,14 @@ function basics(separator: "\n" | "\r\n", language: "json" | "text"): Extension[
     EditorView.lineWrapping,
     indentUnit.of("  "),
     editorTheme,
-    language === "json" ? [json(), codeFolding(), foldGutter(), bracketMatching(), lintGutter()] : [],
     keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap, ...lintKeymap, indentWithTab]),
   ];
+}
+
+function languageOf(props: { readonly current: CodeEditorProps }): Extension {
+  if (props.current.language === "text") return [];
+  const checks = linter((editor) => check(editor, props.current), { delay: CHECK_AFTER_MS });
+  return [json(), codeFolding(), foldGutter(), bracketMatching(), lintGutter(), checks];
 }
 
 /** False leaves the key to the editor's own commands. */

@@ -1,6 +1,7 @@
 import { fromBase64 } from "@/components/events/payload/hex-lines";
 import type { EventDetail } from "@/lib/contract/events";
 import type { Header } from "@/lib/core/dead-letter";
+import { headerFault } from "@/lib/core/header-fault";
 import { exactText, sameBytes, toBase64 } from "./exact-text";
 
 /** What an edit can change. */
@@ -53,8 +54,8 @@ export function languageOf({ payload, contentType }: Content): "json" | "text" {
 /** Why the content cannot be saved; null = it can. */
 export function faultOf({ contentType, headers }: Content): string | null {
   if (contentType.trim() === "") return "Give the payload a content type.";
-  if (headers.some(([name]) => name.trim() === "")) return "Each header needs a name.";
-  return null;
+  const wrong = headers.findIndex((header) => headerFault(header) !== null);
+  return wrong < 0 ? null : `Header ${wrong + 1} ${headerFault(headers[wrong]!)}.`;
 }
 
 type Stored = { base: number; was: StoredContent; now: StoredContent; at: number };

@@ -25,6 +25,8 @@ const look = EditorView.theme({
   },
   ".cm-nonmatchingBracket, &.cm-focused .cm-nonmatchingBracket": { color: "var(--state-blacklisted)" },
   ".cm-foldPlaceholder": { color: "var(--muted)", backgroundColor: "var(--hover)", borderColor: "var(--line-strong)" },
+  // The marks of the library are in none of the fonts.
+  ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: '"…"' },
   ".cm-specialChar": { color: "var(--state-bounced)" },
   ".cm-searchMatch": { backgroundColor: "var(--selected)", outline: "1px solid var(--line-strong)" },
   ".cm-searchMatch-selected": { outline: "2px solid var(--accent)" },

@@ -7,22 +7,13 @@ import { Tabs } from "@/components/ui/tabs";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { showToast } from "@/components/ui/toast";
 import { useHotkeys } from "@/lib/browser/hotkeys";
+import { useRevision } from "@/lib/browser/revisions";
 import type { EventDetail } from "@/lib/contract/events";
 import { ContentDiff } from "./content-diff";
-import {
-  type Content,
-  changesOf,
-  contentOf,
-  type Draft,
-  faultOf,
-  forgetDraft,
-  isChanged,
-  keepDraft,
-  keptDraft,
-} from "./edit-draft";
+import { changesOf, contentOf, type Draft, faultOf, forgetDraft, isChanged, keepDraft, keptDraft } from "./edit-draft";
 import { EditReview } from "./edit-review";
 import { HeadersEditor } from "./headers-editor";
-import { PayloadEditor } from "./payload-editor";
+import { type PartOfEdit, PayloadEditor } from "./payload-editor";
 
 /** The time without a change before the unsaved edit is stored. */
 const KEEP_AFTER_MS = 400;
@@ -62,13 +53,15 @@ export function EventEditor({
       action: { label: "Undo", onSelect: () => replace(before) },
     });
   };
-  const ready = dirty && faultOf(draft.now) === null;
+  const fault = faultOf(draft.now);
+  const ready = dirty && fault === null;
   const review = () => {
     if (ready) setReviewing(true);
   };
   useHotkeys({ "mod+enter": review, escape: () => (reviewing ? setReviewing(false) : onClose()) });
 
   const stale = event.revision !== draft.base;
+  const notice = stale ? <StaleBase event={event} draft={draft} onRebase={replace} onTheirs={discard} /> : null;
   return (
     <section aria-label="Editor" className="flex min-h-0 flex-1 flex-col">
       <header className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-line px-3 py-1.5">
@@ -76,6 +69,11 @@ export function EventEditor({
         <span role="status" className={dirty ? "text-warning" : "text-faint"}>
           {dirty ? "not saved" : "nothing changed"}
         </span>
+        {fault === null ? null : (
+          <span role="alert" className="text-danger">
+            {fault}
+          </span>
+        )}
         <div className="ml-auto flex flex-wrap gap-1.5">
           {reviewing ? <Button onClick={() => setReviewing(false)}>Go on editing</Button> : null}
           {dirty && !reviewing ? <Button onClick={discard}>Discard</Button> : null}
@@ -89,7 +87,7 @@ export function EventEditor({
             <ActionButton
               variant="primary"
               disabled={!ready}
-              data-tip={faultOf(draft.now) ?? "Shows what changes before anything is saved  Ctrl Enter"}
+              data-tip={fault ?? "Shows what changes before anything is saved  Ctrl Enter"}
               onClick={review}
             >
               Review…
@@ -102,9 +100,11 @@ export function EventEditor({
           Your unsaved changes of <TimeAgo at={new Date(restoredAtMs).toISOString()} /> are back.
         </Notice>
       ) : null}
-      {stale ? <StaleBase event={event} draft={draft} onRebase={replace} onTheirs={discard} /> : null}
+      {reviewing ? null : notice}
       {reviewing ? (
-        <EditReview event={event} draft={draft} onSaved={onSaved} />
+        <EditReview event={event} draft={draft} onSaved={onSaved}>
+          {notice}
+        </EditReview>
       ) : (
         <Fields
           key={generation}
@@ -165,13 +165,20 @@ function StaleBase({
   onTheirs: () => void;
 }) {
   const [compared, setCompared] = useState(false);
+  const { data: made } = useRevision(event.id, event.revision);
   const theirs = contentOf(event);
   return (
     <Notice tone="warning">
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <span>
-          Revision {event.revision} is the current one since you began with revision {draft.base}. What you typed is
-          kept.
+        <span className="line-clamp-4 wrap-anywhere">
+          Revision {event.revision} is the current one since you began with revision {draft.base}
+          {made ? (
+            <>
+              : {made.actor === null ? "it came back" : `made by ${made.actor}`} <TimeAgo at={made.at} />
+              {made.reason ? `, “${made.reason}”` : null}
+            </>
+          ) : null}
+          . What you typed is kept.
         </span>
         <span className="flex gap-1.5">
           <Button size="sm" aria-expanded={compared} onClick={() => setCompared(!compared)}>
@@ -194,17 +201,8 @@ function StaleBase({
   );
 }
 
-function Fields({
-  event,
-  draft,
-  onChange,
-  onDone,
-}: {
-  event: EventDetail;
-  draft: Draft;
-  onChange: (part: Partial<Content>) => void;
-  onDone: () => void;
-}) {
+function Fields(props: PartOfEdit) {
+  const { draft, onChange } = props;
   const [tab, setTab] = useState("payload");
   const { payload, headers } = changesOf(draft);
   const mark = (label: string, changed: boolean) => (
@@ -216,6 +214,7 @@ function Fields({
   return (
     <Tabs
       label="Parts of the edit"
+      keepMounted
       value={tab}
       onChange={setTab}
       panelClassName="flex min-h-0 flex-1 flex-col -outline-offset-2 lg:overflow-y-auto"
@@ -223,7 +222,7 @@ function Fields({
         {
           id: "payload",
           label: mark("Payload", payload),
-          content: <PayloadEditor event={event} draft={draft} onChange={onChange} onDone={onDone} />,
+          content: <PayloadEditor {...props} />,
         },
         {
           id: "headers",

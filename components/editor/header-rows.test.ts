@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Header } from "@/lib/core/dead-letter";
 import { REDACTED, redactHeaders } from "@/lib/core/redact";
-import { addRow, isHidden, moveRow, rowsOf, typed } from "./header-rows";
+import { addRow, isHidden, moveRow, noteOf, rowsOf, typed } from "./header-rows";
 
 const HEADERS: Header[] = [
   ["x-tenant", "north"],
@@ -25,6 +25,19 @@ describe("the rows of the headers", () => {
     expect(new Set(rows.map(({ key }) => key)).size).toBe(3);
     expect(addRow([])).toEqual([{ key: 0, header: ["", ""] }]);
   });
+});
+
+it("says at the row what is wrong with it, or that HTTP leaves it out", () => {
+  expect(noteOf(["x-new", "1"], HEADERS)).toBeNull();
+  expect(noteOf(["", "1"], HEADERS)).toMatchObject({ fault: true, text: expect.stringContaining("name") });
+  expect(noteOf(["key", "A", "bytes"], HEADERS)).toMatchObject({
+    fault: true,
+    text: expect.stringContaining("base64"),
+  });
+  expect(noteOf(["two words", "1"], HEADERS)).toMatchObject({ fault: false, text: expect.stringContaining("HTTP") });
+  expect(noteOf(["cloudEvents:id", "1"], HEADERS)).toBeNull();
+  // It came like this, so no person must be told of it.
+  expect(noteOf(["two words", "2"], [["two words", "1"]])).toBeNull();
 });
 
 it("keeps how a value is encoded when it is typed anew", () => {

@@ -1,4 +1,5 @@
 import type { Header } from "@/lib/core/dead-letter";
+import { headerFault, httpName } from "@/lib/core/header-fault";
 import { isSecretHeader } from "@/lib/core/redact";
 
 /** A header in the table: names repeat and rows move, so each row has a key of its own. */
@@ -11,6 +12,17 @@ export function rowsOf(headers: readonly Header[]): HeaderRow[] {
 /** The value is a credential, which is stored and sent but never shown: the row can be moved or removed. */
 export function isHidden([name, value]: Header, arrived: readonly Header[]): boolean {
   return value !== null && isSecretHeader(name) && arrived.some((header) => header[0] === name && header[1] === value);
+}
+
+/** What a person should know of the row; `fault`: the headers cannot be saved like this. */
+type RowNote = { fault: boolean; text: string } | null;
+
+export function noteOf(header: Header, arrived: readonly Header[]): RowNote {
+  const fault = headerFault(header);
+  if (fault !== null) return { fault: true, text: header[0] === "" ? "Give it a name, or remove it." : `It ${fault}.` };
+  const isNew = !arrived.some(([name]) => name === header[0]);
+  if (!isNew || httpName(header[0]) !== null) return null;
+  return { fault: false, text: "HTTP has no such name: a redrive over HTTP leaves this header out." };
 }
 
 export function moveRow(rows: readonly HeaderRow[], at: number, by: -1 | 1): HeaderRow[] {

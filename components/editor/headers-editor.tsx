@@ -5,7 +5,7 @@ import { useId, useRef, useState } from "react";
 import { Button, IconButton } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import type { Header } from "@/lib/core/dead-letter";
-import { addRow, type HeaderRow, isHidden, moveRow, rowsOf, typed } from "./header-rows";
+import { addRow, type HeaderRow, isHidden, moveRow, noteOf, rowsOf, typed } from "./header-rows";
 
 const ENCODINGS = { text: null, bytes: "base64", amqp: "AMQP value" } as const;
 
@@ -48,6 +48,9 @@ export function HeadersEditor({
         {rows.map(({ key, header }, at) => {
           const [name, value, encoding = "text"] = header;
           const hidden = isHidden(header, arrived);
+          // A row that was added just now has no name yet: that is no mistake.
+          const note = name === "" && value === "" ? null : noteOf(header, arrived);
+          const ofRow = note === null ? help : `${help} ${help}-${key}`;
           const which = name === "" ? `header ${at + 1}` : name;
           return (
             <li
@@ -65,8 +68,8 @@ export function HeadersEditor({
             >
               <Input
                 aria-label={`Name of header ${at + 1}`}
-                aria-describedby={help}
-                aria-invalid={name.trim() === "" ? true : undefined}
+                aria-describedby={ofRow}
+                aria-invalid={note?.fault ? true : undefined}
                 disabled={hidden}
                 value={name}
                 onChange={(event) => change(key, { name: event.target.value })}
@@ -76,6 +79,7 @@ export function HeadersEditor({
                 <Input
                   data-value
                   aria-label={`Value of ${which}`}
+                  aria-describedby={note === null ? undefined : `${help}-${key}`}
                   disabled={hidden}
                   value={value ?? ""}
                   placeholder={value === null ? "no value" : "empty"}
@@ -107,6 +111,14 @@ export function HeadersEditor({
                   <X size={13} aria-hidden />
                 </IconButton>
               </span>
+              {note === null ? null : (
+                <p
+                  id={`${help}-${key}`}
+                  className={`order-last col-span-full text-sm ${note.fault ? "text-danger" : "text-warning"}`}
+                >
+                  {note.text}
+                </p>
+              )}
             </li>
           );
         })}

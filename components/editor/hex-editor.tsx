@@ -185,11 +185,13 @@ function Line({ id, doc, line, onPick }: { id: string; doc: HexDocument; line: n
     <div
       role="row"
       aria-rowindex={line + 1}
-      className="absolute left-0 flex w-max items-center px-3 whitespace-pre"
+      className="absolute left-0 flex w-max items-center px-3 whitespace-pre max-sm:px-1"
       style={{ top: line * LINE_PX, height: LINE_PX }}
     >
-      <span aria-hidden className="pr-3 text-faint">
-        {hex(start, 8)}
+      {/* Five digits reach the largest payload that is edited, and leave room for 16 bytes on a phone. */}
+      <span aria-hidden className="pr-3 text-faint max-sm:pr-1">
+        <span className="max-sm:hidden">{hex(start, 8).slice(0, 3)}</span>
+        {hex(start, 8).slice(3)}
       </span>
       {cells.map((byte, column) => {
         const at = start + column;
@@ -206,8 +208,8 @@ function Line({ id, doc, line, onPick }: { id: string; doc: HexDocument; line: n
             aria-selected={here}
             onClick={() => onPick(at)}
             className={classNames(
-              "w-6 text-center",
-              column === 8 && "ml-2",
+              "w-6 text-center max-sm:w-5",
+              column === 8 && "ml-2 max-sm:ml-1",
               here && "rounded-sm bg-selected outline outline-accent",
             )}
           >

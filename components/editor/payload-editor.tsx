@@ -18,18 +18,16 @@ import type { PlacedProblem, PointedProblem } from "./json-places";
 /** The answer of the schema: its problems, or why it could not be asked. */
 type SchemaSays = { words: string; failed: boolean } | null;
 
-/** The payload as text or as bytes, with the problems that its schema has with it. */
-export function PayloadEditor({
-  event,
-  draft,
-  onChange,
-  onDone,
-}: {
+export type PartOfEdit = {
   event: EventDetail;
   draft: Draft;
   onChange: (part: Partial<Content>) => void;
+  /** Ctrl Enter. */
   onDone: () => void;
-}) {
+};
+
+/** The payload as text or as bytes, with the problems that its schema has with it. */
+export function PayloadEditor({ event, draft, onChange, onDone }: PartOfEdit) {
   const { now } = draft;
   const keys = useId();
   const handle = useRef<CodeEditorHandle>(null);

@@ -19,7 +19,7 @@ import { useEventFilter, usePageParam } from "@/lib/browser/filter-url";
 import { useHotkeys } from "@/lib/browser/hotkeys";
 import { isEmptyFilter } from "@/lib/browser/qualified-search";
 import type { EventDetail } from "@/lib/contract/events";
-import { visible } from "@/lib/core/format";
+import { shortenId, visible } from "@/lib/core/format";
 import { lastRedrive, whyNotEdit } from "./action-rules";
 import { AdmissionNote } from "./admission-note";
 import { AggregateView } from "./aggregate-view";
@@ -119,7 +119,9 @@ function EditorOf(props: { event: EventDetail; onClose: () => void; onSaved: (re
       title="This event cannot be edited now"
       action={
         <>
-          {redriveId === null ? null : <LinkButton href={`/redrives/${redriveId}`}>Its redrive</LinkButton>}
+          {redriveId === null ? null : (
+            <LinkButton href={`/redrives/${redriveId}`}>Its redrive {shortenId(redriveId)}</LinkButton>
+          )}
           <Button onClick={props.onClose}>Back to the event</Button>
         </>
       }

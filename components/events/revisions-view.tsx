@@ -168,7 +168,7 @@ function Viewed({ eventId, revision }: { eventId: string; revision: number }) {
   if (!data) return <Skeleton className="h-40 w-full" />;
   return (
     <section aria-label={`Revision ${revision}`} className="overflow-hidden rounded-md border border-line">
-      <h3 className="px-3 py-1.5 font-medium">Revision {revision}</h3>
+      <h2 className="px-3 py-1.5 font-medium">Revision {revision}</h2>
       <PayloadView key={revision} eventId={eventId} body={data.body} revision={revision} />
       <div className="border-t border-line">
         <HeadersView headers={data.headers} />
@@ -197,7 +197,7 @@ function Compared({
   return (
     <section aria-label="Comparison" className="grid gap-2">
       <div className="flex flex-wrap items-center gap-2">
-        <h3 className="font-medium">Compare</h3>
+        <h2 className="font-medium">Compare</h2>
         <Select
           aria-label="The earlier side"
           options={options}

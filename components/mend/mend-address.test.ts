@@ -48,5 +48,7 @@ describe("the address of a mend", () => {
       verify: "r-1",
       send: null,
     });
+    const undone = withStarted(new URL(second, "http://parkade").searchParams, "verify", null);
+    expect(undone).toBe(first);
   });
 });

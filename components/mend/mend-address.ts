@@ -73,9 +73,10 @@ function textOf(selection: Exclude<Selection, { filter: unknown }>, key: () => s
   return `ids:${name}`;
 }
 
-/** The address with one more thing started. */
-export function withStarted(params: URLSearchParams, name: (typeof STARTED)[number], id: string): string {
+/** The address with one more thing started; `id` null: it was undone. */
+export function withStarted(params: URLSearchParams, name: (typeof STARTED)[number], id: string | null): string {
   const next = new URLSearchParams(params);
-  next.set(name, id);
+  if (id === null) next.delete(name);
+  else next.set(name, id);
   return `/mend?${next}`;
 }

@@ -43,7 +43,7 @@ export function MendPage() {
   const address = useMemo(() => (ready ? readMendAddress(new URLSearchParams(params)) : null), [params, ready]);
   if (address === null) return <PageHeader title="Mend" />;
   const { selection, mend, verify, send } = address;
-  const started = (name: "mend" | "verify" | "send") => (id: string) =>
+  const started = (name: "mend" | "verify" | "send") => (id: string | null) =>
     pushAddress(withStarted(new URLSearchParams(window.location.search), name, id), "replace");
   if (selection === null && mend === null) {
     return (
@@ -65,7 +65,7 @@ export function MendPage() {
         {mend === null && selection !== null ? <Write selection={selection} onStarted={started("mend")} /> : null}
         {mend === null ? null : (
           <Panel title="Mended" bodyClassName="p-3">
-            <MendProgress id={mend} verified={verify !== null} onVerify={started("verify")} />
+            <MendProgress id={mend} verified={verify !== null} sent={send !== null} onVerify={started("verify")} />
           </Panel>
         )}
         {verify === null ? null : (
@@ -75,7 +75,7 @@ export function MendPage() {
         )}
         {send === null ? null : (
           <Panel title="Redrive of what passed" bodyClassName="p-3">
-            <SendProgress id={send} />
+            <SendProgress id={send} onAgain={() => started("send")(null)} />
           </Panel>
         )}
       </div>
@@ -176,7 +176,7 @@ function Write({ selection, onStarted }: { selection: Selection; onStarted: (ope
           </div>
         </Panel>
         <Sample
-          ids={(samples.data ?? []).map(({ id }) => id)}
+          ids={samples.data?.map(({ id }) => id) ?? null}
           error={samples.error}
           recipe={later}
           onRetry={() => void samples.refetch()}
@@ -196,13 +196,14 @@ function Sample({
   recipe,
   onRetry,
 }: {
-  ids: string[];
+  /** null = not read yet. */
+  ids: string[] | null;
   error: unknown;
   recipe: Recipe | null;
   onRetry: () => void;
 }) {
   const settled = useSettled(recipe);
-  const tried = useMendOf(ids, settled);
+  const tried = useMendOf(ids ?? [], settled);
   return (
     <Panel
       title="Samples"
@@ -211,10 +212,11 @@ function Sample({
     >
       {error ? <ErrorPanel error={error} inline onRetry={onRetry} /> : null}
       {tried.isError ? <ErrorPanel error={tried.error} inline title="The recipe cannot be tried" /> : null}
-      {settled === null ? (
+      {ids?.length === 0 ? (
+        <p className="text-muted">The selection matches no event, so a recipe has nothing to change.</p>
+      ) : settled === null ? (
         <p className="text-muted">
-          What the recipe does to {ids.length === 0 ? "them" : plural(ids.length, "sample")} stands here once it is
-          whole.
+          What the recipe does to {ids === null ? "them" : plural(ids.length, "sample")} stands here once it is whole.
         </p>
       ) : tried.data ? (
         <ul className={classNames("grid gap-px", recipe === null && "opacity-60")}>

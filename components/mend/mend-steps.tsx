@@ -6,36 +6,23 @@ import { useState } from "react";
 import { leftAlone, operationTitle, paceWords, shareWords, undoneText } from "@/components/operations/bulk-words";
 import { OperationBar } from "@/components/operations/operation-bar";
 import { takeBack } from "@/components/operations/say-changed";
-import { RedriveProgress } from "@/components/redrives/redrive-progress";
+import { SendPassed } from "@/components/redrives/redrive-passed";
+import { ProgressOf } from "@/components/redrives/redrive-progress";
 import { ActionButton } from "@/components/ui/action-button";
-import { LinkButton } from "@/components/ui/button";
+import { Button, buttonClass, LinkButton } from "@/components/ui/button";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
-import { lazily } from "@/components/ui/lazily";
 import { Skeleton } from "@/components/ui/skeleton";
 import { runs, useBulkOperation } from "@/lib/browser/bulk-operations";
 import { randomKey } from "@/lib/browser/random-key";
-import { requestRedrive, useRedrive } from "@/lib/browser/redrives";
+import { itemsExportHref, requestRedrive, useRedrive } from "@/lib/browser/redrives";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { formatNumber, plural } from "@/lib/core/format";
 import { isFinal } from "@/lib/core/redrive-state";
 import { mendHref } from "./mend-address";
 import { recipeWords } from "./recipe-draft";
 
-const RedriveDialog = lazily(() =>
-  import("@/components/redrives/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
-);
-
 /** The mend itself: live while it runs; afterwards it can be undone as long as nothing of it was sent. */
-export function MendProgress({
-  id,
-  verified,
-  onVerify,
-}: {
-  id: string;
-  /** A dry run of what it changed was started. */
-  verified: boolean;
-  onVerify: (redriveId: string) => void;
-}) {
+export function MendProgress({ id, ...next }: { id: string } & NextProps) {
   const read = useBulkOperation(id);
   const operation = read.data;
   return (
@@ -63,7 +50,7 @@ export function MendProgress({
           {runs(operation) ? (
             <p className="text-muted">You can leave this page: it goes on.</p>
           ) : (
-            <Next operation={operation} verified={verified} onVerify={onVerify} />
+            <Next operation={operation} {...next} />
           )}
         </>
       ) : read.isError ? null : (
@@ -73,15 +60,14 @@ export function MendProgress({
   );
 }
 
-function Next({
-  operation,
-  verified,
-  onVerify,
-}: {
-  operation: BulkOperationOut;
+type NextProps = {
+  /** A dry run of what the mend changed was started, and then a redrive. */
   verified: boolean;
+  sent: boolean;
   onVerify: (redriveId: string) => void;
-}) {
+};
+
+function Next({ operation, verified, sent, onVerify }: { operation: BulkOperationOut } & NextProps) {
   const client = useQueryClient();
   const [busy, setBusy] = useState(false);
   // Until the server knows of the undo.
@@ -118,22 +104,40 @@ function Next({
   return (
     <>
       {error ? <ErrorPanel error={error} inline title="The dry run was not started" /> : null}
-      {verified ? null : (
-        <div className="flex flex-wrap items-center gap-2">
+      {known && !undoing ? <NotUndone id={known.id} /> : null}
+      <div className="flex flex-wrap items-center gap-2">
+        {verified ? null : (
           <ActionButton variant="primary" busy={busy} disabled={undoing} onClick={() => void verify()}>
             Verify {plural(changed - (known?.changed ?? 0), "mended event")}
           </ActionButton>
-          <ActionButton
-            disabled={undoing}
-            data-tip="The revisions before the mend are current again, but for events that were sent or revised since"
-            onClick={() => void undo()}
-          >
-            {undoing ? "Undoing the mend…" : known && known.changed > 0 ? "Undo the rest" : "Undo the mend"}
-          </ActionButton>
-          <span className="text-sm text-faint">A dry run checks everything and sends nothing.</span>
-        </div>
-      )}
+        )}
+        <ActionButton
+          disabled={undoing}
+          data-tip="The revisions before the mend are current again, but for events that were sent or revised since"
+          onClick={() => void undo()}
+        >
+          {undoing
+            ? "Undoing the mend…"
+            : sent
+              ? "Undo what was not sent"
+              : known && known.changed > 0
+                ? "Undo the rest"
+                : "Undo the mend"}
+        </ActionButton>
+        {verified ? null : <span className="text-sm text-faint">A dry run checks everything and sends nothing.</span>}
+      </div>
     </>
+  );
+}
+
+/** Which events the undo has left as the mend made them, and why. */
+function NotUndone({ id }: { id: string }) {
+  const { data } = useBulkOperation(id);
+  if (!data || runs(data) || data.refused === 0) return null;
+  return (
+    <p role="status" className="text-warning">
+      Not undone: {leftAlone(data.refusedByReason)}.
+    </p>
   );
 }
 
@@ -145,48 +149,46 @@ export function VerifyProgress({
 }: {
   id: string;
   sent: boolean;
-  onSent: (redriveId: string) => void;
+  /** null: it was undone. */
+  onSent: (redriveId: string | null) => void;
 }) {
   const read = useRedrive(id);
-  const [asking, setAsking] = useState(false);
   const redrive = read.data;
-  const passed = { redrive: id, outcome: ["passed" as const] };
   const over = redrive !== undefined && isFinal(redrive.state);
   return (
     <div className="grid gap-3">
       <ReadError read={read} stale={redrive !== undefined} />
-      {redrive ? <RedriveProgress redrive={redrive} /> : read.isError ? null : <Skeleton className="h-20 w-full" />}
+      {redrive ? <ProgressOf redrive={redrive} /> : read.isError ? null : <Skeleton className="h-20 w-full" />}
+      {over && !sent ? (
+        redrive.passed > 0 ? (
+          <SendPassed redrive={redrive} onSent={onSent} onUndone={() => onSent(null)} />
+        ) : (
+          <p>Nothing passed, so there is nothing to redrive.</p>
+        )
+      ) : null}
       {over ? (
         <div className="flex flex-wrap items-center gap-2">
-          {sent ? null : (
-            <ActionButton variant="primary" disabled={redrive.passed === 0} onClick={() => setAsking(true)}>
-              {redrive.passed === 0 ? "Nothing passed" : `Redrive the ${formatNumber(redrive.passed)} that passed…`}
-            </ActionButton>
-          )}
           {redrive.refused > 0 ? (
-            <LinkButton href={mendHref({ redrive: id, outcome: ["refused"] }, randomKey)} prefetch={false}>
-              Mend the {formatNumber(redrive.refused)} refused
-            </LinkButton>
+            <>
+              <LinkButton href={mendHref({ redrive: id, outcome: ["refused"] }, randomKey)} prefetch={false}>
+                Mend the {formatNumber(redrive.refused)} refused
+              </LinkButton>
+              <a className={buttonClass({})} href={itemsExportHref(id, ["refused"])} download>
+                Export the {formatNumber(redrive.refused)} refused
+              </a>
+            </>
           ) : null}
           <LinkButton href={`/redrives/${id}`} prefetch={false}>
             Why, event by event
           </LinkButton>
         </div>
       ) : null}
-      {asking && redrive ? (
-        <RedriveDialog
-          selection={passed}
-          total={redrive.passed}
-          onClose={() => setAsking(false)}
-          onDone={(accepted) => onSent(accepted.id)}
-        />
-      ) : null}
     </div>
   );
 }
 
 /** The redrive of what passed, until its last event is confirmed. */
-export function SendProgress({ id }: { id: string }) {
+export function SendProgress({ id, onAgain }: { id: string; onAgain: () => void }) {
   const read = useRedrive(id);
   const redrive = read.data;
   return (
@@ -194,9 +196,14 @@ export function SendProgress({ id }: { id: string }) {
       <ReadError read={read} stale={redrive !== undefined} />
       {redrive ? (
         <>
-          <RedriveProgress redrive={redrive} />
+          <ProgressOf redrive={redrive} />
           {redrive.stalled ? <p className="text-warning">{redrive.stalled.text}</p> : null}
-          {isFinal(redrive.state) ? (
+          {redrive.state === "CANCELLED" && redrive.delivered === 0 ? (
+            <p className="flex flex-wrap items-center gap-3">
+              It was cancelled, and none of them was sent.
+              <Button onClick={onAgain}>Back to what passed</Button>
+            </p>
+          ) : isFinal(redrive.state) ? (
             <p>
               {plural(redrive.confirmed, "event")} of {formatNumber(redrive.total)} stayed processed
               {redrive.delivered > redrive.confirmed + redrive.bounced

@@ -39,6 +39,10 @@ describe("a recipe", () => {
     const when = { at: "/a", exists: true, not: true };
     expect(draftOf({ kind: "form", steps: [{ op: "remove", at: "/a", when }] }).steps[0]!.when!.test).toBe("missing");
   });
+  it("leaves what was written in the other kinds when it is loaded", () => {
+    const written = { ...form({ op: "remove", at: "/a" }), kind: "jsonata" as const, expression: "$" };
+    expect(draftOf({ kind: "json-patch", patch: "[]" }, written)).toEqual({ ...written, kind: "json-patch" });
+  });
   it("says in one line what it does", () => {
     expect(recipeWords(recipeOf(form({ op: "rename", at: "/custId", to: "customerId" })).recipe!)).toBe(
       "rename /custId to customerId",

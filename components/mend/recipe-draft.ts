@@ -157,18 +157,18 @@ function conditionOf({ at, test, value }: ConditionDraft): RecipeCondition {
   }
 }
 
-/** The draft of a saved recipe. */
-export function draftOf(recipe: Recipe): RecipeDraft {
+/** The draft with a saved recipe in it; what was written in the other kinds stays. */
+export function draftOf(recipe: Recipe, draft: RecipeDraft = EMPTY_DRAFT): RecipeDraft {
   const text = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
   switch (recipe.kind) {
     case "form":
-      return { ...EMPTY_DRAFT, steps: recipe.steps.map(draftOfStep) };
+      return { ...draft, kind: recipe.kind, steps: recipe.steps.map(draftOfStep) };
     case "json-patch":
-      return { ...EMPTY_DRAFT, kind: recipe.kind, jsonPatch: text(recipe.patch) };
+      return { ...draft, kind: recipe.kind, jsonPatch: text(recipe.patch) };
     case "merge-patch":
-      return { ...EMPTY_DRAFT, kind: recipe.kind, mergePatch: text(recipe.patch) };
+      return { ...draft, kind: recipe.kind, mergePatch: text(recipe.patch) };
     case "jsonata":
-      return { ...EMPTY_DRAFT, kind: recipe.kind, expression: recipe.expression };
+      return { ...draft, kind: recipe.kind, expression: recipe.expression };
   }
 }
 

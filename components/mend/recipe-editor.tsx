@@ -8,7 +8,7 @@ import { Select } from "@/components/ui/select";
 import { Tabs } from "@/components/ui/tabs";
 import { failureToast, showToast } from "@/components/ui/toast";
 import { useChangeRecipes, useRecipes } from "@/lib/browser/mends";
-import type { Recipe } from "@/lib/contract/recipes";
+import type { Recipe, SavedRecipe } from "@/lib/contract/recipes";
 import { draftOf, type RecipeDraft, type RecipeFault } from "./recipe-draft";
 import { StepForm } from "./step-form";
 
@@ -33,6 +33,10 @@ export function RecipeEditor({
   const keys = useId();
   // A loaded recipe makes the editors anew: they keep their own text.
   const [generation, setGeneration] = useState(0);
+  const replace = (next: RecipeDraft) => {
+    onChange(next);
+    setGeneration((count) => count + 1);
+  };
   const text = (field: "jsonPatch" | "mergePatch" | "expression", label: string, hint: string) => (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-1 py-2">
       <p className="text-sm text-muted">{hint}</p>
@@ -55,9 +59,12 @@ export function RecipeEditor({
       <SavedRecipes
         recipe={recipe}
         source={source}
-        onLoad={(loaded) => {
-          onChange(draftOf(loaded));
-          setGeneration((count) => count + 1);
+        onLoad={(saved) => {
+          replace(draftOf(saved.recipe, draft));
+          void showToast({
+            title: `“${saved.name}” is loaded`,
+            action: { label: "Undo", onSelect: () => replace(draft) },
+          });
         }}
       />
       <Tabs
@@ -124,7 +131,7 @@ function SavedRecipes({
 }: {
   recipe: Recipe | null;
   source: string | null;
-  onLoad: (recipe: Recipe) => void;
+  onLoad: (saved: SavedRecipe) => void;
 }) {
   const { data, isError } = useRecipes();
   const { save, remove } = useChangeRecipes();
@@ -151,7 +158,10 @@ function SavedRecipes({
         title: `Deleted “${saved.name}”`,
         action: {
           label: "Undo",
-          onSelect: () => void save({ name: saved.name, recipe: saved.recipe, source: saved.source }),
+          onSelect: () =>
+            void save({ name: saved.name, recipe: saved.recipe, source: saved.source }).catch((error: unknown) =>
+              failureToast("The recipe was not saved again", error),
+            ),
         },
       });
     } catch (error) {
@@ -179,7 +189,7 @@ function SavedRecipes({
           const found = items.find(({ id }) => id === event.target.value);
           if (!found) return;
           setName(found.name);
-          onLoad(found.recipe);
+          onLoad(found);
         }}
         className="max-w-64"
       />

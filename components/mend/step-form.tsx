@@ -37,6 +37,14 @@ const TEST_WORDS: Record<(typeof TESTS)[number], string> = {
 };
 const TEST_OPTIONS = Object.entries(TEST_WORDS).map(([value, label]) => ({ value, label }));
 
+const FIELD_WORDS: Record<string, string> = {
+  at: "the place",
+  to: "what follows “to”",
+  value: "the value",
+  when: "the place of the condition",
+  "when value": "the value of the condition",
+};
+
 /** The steps of a recipe, in their order. Alt with an arrow key moves a step. */
 export function StepForm({
   steps,
@@ -236,7 +244,7 @@ function StepFields({
         <ul id={errors} className="text-sm text-danger">
           {faults.map(({ field, detail }) => (
             <li key={field}>
-              {field}: {detail}
+              {FIELD_WORDS[field] ?? field}: {detail}
             </li>
           ))}
         </ul>

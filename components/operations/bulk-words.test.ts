@@ -24,6 +24,9 @@ it("says what was changed and what was left alone and why", () => {
     title: "The mend of no event was undone",
     detail: "Left alone: 238 revised meanwhile",
   });
+  expect(leftAlone({ "not-json": 2, unchanged: 1 })).toBe(
+    "its payload is not JSON in UTF-8 (2) · 1 not changed by the recipe",
+  );
   expect(leftAlone({ "already-confirmed": 4, ignored: 1 })).toBe("4 already CONFIRMED · 1 ignored: release it first");
 });
 

@@ -44,6 +44,8 @@ const REFUSALS: Record<string, string> = {
 /** The number of unchanged events for one reason: `2 not PENDING`, `3 sends already under way`. */
 function leftText(reason: string, count: number): string {
   if (reason === "in-flight") return `${plural(count, "send")} already under way`;
+  // The failures of a recipe are sentences of one event.
+  if (Object.hasOwn(MEND_FAILURES, reason)) return `${reasonText(reason)} (${formatNumber(count)})`;
   return `${formatNumber(count)} ${reasonText(reason)}`;
 }
 

@@ -161,17 +161,17 @@ export async function redriveOne(
 /**
  * Redrives a selection with the defaults: slow lane, canary above ten events, brake, no reason. The server waits HOLD_MS
  * before it sends; the bar below every page shows that with Undo. `onAsk`: the settings want a reason for so many events,
- * so nothing was started. Resolves with true when a redrive was started.
+ * so nothing was started. Resolves with the started redrive; null = none.
  */
 export async function redriveAtOnce(
   client: QueryClient,
   selection: Selection,
   on: { open: (href: string) => void; onAsk: () => void; onUndone?: () => void },
   choice: { earlier?: Earlier; reason?: string } = {},
-): Promise<boolean> {
+): Promise<RedriveAccepted | null> {
   if (freshness() !== "fresh") {
     void showToast({ title: "Nothing was sent", detail: STALE_REASON, tone: "error" });
-    return false;
+    return null;
   }
   try {
     const accepted = await requestRedrive(client, {
@@ -182,7 +182,7 @@ export async function redriveAtOnce(
     if (waits !== null) {
       const view = { label: "View", onSelect: () => on.open(`/redrives/${accepted.id}`) };
       void showToast({ title: `The redrive ${waits}`, detail: "Nothing is sent before.", action: view });
-      return true;
+      return accepted;
     }
     if (accepted.total !== null && accepted.refused >= accepted.total) {
       void showToast({
@@ -191,13 +191,13 @@ export async function redriveAtOnce(
         tone: "error",
         action: { label: "View", onSelect: () => on.open(`/redrives/${accepted.id}`) },
       });
-      return false;
+      return null;
     }
     if (on.onUndone) restoreOnUndo(accepted.id, on.onUndone);
-    return true;
+    return accepted;
   } catch (error) {
     if (error instanceof ApiError && error.fields.some(({ field }) => field === "reason")) on.onAsk();
     else failureToast("Nothing was sent", error);
-    return false;
+    return null;
   }
 }

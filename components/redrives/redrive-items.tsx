@@ -13,7 +13,7 @@ import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref } from "@/lib/browser/filter-read";
 import { usePageParam } from "@/lib/browser/filter-url";
-import { useRedriveItems } from "@/lib/browser/redrives";
+import { itemsExportHref, useRedriveItems } from "@/lib/browser/redrives";
 import type { Finding, RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber, shortenId } from "@/lib/core/format";
 import { stopText } from "@/lib/core/history-text";
@@ -33,7 +33,11 @@ export function RedriveItems({ redrive, live, className }: { redrive: RedriveOut
       title="Events"
       meta={`${formatNumber(redrive.total)} in this redrive`}
       actions={
-        <a className="px-1 text-sm text-accent hover:underline" href={exportHref(redrive.id, chosen)} download>
+        <a
+          className="px-1 text-sm text-accent hover:underline"
+          href={itemsExportHref(redrive.id, chosen.outcome)}
+          download
+        >
           Export these
         </a>
       }
@@ -63,10 +67,6 @@ export function RedriveItems({ redrive, live, className }: { redrive: RedriveOut
       <NextPageButton read={items}>More events</NextPageButton>
     </Panel>
   );
-}
-
-function exportHref(id: string, { outcome }: OutcomeTab): string {
-  return `/api/v1/redrives/${id}/export?outcome=${outcome.join(",")}&format=csv`;
 }
 
 /** Outcomes that the result of the item does not say. */

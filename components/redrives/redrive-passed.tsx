@@ -15,8 +15,26 @@ import { refusalSummary } from "./refusal-words";
 
 const RedriveDialog = lazily(() => import("./redrive-dialog").then(({ RedriveDialog }) => RedriveDialog));
 
-/** Of a dry run that is over: one click redrives what passed it, and it says what has changed since. */
+/** Of a dry run that is over: what passed it is redriven. */
 export function RedrivePassed({ redrive }: { redrive: RedriveOut }) {
+  return (
+    <Panel title="What passed" bodyClassName="grid gap-2 p-3">
+      <SendPassed redrive={redrive} />
+    </Panel>
+  );
+}
+
+/** One click redrives what passed the dry run; it says what has changed since. */
+export function SendPassed({
+  redrive,
+  onSent,
+  onUndone,
+}: {
+  redrive: RedriveOut;
+  onSent?: (redriveId: string) => void;
+  /** It was undone during its hold. */
+  onUndone?: () => void;
+}) {
   const client = useQueryClient();
   const router = useRouter();
   const [asking, setAsking] = useState(false);
@@ -26,13 +44,15 @@ export function RedrivePassed({ redrive }: { redrive: RedriveOut }) {
   const eligible = preview.data?.eligible ?? null;
   const send = async () => {
     setBusy(true);
-    await redriveAtOnce(client, selection, { open: (href) => router.push(href), onAsk: () => setAsking(true) });
+    const open = (href: string) => router.push(href);
+    const sent = await redriveAtOnce(client, selection, { open, onAsk: () => setAsking(true), onUndone });
     setBusy(false);
+    if (sent) onSent?.(sent.id);
   };
   const changed = preview.data?.changedSince ?? 0;
   const refused = preview.data ? refusalSummary(preview.data.refused) : "";
   return (
-    <Panel title="What passed" bodyClassName="grid gap-2 p-3">
+    <>
       <ReadError read={preview} />
       <p>
         {plural(redrive.passed, "event")} passed every check
@@ -58,7 +78,15 @@ export function RedrivePassed({ redrive }: { redrive: RedriveOut }) {
           Redrive…
         </ActionButton>
       </div>
-      {asking ? <RedriveDialog selection={selection} total={eligible} onClose={() => setAsking(false)} /> : null}
-    </Panel>
+      {asking ? (
+        <RedriveDialog
+          selection={selection}
+          total={eligible}
+          onClose={() => setAsking(false)}
+          onDone={({ id }) => onSent?.(id)}
+          onUndone={onUndone}
+        />
+      ) : null}
+    </>
   );
 }

@@ -13,7 +13,16 @@ import { SegmentedBar, SegmentLegend } from "./segmented-bar";
 
 export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
   return (
-    <Panel bodyClassName="grid gap-3 p-3">
+    <Panel bodyClassName="p-3">
+      <ProgressOf redrive={redrive} />
+    </Panel>
+  );
+}
+
+/** The same within another panel. */
+export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
+  return (
+    <div className="grid gap-3">
       <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
         <p className="text-2xl font-semibold">{outcomeWords(redrive)}</p>
         <p className="text-muted">
@@ -49,7 +58,7 @@ export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
         <p className="text-muted">Freezing the set; sending begins when it is complete.</p>
       ) : null}
       <Announcement redrive={redrive} />
-    </Panel>
+    </div>
   );
 }
 

@@ -16,6 +16,7 @@ export function Tabs({
   value,
   onChange,
   panelClassName,
+  keepMounted,
 }: {
   /** The accessible name of the tab list. */
   label: string;
@@ -23,6 +24,8 @@ export function Tabs({
   value: string;
   onChange: (id: string) => void;
   panelClassName?: string;
+  /** A hidden panel keeps its state, such as what an editor can undo. */
+  keepMounted?: boolean;
 }) {
   return (
     <Base.Root value={value} onValueChange={(next) => onChange(String(next))} className="flex min-h-0 flex-1 flex-col">
@@ -43,7 +46,12 @@ export function Tabs({
         ))}
       </Base.List>
       {tabs.map((tab) => (
-        <Base.Panel key={tab.id} value={tab.id} className={panelClassName ?? "min-h-0 flex-1 outline-offset-[-2px]"}>
+        <Base.Panel
+          key={tab.id}
+          value={tab.id}
+          keepMounted={keepMounted}
+          className={panelClassName ?? "min-h-0 flex-1 outline-offset-[-2px]"}
+        >
           {tab.content}
         </Base.Panel>
       ))}

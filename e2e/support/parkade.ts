@@ -13,8 +13,10 @@ type Parked = {
   errorCode?: string;
   error?: { type?: string; message?: string; stack?: string };
   payload?: unknown;
-  /** The exact bytes of the body, in place of `payload`. */
-  payloadText?: string;
+  /** The exact bytes of the body, in place of `payload`; of JSON unless `contentType` says otherwise. */
+  payloadText?: string | Uint8Array;
+  contentType?: string;
+  headers?: [name: string, value: string][];
   tags?: Record<string, string>;
 };
 
@@ -146,11 +148,14 @@ function sourceOf(api: Api, name: string): Source {
   };
 }
 
-function eventIn(source: string, { payloadText, ...event }: Parked): Record<string, unknown> {
+function eventIn(
+  source: string,
+  { payloadText, contentType = "application/json", ...event }: Parked,
+): Record<string, unknown> {
   const body =
     payloadText === undefined
       ? { payload: event.payload ?? { orderId: event.eventId } }
-      : { payloadBase64: Buffer.from(payloadText).toString("base64"), contentType: "application/json" };
+      : { payloadBase64: Buffer.from(payloadText).toString("base64"), contentType };
   return {
     eventType: "OrderCreated",
     errorCode: "UPSTREAM_5XX",
@@ -161,6 +166,11 @@ function eventIn(source: string, { payloadText, ...event }: Parked): Record<stri
     ...body,
     source,
   };
+}
+
+/** From here on this page acts under that name. */
+export async function actAs(page: Page, name: string): Promise<void> {
+  await page.addInitScript((actor) => localStorage.setItem("parkade.actor", actor), name);
 }
 
 /** The row of the list that shows this event. */

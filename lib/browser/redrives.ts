@@ -114,6 +114,11 @@ export function readItems(id: string, query: ItemQuery, signal?: AbortSignal): P
   return fetchJson<RedriveItemList>(itemsPath(id, query), signal ? { signal } : {});
 }
 
+/** The address of a file with all events of these outcomes. */
+export function itemsExportHref(id: string, outcome: readonly ItemOutcomeWord[]): string {
+  return `/api/v1/redrives/${encodeURIComponent(id)}/export?outcome=${outcome.join(",")}&format=csv`;
+}
+
 export function useRedriveItems(id: string, outcome: readonly ItemOutcomeWord[], live: boolean) {
   return useInfiniteQuery({
     queryKey: keys.redrives.items(id, { outcome }),

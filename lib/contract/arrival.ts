@@ -1,5 +1,6 @@
 import { JsonSyntax, type Member, membersOf, type Span } from "@/lib/contract/raw-json";
 import type { DeadLetter, Header, RedriveMark } from "@/lib/core/dead-letter";
+import { isBase64 } from "@/lib/core/header-fault";
 import type { ProblemCode } from "@/lib/core/problem";
 import { UUID } from "@/lib/core/uuid";
 
@@ -111,6 +112,5 @@ export function versionOf(digits: string): bigint | null {
 
 /** Strict base64 (RFC 4648, section 4): what a lenient decoder would skip is a sign of damage. */
 export function decodeBase64(text: string): Uint8Array | null {
-  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return null;
-  return Buffer.from(text, "base64");
+  return isBase64(text) ? Buffer.from(text, "base64") : null;
 }

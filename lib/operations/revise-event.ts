@@ -1,7 +1,7 @@
 import { decodeBase64 } from "@/lib/contract/arrival";
 import type { EditRequest, RestoreRequest, RevisedAnswer } from "@/lib/contract/revisions";
 import type { Header } from "@/lib/core/dead-letter";
-import { isJson } from "@/lib/core/json-text";
+import { headerFault } from "@/lib/core/header-fault";
 import { unmaskHeaders, unmaskText } from "@/lib/core/masked-edit";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, may, type Viewer } from "@/lib/core/viewer";
@@ -138,9 +138,6 @@ function textOf(bytes: Uint8Array): string | null {
   }
 }
 
-const HEADER_NAME_MAX = 1_024;
-const HEADER_VALUE_MAX = 65_536;
-
 function editedHeaders(
   base: StoredRevision,
   headers: Header[] | undefined,
@@ -161,23 +158,6 @@ function editedHeaders(
   const unmasked = unmaskHeaders(base.headers, headers, mayReveal);
   if (unmasked.fault !== null) throw masked(unmasked);
   return unmasked.value;
-}
-
-/** A NUL or half a surrogate pair was refused with the request. */
-function headerFault([name, value, encoding = "text"]: Header): string | null {
-  if (name === null || name === "") return "must have a name";
-  if (name.length > HEADER_NAME_MAX) return `has a name of more than ${HEADER_NAME_MAX} characters`;
-  if (value !== null && value.length > HEADER_VALUE_MAX) return `has more than ${HEADER_VALUE_MAX} characters`;
-  switch (encoding) {
-    case "text":
-      return null;
-    case "bytes":
-      return value !== null && decodeBase64(value) === null ? "must be base64 text, as its encoding is bytes" : null;
-    case "amqp":
-      return value !== null && !isJson(value) ? "must be JSON, as its encoding is amqp" : null;
-    default:
-      return "must have text, bytes or amqp as its encoding";
-  }
 }
 
 function changedParts(base: StoredRevision, { payload, contentType, headers }: EditedBytes): string[] {

@@ -15,6 +15,7 @@ import { signatureNames } from "@/lib/brokers/http/signature";
 import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { type Header, headerText } from "@/lib/core/dead-letter";
+import { httpName } from "@/lib/core/header-fault";
 import type { HttpConfig } from "@/lib/kinds/http";
 
 /** Belong to one connection (RFC 9110, section 7.6.1), to the body's length, or are set anew below. */
@@ -35,8 +36,6 @@ const NOT_FORWARDED = new Set([
   "accept-encoding",
 ]);
 const CREDENTIALS = new Set(["authorization", "cookie", "proxy-authorization"]);
-
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
  * A structured-field string (RFC 9651, section 3.3.3): in double quotes, with `"` and `\` escaped. It holds printable
@@ -62,12 +61,6 @@ function carriedText(header: Header): string | null {
   return value !== null && encoding === "bytes" ? textOrNull(Buffer.from(value, "base64")) : headerText(header);
 }
 
-/** AMQP names of CloudEvents attributes hold a colon, which HTTP does not allow. */
-function wireName(name: string): string | null {
-  const http = name.replace(/^cloudEvents[:_]/i, "ce-");
-  return TOKEN.test(http) ? http : null;
-}
-
 /** A new span of the parked trace; the sampling decision of the parked header is kept. */
 function traceparent(message: OutboundMessage): string | null {
   if (message.traceId === null || !/^[\da-f]{32}$/.test(message.traceId)) return null;
@@ -87,7 +80,7 @@ export function requestHeaders(message: OutboundMessage, config: HttpConfig): st
   const retryCount = overridden.has(RETRY_COUNT) ? 0 : (message.retryCount ?? 0);
   const flat: string[] = [];
   for (const header of stripFailureHeaders(message.headers, message.origin.convention)) {
-    const name = wireName(header[0]);
+    const name = httpName(header[0]);
     const key = name?.toLowerCase() ?? "";
     if (name === null || NOT_FORWARDED.has(key) || overridden.has(key) || isRedriveHeader(key)) continue;
     if (key === RETRY_COUNT && retryCount > 0) continue;
