@@ -73,7 +73,7 @@ const RULES: Record<string, string[]> = {
     "pkg:ajv-formats",
     "pkg:node",
   ],
-  "lib/mending": ["lib/core", "lib/contract", "lib/platform", "pkg:jsonc-parser", "pkg:node"],
+  "lib/mending": ["lib/core", "lib/contract", "lib/platform", "pkg:node"],
   "lib/operations": [
     "lib/kit/outbox",
     "lib/core",

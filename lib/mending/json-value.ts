@@ -1,4 +1,3 @@
-import { type Node, type ParseError, parseTree } from "jsonc-parser";
 import type { JsonType } from "@/lib/core/mending";
 import { MendFault } from "./fault";
 import { sameNumber } from "./number-text";
@@ -23,14 +22,15 @@ export type Entry = {
  */
 export class JsonValue {
   #text: string;
-  #node: Node | null;
+  /** Where it stands in the text; null = it is the whole text. */
+  #span: Span | null;
   #entries: Entry[] | null = null;
   /** White space of an object or array without entries. */
   #hollow = "";
 
-  private constructor(text: string, node: Node | null) {
+  private constructor(text: string, span: Span | null) {
     this.#text = text;
-    this.#node = node;
+    this.#span = span;
   }
 
   /** `text` must be valid JSON, without white space around it. */
@@ -39,7 +39,7 @@ export class JsonValue {
   }
 
   get type(): JsonType {
-    const first = this.#node ? this.#text[this.#node.offset] : this.#text[0];
+    const first = this.#text[this.#span ? this.#span.start : 0];
     if (first === "{") return "object";
     if (first === "[") return "array";
     if (first === '"') return "string";
@@ -49,7 +49,7 @@ export class JsonValue {
 
   /** The value as text. */
   print(): string {
-    if (this.#entries === null) return this.#node ? slice(this.#text, this.#node) : this.#text;
+    if (this.#entries === null) return this.#span ? this.#text.slice(this.#span.start, this.#span.end) : this.#text;
     const [open, close] = this.type === "object" ? "{}" : "[]";
     if (this.#entries.length === 0) return open + this.#hollow + close;
     return (
@@ -59,7 +59,7 @@ export class JsonValue {
 
   /** Of a string, what it says. */
   string(): string {
-    return JSON.parse(this.print()) as string;
+    return stringOf(this.print());
   }
 
   /** Of an object or an array. */
@@ -105,44 +105,87 @@ export class JsonValue {
 
   #open(): Entry[] {
     if (this.#entries) return this.#entries;
-    const node = this.#node ?? treeOf(this.#text);
     const text = this.#text;
-    const children = node.children ?? [];
-    const closing = node.offset + node.length - 1;
-    let at = node.offset + 1;
-    this.#entries = children.map((child, index) => {
-      const [key, held] = child.type === "property" ? [child.children![0]!, child.children![1]!] : [null, child];
-      const start = (key ?? held).offset;
-      const end = held.offset + held.length;
+    const span = this.#span ?? spanOf(text);
+    const { children } = span;
+    const named = text.charCodeAt(span.start) === OBJECT;
+    const closing = span.end - 1;
+    let at = span.start + 1;
+    const entries: Entry[] = [];
+    for (let index = 0; index < children.length; index++) {
+      const key = named ? children[index++]! : null;
+      const value = children[index]!;
+      const start = (key ?? value).start;
       // Behind the value: white space up to the comma or the closing bracket.
-      const stop = index === children.length - 1 ? closing : text.indexOf(",", end);
-      const entry: Entry = {
+      const stop = index === children.length - 1 ? closing : text.indexOf(",", value.end);
+      entries.push({
         before: text.slice(at, start),
-        head: text.slice(start, held.offset),
-        name: key ? (key.value as string) : null,
-        value: new JsonValue(text, held),
-        after: text.slice(end, stop),
-      };
+        head: text.slice(start, value.start),
+        name: key && stringOf(text.slice(key.start, key.end)),
+        value: new JsonValue(text, value),
+        after: text.slice(value.end, stop),
+      });
       at = stop + 1;
-      return entry;
-    });
+    }
+    this.#entries = entries;
     if (children.length === 0) this.#hollow = text.slice(at, closing);
     return this.#entries;
   }
 }
 
-function slice(text: string, { offset, length }: Node): string {
-  return text.slice(offset, offset + length);
+/** Where a value stands. `children`: elements, or in turn the names and the values of members. */
+type Span = { start: number; end: number; children: readonly Span[] };
+
+const OBJECT = "{".charCodeAt(0);
+const ARRAY = "[".charCodeAt(0);
+const QUOTE = '"'.charCodeAt(0);
+const BACKSLASH = "\\".charCodeAt(0);
+const NO_CHILDREN: readonly Span[] = [];
+/** White space, and what stands between values. */
+const isBetween = (code: number) =>
+  code === 32 || code === 44 || code === 58 || code === 10 || code === 13 || code === 9;
+/** `]` or `}`. */
+const isClosing = (code: number) => code === 93 || code === 125;
+
+/** The text must be valid JSON, without white space around it. Throws RangeError when it is nested too deeply. */
+function spanOf(text: string): Span {
+  let at = 0;
+  const read = (): Span => {
+    const start = at;
+    const first = text.charCodeAt(at);
+    if (first === OBJECT || first === ARRAY) {
+      const children: Span[] = [];
+      for (at++; ; ) {
+        while (isBetween(text.charCodeAt(at))) at++;
+        if (isClosing(text.charCodeAt(at))) break;
+        children.push(read());
+      }
+      at++;
+      return { start, end: at, children };
+    }
+    if (first === QUOTE) at = stringEnd(text, at);
+    else for (at++; at < text.length && !isBetween(text.charCodeAt(at)) && !isClosing(text.charCodeAt(at)); ) at++;
+    return { start, end: at, children: NO_CHILDREN };
+  };
+  return read();
+}
+
+/** Behind the closing quote of the string that begins there. */
+function stringEnd(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); ; quote = text.indexOf('"', quote + 1)) {
+    let before = quote;
+    while (text.charCodeAt(before - 1) === BACKSLASH) before--;
+    if ((quote - before) % 2 === 0) return quote + 1;
+  }
+}
+
+function stringOf(text: string): string {
+  return text.includes("\\") ? (JSON.parse(text) as string) : text.slice(1, -1);
 }
 
 /** What stands between a name and its value. */
 function colonOf(head: string): string {
   return /"(\s*:\s*)$/.exec(head)![1]!;
-}
-
-function treeOf(text: string): Node {
-  const errors: ParseError[] = [];
-  return parseTree(text, errors, { disallowComments: true })!;
 }
 
 /** Whether two values are the same: numbers by their value, objects whatever the order of their names. */
@@ -157,8 +200,11 @@ export function sameValue(left: JsonValue, right: JsonValue): boolean {
   const [ours, theirs] = [left.entries(), right.entries()];
   if (ours.length !== theirs.length) return false;
   if (type === "array") return ours.every(({ value }, index) => sameValue(value, theirs[index]!.value));
-  const named = new Map(theirs.map(({ name, value }) => [name, value]));
   // With a name that occurs twice an object means two things, and equals none.
-  if (named.size !== theirs.length || new Set(ours.map(({ name }) => name)).size !== ours.length) return false;
+  if (new Set(ours.map(({ name }) => name)).size !== ours.length) return false;
+  if (ours.every(({ name }, index) => name === theirs[index]!.name)) {
+    return ours.every(({ value }, index) => sameValue(value, theirs[index]!.value));
+  }
+  const named = new Map(theirs.map(({ name, value }) => [name, value]));
   return ours.every(({ name, value }) => named.has(name) && sameValue(value, named.get(name)!));
 }

@@ -4,7 +4,14 @@ export const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Whether two numbers are the same, as `1.0` and `10e-1` are. */
 export function sameNumber(left: string, right: string): boolean {
-  return left === right || normal(left) === normal(right);
+  if (left === right) return true;
+  if (isShort(left) && isShort(right)) return Number(left) === Number(right);
+  return normal(left) === normal(right);
+}
+
+/** A double tells any two numbers of 15 digits apart. */
+function isShort(text: string): boolean {
+  return text.length <= 15 && !/e/i.test(text);
 }
 
 /** `-120.50e3` -> `-12050e1`: digits without zeros around them, and the exponent of the last one. */
