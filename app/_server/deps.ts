@@ -34,7 +34,7 @@ export type Deps = {
   schemas: SchemaCheck;
   /** Holds payloads against the schemas in force, in the same thread. */
   checkPayloads: PayloadChecker;
-  /** Evaluates the expressions of recipes in a thread that can be ended. */
+  /** Evaluates the expressions of recipes in a process that can be ended. */
   expressions: Expressions;
   clock: Clock;
   log: Log;

@@ -8,7 +8,7 @@ import type { Header } from "@/lib/core/dead-letter";
 import { systemClock } from "@/lib/platform/clock";
 import { compileRecipe, type Mended } from "./apply-recipe";
 import { differencesOf } from "./differences";
-import { createExpressions } from "./expressions";
+import { createExpressions, type Evaluated } from "./expressions";
 
 const expressions = createExpressions(systemClock);
 afterAll(() => expressions.close());
@@ -403,42 +403,54 @@ describe("expressions", () => {
     expect(["no-result", "expression-failed"]).toContain(await outcome(jsonata(expression), '{"a":{"b":1}}'));
   });
 
+  /** The results in their order, or why the expression cannot be parsed. */
+  async function evaluate(expression: string, payloads: string[], evaluated = expressions) {
+    const results: Evaluated[] = [];
+    const inputs = payloads.map((payload) => ({ payload, headers: "{}" }));
+    const unusable = await evaluated.evaluate({ expression, inputs, charsMax: 1_000_000 }, (some) =>
+      results.push(...some),
+    );
+    return unusable ?? results;
+  }
+
+  /** With `a` = 1 it makes one long string, with 2 it runs without end; else it answers. */
+  const HOSTILE = `a = 1 ? $length($pad("", 200000000)) : a = 2 ? ($f := function($n) { $f($n + 1) }; $f(1)) : a`;
+
   test.each([
     ["one value at once", "$pad('x', 100000000)"],
     ["a list at once", "[1..9999999]"],
     ["a text that doubles", "($f := function($s) { $f($s & $s) }; $f('xxxxxxxx'))"],
   ])("that allocates %s ends its own process, and its neighbours lose nothing", async (_, greedy) => {
-    const answer = await expressions.evaluate({
-      expression: `a = 1 ? ${greedy} : a`,
-      inputs: ['{"a":0}', '{"a":1}', '{"a":2}'].map((payload) => ({ payload, headers: "{}" })),
-      charsMax: 1_000_000,
-    });
-    expect(answer).toMatchObject({
-      results: [
-        { text: "0" },
-        { fault: expect.stringMatching(/expression-(memory|timeout|failed)|too-large/) },
-        { text: "2" },
-      ],
-    });
+    expect(await evaluate(`a = 1 ? ${greedy} : a`, ['{"a":0}', '{"a":1}', '{"a":2}'])).toMatchObject([
+      { text: "0" },
+      { fault: expect.stringMatching(/expression-(memory|timeout|failed)|too-large/) },
+      { text: "2" },
+    ]);
   });
 
-  test("that allocates without end loses its process, and its neighbours nothing", async () => {
-    const evaluate = (expression: string, payloads: string[]) =>
-      expressions.evaluate({
-        expression,
-        inputs: payloads.map((payload) => ({ payload, headers: "{}" })),
-        charsMax: 1_000_000,
-      });
-    const greedy = "a = 1 ? $reduce([1..9999999], function($all, $n) { $append($all, [$n, $n, $n]) }, []) : a";
-    const [spoilt, beside] = await Promise.all([
-      evaluate(greedy, ['{"a":0}', '{"a":1}', '{"a":2}']),
-      evaluate("a + 1", ['{"a":1}']),
-    ]);
-    expect(beside).toEqual({ results: [{ text: "2" }] });
-    expect(spoilt).toMatchObject({
-      results: [{ text: "0" }, { fault: expect.stringMatching(/memory|timeout/) }, { text: "2" }],
-    });
-    expect(await evaluate("$join([1..5].$string())", ["{}"])).toEqual({ results: [{ text: '"12345"' }] });
+  test("that needs too much memory loses its process, and its neighbours nothing", async () => {
+    const patient = createExpressions(systemClock, { limitMs: 20_000 });
+    try {
+      const [spoilt, beside] = await Promise.all([
+        evaluate(HOSTILE, ['{"a":0}', '{"a":1}', '{"a":3}'], patient),
+        evaluate("a + 1", ['{"a":1}'], patient),
+      ]);
+      expect(beside).toEqual([{ text: "2" }]);
+      expect(spoilt).toEqual([{ text: "0" }, { fault: "expression-memory", detail: null }, { text: "3" }]);
+      expect(await evaluate("$join([1..5].$string())", ["{}"], patient)).toEqual([{ text: '"12345"' }]);
+    } finally {
+      await patient.close();
+    }
+  });
+
+  test("names the one of a batch that never ends and the one that grows without end, and answers the others", async () => {
+    const values = Array.from({ length: 400 }, (_, index) => (index === 150 ? 1 : index === 333 ? 2 : index + 10));
+    const payloads = values.map((a) => JSON.stringify({ a }));
+    // Whichever comes first ends the one that grows.
+    const fault = { fault: expect.stringMatching(/^expression-(memory|timeout)$/) };
+    expect(await evaluate(HOSTILE, payloads)).toMatchObject(
+      values.map((value) => (value < 10 ? fault : { text: String(value) })),
+    );
   });
 
   test("end with their process, which waits for that", () => {
@@ -455,15 +467,12 @@ describe("expressions", () => {
   });
 
   test("gives up on the rest of a call after some that never end in a row", async () => {
-    const answer = await expressions.evaluate({
-      expression: "($f := function($n) { $f($n + 1) }; $f(1))",
-      inputs: Array.from({ length: 40 }, () => ({ payload: "{}", headers: "{}" })),
-      charsMax: 100,
-    });
-    const { results } = answer as { results: { fault: string; detail: string }[] };
-    expect(results).toHaveLength(40);
-    const tried = results.filter(({ detail }) => detail?.startsWith("longer than"));
+    const results = await evaluate(HOSTILE, [...Array(40).fill('{"a":2}'), '{"a":0}']);
+    expect(results).toHaveLength(41);
+    const tried = results.filter((result) => "fault" in result && result.detail?.startsWith("longer than"));
     expect(tried).toHaveLength(5);
+    // One that would answer, but is not tried.
+    expect(results).toHaveProperty("40.detail", expect.stringContaining("not tried"));
   });
 });
 

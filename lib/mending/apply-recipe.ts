@@ -7,7 +7,7 @@ import { REDACTED } from "@/lib/core/redact";
 import type { Clock } from "@/lib/platform/clock";
 import { createTurns } from "@/lib/platform/turns";
 import { MendedMessage, type Message } from "./document";
-import type { Expressions } from "./expressions";
+import type { Evaluated, Expressions } from "./expressions";
 import { MendFault } from "./fault";
 import { compileForm, type Edit, RecipeFault } from "./form";
 import { compileJsonPatch } from "./json-patch";
@@ -88,9 +88,13 @@ async function inTurns<Input, Output>(
   return outputs;
 }
 
-function mended(message: Message, { masks, payloadBytesMax }: MendLimits, edit: Edit): Mended {
+function mended(
+  message: Message,
+  { masks, payloadBytesMax }: MendLimits,
+  edit: Edit,
+  made = new MendedMessage(message, masks),
+): Mended {
   try {
-    const made = new MendedMessage(message, masks);
     edit(made);
     const result = made.result();
     if (result === null) return { kind: "unchanged" };
@@ -111,11 +115,7 @@ function failed(code: MendFailure, detail: string | null): Mended {
   return { kind: "failed", code, detail };
 }
 
-async function compileExpression(
-  { expressions, clock }: MendDeps,
-  expression: string,
-  limits: MendLimits,
-): Promise<Mender> {
+async function compileExpression(deps: MendDeps, expression: string, limits: MendLimits): Promise<Mender> {
   if (limits.masks) {
     throw new DomainError(
       "forbidden",
@@ -125,38 +125,51 @@ async function compileExpression(
       },
     );
   }
-  const evaluate = async (inputs: { payload: string; headers: string }[]) => {
-    const answer = await expressions.evaluate({ expression, inputs, charsMax: limits.payloadBytesMax });
-    if ("unusable" in answer) throw new RecipeFault("recipe.expression", answer.unusable);
-    return answer.results;
+  const evaluate = async (
+    inputs: { payload: string; headers: string }[],
+    take: (results: readonly Evaluated[]) => void,
+  ) => {
+    const unusable = await deps.expressions.evaluate({ expression, inputs, charsMax: limits.payloadBytesMax }, take);
+    if (unusable) throw new RecipeFault("recipe.expression", unusable.unusable);
   };
-  await evaluate([]);
+  await evaluate([], () => undefined);
   return async (messages) => {
-    const parsed = messages.map((message) => {
-      const read = new MendedMessage(message, false);
-      try {
-        return read.text();
-      } catch {
-        return null;
-      }
+    const outputs: Mended[] = messages.map(() => failed("not-json", null));
+    const read = await inTurns(deps, messages, (message) => {
+      const made = new MendedMessage(message, false);
+      return { made, payload: textOf(made), headers: headersJson(message.headers) };
     });
-    const results = await evaluate(
-      messages.flatMap(({ headers }, index) => {
-        const payload = parsed[index]!;
-        return payload === null ? [] : [{ payload, headers: headersJson(headers) }];
-      }),
+    const work = read.flatMap(({ payload, ...rest }, index) => (payload === null ? [] : [{ ...rest, payload, index }]));
+    const apply = ({ index, made }: (typeof work)[number], result: Evaluated) => {
+      outputs[index] =
+        "fault" in result
+          ? failed(result.fault, result.detail)
+          : mended(messages[index]!, limits, () => reshape(made, JsonValue.of(result.text)), made);
+    };
+    let taken = 0;
+    let applied: Promise<unknown> = Promise.resolve();
+    await evaluate(
+      work.map(({ payload, headers }) => ({ payload, headers })),
+      (results) => {
+        const pairs = results.map((result) => [work[taken++]!, result] as const);
+        // The first results are applied while the other process works on the next.
+        applied = applied.then(() => inTurns(deps, pairs, ([input, result]) => apply(input, result)));
+        // It is awaited below.
+        applied.catch(() => undefined);
+      },
     );
-    let next = 0;
-    const work = messages.map((message, index) => ({
-      message,
-      result: parsed[index] === null ? null : results[next++]!,
-    }));
-    return inTurns({ clock, expressions }, work, ({ message, result }): Mended => {
-      if (result === null) return failed("not-json", null);
-      if ("fault" in result) return failed(result.fault, result.detail);
-      return mended(message, limits, (made) => reshape(made, JsonValue.of(result.text)));
-    });
+    await applied;
+    return outputs;
   };
+}
+
+/** null = the payload is no JSON. */
+function textOf(message: MendedMessage): string | null {
+  try {
+    return message.text();
+  } catch {
+    return null;
+  }
 }
 
 /** Text by name; a name that repeats has a list. */

@@ -17,10 +17,12 @@ export type ExpressionJob = {
   inputs: { payload: string; headers: string }[];
   /** For each payload. */
   limitMs: number;
+  /** After so many in a row that took too long, the others are not tried. */
+  overrunsMax: number;
+  /** Payloads of one run under one time limit, at most. */
+  togetherMax: number;
   /** Longest result. */
   charsMax: number;
-  /** After so many inputs in a row that take too long, the others are not tried. */
-  overrunsMax: number;
 };
 
 /** The result as JSON text, or why there is none. */
@@ -28,8 +30,8 @@ export type ExpressionResult =
   | { text: string }
   | { fault: "expression-failed" | "expression-timeout" | "no-result" | "too-large"; detail: string | null };
 
-/** Results since the message before. `unusable`: the expression cannot be parsed. `stopped`: after overruns in a row. */
-export type ExpressionAnswer = { results: ExpressionResult[] } | { unusable: string } | { stopped: true };
+/** Results since the message before. `unusable`: the expression cannot be parsed. */
+export type ExpressionAnswer = { results: ExpressionResult[] } | { unusable: string };
 
 const beside = join(import.meta.dirname, "jsonata.min.js");
 const library = new vm.Script(
@@ -61,14 +63,18 @@ function prepare(jsonata: Any) {
       ? "0"
       : `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
   };
+  // A double holds any 15 digits.
   const isExact = (value: number, text: string) =>
-    String(value) === text || (Number.isFinite(value) && normal(String(value)) === normal(text));
+    (text.length <= 15 && !/e/i.test(text)) ||
+    String(value) === text ||
+    (Number.isFinite(value) && normal(String(value)) === normal(text));
   const numberOf = (text: string) => (isExact(Number(text), text) ? Number(text) : new Digits(text));
   const parse = (text: string) => {
     if (!/[\d.]{16,}|\d[eE]/.test(text)) return JSON.parse(text);
     return JSON.parse(text, ((_key: string, value: Any, { source }: { source: string }) =>
       typeof value === "number" && !isExact(value, source) ? new Digits(source) : value) as Any);
   };
+  const PLAIN = { configurable: true, enumerable: true, writable: true };
   const write = (value: Any): string | undefined => {
     if (value instanceof Digits) return value.digits;
     if (value === null || typeof value === "string" || typeof value === "boolean") return JSON.stringify(value);
@@ -76,18 +82,28 @@ function prepare(jsonata: Any) {
       if (!Number.isFinite(value)) throw new Error("a number of the result is not finite");
       return String(value);
     }
-    if (Array.isArray(value)) return `[${value.map((each) => write(each) ?? "null").join()}]`;
     if (typeof value !== "object" || value._jsonata_lambda || value._jsonata_function) return undefined;
-    const members = Object.keys(value).flatMap((name) => {
-      const text = write(value[name]);
-      return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
-    });
-    return `{${members.join()}}`;
+    let text = "";
+    if (Array.isArray(value)) {
+      for (const each of value) text += `,${write(each) ?? "null"}`;
+      return `[${text.slice(1)}]`;
+    }
+    for (const name of Object.keys(value)) {
+      const member = write(value[name]);
+      if (member !== undefined) text += `,${JSON.stringify(name)}:${member}`;
+    }
+    return `{${text.slice(1)}}`;
   };
   const copy = (value: Any): Any => {
     if (typeof value !== "object" || value === null || value instanceof Digits) return value;
     if (Array.isArray(value)) return value.map(copy);
-    return Object.fromEntries(Object.keys(value).map((name) => [name, copy(value[name])]));
+    const copied: Any = {};
+    for (const name of Object.keys(value)) {
+      // An assignment to this name would not make a member.
+      if (name === "__proto__") Object.defineProperty(copied, name, { ...PLAIN, value: copy(value[name]) });
+      else copied[name] = copy(value[name]);
+    }
+    return copied;
   };
   const toText = (value: Any) => {
     if (value === undefined || typeof value === "string") return value;
@@ -103,20 +119,14 @@ function prepare(jsonata: Any) {
     throw { code: "D3030", message: `${JSON.stringify(String(value).slice(0, 100))} is no number` };
   };
   let compiled: Any;
-  type State = { text: string } | { fault: string; detail: string | null };
-  let states: State[] = [];
-  const faultOf = (error: Any): State => {
-    const detail = String(error?.message ?? error?.code ?? "").slice(0, 300);
-    return { fault: "expression-failed", detail: detail === "" ? null : detail };
-  };
-  const stateOf = (value: Any, charsMax: number): State => {
-    try {
-      const text = write(value);
-      if (text === undefined) return { fault: "no-result", detail: null };
-      return text.length > charsMax ? { fault: "too-large", detail: `${text.length} characters` } : { text };
-    } catch (error) {
-      return faultOf(error);
-    }
+  let states: string[] = [];
+  const fault = (code: string, detail: string | null) => `!${JSON.stringify({ fault: code, detail })}`;
+  const faultOf = (error: Any) =>
+    fault("expression-failed", String(error?.message ?? error?.code ?? "").slice(0, 300) || null);
+  const stateOf = (value: Any, charsMax: number) => {
+    const text = write(value);
+    if (text === undefined) return fault("no-result", null);
+    return text.length > charsMax ? fault("too-large", `${text.length} characters`) : text;
   };
   return {
     compile(expression: string) {
@@ -131,30 +141,32 @@ function prepare(jsonata: Any) {
         return String(message).slice(0, 300) + (position === undefined ? "" : `, at character ${position}`);
       }
     },
-    /** `inputs`: a list of payload and headers, as JSON. The results stand in `read` when all microtasks have run. */
-    start(inputs: string, charsMax: number) {
+    /**
+     * Evaluates one input after the other: payload and headers in turn, with U+0000 between, which no JSON holds.
+     * `at` is the input that it works on. It stops early with results of so many characters.
+     */
+    async start(inputs: string, charsMax: number, runCharsMax: number) {
       states = [];
-      for (const [index, [payload, headers]] of JSON.parse(inputs).entries()) {
-        states[index] = { fault: "expression-failed", detail: "it never ends" };
-        const end = (state: State) => {
-          states[index] = state;
-        };
+      const texts = inputs.split("\0");
+      let chars = 0;
+      for (let at = 0; at < texts.length && chars < runCharsMax; at += 2) {
+        (globalThis as Any).at = at / 2;
+        states.push(fault("expression-failed", "it never ends"));
         try {
-          const evaluated = compiled.evaluate(parse(payload), { headers: JSON.parse(headers) });
-          evaluated.then(
-            (value: Any) => end(stateOf(value, charsMax)),
-            (error: Any) => end(faultOf(error)),
-          );
+          const value = await compiled.evaluate(parse(texts[at]!), { headers: JSON.parse(texts[at + 1]!) });
+          states[at / 2] = stateOf(value, charsMax);
         } catch (error) {
-          end(faultOf(error));
+          states[at / 2] = faultOf(error);
         }
+        chars += states[at / 2]!.length;
       }
     },
-    read: () => JSON.stringify(states),
+    /** The results stand there when all microtasks have run. A result is its text, or `!` and why there is none. */
+    read: () => states.join("\0"),
   };
 }
 
-const START = new vm.Script("run.start(inputs, charsMax)");
+const START = new vm.Script("run.start(inputs, charsMax, runCharsMax)");
 const READ = new vm.Script("run.read()");
 const COMPILE = new vm.Script("run.compile(expression)");
 const PREPARE = new vm.Script(
@@ -167,7 +179,8 @@ let kept: { expression: string; object: vm.Context } | null = null;
 /** Throws the reason when the expression cannot be parsed. */
 function contextOf({ expression, limitMs }: ExpressionJob): vm.Context {
   if (kept?.expression === expression) return kept.object;
-  const object = vm.createContext(Object.create(null), {
+  // With a global object of its own: Node's calls of another object for each name make JSONata several times slower.
+  const object = vm.createContext(vm.constants.DONT_CONTEXTIFY, {
     codeGeneration: { strings: false, wasm: false },
     // A promise's continuation is part of the run, and of its time.
     microtaskMode: "afterEvaluate",
@@ -185,61 +198,63 @@ type Input = ExpressionJob["inputs"][number];
 
 /** Runs of one input: on a machine that is busy elsewhere the time passes without it. */
 const TRIES_MAX = 5;
-/** Inputs of one run under one time limit, whose timer costs as much as an evaluation; and characters, for the memory. */
-const RUN_MAX = 16;
-const RUN_CHARS_MAX = 64 * 1024;
+/** Characters of the inputs of one run, and of their results, for the memory. */
+const RUN_CHARS_MAX = 256 * 1024;
+/** Inputs of the first run of a job. */
+const RUN_MIN = 16;
+/** A run that used a smaller share of the limit than the first is followed by a longer one, than the second by a shorter. */
+const [RUN_SHORT, RUN_LONG] = [0.1, 0.3];
 
 /** The first inputs, as many as one run takes. */
-function firstRun(inputs: readonly Input[]): readonly Input[] {
+function firstRun(inputs: readonly Input[], most: number): readonly Input[] {
   let chars = 0;
   const end = inputs.findIndex(({ payload }, index) => {
     chars += payload.length;
-    return index > 0 && (index === RUN_MAX || chars > RUN_CHARS_MAX);
+    return index > 0 && (index === most || chars > RUN_CHARS_MAX);
   });
   return end < 0 ? inputs : inputs.slice(0, end);
 }
 
-/** null = the inputs did not end in the time of one. */
-function run(job: ExpressionJob, inputs: readonly Input[], tries = 1): ExpressionResult[] | null {
+/** The results of the first of the inputs, at least one. */
+function evaluate(job: ExpressionJob, inputs: readonly Input[], tries = 1): ExpressionResult[] {
   const object = contextOf(job);
-  object.inputs = JSON.stringify(inputs.map(({ payload, headers }) => [payload, headers]));
+  object.inputs = inputs.map(({ payload, headers }) => `${payload}\0${headers}`).join("\0");
   object.charsMax = job.charsMax;
+  object.runCharsMax = RUN_CHARS_MAX;
+  object.at = 0;
   const cpu = cpuMs();
   try {
     START.runInContext(object, { timeout: job.limitMs });
-    return JSON.parse(READ.runInContext(object) as string) as ExpressionResult[];
+    return (READ.runInContext(object) as string).split("\0").map(resultOf);
   } catch (error) {
     // What was stopped half-way must not go on in the next run.
     kept = null;
-    if (inputs.length > 1) return null;
+    const at = Number(object.at);
+    if (inputs.length > 1) {
+      // Those before the one that was stopped ended in time: they run again without it, and it has its whole time alone.
+      const before = at > 0 ? evaluate(job, inputs.slice(0, at)) : [];
+      return before.length < at ? before : [...before, ...evaluate(job, [inputs[at]!])];
+    }
     if ((error as { code?: unknown }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") {
       return [{ fault: "expression-failed", detail: null }];
     }
     const waited = cpuMs() - cpu < job.limitMs / 2;
-    return waited && tries < TRIES_MAX ? run(job, inputs, tries + 1) : null;
+    if (waited && tries < TRIES_MAX) return evaluate(job, inputs, tries + 1);
+    return [{ fault: "expression-timeout", detail: `longer than ${job.limitMs} ms` }];
   }
 }
 
-/**
- * Several that do not end in the time of one are evaluated one by one, until too many in a row take too long: then fewer
- * results come than inputs.
- */
-function evaluate(job: ExpressionJob, inputs: readonly Input[], overruns: { inARow: number }): ExpressionResult[] {
-  const results = run(job, inputs);
-  if (results !== null) {
-    overruns.inARow = 0;
-    return results;
-  }
-  if (inputs.length === 1) {
-    overruns.inARow++;
-    return [{ fault: "expression-timeout", detail: `longer than ${job.limitMs} ms` }];
-  }
-  const alone: ExpressionResult[] = [];
-  for (const input of inputs) {
-    alone.push(...evaluate(job, [input], overruns));
-    if (overruns.inARow >= job.overrunsMax) break;
-  }
-  return alone;
+function resultOf(state: string): ExpressionResult {
+  return state.startsWith("!") ? (JSON.parse(state.slice(1)) as ExpressionResult) : { text: state };
+}
+
+const NOT_TRIED: ExpressionResult = {
+  fault: "expression-timeout",
+  detail: "not tried: several events in a row before it took too long",
+};
+
+function isTimeout(result: ExpressionResult): boolean {
+  return "fault" in result && result.fault === "expression-timeout";
 }
 
 /** What this process has used of the processor, but for its other threads. Node 22 cannot say it of a thread. */
@@ -250,23 +265,28 @@ function cpuMs(): number {
 
 /** Resolves when the answer has left: what comes after it may end the process. */
 function post(answer: ExpressionAnswer): Promise<void> {
-  return new Promise((resolve) => void process.send!(answer, () => resolve()));
+  return new Promise((resolve) => process.send!(answer, () => resolve()));
 }
 
-async function answerJob(job: ExpressionJob): Promise<void> {
+process.on("message", async (job: ExpressionJob) => {
   try {
     contextOf(job);
   } catch (error) {
     return post({ unusable: error instanceof Error ? error.message : "it cannot be parsed" });
   }
-  if (job.inputs.length === 0) return post({ results: [] });
-  const overruns = { inARow: 0 };
+  let overruns = 0;
+  let together = Math.min(RUN_MIN, job.togetherMax);
   for (let left = job.inputs; left.length > 0; ) {
-    const together = firstRun(left);
-    await post({ results: evaluate(job, together, overruns) });
-    if (overruns.inARow >= job.overrunsMax) return post({ stopped: true });
-    left = left.slice(together.length);
+    const cpu = cpuMs();
+    const results = overruns < job.overrunsMax ? evaluate(job, firstRun(left, together)) : left.map(() => NOT_TRIED);
+    const share = (cpuMs() - cpu) / job.limitMs;
+    if (share < RUN_SHORT) together = Math.min(together * 2, job.togetherMax);
+    else if (share > RUN_LONG) together = Math.max(1, together >> 1);
+    await post({ results });
+    left = left.slice(results.length);
+    for (const result of results) overruns = isTimeout(result) ? overruns + 1 : 0;
   }
-}
-
-process.on("message", (job: ExpressionJob) => void answerJob(job));
+  if (job.inputs.length === 0) await post({ results: [] });
+});
+// A terminal sends these to all processes of a group. This one ends with the channel, as soon as nobody needs it.
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => undefined);

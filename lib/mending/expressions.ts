@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { Clock } from "@/lib/platform/clock";
@@ -8,21 +8,28 @@ import type { ExpressionAnswer, ExpressionJob, ExpressionResult } from "./expres
 const LIMIT_MS = 200;
 /** After this many of one call in a row, the others count as too slow too: a batch must not hold its chunk for minutes. */
 const OVERRUNS_MAX = 5;
-/** An expression that builds large values ends its own process instead of this one. */
+/** An expression that builds large values ends its process instead of this one. */
 const MEMORY_MB = 96;
-/** The process evaluates so many together, at most. */
-const TOGETHER_MAX = 16;
-/** Loading the process, and parsing the expression. */
+/** The process evaluates so many together, at most: its timer costs as much as an evaluation. */
+const TOGETHER_MAX = 128;
+/** Starting the process, and parsing the expression. */
 const BOOT_MS = 15_000;
 
-/** `memory`: the process reached its limit and was replaced. */
-type Evaluated = ExpressionResult | { fault: "expression-memory"; detail: null };
+/** `expression-memory`: the process reached its limit and was replaced. */
+export type Evaluated = ExpressionResult | { fault: "expression-memory"; detail: null };
+
+/** `ended`: the process ended before its job. */
+type JobEnd = "done" | "ended" | { unusable: string };
 
 export type Expressions = {
-  /** The results in the order of the inputs, or why the expression cannot be parsed. */
+  /**
+   * Evaluates each input. `take` gets the results in the order of the inputs, some at a time, while the process goes on.
+   * Resolves when it has all of them: null, or why the expression cannot be parsed.
+   */
   evaluate(
     job: Pick<ExpressionJob, "expression" | "inputs" | "charsMax">,
-  ): Promise<{ results: Evaluated[] } | { unusable: string }>;
+    take: (results: readonly Evaluated[]) => void,
+  ): Promise<{ unusable: string } | null>;
   close(): Promise<void>;
 };
 
@@ -38,11 +45,11 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
   let last: Promise<unknown> = Promise.resolve();
 
   function start(): ChildProcess {
-    const limits = [`--max-old-space-size=${MEMORY_MB}`, "--max-semi-space-size=16"];
-    const started = spawn(process.execPath, [...limits, processFile()], {
+    const started = fork(processFile(), [], {
+      execArgv: [`--max-old-space-size=${MEMORY_MB}`, "--max-semi-space-size=8"],
       env: { NODE_ENV: process.env.NODE_ENV },
-      serialization: "advanced",
       stdio: ["ignore", "ignore", "ignore", "ipc"],
+      serialization: "advanced",
     });
     const onEnd = () => {
       if (child === started) child = null;
@@ -55,68 +62,62 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
     return started;
   }
 
-  /** What came before the process ended. `ended`: it did. */
-  async function run(job: ExpressionJob): Promise<{ answers: ExpressionAnswer[]; ended: boolean }> {
+  /** How the process came to the end of a job. */
+  async function run(job: ExpressionJob, take: (results: readonly Evaluated[]) => void): Promise<JobEnd> {
     if (closed) throw new Error("the evaluation of expressions is closed");
     child ??= start();
     const running = child;
-    const answers: ExpressionAnswer[] = [];
-    const end = Promise.withResolvers<boolean>();
-    let results = 0;
+    const end = Promise.withResolvers<JobEnd>();
+    let taken = 0;
     const onMessage = (answer: ExpressionAnswer) => {
-      answers.push(answer);
-      if ("results" in answer) results += answer.results.length;
-      if (!("results" in answer) || results === job.inputs.length) end.resolve(false);
+      if ("unusable" in answer) return end.resolve(answer);
+      taken += answer.results.length;
+      take(answer.results);
+      if (taken === job.inputs.length) end.resolve("done");
     };
-    const onEnd = () => end.resolve(true);
+    const onEnd = () => end.resolve("ended");
     // The process stops each evaluation by itself: this ends one that does not even do that.
     const cancel = clock.timer(BOOT_MS + job.inputs.length * 10 * limitMs, () => void running.kill("SIGKILL"));
     running.on("message", onMessage).on("disconnect", onEnd).on("error", onEnd);
     try {
       // Without a channel it has ended, and `disconnect` may have come before.
       running.send(job, (error) => error && onEnd());
-      return { answers, ended: await end.promise };
+      return await end.promise;
     } finally {
       cancel();
       running.off("message", onMessage).off("disconnect", onEnd).off("error", onEnd);
     }
   }
 
-  async function evaluate({
-    inputs,
-    ...rest
-  }: Parameters<Expressions["evaluate"]>[0]): ReturnType<Expressions["evaluate"]> {
-    const results: Evaluated[] = [];
+  const evaluate: Expressions["evaluate"] = async ({ inputs, ...rest }, take) => {
+    const limits = { limitMs, overrunsMax: OVERRUNS_MAX, togetherMax: TOGETHER_MAX };
+    let done = 0;
     let inARow = 0;
+    const give = (results: readonly Evaluated[]) => {
+      done += results.length;
+      for (const result of results) inARow = isOverrun(result) ? inARow + 1 : 0;
+      take(results);
+    };
     // The process evaluates some together, and one of those ends it: they follow one by one.
     let alone = 0;
     do {
-      const batch = inputs.slice(results.length, results.length + (alone > 0 || inARow > 0 ? 1 : inputs.length));
-      const { answers, ended } = await run({ ...rest, inputs: batch, limitMs, overrunsMax: OVERRUNS_MAX });
-      for (const answer of answers) {
-        if ("unusable" in answer) return answer;
-        if ("stopped" in answer) continue;
-        for (const result of answer.results) {
-          results.push(result);
-          inARow = "fault" in result && result.fault === "expression-timeout" ? inARow + 1 : 0;
-        }
-      }
+      const batch = inputs.slice(done, alone > 0 ? done + 1 : inputs.length);
+      const end = await run({ ...rest, ...limits, inputs: batch }, give);
+      if (typeof end === "object") return end;
+      const ended = end === "ended";
       if (ended && batch.length === 0) return { unusable: "it takes too much memory or time to parse" };
-      if (ended && batch.length === 1) {
-        results.push({ fault: "expression-memory", detail: null });
-        inARow++;
-      }
+      if (ended && batch.length === 1) give([{ fault: "expression-memory", detail: null }]);
       alone = ended && batch.length > 1 ? TOGETHER_MAX : alone - 1;
       if (inARow < OVERRUNS_MAX) continue;
-      const skipped = `not tried: ${OVERRUNS_MAX} events in a row before it took too long`;
-      while (results.length < inputs.length) results.push({ fault: "expression-timeout", detail: skipped });
-    } while (results.length < inputs.length);
-    return { results };
-  }
+      const detail = `not tried: ${OVERRUNS_MAX} events in a row before it took too long`;
+      give(inputs.slice(done).map(() => ({ fault: "expression-timeout", detail })));
+    } while (done < inputs.length);
+    return null;
+  };
 
   return {
-    evaluate: (job) => {
-      const turn = last.then(() => evaluate(job));
+    evaluate: (job, take) => {
+      const turn = last.then(() => evaluate(job, take));
       last = turn.catch(() => undefined);
       return turn;
     },
@@ -127,4 +128,8 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
       if (child?.kill("SIGKILL")) await once(child, "exit");
     },
   };
+}
+
+function isOverrun(result: Evaluated): boolean {
+  return "fault" in result && (result.fault === "expression-timeout" || result.fault === "expression-memory");
 }
