@@ -6,7 +6,9 @@ import { createPayloadChecker } from "@/lib/redriving/check-payload";
 import { createSchemaCheck } from "@/lib/redriving/schema-check";
 import { createDb } from "@/lib/store/db";
 
-/** A process that carries out one bulk operation, to be killed half-way, and says how much its memory grew. */
+export type Sample = { rssBytes: number; liveBytes: number };
+
+/** A process that carries out one bulk operation, to be killed half-way, and says what it held. Needs `--expose-gc`. */
 const [url, id] = process.argv.slice(2) as [string, string];
 const db = createDb(url, { max: 4, applicationName: "bench-mend-worker" });
 const schemas = createSchemaCheck(systemClock);
@@ -21,13 +23,26 @@ const deps = {
   checkPayloads: createPayloadChecker(schemas, systemClock),
 };
 await db.query("select 1");
-const samples: number[] = [];
-const watch = setInterval(() => samples.push(process.memoryUsage.rss()), 20);
+const samples: Sample[] = [];
+const watch = setInterval(() => {
+  const rssBytes = process.memoryUsage.rss();
+  // The second one ends what the first one left to another thread.
+  for (let times = 0; times < 2; times++) globalThis.gc!();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  samples.push({ rssBytes, liveBytes: heapUsed + arrayBuffers });
+}, 250);
 await workBulkOperation(deps, id, new AbortController().signal);
 clearInterval(watch);
-// In the first third the heap takes its size, and code is compiled: whoever keeps what it has read grows after it.
-const early = Math.max(...samples.slice(0, Math.ceil(samples.length / 3)));
-process.send!({ rssEarlyBytes: early, rssMaxBytes: Math.max(...samples) });
+/** The least that lives: a chunk is in memory at other times. */
+const between = (from: number, to: number): Sample => {
+  const of = samples.slice(Math.floor(samples.length * from), Math.ceil(samples.length * to));
+  return {
+    rssBytes: Math.max(...of.map(({ rssBytes }) => rssBytes)),
+    liveBytes: Math.min(...of.map(({ liveBytes }) => liveBytes)),
+  };
+};
+// In the first tenth code is loaded.
+process.send!([between(0.1, 0.4), between(0.7, 1)] satisfies Sample[]);
 await schemas.close();
 await expressions.close();
 await db.end();
