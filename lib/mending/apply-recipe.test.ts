@@ -467,7 +467,7 @@ describe("expressions", () => {
   });
 
   test("gives up on the rest of a call after some that never end in a row", async () => {
-    const results = await evaluate(HOSTILE, [...Array(40).fill('{"a":2}'), '{"a":0}']);
+    const results = (await evaluate(HOSTILE, [...Array(40).fill('{"a":2}'), '{"a":0}'])) as Evaluated[];
     expect(results).toHaveLength(41);
     const tried = results.filter((result) => "fault" in result && result.detail?.startsWith("longer than"));
     expect(tried).toHaveLength(5);

@@ -62,6 +62,15 @@ export class JsonValue {
     return stringOf(this.print());
   }
 
+  /** Its text with the places in it, changes included. */
+  spanned(): { text: string; span: Span } {
+    if (this.#entries === null && this.#span) return { text: this.#text, span: this.#span };
+    const text = this.print();
+    const span = spanOf(text);
+    if (this.#entries === null) this.#span = span;
+    return { text, span };
+  }
+
   /** Of an object or an array. */
   entries(): readonly Entry[] {
     return this.#open();
@@ -106,7 +115,8 @@ export class JsonValue {
   #open(): Entry[] {
     if (this.#entries) return this.#entries;
     const text = this.#text;
-    const span = this.#span ?? spanOf(text);
+    this.#span ??= spanOf(text);
+    const span = this.#span;
     const { children } = span;
     const named = text.charCodeAt(span.start) === OBJECT;
     const closing = span.end - 1;
@@ -190,21 +200,46 @@ function colonOf(head: string): string {
 
 /** Whether two values are the same: numbers by their value, objects whatever the order of their names. */
 export function sameValue(left: JsonValue, right: JsonValue): boolean {
-  const { type } = left;
-  if (type !== right.type) return false;
-  const [leftText, rightText] = [left.print(), right.print()];
+  if (left.type !== right.type) return false;
+  return sameSpan(left.spanned(), right.spanned());
+}
+
+type Spanned = { text: string; span: Span };
+
+function sameSpan(left: Spanned, right: Spanned): boolean {
+  const [leftText, rightText] = [spanText(left), spanText(right)];
   if (leftText === rightText) return true;
-  if (type === "number") return sameNumber(leftText, rightText);
-  if (type === "string") return left.string() === right.string();
-  if (type !== "object" && type !== "array") return false;
-  const [ours, theirs] = [left.entries(), right.entries()];
-  if (ours.length !== theirs.length) return false;
-  if (type === "array") return ours.every(({ value }, index) => sameValue(value, theirs[index]!.value));
+  const first = leftText.charCodeAt(0);
+  const other = rightText.charCodeAt(0);
+  if (first === QUOTE) return other === QUOTE && stringOf(leftText) === stringOf(rightText);
+  if (first !== OBJECT && first !== ARRAY) return isNumber(first) && isNumber(other) && sameNumber(leftText, rightText);
+  const [ours, theirs] = [left.span.children, right.span.children];
+  if (first !== other || ours.length !== theirs.length) return false;
+  const same = (index: number, at: number) =>
+    sameSpan({ text: left.text, span: ours[index]! }, { text: right.text, span: theirs[at]! });
+  if (first === ARRAY) return ours.every((_, index) => same(index, index));
+  const places = new Map<string, number>();
+  for (let at = 0; at < theirs.length; at += 2) places.set(nameOf(right.text, theirs[at]!), at + 1);
   // With a name that occurs twice an object means two things, and equals none.
-  if (new Set(ours.map(({ name }) => name)).size !== ours.length) return false;
-  if (ours.every(({ name }, index) => name === theirs[index]!.name)) {
-    return ours.every(({ value }, index) => sameValue(value, theirs[index]!.value));
+  if (places.size * 2 !== theirs.length) return false;
+  for (let index = 0; index < ours.length; index += 2) {
+    const name = nameOf(left.text, ours[index]!);
+    const at = places.get(name);
+    if (at === undefined || !same(index + 1, at)) return false;
+    places.delete(name);
   }
-  const named = new Map(theirs.map(({ name, value }) => [name, value]));
-  return ours.every(({ name, value }) => named.has(name) && sameValue(value, named.get(name)!));
+  return true;
+}
+
+function spanText({ text, span }: Spanned): string {
+  return text.slice(span.start, span.end);
+}
+
+function nameOf(text: string, key: Span): string {
+  return stringOf(text.slice(key.start, key.end));
+}
+
+/** Of the first character. */
+function isNumber(code: number): boolean {
+  return code === 45 || (code >= 48 && code <= 57);
 }
