@@ -216,7 +216,7 @@ function firstRun(inputs: readonly Input[], most: number): readonly Input[] {
 }
 
 /** Time of a run of several, in limits: on a machine that is busy elsewhere most of it passes without them. */
-const RUN_LIMITS = 5;
+const RUN_LIMITS = 3;
 
 /** The results of the first of the inputs, at least one. None has used the processor for longer than the limit. */
 function evaluate(job: ExpressionJob, inputs: readonly Input[], tries = 1): ExpressionResult[] {
@@ -286,7 +286,9 @@ process.on("message", async (job: ExpressionJob) => {
     const cpu = cpuMs();
     const results = overruns < job.overrunsMax ? evaluate(job, firstRun(left, together)) : left.map(() => NOT_TRIED);
     const share = (cpuMs() - cpu) / job.limitMs;
-    if (share < RUN_SHORT) together = Math.min(together * 2, job.togetherMax);
+    // After one that was stopped the next may never end either: it has no run to hold.
+    if (results.some(isTimeout)) together = 1;
+    else if (share < RUN_SHORT) together = Math.min(together * 2, job.togetherMax);
     else if (share > RUN_LONG) together = Math.max(1, together >> 1);
     await post({ results });
     left = left.slice(results.length);
