@@ -457,7 +457,8 @@ describe("expressions", () => {
     const code = `const { createExpressions } = await import("./lib/mending/expressions.ts");
       const { systemClock } = await import("./lib/platform/clock.ts");
       const expressions = createExpressions(systemClock);
-      await expressions.evaluate({ expression: "1", inputs: [{ payload: "{}", headers: "{}" }], charsMax: 9 });
+      const job = { expression: "1", inputs: [{ payload: "{}", headers: "{}" }], charsMax: 9 };
+      await expressions.evaluate(job, () => undefined);
       await expressions.close();
       console.log("closed");`;
     const ended = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", code], {
