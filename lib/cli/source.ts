@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Call, printAnswer } from "@/lib/cli/call";
 import { UsageError } from "@/lib/cli/command-line";
@@ -52,7 +53,7 @@ export async function addSource(call: Call): Promise<number> {
     ...(schema === null ? {} : { payloadSchema: readJson(call, "schema", schema) }),
     ...(line.text("mode") === null ? {} : { mode: line.text("mode") }),
   };
-  return printSource(call, await api.change<SourceOut>(SOURCES, { method: "POST", body }));
+  return printSource(call, await api.change<SourceOut>(SOURCES, { method: "POST", body, key: randomUUID() }));
 }
 
 /** `source pause`, `drain`, `stop` and `resume`. */
