@@ -128,11 +128,7 @@ describe("POST /api/v1/redrives", () => {
         return read.body.reason;
       }),
     );
-    expect(reasons).toEqual([
-      "Dry run by one click: all that match source:orders",
-      "Redrive by one click: 2 selected events",
-      reason,
-    ]);
+    expect(reasons).toEqual(["Dry run of all that match source:orders", "Redrive of 2 selected events", reason]);
   });
 
   test("gives a set above ten events a canary, when the request leaves that to it", async () => {

@@ -15,7 +15,7 @@ test("a selection goes with one click; Undo in its bar sends nothing and gives t
   const selection = page.getByRole("region", { name: "Selection" });
   await selection.getByRole("button", { name: "Redrive 2 events" }).click();
   const bar = page.getByRole("region", { name: holds });
-  await expect(bar).toContainText("Redrive by one click: 2 selected events");
+  await expect(bar).toContainText("Redrive of 2 selected events");
   await expect(bar.getByRole("progressbar", { name: "Time left to undo" })).toBeVisible();
   await expect(selection).toBeHidden();
   await bar.getByRole("button", { name: "Undo" }).click();

@@ -4,6 +4,7 @@ const SCHEMA = { type: "object", required: ["amount"], properties: { amount: { t
 
 test("a dry run finds the broken ones, says what is wrong with them, and sends nothing", async ({
   page,
+  request,
   parkade,
   downstream,
 }) => {
@@ -35,6 +36,16 @@ test("a dry run finds the broken ones, says what is wrong with them, and sends n
   await expect(main).toContainText("amount");
   expect(await source.statuses()).toEqual({ PENDING: 4 });
   expect(await downstream.deliveries(source.path)).toEqual([]);
+
+  // A click that only asks says so.
+  const mark = (needsApproval: boolean) =>
+    request.patch(`/api/v1/sources/${source.name}`, { data: { needsApproval, reason: "it moves money" } });
+  await mark(true);
+  await page.reload();
+  await expect(main).toContainText(`before anything is sent: source ${source.name} is marked.`);
+  await expect(main.getByRole("button", { name: "Ask for approval of 2 events" })).toBeVisible();
+  await mark(false);
+  await page.reload();
 
   // What passed goes with one click, and nothing else.
   await main.getByRole("button", { name: "Redrive 2 events" }).click();

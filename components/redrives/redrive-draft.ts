@@ -243,7 +243,7 @@ function countWords(count: number | null, kind: PreviewOut["kind"]): string {
 }
 
 /** Whether a second person must approve it. */
-function needsApproval({ approvalCauses }: Pick<PreviewOut, "approvalCauses">): boolean {
+export function needsApproval({ approvalCauses }: Pick<PreviewOut, "approvalCauses">): boolean {
   return approvalCauses !== null && approvalCauses.length > 0;
 }
 

@@ -2,9 +2,9 @@
 
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useId } from "react";
+import { ApprovalNotice } from "@/components/approvals/approval-notice";
 import { Button } from "@/components/ui/button";
 import { Skeleton } from "@/components/ui/skeleton";
-import { causeWords } from "@/lib/core/approval";
 import { formatNumber } from "@/lib/core/format";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { ReasonSection, TypedCount } from "./confirm-section";
@@ -98,22 +98,6 @@ export function RedriveForm(props: RedriveFormProps) {
       {optional ? null : <ReasonSection {...section} optional={false} />}
       {mode === "deliver" ? <TypedCount {...section} /> : null}
     </div>
-  );
-}
-
-/** Says before the request that a second person must approve it, and why. */
-function ApprovalNotice({ causes }: { causes: SectionProps["preview"]["approvalCauses"] }) {
-  if (causes === null)
-    return (
-      <p className="text-muted">
-        Whether a second person must approve it could not be found in time: it is known when the set is frozen.
-      </p>
-    );
-  if (causes.length === 0) return null;
-  return (
-    <p className="rounded-md border border-l-2 border-warning px-3 py-2 wrap-anywhere">
-      A second person must approve it before anything is sent: {causes.map(causeWords).join(", ")}.
-    </p>
   );
 }
 

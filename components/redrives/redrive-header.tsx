@@ -68,7 +68,7 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
           ) : null}
         </div>
       </header>
-      {redrive.stalled && !isBraked(redrive) ? (
+      {redrive.stalled && !isBraked(redrive) && redrive.stalled.code !== "approval" ? (
         <p className="mx-3 mb-3 rounded-md border border-l-2 border-warning bg-surface px-3 py-2 wrap-anywhere">
           <StallLine stalled={redrive.stalled} />
         </p>

@@ -68,12 +68,12 @@ function Loaded({ redrive }: { redrive: RedriveOut }) {
       {/* On a phone one column: progress, rate, failures, then creator and reason. */}
       <div className="flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start">
         <div className="contents lg:flex lg:flex-col lg:gap-3">
+          {isBraked(redrive) ? <RedriveBraked redrive={redrive} onCancel={() => setCancelling(true)} /> : null}
           {redrive.approval ? (
             <ApprovalPanel approval={redrive.approval}>
               <RedriveSamples redrive={redrive} />
             </ApprovalPanel>
           ) : null}
-          {isBraked(redrive) ? <RedriveBraked redrive={redrive} onCancel={() => setCancelling(true)} /> : null}
           <RedriveProgress redrive={redrive} />
           {sends ? <RedriveRateChart redrive={redrive} live={live} className="order-2 lg:order-none" /> : null}
           <RedriveCauses redrive={redrive} live={live} className="order-3 lg:order-none" />

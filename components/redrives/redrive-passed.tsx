@@ -3,6 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
+import { ApprovalNotice } from "@/components/approvals/approval-notice";
 import { ActionButton } from "@/components/ui/action-button";
 import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
@@ -11,6 +12,7 @@ import { useRedrivePreview } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber, plural } from "@/lib/core/format";
 import { redriveAtOnce } from "./one-click";
+import { needsApproval } from "./redrive-draft";
 import { refusalSummary } from "./refusal-words";
 
 const RedriveDialog = lazily(() => import("./redrive-dialog").then(({ RedriveDialog }) => RedriveDialog));
@@ -40,7 +42,7 @@ export function SendPassed({
   const [asking, setAsking] = useState(false);
   const [busy, setBusy] = useState(false);
   const selection = { redrive: redrive.id, outcome: ["passed" as const] };
-  const preview = useRedrivePreview({ select: selection, mode: "deliver", lane: redrive.lane, sample: false });
+  const preview = useRedrivePreview({ select: selection, mode: "deliver", lane: "slow", sample: false });
   const eligible = preview.data?.eligible ?? null;
   const send = async () => {
     setBusy(true);
@@ -64,6 +66,7 @@ export function SendPassed({
           checked.
         </p>
       ) : null}
+      {preview.data && eligible !== 0 ? <ApprovalNotice causes={preview.data.approvalCauses} /> : null}
       <div className="flex flex-wrap gap-2">
         <ActionButton
           variant="primary"
@@ -72,7 +75,8 @@ export function SendPassed({
           data-tip="Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
           onClick={() => void send()}
         >
-          Redrive {eligible === null ? "what passed" : plural(eligible, "event")}
+          {preview.data && needsApproval(preview.data) ? "Ask for approval of" : "Redrive"}{" "}
+          {eligible === null ? "what passed" : plural(eligible, "event")}
         </ActionButton>
         <ActionButton disabled={eligible === 0} onClick={() => setAsking(true)}>
           Redrive…

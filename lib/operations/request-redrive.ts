@@ -262,7 +262,7 @@ async function assertReason(tx: Tx, request: RedriveRequest, selected: SelectedF
 /** The reason of a redrive that was requested without one: what was selected. */
 function clickedReason({ select, mode }: RedriveRequest): string {
   const what = mode === "verify" ? "Dry run" : "Redrive";
-  return `${what} by one click: ${selectedWords(select)}`.slice(0, 2_000);
+  return `${what} of ${selectedWords(select)}`.slice(0, 2_000);
 }
 
 function selectedWords(select: Selection): string {

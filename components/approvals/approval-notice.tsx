@@ -1,0 +1,18 @@
+import type { PreviewOut } from "@/lib/contract/redrives";
+import { causeWords } from "@/lib/core/approval";
+
+/** Says before the request that a second person must approve it, and why. */
+export function ApprovalNotice({ causes }: { causes: PreviewOut["approvalCauses"] }) {
+  if (causes === null)
+    return (
+      <p className="text-muted">
+        Whether a second person must approve it could not be found in time: it is known when the set is frozen.
+      </p>
+    );
+  if (causes.length === 0) return null;
+  return (
+    <p className="rounded-md border border-l-2 border-warning px-3 py-2 wrap-anywhere">
+      A second person must approve it before anything is sent: {causes.map(causeWords).join(", ")}.
+    </p>
+  );
+}
