@@ -48,6 +48,7 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
   const late = await withLatePage(page);
   await page.goto("/approvals");
   await expect(page.getByRole("navigation", { name: "Operations" })).toContainText("waiting");
+  await page.unrouteAll({ behavior: "wait" });
   await page.getByRole("listitem").filter({ hasText: source.name }).getByRole("link").click();
   const panel = page.getByRole("region", { name: "Approval" });
   await expect(panel).toContainText("Ada asked for it: another person approves or rejects it.");
