@@ -104,6 +104,7 @@ test.describe("one event", () => {
     await page.getByRole("combobox", { name: "The earlier side" }).selectOption("1");
     await expect(page.getByRole("textbox", { name: "revision 1" })).toContainText("first");
     await expect(page.getByRole("textbox", { name: "revision 3" })).toContainText("third");
+    expect(await violations(page)).toEqual([]);
 
     await lines.nth(2).getByRole("button", { name: "Compare" }).click();
     await expect(page.getByRole("combobox", { name: "The earlier side" })).toHaveValue("1");

@@ -25,6 +25,10 @@ const look = EditorView.theme({
   },
   ".cm-nonmatchingBracket, &.cm-focused .cm-nonmatchingBracket": { color: "var(--state-blacklisted)" },
   ".cm-foldPlaceholder": { color: "var(--muted)", backgroundColor: "var(--hover)", borderColor: "var(--line-strong)" },
+  // Upon the colour of a change the colours of the syntax have too little contrast.
+  ".cm-changedText, .cm-changedText *, .cm-deletedText, .cm-deletedText *, del .cm-deletedText": {
+    color: "var(--ink)",
+  },
   // The marks of the library are in none of the fonts.
   ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: '"…"' },
   ".cm-specialChar": { color: "var(--state-bounced)" },
