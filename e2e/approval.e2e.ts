@@ -57,9 +57,19 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
   expect(late).toEqual({ held: expect.any(Number), faults: [] });
   expect(late.held).toBeGreaterThan(0);
 
+  // Who asked is told what waits, and not that it is for that person to answer.
+  await page.goto("/redrives");
+  const waiting = page.getByRole("navigation", { name: "Redrives that wait" });
+  await waiting.getByRole("link", { name: /^\d+ for approval$/ }).click();
+  await expect(page).toHaveURL(/waitsFor=approval$/);
+  await expect(page.getByRole("main").getByRole("link", { name: "the bank answers again" })).toBeVisible();
+  await expect(waiting.getByRole("link", { name: /your approval/ })).toHaveCount(0);
+  expect(await violations(page)).toEqual([]);
+
   const second = await context.newPage();
   await actAs(second, "bob");
   await second.goto("/");
+  await expect(second.getByRole("main").getByRole("link", { name: /waits? for your approval$/ })).toBeVisible();
   await second
     .getByRole("region", { name: "Status" })
     .getByRole("link", { name: /for your approval$/ })

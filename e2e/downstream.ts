@@ -26,6 +26,8 @@ export type Delivery = {
   /** The same as base64, for bytes that are no text. */
   base64: string;
   status: number;
+  /** Deliveries to this path that were not answered yet when it arrived, itself included. */
+  atOnce: number;
 };
 
 /**
@@ -36,6 +38,7 @@ export type Delivery = {
 export async function startDownstream(): Promise<{ url: string; stop(): Promise<void> }> {
   let rules: (Rule & { used: number })[] = [];
   let deliveries: Delivery[] = [];
+  const unanswered = new Map<string, number>();
 
   const ruleFor = (path: string, key: string | null) =>
     rules.find(
@@ -68,8 +71,12 @@ export async function startDownstream(): Promise<{ url: string; stop(): Promise<
     const rule = ruleFor(path, key);
     if (rule) rule.used++;
     const status = rule?.status ?? 200;
-    deliveries.push({ path, key, headers: request.headers, body, base64: bytes.toString("base64"), status });
+    const atOnce = (unanswered.get(path) ?? 0) + 1;
+    unanswered.set(path, atOnce);
+    const base64 = bytes.toString("base64");
+    deliveries.push({ path, key, headers: request.headers, body, base64, status, atOnce });
     if (rule?.delayMs) await new Promise((resolve) => setTimeout(resolve, rule.delayMs));
+    unanswered.set(path, unanswered.get(path)! - 1);
     if (status === 0) request.socket.destroy();
     else response.writeHead(status, rule?.headers).end(rule?.body ?? "");
   });

@@ -1,9 +1,21 @@
+import type { APIRequestContext } from "@playwright/test";
 import { violations } from "./support/axe.ts";
-import { expect, test, toast } from "./support/parkade.ts";
+import { expect, type Source, test, toast } from "./support/parkade.ts";
+
+const PAGES = ["/", "/events", "/groups", "/redrives", "/approvals", "/operations", "/redrive-rules", "/controls"];
+const MORE_PAGES = ["/targets", "/sources", "/admission", "/mend", "/audit"];
 
 test.afterEach(async ({ request }) => {
   await request.delete("/api/v1/stops/everything");
 });
+
+/** A dry run of what this source has parked, from its request to its end: meanwhile the worker works. */
+async function dryRun(request: APIRequestContext, { name }: Source): Promise<void> {
+  const data = { select: { filter: { source: [name] } }, mode: "verify", reason: "the worker works" };
+  const { id } = await (await request.post("/api/v1/redrives", { data })).json();
+  const state = async () => (await (await request.get(`/api/v1/redrives/${id}`)).json()).state;
+  await expect.poll(state).toBe("DONE");
+}
 
 test("the red button stops all sends, the band says so on every page, and resuming sends each once @phone", async ({
   page,
@@ -72,4 +84,120 @@ test("one target is stopped and resumed on its card, and the others go on", asyn
   await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("it was moved");
   await page.keyboard.press("Control+Enter");
   await expect.poll(() => downstream.deliveries(held.path)).toHaveLength(1);
+});
+
+test("each page has the red button and the band, both by the keyboard; a stop outlives a reload, and nothing begins after it @phone", async ({
+  page,
+  parkade,
+  downstream,
+  request,
+}) => {
+  test.slow();
+  const [source, other] = [await parkade.source("keys", { ratePerSecond: 20 }), await parkade.source("checked")];
+  await source.park(Array.from({ length: 90 }, (_, index) => ({ eventId: `k-${index}` })));
+  await other.park([{ eventId: "c-1" }]);
+  const sent = () => downstream.deliveries(source.path);
+  const button = page.getByRole("button", { name: "Stop all sends" });
+  for (const path of [...PAGES, ...MORE_PAGES]) {
+    await page.goto(path);
+    await expect(button, path).toBeInViewport();
+  }
+
+  await parkade.redriveAll(source.name);
+  await expect.poll(async () => (await sent()).length).toBeGreaterThan(5);
+  await button.focus();
+  await page.keyboard.press("Enter");
+  const reason = page.getByRole("dialog", { name: "Stop all sends?" }).getByRole("textbox", { name: "Reason" });
+  await expect(reason).toBeFocused();
+  await page.keyboard.type("two consumers disagree");
+  const answer = page.waitForResponse((response) => response.url().endsWith("/api/v1/stops/everything"));
+  await page.keyboard.press("Control+Enter");
+  const { underWay } = (await (await answer).json()) as { underWay: number };
+  const counted = (await sent()).length;
+  await dryRun(request, other);
+  expect((await sent()).length).toBeLessThanOrEqual(counted + underWay);
+  const band = page.getByRole("region", { name: "Stopped sends" });
+  await expect(band).toContainText("two consumers disagree");
+
+  await page.reload();
+  for (const path of [...PAGES, ...MORE_PAGES]) {
+    await page.goto(path);
+    await expect(band.getByRole("button", { name: "Resume all sends" }), path).toBeInViewport();
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    expect(wider, `${path} is wider than the window`).toBeLessThanOrEqual(0);
+  }
+  await dryRun(request, other);
+  expect((await sent()).length).toBeLessThanOrEqual(counted + underWay);
+
+  await source.setRate(null);
+  await band.getByRole("button", { name: "Resume all sends" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog").getByRole("textbox", { name: "Reason" })).toBeFocused();
+  await page.keyboard.type("they agree again");
+  await page.keyboard.press("Control+Enter");
+  await expect(band).toHaveCount(0);
+  await expect(button).toBeVisible();
+  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 90 });
+  expect(new Set((await sent()).map(({ key }) => key)).size).toBe(90);
+  expect(await sent()).toHaveLength(90);
+});
+
+test("a running redrive is steered by its sends at once and its lane, says what they change, and the worker follows @phone", async ({
+  page,
+  parkade,
+  downstream,
+  request,
+}) => {
+  test.slow();
+  const EVENTS = 400;
+  const source = await parkade.source("pace");
+  const [main, slow] = [`${source.path}/main`, `${source.path}/slow`];
+  const config = { redriveUrl: downstream.url + main, slowLaneUrl: downstream.url + slow };
+  const changed = await request.patch(`/api/v1/sources/${source.name}`, { data: { config, reason: "two addresses" } });
+  expect(changed.ok(), await changed.text()).toBe(true);
+  for (const [target, ratePerSecond] of [
+    [source.name, 10],
+    [`${source.name}.slow`, 5],
+  ]) {
+    await request.patch(`/api/v1/targets/${target}`, { data: { ratePerSecond, reason: "a journey sets its pace" } });
+  }
+  await downstream.rules([{ path: source.path, status: 200, delayMs: 1_000 }]);
+  await source.park(Array.from({ length: EVENTS }, (_, index) => ({ eventId: `p-${index}` })));
+  await parkade.redriveAll(source.name);
+  const atOnce = async (path: string, of: number) =>
+    Math.max(0, ...(await downstream.deliveries(path)).slice(-of).map((delivery) => delivery.atOnce));
+  await expect.poll(() => atOnce(main, 20)).toBeGreaterThan(4);
+
+  const redrive = (await parkade.redrives()).find(({ selection }) => JSON.stringify(selection).includes(source.name))!;
+  await page.goto(`/redrives/${redrive.id}`);
+  const pace = page.getByRole("region", { name: "Pace" });
+  const sends = pace.getByRole("slider", { name: /^sends at once, each worker/ });
+  await expect(pace).toContainText("10/s, takes about");
+  await expect(pace).toContainText("5/s, takes about");
+  await sends.focus();
+  // The time of the rest is shown while the slider is held, and asked of nobody.
+  await page.keyboard.down("Home");
+  await expect(pace).toContainText(/the rest takes about .*, limited by the sends at once/);
+  expect((await parkade.redrive(redrive.id)).concurrency).toBeNull();
+  await page.keyboard.up("Home");
+  await expect.poll(async () => (await parkade.redrive(redrive.id)).concurrency).toBe(1);
+  await expect.poll(() => atOnce(main, 3)).toBe(1);
+  await expect(sends).toHaveValue("1");
+  expect(await violations(page)).toEqual([]);
+
+  await pace.getByRole("radio", { name: /^slow lane/ }).check();
+  await expect.poll(async () => (await downstream.deliveries(slow)).length).toBeGreaterThan(2);
+  const last = (await downstream.deliveries(main)).length;
+  await expect.poll(async () => (await downstream.deliveries(slow)).length).toBeGreaterThan(5);
+  expect(await downstream.deliveries(main)).toHaveLength(last);
+  expect(await atOnce(slow, EVENTS)).toBe(1);
+  await expect(pace.getByRole("radio", { name: /^slow lane/ })).toBeChecked();
+
+  await downstream.rules([]);
+  await source.setRate(null);
+  await sends.focus();
+  await page.keyboard.press("End");
+  await expect.poll(async () => (await parkade.redrive(redrive.id)).delivered, { timeout: 60_000 }).toBe(EVENTS);
+  const keys = (await downstream.deliveries(source.path)).map(({ key }) => key);
+  expect([keys.length, new Set(keys).size]).toEqual([EVENTS, EVENTS]);
 });

@@ -41,6 +41,33 @@ test("no more sends at once than the redrive asks for, and as many as its target
   expect(most).toBeLessThanOrEqual(20);
 });
 
+test("fewer sends at once hold within a watch, though every item that waits for a token could have been sent", async () => {
+  await world.db.run("update targets set rate_per_second = 20");
+  let slow = 0;
+  world.sink.answer = async () => {
+    most = Math.max(most, ++now);
+    await pause(slow);
+    now--;
+    return 200;
+  };
+  slow = 400;
+  await world.park(150);
+  await world.worker();
+  const { id } = await world.request();
+  await expect.poll(() => most).toBeGreaterThan(3);
+  await changeRedrive(world.deps, { id, change: { concurrency: 1 } }, ada);
+  await expect.poll(() => now, { interval: 5 }).toBe(1);
+  most = 0;
+  const before = world.sink.arrived.length;
+  await expect.poll(() => world.sink.arrived.length).toBeGreaterThan(before + 4);
+  expect(most).toBe(1);
+  expect((await world.redrive(id)).open).toBeGreaterThan(20);
+  slow = 1;
+  await changeRedrive(world.deps, { id, change: { concurrency: null } }, ada);
+  expect(await world.ended(id)).toMatchObject({ delivered: 150 });
+  expect(world.sink.arrived).toHaveLength(150);
+});
+
 test("a lane that is switched and a rate that is lowered while no worker is alive hold for the next one", async () => {
   await world.db.run("update targets set rate_per_second = 40");
   await world.park(60);

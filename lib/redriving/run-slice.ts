@@ -64,15 +64,18 @@ const SLICE_MAX = 900_000_000;
  */
 export function runSlice(redriver: Redriver, job: Slices, lane: LaneName, signal: AbortSignal): Promise<JobOutcome> {
   return whileStoreAway(redriver, job, signal, async () => {
-    const session = await redriver.sessions.open(job.redriveId);
-    if (session === null) return DONE;
-    const halt = AbortSignal.any([signal, session.stopped, redriver.stopping]);
-    try {
-      // The job waited in the queue while the redrive changed its lane: it was rung there.
-      if (session.redrive().lane !== lane) return DONE;
-      return await workSlice(redriver, session, job, sliceSignals(halt, sendsSignal(signal)));
-    } finally {
-      session.release();
+    for (;;) {
+      const session = await redriver.sessions.open(job.redriveId);
+      if (session === null) return DONE;
+      const halt = AbortSignal.any([signal, session.stopped, redriver.stopping]);
+      try {
+        // The job waited in the queue while the redrive changed its lane: it was rung there.
+        if (session.redrive().lane !== lane) return DONE;
+        const outcome = await workSlice(redriver, session, job, sliceSignals(halt, sendsSignal(signal)));
+        if (outcome !== "renewed") return outcome;
+      } finally {
+        session.release();
+      }
     }
   });
 }
@@ -120,7 +123,7 @@ async function workSlice(
   session: Session,
   job: Slices,
   signals: SliceSignals,
-): Promise<JobOutcome> {
+): Promise<JobOutcome | "renewed"> {
   const { redriveId } = job;
   const canary = job.kind === "canary";
   const slices: [number, number] = job.kind === "canary" ? [0, SLICE_MAX] : [job.slice, job.slice];
@@ -140,6 +143,7 @@ async function workSlice(
     if ((await sliceRest(redriver.keyedDb, redriveId, slices)).open === 0) return DONE;
   }
   if (!session.stopped.aborted) return { kind: "again", delayMs: STOPPING_MS };
+  if (session.renewed()) return "renewed";
   // Cancelled: items that were claimed when the request took back the others. Paused: resume rings.
   await cancelItems(redriver, redriveId, 1);
   return DONE;

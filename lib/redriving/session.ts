@@ -15,8 +15,10 @@ const WATCH_MS = 500;
 export type Session = {
   /** Its row, at most half a second old while the store answers. */
   redrive(): RedriveRow;
-  /** Aborts when the redrive no longer runs, or runs on another lane. */
+  /** Aborts when the redrive no longer runs, runs on another lane, or goes on in another session. */
   stopped: AbortSignal;
+  /** It goes on in another session: fewer sends at once are asked for than items hold places. */
+  renewed(): boolean;
   /** A token of the redrive's own rate, and one of its warm-up towards that target while it lasts. */
   takeToken(target: WarmUp, signal: AbortSignal): Promise<void>;
   /** Waits for one of the sends at once that the redrive may have in this worker. The caller releases it. */
@@ -117,12 +119,21 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { ses
   let row = first;
   const places = new Bulkhead({ permits: placesOf(first), queueMax: Number.POSITIVE_INFINITY });
   const stopped = new AbortController();
+  let renewed = false;
   const stopWatch = watchRedrive(deps, first, {
     onChange: (next) => {
       row = next;
-      places.resize(placesOf(next));
+      // Items that wait for a token hold a place: hundreds, where there was no limit. They are handed back, and the next
+      // session has the places that are asked for now.
+      if (places.snapshot().inUse > placesOf(next)) {
+        renewed = true;
+        stopped.abort(new Error("fewer sends at once are asked for"));
+      } else places.resize(placesOf(next));
     },
-    onStopped: () => stopped.abort(new Error("the redrive was stopped")),
+    onStopped: () => {
+      renewed = false;
+      stopped.abort(new Error("the redrive was stopped"));
+    },
   });
   const feeder = feederOf(deps, bucket, first.id);
   const own = feeder(`redrive:${first.id}`, () => row.ratePerSecond);
@@ -139,6 +150,7 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { ses
     session: {
       redrive: () => row,
       stopped: stopped.signal,
+      renewed: () => renewed,
       takeToken: async (target, signal) => {
         await own.take(signal);
         if (warmUpRate(target, row, deps.clock.wallMs()) !== null) await warmUpOf(target).take(signal);
