@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { Clock } from "@/lib/platform/clock";
@@ -45,8 +45,9 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
   let last: Promise<unknown> = Promise.resolve();
 
   function start(): ChildProcess {
-    const started = fork(processFile(), [], {
-      execArgv: [`--max-old-space-size=${MEMORY_MB}`, "--max-semi-space-size=8"],
+    const limits = [`--max-old-space-size=${MEMORY_MB}`, "--max-semi-space-size=8"];
+    // Not `fork`: the compiler of the console resolves its file as a module, and it is built beside the console.
+    const started = spawn(process.execPath, [...limits, processFile()], {
       env: { NODE_ENV: process.env.NODE_ENV },
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       serialization: "advanced",
