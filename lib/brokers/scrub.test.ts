@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { secretsOfPayload } from "@/lib/brokers/scrub";
+import { createScrubber, excerpt, secretsOfPayload } from "@/lib/brokers/scrub";
 
 test("the values under secret names of a payload are found, however deep they stand", () => {
   const depth = 200_000;
@@ -12,3 +12,29 @@ test.each([["no JSON"], ["{}"], ['{"password": null}'], [""]])("there are none i
 );
 
 test("there are none in bytes that are no text", () => expect(secretsOfPayload(Buffer.from([0xff, 0xfe]))).toEqual([]));
+
+const secret = 'line one\n"line" \u2028two';
+
+test.each([
+  ["as text", `no ${secret} here`],
+  ["as JSON", `no ${JSON.stringify(secret).slice(1, -1)} here`],
+  ["percent-encoded", `no ${encodeURIComponent(secret)} here`],
+])("an excerpt masks a secret that is repeated %s", (_, said) =>
+  expect(excerpt(said, secretsOfPayload(Buffer.from(JSON.stringify({ password: secret }))), 100)).toBe("no *** here"),
+);
+
+test("an excerpt holds no half of a secret", () => {
+  const said = `${"x".repeat(95)}hunter2-hunter2`;
+  expect(excerpt(said, ["hunter2-hunter2"], 100)).toBe(`${"x".repeat(95)}***`);
+});
+
+test("of a message with more secrets than are looked for there is no excerpt", () => {
+  const secrets = Array.from({ length: 1_001 }, (_, n) => `secret-${n}`);
+  expect([excerpt("no secret-7", secrets, 100), excerpt("no secret-7", secrets.slice(1), 100)]).toEqual(["", "no ***"]);
+});
+
+test("half a surrogate pair may stand in a secret", () => {
+  const scrubber = createScrubber();
+  scrubber.learn(secretsOfPayload(Buffer.from('{"password": "\\ud800-hunter2"}')));
+  expect(scrubber.text("no \ud800-hunter2, and no %EF%BF%BD-hunter2")).toBe("no ***, and no ***");
+});

@@ -1,4 +1,4 @@
-import { secretValues } from "@/lib/core/redact";
+import { redactText, secretValues } from "@/lib/core/redact";
 
 /** Shorter texts stand in every message by chance, and protect nothing. */
 const SECRET_CHARS_MIN = 4;
@@ -21,7 +21,10 @@ const CAUSES_MAX = 8;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The values under secret names in a JSON payload, for `learn`: whoever is sent it may repeat it in an answer. */
+/**
+ * The values under secret names in a JSON payload, for `learn`: whoever is sent it may repeat it in an answer, as text or
+ * as JSON.
+ */
 export function secretsOfPayload(payload: Uint8Array): string[] {
   let text: string;
   try {
@@ -39,9 +42,35 @@ function textsIn(value: unknown): string[] {
   while (open.length > 0) {
     const one = open.pop();
     if (typeof one === "object" && one !== null) for (const inner of Object.values(one)) open.push(inner);
-    else if (typeof one === "string" || typeof one === "number") texts.push(String(one));
+    else if (typeof one === "number") texts.push(String(one));
+    else if (typeof one === "string") {
+      const escaped = JSON.stringify(one).slice(1, -1);
+      texts.push(...(escaped === one ? [one] : [one, escaped]));
+    }
   }
   return texts;
+}
+
+/** Characters that `excerpt` looks at. */
+export const EXCERPT_SOURCE_MAX = 2_048;
+/** Each is looked for in each excerpt. Of a message with more of them no excerpt is shown. */
+const SECRETS_MAX = 1_000;
+
+/**
+ * The readable start of what a target said. What was sent to it under a secret name, and what looks like a credential, is
+ * masked before the text is cut: half of a secret is not found.
+ */
+export function excerpt(text: string, secrets: readonly string[], charsMax: number): string {
+  if (secrets.length > SECRETS_MAX) return "";
+  const scrubber = createScrubber();
+  scrubber.learn(secrets);
+  // Before the white space of a secret changes.
+  const visible = scrubber
+    .text(text.slice(0, EXCERPT_SOURCE_MAX))
+    .replace(/[^\P{C}]+/gu, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+  return redactText(visible).slice(0, charsMax).toWellFormed();
 }
 
 export function createScrubber(): Scrubber {
@@ -62,7 +91,9 @@ export function createScrubber(): Scrubber {
   return {
     learn: (secrets) => {
       const long = secrets.filter((secret) => secret.length >= SECRET_CHARS_MIN);
-      const all = new Set([...known, ...long, ...long.map(encodeURIComponent)]);
+      // Half a surrogate pair cannot be encoded.
+      const encoded = long.map((secret) => encodeURIComponent(secret.toWellFormed()));
+      const all = new Set([...known, ...long, ...encoded]);
       // The longest first: a part of a secret must not break up the whole.
       known = [...all].sort((left, right) => right.length - left.length);
     },

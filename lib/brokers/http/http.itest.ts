@@ -188,6 +188,15 @@ describe("http redrive request", () => {
     }
   });
 
+  it("reads the refusal of a payload whose secret holds half a surrogate pair", async () => {
+    sink.answer = (_, response) => response.writeHead(422).end("no");
+    const sent = publish({ redriveUrl: url() }, { payload: Buffer.from('{"password": "\\ud800abcdef"}') });
+    await expect(sent).rejects.toMatchObject({
+      code: "HTTP_422",
+      message: expect.stringContaining("answered 422: no"),
+    });
+  });
+
   it("goes to the slow lane's own address, or to the main one when it has none", async () => {
     await publish({ redriveUrl: url("/main"), slowLaneUrl: url("/slow") }, {}, "slow");
     await publisher!.close();

@@ -68,7 +68,7 @@ describe("a check call", () => {
     expect(asked[0]!.raw).toContain('"payload":{"amount": 12345678901234567890}');
   });
 
-  test("keeps no masked value that its owner repeats", async () => {
+  test("keeps no masked value that its owner repeats, nor half of one", async () => {
     const payload = Buffer.from('{"password": "hunter22", "amount": 12}');
     respond = (response, { events }) =>
       response.end(
@@ -76,12 +76,12 @@ describe("a check call", () => {
           answers: events.map(({ id }) => ({
             id,
             take: false,
-            reason: "12: hunter22 is too short",
+            reason: `12: hunter22 is too short${"!".repeat(470)}hunter22`,
             pointer: "/hunter22",
           })),
         }),
       );
-    const refused = { take: false, reason: "12: *** is too short", pointer: "/***" };
+    const refused = { take: false, reason: `12: *** is too short${"!".repeat(470)}***`, pointer: "/***" };
     expect(await check.ask([event("a", { payload })], never)).toEqual([refused]);
   });
 

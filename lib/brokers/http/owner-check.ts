@@ -3,9 +3,8 @@ import { checkedConnector } from "@/lib/brokers/checked-connector";
 import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
 import { textOrNull } from "@/lib/brokers/message";
 import type { CheckAnswer, CheckedEvent, OwnerCheck } from "@/lib/brokers/port";
-import { createScrubber, secretsOfPayload } from "@/lib/brokers/scrub";
+import { excerpt, secretsOfPayload } from "@/lib/brokers/scrub";
 import { isJson } from "@/lib/core/json-text";
-import { redactText } from "@/lib/core/redact";
 import type { CheckCall } from "@/lib/kinds/fields";
 import { redactUrl } from "@/lib/kinds/redact-url";
 import { ADDRESS_REFUSED, type AddressFilter, addressRefusal, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
@@ -94,8 +93,9 @@ export function createOwnerCheck(
       );
       const byId = answersIn(answered, address);
       return batch.map((event) => {
-        const answer = byId.get(event.id);
-        return answer ? withoutSecrets(answer, event) : { unanswered: `${address} left it out of its answer` };
+        const said = byId.get(event.id);
+        if (!said) return { unanswered: `${address} left it out of its answer` };
+        return said.take ? { take: true } : refusal(event, said);
       });
     } catch (error) {
       signal.throwIfAborted();
@@ -178,37 +178,25 @@ function bodyOf(batch: readonly CheckedEvent[]): string {
 }
 
 /** `{ answers: [{ id, take, reason?, pointer? }] }`; an entry of another form counts as left out. */
-function answersIn(body: unknown, address: string): Map<string, CheckAnswer> {
+function answersIn(body: unknown, address: string): Map<string, Said> {
   const answers = typeof body === "object" && body !== null && "answers" in body ? body.answers : null;
   if (!Array.isArray(answers)) throw new Unanswered(`${address} answered JSON without a list "answers"`);
-  const byId = new Map<string, CheckAnswer>();
+  const byId = new Map<string, Said>();
   for (const entry of answers as unknown[]) {
     if (typeof entry !== "object" || entry === null) continue;
     const { id, take, reason, pointer } = entry as Record<string, unknown>;
-    if (typeof id !== "string" || typeof take !== "boolean") continue;
-    byId.set(
-      id,
-      take ? { take } : { take, reason: shortText(reason) ?? "no reason given", pointer: shortText(pointer) },
-    );
+    if (typeof id === "string" && typeof take === "boolean") byId.set(id, { take, reason, pointer });
   }
   return byId;
 }
 
-/** The owner has seen the payload, and may repeat its masked values. */
-function withoutSecrets(answer: CheckAnswer, { payload }: CheckedEvent): CheckAnswer {
-  if (!("reason" in answer)) return answer;
-  const scrubber = createScrubber();
-  scrubber.learn(secretsOfPayload(payload));
-  const { pointer } = answer;
-  return { ...answer, reason: scrubber.text(answer.reason), pointer: pointer && scrubber.text(pointer) };
-}
+type Said = { take: boolean; reason: unknown; pointer: unknown };
 
-/** As of the answer to a send: nothing that cannot be seen, and no credential. */
-function shortText(value: unknown): string | null {
-  if (typeof value !== "string") return null;
-  return redactText(value.slice(0, 2 * TEXT_MAX).replace(/\p{C}+/gu, " "))
-    .slice(0, TEXT_MAX)
-    .toWellFormed();
+/** The owner has seen the payload, and may repeat its masked values. */
+function refusal({ payload }: CheckedEvent, { reason, pointer }: Said): CheckAnswer {
+  const secrets = secretsOfPayload(payload);
+  const shown = (text: unknown) => (typeof text === "string" ? excerpt(text, secrets, TEXT_MAX) : null);
+  return { take: false, reason: shown(reason) || "no reason given", pointer: shown(pointer) };
 }
 
 function reasonOf(error: unknown, address: string, timeoutMs: number): string {

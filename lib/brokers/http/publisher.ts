@@ -10,8 +10,8 @@ import {
   type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
-import { createScrubber, secretsOfPayload } from "@/lib/brokers/scrub";
-import { isSecretName, redactText } from "@/lib/core/redact";
+import { EXCERPT_SOURCE_MAX, excerpt, secretsOfPayload } from "@/lib/brokers/scrub";
+import { isSecretName } from "@/lib/core/redact";
 import type { HttpConfig } from "@/lib/kinds/http";
 import { headerSecrets, redactUrl } from "@/lib/kinds/redact-url";
 import { ADDRESS_REFUSED, type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
@@ -24,7 +24,6 @@ const SILENCE_TIMEOUT_MS = 60_000;
 /** Below the 5 s after which common servers close an idle connection, so that we rarely write into a closing one. */
 const KEEP_ALIVE_MS = 4_000;
 /** Characters of an answer's body that are kept for the error text. */
-const EXCERPT_BYTES_MAX = 2_048;
 const EXCERPT_CHARS_MAX = 300;
 /** A larger answer is cut off: a new connection costs less than reading it. */
 const BODY_BYTES_MAX = 256 * 1024;
@@ -77,20 +76,12 @@ function hintsOf(received: Record<string, string | string[] | undefined>): Hints
   };
 }
 
-/**
- * Readable start of an error body; binary data and markup are not shown. Credentials are masked before the text is cut:
- * those of the request, which a target may repeat, and what looks like one.
- */
+/** Readable start of an error body; binary data and markup are not shown. */
 function excerptOf(chunks: Buffer[], { headers, body }: Pick<Request, "headers" | "body">): string {
   if (chunks.length === 0) return "";
-  const text = Buffer.concat(chunks).subarray(0, EXCERPT_BYTES_MAX).toString("utf8");
-  const visible = text
-    .replace(/[^\P{C}]+/gu, " ")
-    .replace(/\s+/g, " ")
-    .trim();
-  const scrubber = createScrubber();
-  scrubber.learn([...credentialsIn(headers), ...(body ? secretsOfPayload(body) : [])]);
-  return redactText(scrubber.text(visible)).slice(0, EXCERPT_CHARS_MAX).toWellFormed();
+  const secrets = [...credentialsIn(headers), ...(body ? secretsOfPayload(body) : [])];
+  const text = Buffer.concat(chunks).subarray(0, EXCERPT_SOURCE_MAX).toString("utf8");
+  return excerpt(text, secrets, EXCERPT_CHARS_MAX);
 }
 
 /** Values of the headers of a request whose names say that they are credentials. */
@@ -135,8 +126,8 @@ function send(request: Request, address: string, signal: AbortSignal): Promise<A
   let bytes = 0;
   const answered = () => {
     // Of a success nobody reads it.
-    const excerpt = answer.status < 300 ? "" : excerptOf(chunks, request);
-    settle(() => resolve({ ...answer, excerpt }));
+    const said = answer.status < 300 ? "" : excerptOf(chunks, request);
+    settle(() => resolve({ ...answer, excerpt: said }));
   };
   if (signal.aborted) return Promise.reject(signal.reason);
   signal.addEventListener("abort", aborted, { once: true });
@@ -154,7 +145,7 @@ function send(request: Request, address: string, signal: AbortSignal): Promise<A
         answer = { ...answer, status, replayed: isReplayed(received), ...hintsOf(received) };
       },
       onResponseData: (started, chunk) => {
-        if (bytes < EXCERPT_BYTES_MAX) chunks.push(chunk);
+        if (bytes < EXCERPT_SOURCE_MAX) chunks.push(chunk);
         bytes += chunk.length;
         if (bytes <= BODY_BYTES_MAX || settled) return;
         answered(); // the status decides
