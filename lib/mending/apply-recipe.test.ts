@@ -1,6 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { fork, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Recipe, type RecipeStep, recipeSchema } from "@/lib/contract/recipes";
@@ -451,6 +453,35 @@ describe("expressions", () => {
     expect(await evaluate(HOSTILE, payloads)).toMatchObject(
       values.map((value) => (value < 10 ? fault : { text: String(value) })),
     );
+  });
+
+  test("that are cut off by the close have no outcome", async () => {
+    const patient = createExpressions(systemClock, { limitMs: 20_000 });
+    try {
+      await evaluate(HOSTILE, ['{"a":0}'], patient);
+      const cut = evaluate(HOSTILE, ['{"a":2}'], patient);
+      const refused = expect(cut).rejects.toThrow("is closed");
+      // The job is sent by then.
+      await setImmediate();
+      await patient.close();
+      await refused;
+    } finally {
+      await patient.close();
+    }
+  });
+
+  test("end in the middle of a job when nobody takes the answers", async () => {
+    const child = fork("lib/mending/expression-process.ts", { stdio: "ignore" });
+    try {
+      const inputs = Array(10_000).fill({ payload: '{"a":2}', headers: "{}" });
+      const job = { expression: HOSTILE, inputs, limitMs: 100, togetherMax: 1, charsMax: 9 };
+      child.send({ ...job, overrunsMax: 10_000 });
+      await once(child, "message");
+      child.disconnect();
+      expect((await once(child, "exit"))[0]).toBe(0);
+    } finally {
+      child.kill("SIGKILL");
+    }
   });
 
   test("end with their process, which waits for that", () => {

@@ -269,9 +269,9 @@ function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-/** Resolves when the answer has left: what comes after it may end the process. */
+/** Resolves when the answer has left: what comes after it may end the process. Ends the process when nobody takes it. */
 function post(answer: ExpressionAnswer): Promise<void> {
-  return new Promise((resolve) => process.send!(answer, () => resolve()));
+  return new Promise((resolve) => process.send!(answer, (error) => (error ? process.exit() : resolve())));
 }
 
 process.on("message", async (job: ExpressionJob) => {
@@ -296,5 +296,7 @@ process.on("message", async (job: ExpressionJob) => {
   }
   if (job.inputs.length === 0) await post({ results: [] });
 });
+// It comes in the middle of a job, too, when the parent was killed.
+process.on("disconnect", () => process.exit());
 // A terminal sends these to all processes of a group. This one ends with the channel, as soon as nobody needs it.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => undefined);

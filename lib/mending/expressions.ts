@@ -12,6 +12,7 @@ const OVERRUNS_MAX = 5;
 const MEMORY_MB = 96;
 /** The process evaluates so many together, at most: its timer costs as much as an evaluation. */
 const TOGETHER_MAX = 128;
+const CLOSED = "the evaluation of expressions is closed";
 /** Starting the process, and parsing the expression. */
 const BOOT_MS = 15_000;
 
@@ -57,6 +58,7 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
     };
     // The channel ends after the last answer was read; a process that could not be started has an error alone.
     started.on("disconnect", onEnd).on("error", onEnd);
+    if (started.pid === undefined) throw new Error("the process of expressions could not be started");
     // The evaluation alone must not keep this process alive.
     started.unref();
     started.channel?.unref();
@@ -65,7 +67,7 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
 
   /** How the process came to the end of a job. */
   async function run(job: ExpressionJob, take: (results: readonly Evaluated[]) => void): Promise<JobEnd> {
-    if (closed) throw new Error("the evaluation of expressions is closed");
+    if (closed) throw new Error(CLOSED);
     child ??= start();
     const running = child;
     const end = Promise.withResolvers<JobEnd>();
@@ -106,6 +108,8 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
       const end = await run({ ...rest, ...limits, inputs: batch }, give);
       if (typeof end === "object") return end;
       const ended = end === "ended";
+      // It was ended by `close`, not by what it evaluated.
+      if (ended && closed) throw new Error(CLOSED);
       if (ended && batch.length === 0) return { unusable: "it takes too much memory or time to parse" };
       if (ended && batch.length === 1) give([{ fault: "expression-memory", detail: null }]);
       alone = ended && batch.length > 1 ? TOGETHER_MAX : alone - 1;
