@@ -20,6 +20,14 @@ const POLL_MS = 1_000;
 /** How often the whole failed set is gone through again, for jobs that the newest page did not show. */
 const WALK_EVERY_MS = 60_000;
 
+/**
+ * After a walk that found a job which the walk before it passed by. The times of failure are of several machines: where their
+ * clocks differ each walk finds one, and a large set must not be read without a pause.
+ */
+export function soonAgainMs(walkTookMs: number): number {
+  return Math.min(walkTookMs, WALK_EVERY_MS);
+}
+
 /** One failure of one job. */
 type Failure = { id: string; finishedOn: number };
 
@@ -67,7 +75,7 @@ export async function letterOf(
  * Goes through the failed set, oldest first, then looks at its newest jobs, and now and then goes through all of it again.
  * A job stays in the set when it is parked: its mark says so, and a redrive retries it there. The pages move meanwhile: a job
  * that is retried leaves the set, and PostgreSQL gives jobs that failed in one millisecond in another order once one is
- * marked. A walk that finds a job which the walk before it passed by is therefore followed by one more at once.
+ * marked. A walk that finds a job which the walk before it passed by is therefore followed by one more soon.
  */
 class FailedSetSession implements ReadSession<Failure> {
   readonly inHandMax = Number.POSITIVE_INFINITY;
@@ -80,6 +88,7 @@ class FailedSetSession implements ReadSession<Failure> {
   private knownBefore = new Map<string, number>();
   /** Position of the walk through the whole set; null = it is done. */
   private walkAt: number | null = 0;
+  private walkBeganMs: number;
   private walkAgainMs = 0;
   /** The newest `finishedOn` seen, now and when the walk began: a fresh failure of before then was passed by. */
   private newest = 0;
@@ -91,6 +100,7 @@ class FailedSetSession implements ReadSession<Failure> {
     this.queue = store.queue(config.queue);
     this.config = config;
     this.clock = clock;
+    this.walkBeganMs = clock.nowMs();
   }
 
   take(_: number, signal: AbortSignal, withinMs?: number): Promise<Taken<Failure>[]> {
@@ -101,6 +111,7 @@ class FailedSetSession implements ReadSession<Failure> {
     this.store.assertOpen();
     if (this.walkAt === null && this.clock.nowMs() >= this.walkAgainMs) {
       this.walkAt = 0;
+      this.walkBeganMs = this.clock.nowMs();
       this.knownBefore = this.known;
       this.known = new Map();
       this.newestBefore = this.newest;
@@ -111,7 +122,10 @@ class FailedSetSession implements ReadSession<Failure> {
       this.walkAt = page.length < PAGE ? null : this.walkAt + PAGE;
       const fresh = await this.fresh(page);
       this.passedBy ||= fresh.some(({ handle }) => handle.finishedOn <= this.newestBefore);
-      if (this.walkAt === null) this.walkAgainMs = this.clock.nowMs() + (this.passedBy ? 0 : WALK_EVERY_MS);
+      if (this.walkAt === null) {
+        const nowMs = this.clock.nowMs();
+        this.walkAgainMs = nowMs + (this.passedBy ? soonAgainMs(nowMs - this.walkBeganMs) : WALK_EVERY_MS);
+      }
       if (fresh.length > 0) return fresh;
     }
     return this.fresh(await this.page(0, false));
