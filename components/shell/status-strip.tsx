@@ -8,7 +8,7 @@ import { lastAnswerMs, useFreshness } from "@/lib/browser/freshness";
 import { useStatus } from "@/lib/browser/status";
 import type { StatusOut } from "@/lib/contract/stats";
 import { formatAgo, formatClock, formatRate, plural } from "@/lib/core/format";
-import { gaugeLevel, lanesInOrder, problemsOf, workerHealth } from "./status-view";
+import { approvalsShown, gaugeLevel, lanesInOrder, problemsOf, workerHealth } from "./status-view";
 
 type Lane = StatusOut["lanes"][number];
 
@@ -52,6 +52,7 @@ export function StatusStrip() {
   }
   const asOf = lastAnswerMs() || Date.parse(data.asOf);
   const worker = workerHealth(data.worker);
+  const approvals = approvalsShown(data);
   // Old data cannot show health.
   const old = level !== "fresh";
   return (
@@ -70,11 +71,11 @@ export function StatusStrip() {
             </>
           )}
         </Link>
-        {data.approvalsWaiting ? (
+        {approvals ? (
           <Link href="/approvals" prefetch={false} className="truncate text-warning hover:underline">
-            {data.approvalsWaiting} {data.approvalsWaiting === 1 ? "waits" : "wait"}
+            {approvals.count} {approvals.count === 1 ? "waits" : "wait"}
             {/* One text: a phone shows its count alone, a screen reader has it all. */}
-            <span className="max-md:sr-only"> for {data.approvalsForViewer ? "your approval" : "approval"}</span>
+            <span className="max-md:sr-only"> for {approvals.what}</span>
           </Link>
         ) : null}
       </div>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gaugeLevel, problemsOf, workerHealth } from "./status-view";
+import { approvalsShown, gaugeLevel, problemsOf, workerHealth } from "./status-view";
 
 describe("the gauge of a lane", () => {
   it.each([
@@ -21,6 +21,15 @@ it("tells a dead worker from an unknown one", () => {
   expect(workerHealth({ alive: 0, lastSeenAt: null })).toMatchObject({ ok: false, unknown: false });
   expect(workerHealth({ alive: 2, lastSeenAt: null })).toMatchObject({ ok: true, detail: "2 workers run" });
 });
+
+it.each([
+  [5, 2, { count: 2, what: "your approval" }],
+  [5, 0, { count: 5, what: "approval" }],
+  [0, 0, null],
+  [null, null, null],
+])("of %s requests for approval, %s of them for the viewer, shows %j", (approvalsWaiting, approvalsForViewer, shown) =>
+  expect(approvalsShown({ approvalsWaiting, approvalsForViewer })).toEqual(shown),
+);
 
 describe("problems in the status strip", () => {
   const well = { worker: { alive: 2, lastSeenAt: null }, trouble: { openBreakers: [], failingSources: [] } };

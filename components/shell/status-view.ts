@@ -25,6 +25,14 @@ export function workerHealth(worker: StatusOut["worker"]): { ok: boolean; unknow
   };
 }
 
+/** How many requests wait for an approval: of those that the viewer may answer, if there are any. null = none, or unknown. */
+export function approvalsShown(
+  status: Pick<StatusOut, "approvalsWaiting" | "approvalsForViewer">,
+): { count: number; what: string } | null {
+  if (status.approvalsForViewer) return { count: status.approvalsForViewer, what: "your approval" };
+  return status.approvalsWaiting ? { count: status.approvalsWaiting, what: "approval" } : null;
+}
+
 export type StatusProblem = { key: string; words: string; href: "/targets" | "/sources" };
 
 function named(names: readonly string[]): string {
