@@ -104,8 +104,6 @@ async function bundleAll(): Promise<void> {
       // a hundred megabytes.
       logLevel: "silent",
       external: EXTERNAL,
-      // Its other form finds its files by calls that a bundle cannot follow.
-      alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
       plugins: [apiRoutes],
       define: { BUILT_ROUTES: JSON.stringify(readRouteMethods(ROOT)), "import.meta.main": "__main" },
       banner: { js: BANNER },
