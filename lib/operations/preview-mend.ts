@@ -64,18 +64,22 @@ export async function countMend(deps: MendingDeps, request: MendCountRequest, vi
   const sums = place?.sums ?? { looked: 0, changed: 0, unchanged: 0, breaksSchema: 0, failed: {}, refused: {} };
   const samples: MendItem[] = [];
   let after = place?.after ?? null;
-  const read = (from: string | null) => readCandidates(deps.db, { ...page, after: from, limit: COUNT_CHUNK });
-  let next = read(after);
+  const begin = async (from: string | null) => {
+    const candidates = await readCandidates(deps.db, { ...page, after: from, limit: COUNT_CHUNK });
+    const parts = examineMend(deps, deps.db, mend, candidates);
+    return { candidates, parts, first: ignoringUnread(parts.next()) };
+  };
+  let next = begin(after);
   let ended = false;
   while (!ended) {
-    const candidates = await next;
+    const { candidates, parts, first } = await next;
     after = candidates.at(-1)?.id ?? after;
     ended = candidates.length < COUNT_CHUNK;
     const enough = deps.clock.nowMs() - started > COUNT_MS_MAX;
-    // The next ones are read while these are looked at.
-    if (!ended && !enough) next = ignoringUnread(read(after));
-    for await (const part of examineMend(deps, deps.db, mend, candidates)) {
-      for (const examined of part) {
+    // The first part of the next ones is read while these are evaluated.
+    if (!ended && !enough) next = ignoringUnread(begin(after));
+    for (let part = await first; !part.done; part = await parts.next()) {
+      for (const examined of part.value) {
         add(sums, examined);
         const ofOutcome = samples.filter(({ outcome }) => outcome === examined.outcome);
         if (ofOutcome.length < SAMPLES_MAX) samples.push(itemOf(examined, masks));
@@ -87,7 +91,7 @@ export async function countMend(deps: MendingDeps, request: MendCountRequest, vi
   return { ...sums, kind: ended ? "exact" : "atLeast", asOf: iso(page.asOfMs), samples, nextCursor: cursor };
 }
 
-/** A page that is read ahead and then not used must not end the process when it fails. */
+/** What is begun ahead and then not used must not end the process when it fails. */
 function ignoringUnread<T>(read: Promise<T>): Promise<T> {
   read.catch(() => undefined);
   return read;
