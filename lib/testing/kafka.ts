@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Admin, ConfigResourceTypes, IncrementalAlterConfigOperationTypes } from "@platformatic/kafka";
 import { fetchServer, serverMissing } from "../../scripts/test-servers/fetch.ts";
@@ -88,6 +89,9 @@ export function makeTopic(
   return withAdmin(kafka, async (admin) => {
     const configs = Object.entries(config).map(([key, value]) => ({ name: key, value }));
     await admin.createTopics({ topics: [name], partitions, replicas: 1, configs });
+    // The broker hears of it from the controller, some time later.
+    const known = () => admin.metadata({ topics: [name], forceUpdate: true });
+    for (let tries = 1; tries < 100 && !(await known().catch(() => null)); tries++) await sleep(100);
   });
 }
 
