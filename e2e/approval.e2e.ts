@@ -62,7 +62,7 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
   const waiting = page.getByRole("navigation", { name: "Redrives that wait" });
   await waiting.getByRole("link", { name: /^\d+ for approval$/ }).click();
   await expect(page).toHaveURL(/waitsFor=approval$/);
-  await expect(page.getByRole("main").getByRole("link", { name: "the bank answers again" })).toBeVisible();
+  await expect(page.getByRole("main").getByRole("link", { name: "Redrive of 2 selected events" })).toBeVisible();
   await expect(waiting.getByRole("link", { name: /your approval/ })).toHaveCount(0);
   expect(await violations(page)).toEqual([]);
 

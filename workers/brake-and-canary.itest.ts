@@ -128,6 +128,27 @@ describe("the brake", () => {
     expect(done).toMatchObject({ state: "DONE", failed: before + 2, delivered: 60 - before - 2 });
   });
 
+  test("leaves out of its sample what was under way at the resume", async () => {
+    await world.park(60);
+    await world.db.run("update targets set rate_per_second = 40");
+    const answered = Promise.withResolvers<void>();
+    let broken = true;
+    world.sink.answer = async () => {
+      if (!broken) return 200;
+      await answered.promise;
+      return 422;
+    };
+    await world.worker();
+    const { id } = await world.request();
+    await expect.poll(() => world.sink.arrived.length).toBeGreaterThanOrEqual(12);
+    await changeRedrive(world.deps, { id, change: { action: "pause" } }, localViewer("ada"));
+    broken = false;
+    await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("ada"));
+    answered.resolve();
+    await expect.poll(() => state(id), { timeout: 20_000 }).toBe("DONE");
+    expect((await world.redrive(id)).failed).toBeGreaterThanOrEqual(12);
+  });
+
   test("counts bounces when nothing is sent any more", async () => {
     await world.park(31);
     // The last one waits for its target, so the redrive stays open while the others come back.

@@ -23,7 +23,7 @@ import {
   moveFinishedEvents,
   settleAggregates,
 } from "@/lib/store/write/finish-items";
-import { countItems, lockRedrive } from "@/lib/store/write/redrive";
+import { countItems, lockRedrive, type RedriveRow, sentBeforeResume } from "@/lib/store/write/redrive";
 
 const ACTOR = "worker";
 
@@ -226,9 +226,18 @@ async function countEnds(
   if (ended.length === 0) return;
   const before = await lockRedrive(tx, redriveId);
   if (!before) return;
-  const sample = sampleWith(before, marksOf(ended, moved), ended.flatMap(latencyOf));
+  const judged = await judgedOf(tx, before, ended);
+  const sample = sampleWith(before, marksOf(judged, moved), judged.flatMap(latencyOf));
   const after = (await countItems(tx, redriveId, deltaOf(ended), sample))!;
   if (!(await settleRedrive(tx, after, nowMs))) await advanceRedrive(tx, after, nowMs);
+}
+
+/** What was under way when the redrive was resumed says nothing of the target as it is since then. */
+async function judgedOf(tx: Tx, redrive: RedriveRow, ended: readonly Finish[]): Promise<readonly Finish[]> {
+  if (redrive.brake === null || !redrive.resumed) return ended;
+  const ids = ended.map(({ item }) => item.id);
+  const before = await sentBeforeResume(tx, redrive.id, ids);
+  return ended.filter(({ item }) => !before.has(item.id));
 }
 
 /** Of the last send of the item; none when nothing was sent. */

@@ -117,6 +117,8 @@ export type RedriveRow = RedriveCounts & {
   recent: string;
   /** Latencies of the last sends, ms, newest last; empty without a bound on them. */
   latencies: number[];
+  /** It was resumed: sends that began before it are in no sample. */
+  resumed: boolean;
   policies: Record<string, unknown>;
   earlier: Earlier;
   /** Refusals that its requester set aside. */
@@ -136,7 +138,7 @@ export type RedriveRow = RedriveCounts & {
 };
 
 const COLUMNS = `id, state, mode, lane, target_id as "targetId", target, rate_per_second as "ratePerSecond", concurrency, selection, sources, cutoff, plan_cursor as "planCursor",
-  greatest(started_at, hold_until) as "beganAtMs", slices, canary, released, brake, recent, latencies, policies, earlier, despite, total, delivered, passed, failed, refused, cancelled, bounced,
+  greatest(started_at, hold_until) as "beganAtMs", slices, canary, released, brake, recent, latencies, coalesce(sampled_from > started_at, false) as resumed, policies, earlier, despite, total, delivered, passed, failed, refused, cancelled, bounced,
   confirmed, reason,
   case when waiting_until is null then 'not-begun' when waiting_until > now() then 'running' else 'over' end as quiet,
   created_by as "createdBy", cancelled_by as "cancelledBy",
@@ -272,6 +274,18 @@ export async function dueCanaries(db: Queryable): Promise<string[]> {
     { name: "due-canaries" },
   );
   return rows.map((row) => row.id);
+}
+
+/** The items among `ids` whose last send began before their redrive was last started or resumed. */
+export async function sentBeforeResume(tx: Tx, id: string, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await tx.query<{ id: string }>(
+    `select a.id from redrive_attempts a join redrives r on r.id = a.redrive_id
+      where a.redrive_id = $1 and a.id = any($2::uuid[])
+      group by a.id, r.sampled_from having max(a.opened_at) < r.sampled_from`,
+    [id, ids],
+    { name: "sent-before-resume" },
+  );
+  return new Set(rows.map((row) => row.id));
 }
 
 /** The outcomes that the brake looks at. */
