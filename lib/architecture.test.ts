@@ -280,6 +280,24 @@ const files = execFileSync(
   .split("\n")
   .filter((file) => SOURCE.test(file) && !EXEMPT.test(file) && existsSync(file));
 
+/** A folder of more source files is two folders; its folders do not count, and tests do not. */
+const FOLDER_FILES_MAX = 20;
+
+/** Folders that list files of one kind: a reader looks for one by its name, and a room would hide it. */
+const LISTS = [
+  "components/ui",
+  "lib/brokers/conventions",
+  "lib/browser",
+  "lib/cli",
+  "lib/contract",
+  "lib/core",
+  "lib/operations",
+  "lib/redriving",
+  "lib/retry",
+  "lib/store/read",
+  "lib/store/write",
+];
+
 /** Summary, parameters, body and answer of an operation, and a few lines that run it. */
 const HANDLER_LINES_MAX = 16;
 
@@ -401,6 +419,15 @@ describe("architecture", () => {
       importsOf(file).some(({ to, typeOnly }) => to === "pkg:zod" && !typeOnly),
     );
     expect(withZod).toEqual([]);
+  });
+
+  test("a folder of components or lib holds at most 20 source files, or is a list of files of one kind", () => {
+    const counts = new Map<string, number>();
+    for (const file of files.filter((path) => /^(components|lib)\//.test(path))) {
+      counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+    }
+    const above = [...counts].filter(([, count]) => count > FOLDER_FILES_MAX).map(([folder]) => folder);
+    expect(above.sort()).toEqual(LISTS);
   });
 
   test("no barrels and no drawers", () => {

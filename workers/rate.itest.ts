@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { draftEtaMs } from "@/components/redrives/redrive-draft";
+import { draftEtaMs } from "@/components/redrives/dialog/redrive-draft";
 import { previewRequestSchema } from "@/lib/contract/redrives";
 import { localViewer } from "@/lib/core/viewer";
 import { previewRedrive } from "@/lib/operations/preview-redrive";

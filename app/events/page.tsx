@@ -1,7 +1,7 @@
 import type { Metadata } from "next";
 import { pageCall } from "@/app/_server/page-call";
 import { rawQueryOf } from "@/app/_server/raw-query";
-import { EventsView, type InitialEvents } from "@/components/events/events-view";
+import { EventsView, type InitialEvents } from "@/components/events/list/events-view";
 import { PAGE_PARAMS } from "@/lib/browser/filter-read";
 import { PAGE_ROWS } from "@/lib/browser/page-rows";
 import { fromSearchParams } from "@/lib/contract/event-filter";

@@ -2,7 +2,7 @@
 
 import Link from "next/link";
 import { ControlUntil } from "@/components/controls/control-until";
-import { RedrivesTabs } from "@/components/redrives/redrives-tabs";
+import { RedrivesTabs } from "@/components/redrives/list/redrives-tabs";
 import { Button, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ReadError } from "@/components/ui/error-panel";

@@ -2,7 +2,7 @@
 
 import Link from "next/link";
 import { useState } from "react";
-import { RevisionDiff } from "@/components/events/revision-diff";
+import { RevisionDiff } from "@/components/events/revisions/revision-diff";
 import { LongText } from "@/components/redrives/long-text";
 import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";

@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
-import { redriveOne } from "@/components/redrives/one-click";
+import { redriveOne } from "@/components/redrives/one-click/one-click";
 import { ActionButton } from "@/components/ui/action-button";
 import { lazily } from "@/components/ui/lazily";
 import { MenuButton } from "@/components/ui/popup-button";
@@ -21,7 +21,7 @@ const ControlDialog = lazily(() =>
 );
 
 const RedriveDialog = lazily(() =>
-  import("@/components/redrives/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
+  import("@/components/redrives/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
 );
 const RedriveConfirm = lazily(() => import("./redrive-confirm").then(({ RedriveConfirm }) => RedriveConfirm));
 

@@ -4,7 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { FilteredBy } from "@/components/overview/filtered-by";
-import { redriveAtOnce } from "@/components/redrives/one-click";
+import { redriveAtOnce } from "@/components/redrives/one-click/one-click";
 import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
@@ -21,7 +21,7 @@ import { GroupCard } from "./group-card";
 import { eachOnce, groupFilter } from "./group-filter";
 
 const RedriveDialog = lazily(() =>
-  import("@/components/redrives/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
+  import("@/components/redrives/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
 );
 const BulkDialog = lazily(() => import("@/components/operations/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
 

@@ -5,7 +5,7 @@ import { Ban, Undo2 } from "lucide-react";
 import Link from "next/link";
 import { useState } from "react";
 import { ApprovalPanel } from "@/components/approvals/approval-panel";
-import { WorkFacts } from "@/components/redrives/redrive-facts";
+import { WorkFacts } from "@/components/redrives/page/redrive-facts";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";

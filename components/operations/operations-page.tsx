@@ -1,8 +1,8 @@
 "use client";
 
 import Link from "next/link";
+import { RedrivesTabs } from "@/components/redrives/list/redrives-tabs";
 import { selectionWords } from "@/components/redrives/redrive-title";
-import { RedrivesTabs } from "@/components/redrives/redrives-tabs";
 import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ReadError } from "@/components/ui/error-panel";

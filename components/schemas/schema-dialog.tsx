@@ -1,7 +1,7 @@
 "use client";
 
 import { useState } from "react";
-import { jsonObject } from "@/components/sources/source-draft";
+import { jsonObject } from "@/components/sources/form/source-draft";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { CodeTextarea, Field, Input } from "@/components/ui/input";

@@ -1,14 +1,14 @@
 import type { ReactNode } from "react";
 import { RunningOperations } from "@/components/operations/running-operations";
-import { HeldRedrives } from "@/components/redrives/held-redrives";
+import { HeldRedrives } from "@/components/redrives/one-click/held-redrives";
+import { StopBand } from "@/components/shell/stop/stop-band";
+import { TopBar } from "@/components/shell/top-bar/top-bar";
 import { GlobalKeys } from "./global-keys";
 import { OfflineStrip } from "./offline-strip";
 import { BottomBar, Rail } from "./rail";
 import { StatusStrip } from "./status-strip";
-import { StopBand } from "./stop-band";
 import { TipLayer } from "./tip-layer";
 import { LazyToaster } from "./toaster";
-import { TopBar } from "./top-bar";
 
 /**
  * The frame around every page. The page scrolls inside `main`, so that the status strip stays visible; on a phone the

@@ -2,13 +2,13 @@
 
 import { useRouter } from "next/navigation";
 import { useState } from "react";
+import type { StopOrder } from "@/components/shell/stop/stop-dialog";
 import { lazily } from "@/components/ui/lazily";
 import { type Hotkeys, useHotkeys } from "@/lib/browser/hotkeys";
 import { PAGES, pageHref } from "./navigation";
-import type { StopOrder } from "./stop-dialog";
 
 const Palette = lazily(() => import("./palette").then(({ Palette }) => Palette));
-const StopDialog = lazily(() => import("./stop-dialog").then(({ StopDialog }) => StopDialog));
+const StopDialog = lazily(() => import("@/components/shell/stop/stop-dialog").then(({ StopDialog }) => StopDialog));
 const KeyboardHelp = lazily(() => import("./keyboard-help").then(({ KeyboardHelp }) => KeyboardHelp));
 
 /** The keys that work on every page, and the two overlays that they open. */

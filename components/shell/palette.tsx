@@ -4,6 +4,7 @@ import { Command } from "cmdk";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { mendHref } from "@/components/mend/mend-address";
+import type { StopOrder } from "@/components/shell/stop/stop-dialog";
 import { POPUP_CLASS } from "@/components/ui/overlay-anchor";
 import { setZone, useZone } from "@/lib/browser/clock-zone";
 import { eventsHref, readFilter } from "@/lib/browser/filter-read";
@@ -14,7 +15,6 @@ import { useStatus } from "@/lib/browser/status";
 import { setTheme } from "@/lib/browser/theme";
 import { PAGES, pageHref } from "./navigation";
 import { rankCommands } from "./palette-rank";
-import type { StopOrder } from "./stop-dialog";
 
 const ITEM =
   "flex h-8 cursor-pointer items-center gap-2 rounded-sm px-2 data-[selected=true]:bg-hover data-[disabled=true]:opacity-50";

@@ -1,13 +1,13 @@
 "use client";
 
 import { useState } from "react";
+import { ConfigForm } from "@/components/sources/form/config-form";
+import { bodyOf, type Config, errorsOf, type SourceErrors } from "@/components/sources/form/source-draft";
 import { Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useAddTarget, useChangeTarget } from "@/lib/browser/targets";
 import type { KindOut } from "@/lib/contract/kinds";
 import type { SourceOut, TargetOut } from "@/lib/contract/sources";
-import { ConfigForm } from "./config-form";
-import { bodyOf, type Config, errorsOf, type SourceErrors } from "./source-draft";
 
 /** Adds a target to a source, or changes the name and the destination of one. Its rate and breaker are on Targets. */
 export function NamedTargetDialog(props: {

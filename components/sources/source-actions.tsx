@@ -15,7 +15,9 @@ import type { EndingMode } from "./mode-dialog";
 import { ProbeResult } from "./probe-result";
 
 const DeleteDialog = lazily(() => import("./delete-dialog").then(({ DeleteDialog }) => DeleteDialog));
-const EditSourceDialog = lazily(() => import("./edit-source-dialog").then(({ EditSourceDialog }) => EditSourceDialog));
+const EditSourceDialog = lazily(() =>
+  import("@/components/sources/form/edit-source-dialog").then(({ EditSourceDialog }) => EditSourceDialog),
+);
 const ModeDialog = lazily(() => import("./mode-dialog").then(({ ModeDialog }) => ModeDialog));
 
 const ENDINGS: { mode: EndingMode; label: string; from: SourceOut["mode"][] }[] = [

@@ -11,7 +11,9 @@ import { useKinds, useSources } from "@/lib/browser/sources";
 import { plural } from "@/lib/core/format";
 import { SourceCard } from "./source-card";
 
-const AddSourceDialog = lazily(() => import("./add-source-dialog").then(({ AddSourceDialog }) => AddSourceDialog));
+const AddSourceDialog = lazily(() =>
+  import("@/components/sources/form/add-source-dialog").then(({ AddSourceDialog }) => AddSourceDialog),
+);
 
 export function SourcesPage() {
   const sources = useSources();

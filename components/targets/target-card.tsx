@@ -2,7 +2,7 @@
 
 import Link from "next/link";
 import { type ReactNode, useState } from "react";
-import type { StopOrder } from "@/components/shell/stop-dialog";
+import type { StopOrder } from "@/components/shell/stop/stop-dialog";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { lazily } from "@/components/ui/lazily";
@@ -19,7 +19,7 @@ import { fallbackWords } from "./target-draft";
 const TargetDialog = lazily(() => import("./target-dialog").then(({ TargetDialog }) => TargetDialog));
 const BreakerDialog = lazily(() => import("./breaker-dialog").then(({ BreakerDialog }) => BreakerDialog));
 
-const StopDialog = lazily(() => import("@/components/shell/stop-dialog").then(({ StopDialog }) => StopDialog));
+const StopDialog = lazily(() => import("@/components/shell/stop/stop-dialog").then(({ StopDialog }) => StopDialog));
 
 const BREAKER_LOOKS: Record<BreakerWord, { shape: ShapeName; colour: string; word: string }> = {
   closed: { shape: "disc", colour: "text-ok", word: "CLOSED" },

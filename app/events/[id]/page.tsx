@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { pageCall } from "@/app/_server/page-call";
-import { EventPage } from "@/components/events/event-page";
+import { EventPage } from "@/components/events/page/event-page";
 import type { InitialDetail } from "@/lib/browser/events";
 import { DomainError } from "@/lib/core/problem";
 import { UUID } from "@/lib/core/uuid";

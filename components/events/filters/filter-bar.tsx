@@ -1,0 +1,117 @@
+"use client";
+
+import { X } from "lucide-react";
+import { editInSearch } from "@/components/shell/top-bar/search-box";
+import { Button } from "@/components/ui/button";
+import { lazily } from "@/components/ui/lazily";
+import { PopoverButton } from "@/components/ui/popup-button";
+import { useZone } from "@/lib/browser/clock-zone";
+import { withPart } from "@/lib/browser/filter-read";
+import { addTerm, removeTerm, type Term, termsOf, writeTerm } from "@/lib/browser/qualified-search";
+import { windowLabel } from "@/lib/browser/time-window";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { shortenId } from "@/lib/core/format";
+import { ExportMenu } from "./export-menu";
+import { ViewsMenu } from "./views-menu";
+
+const AddFilter = lazily(() => import("./add-filter").then(({ AddFilter }) => AddFilter));
+
+function Chip({
+  name,
+  value,
+  onEdit,
+  onRemove,
+}: {
+  name: string;
+  value: string;
+  onEdit?: () => void;
+  onRemove: () => void;
+}) {
+  const shown = shortenId(value, 28, 8);
+  const text = (
+    <>
+      <span className="text-faint">{name}</span>
+      <span className="truncate font-mono text-sm">{shown}</span>
+    </>
+  );
+  return (
+    <li className="flex h-6 max-w-full min-w-0 items-center rounded-md border border-line-strong bg-raised">
+      {onEdit ? (
+        <button
+          type="button"
+          onClick={onEdit}
+          data-tip={shown === value ? "Edit" : `${value}\nclick to edit`}
+          className="flex h-full min-w-0 items-center gap-1.5 rounded-l-md pl-2 hover:bg-hover"
+        >
+          {text}
+        </button>
+      ) : (
+        <span className="flex min-w-0 items-center gap-1.5 pl-2">{text}</span>
+      )}
+      <button
+        type="button"
+        aria-label={`Remove ${name} ${value}`}
+        onClick={onRemove}
+        className="flex h-full w-6 shrink-0 items-center justify-center rounded-r-md text-faint hover:bg-hover hover:text-ink"
+      >
+        <X size={12} aria-hidden />
+      </button>
+    </li>
+  );
+}
+
+/** The restrictions of the list. Each can be removed or changed, and others can be added. */
+export function FilterBar({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
+  const zone = useZone();
+  const terms = termsOf(filter);
+  const windowed = filter.from !== undefined || filter.to !== undefined;
+  const edit = (term: Term) => {
+    onFilter(removeTerm(filter, term));
+    editInSearch(writeTerm(term));
+  };
+  return (
+    <div className="flex min-w-0 shrink-0 items-start gap-2 px-3 pt-2">
+      <ul aria-label="Filters" className="flex min-w-0 flex-1 flex-wrap items-center gap-1.5">
+        {windowed ? (
+          <Chip
+            name="seen"
+            value={windowLabel(filter, zone)}
+            onRemove={() => onFilter(withPart(filter, { from: undefined, to: undefined }))}
+          />
+        ) : null}
+        {terms.map((term) => (
+          <Chip
+            key={`${term.name}:${term.value}`}
+            name={term.name === "q" ? "words" : term.name}
+            value={term.value}
+            onEdit={() => edit(term)}
+            onRemove={() => onFilter(removeTerm(filter, term))}
+          />
+        ))}
+        <li className="flex">
+          <PopoverButton label="+ filter" name="+ filter" variant="ghost" size="sm" panelClassName="p-0!">
+            {(close) => (
+              <AddFilter
+                filter={filter}
+                onAdd={(term) => onFilter(addTerm(filter, term))}
+                onRemove={(term) => onFilter(removeTerm(filter, term))}
+                onDone={close}
+              />
+            )}
+          </PopoverButton>
+        </li>
+        {terms.length + (windowed ? 1 : 0) > 1 ? (
+          <li className="flex">
+            <Button variant="ghost" size="sm" onClick={() => onFilter({})}>
+              Clear all
+            </Button>
+          </li>
+        ) : null}
+      </ul>
+      <div className="flex shrink-0 items-center gap-1">
+        <ViewsMenu filter={filter} onFilter={onFilter} />
+        <ExportMenu filter={filter} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,142 @@
+"use client";
+
+import { memo } from "react";
+import { AdmissionMark } from "@/components/events/admission-note";
+import { aggregateText, controlCause, stateOf } from "@/components/events/event-state";
+import { classNames } from "@/components/ui/class-names";
+import { Shape } from "@/components/ui/shape";
+import { ShortId } from "@/components/ui/short-id";
+import { StateBadge } from "@/components/ui/state-badge";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { useNow } from "@/lib/browser/clock-zone";
+import { visible } from "@/lib/core/format";
+import styles from "./event-table.module.css";
+import type { ListRow } from "./list-rows";
+
+export type RowActions = {
+  open: (id: string) => void;
+  toggle: (id: string, range: boolean) => void;
+};
+
+/** The DOM id of a row, for `aria-activedescendant` of the grid. */
+export const rowDomId = (id: string) => `event-${id}`;
+
+type Props = {
+  row: ListRow;
+  index: number;
+  /** The distance from the top of the list and the height, px. */
+  top: number;
+  height: number;
+  selected: boolean;
+  /** All matching events are selected: a single box is checked and cannot be changed. */
+  locked: boolean;
+  active: boolean;
+  opened: boolean;
+  actions: RowActions;
+};
+
+/** One event in the list. CSS places the cells by the names of the grid, so a narrow list can show them as a card. */
+export const EventRow = memo(function EventRow({
+  row,
+  index,
+  top,
+  height,
+  selected,
+  locked,
+  active,
+  opened,
+  actions,
+}: Props) {
+  const { event, gone } = row;
+  const now = useNow();
+  const { state, remainingMs } = stateOf(event, now);
+  const aggregate = aggregateText(event);
+  return (
+    <tr
+      id={rowDomId(event.id)}
+      aria-rowindex={index + 2}
+      aria-selected={selected}
+      data-tip={gone ? "It does not match any more; shown until you ask for the new list (n)" : undefined}
+      onClick={() => actions.open(event.id)}
+      style={{ height, transform: `translateY(${top}px)` }}
+      className={classNames(
+        styles.line,
+        "absolute inset-x-0 top-0 cursor-pointer border-b border-line hover:bg-hover aria-selected:bg-selected",
+        active && "shadow-[inset_2px_0_0_var(--accent)]",
+        opened && "bg-hover",
+        gone && "bg-canvas italic",
+      )}
+    >
+      <td className={styles.select}>
+        {/* The whole cell takes the click, so that a click beside the box does not open the event. */}
+        {/* biome-ignore lint/a11y/useKeyWithClickEvents: only keeps the click from the row */}
+        <label className="-m-2 flex size-9 items-center justify-center" onClick={(click) => click.stopPropagation()}>
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            checked={selected}
+            disabled={locked}
+            data-tip={locked ? "All matching are selected" : undefined}
+            aria-label={`Select event ${event.eventId}`}
+            onChange={(change) =>
+              actions.toggle(event.id, change.nativeEvent instanceof MouseEvent && change.nativeEvent.shiftKey)
+            }
+            className="size-3.5"
+          />
+        </label>
+      </td>
+      <td className={styles.state} data-tip={gone ? undefined : (controlCause(event.control) ?? undefined)}>
+        {gone ? (
+          <span className="text-faint">left this list</span>
+        ) : (
+          <StateBadge state={state} remainingMs={remainingMs} />
+        )}
+      </td>
+      <td className={classNames(styles.seen, "text-muted")}>
+        <TimeAgo at={event.firstSeen} />
+      </td>
+      <td className={classNames(styles.code, "truncate font-mono text-sm")} title={visible(event.errorCode)}>
+        <bdi>{visible(event.errorCode)}</bdi>
+        <AdmissionMark event={event} />
+      </td>
+      <td className={classNames(styles.source, "truncate")} data-tip={visible(event.source)}>
+        <bdi>{visible(event.source)}</bdi>
+      </td>
+      <td
+        className={classNames(styles.type, "truncate")}
+        data-tip={event.eventType === null ? undefined : visible(event.eventType)}
+      >
+        {event.eventType === null ? <span className="text-faint">–</span> : <bdi>{visible(event.eventType)}</bdi>}
+      </td>
+      <td className={classNames(styles.aggregate, "truncate font-mono text-sm")} data-tip={aggregate || undefined}>
+        {event.aggregateId === null ? (
+          <span className="text-faint">–</span>
+        ) : (
+          <>
+            <bdi>{visible(event.aggregateId)}</bdi>
+            {event.version === null ? null : <span className="text-faint"> v{event.version}</span>}
+          </>
+        )}
+      </td>
+      <td className={styles.event}>
+        <ShortId id={event.eventId} label="event id" head={6} tail={4} inRow />
+      </td>
+      <td
+        className={styles.tries}
+        data-tip={`${event.attempts} tries${event.bounces > 0 ? `, came back ${event.bounces} times` : ""}`}
+      >
+        {event.attempts}
+        <span className="text-faint sm:hidden"> {event.attempts === 1 ? "try" : "tries"}</span>
+        {event.bounces > 0 ? (
+          <span className="ml-1 inline-flex items-center gap-0.5 text-bounced">
+            <Shape name="return" className="size-2.5" />
+            {event.bounces}
+          </span>
+        ) : null}
+      </td>
+      <td className={classNames(styles.error, "truncate text-muted")}>
+        <bdi>{event.lastError === null ? null : visible(event.lastError)}</bdi>
+      </td>
+    </tr>
+  );
+});

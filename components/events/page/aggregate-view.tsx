@@ -1,0 +1,89 @@
+"use client";
+
+import Link from "next/link";
+import { isBehind } from "@/components/events/aggregate-order";
+import { stateOf } from "@/components/events/event-state";
+import { classNames } from "@/components/ui/class-names";
+import { StateBadge } from "@/components/ui/state-badge";
+import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { useNow } from "@/lib/browser/clock-zone";
+import { eventsHref } from "@/lib/browser/filter-read";
+import type { EventDetail } from "@/lib/contract/events";
+import { HeldTail } from "./held-tail";
+
+/** The parked events of the aggregate in their order. The others wait while the head fails or cools. */
+export function AggregateView({ event }: { event: EventDetail }) {
+  const now = useNow();
+  if (event.aggregateId === null) {
+    return <p className="px-3 py-4 text-muted">It belongs to no aggregate: no order holds it.</p>;
+  }
+  const head = event.aggregate.find((member) => member.head);
+  const behind = isBehind(event, head);
+  return (
+    <div>
+      <p className="px-3 py-2 text-muted">
+        {event.aggregate.length <= 1
+          ? "No other event of this aggregate is here."
+          : behind
+            ? "An earlier version is parked: this event is not sent before it unless a person says so."
+            : head
+              ? "It goes before the later versions, which it holds while it is parked."
+              : "Nothing parked holds another event here."}{" "}
+        <Link
+          href={eventsHref({ aggregateId: [event.aggregateId] })}
+          prefetch={false}
+          className="text-accent underline"
+        >
+          all events of {event.aggregateId}
+        </Link>
+      </p>
+      <HeldTail id={event.id} />
+      <Table>
+        <thead>
+          <tr>
+            <Th numeric>version</Th>
+            <Th>state</Th>
+            <Th>type</Th>
+            <Th>error code</Th>
+            <Th>seen</Th>
+          </tr>
+        </thead>
+        <tbody>
+          {event.aggregate.map((member) => {
+            const { state, remainingMs } = stateOf(member, now);
+            const here = member.id === event.id;
+            return (
+              <Tr
+                key={member.id}
+                className={classNames(here && "bg-selected")}
+                aria-current={here ? "true" : undefined}
+              >
+                <Td numeric className="font-mono text-sm">
+                  {member.version ?? "–"}
+                </Td>
+                <Td className="whitespace-nowrap">
+                  <StateBadge state={state} remainingMs={remainingMs} />
+                  {member.head ? <span className="ml-2 text-sm font-medium">head</span> : null}
+                </Td>
+                <Td>
+                  {here ? (
+                    <span>{member.eventType ?? member.eventId} (this one)</span>
+                  ) : (
+                    <Link href={`/events/${member.id}`} prefetch={false} className="text-accent hover:underline">
+                      {member.eventType ?? member.eventId}
+                    </Link>
+                  )}
+                </Td>
+                <Td className="font-mono text-sm">{member.errorCode}</Td>
+                <Td className="text-muted">
+                  <TimeAgo at={member.firstSeen} />
+                </Td>
+              </Tr>
+            );
+          })}
+        </tbody>
+      </Table>
+    </div>
+  );
+}

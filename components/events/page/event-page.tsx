@@ -1,0 +1,284 @@
+"use client";
+
+import { ChevronDown, ChevronUp } from "lucide-react";
+import Link from "next/link";
+import { useRouter } from "next/navigation";
+import { useState, useSyncExternalStore } from "react";
+import { lastRedrive, whyNotEdit } from "@/components/events/action-rules";
+import { AdmissionNote } from "@/components/events/admission-note";
+import { ErrorView } from "@/components/events/error-view";
+import { EventActions } from "@/components/events/event-actions";
+import { aggregateText, stateOf } from "@/components/events/event-state";
+import { PayloadView } from "@/components/events/payload/payload-view";
+import { RevisionsView } from "@/components/events/revisions/revisions-view";
+import { SavedRevision } from "@/components/events/revisions/saved-revision";
+import { Button, IconButton, LinkButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { whenOpened } from "@/components/ui/lazily";
+import { ShortId } from "@/components/ui/short-id";
+import { Skeleton } from "@/components/ui/skeleton";
+import { StateBadge } from "@/components/ui/state-badge";
+import { Tabs } from "@/components/ui/tabs";
+import { useNow } from "@/lib/browser/clock-zone";
+import { type InitialDetail, useEventDetail, useNeighbours } from "@/lib/browser/events";
+import { filterHref } from "@/lib/browser/filter-read";
+import { useEventFilter, usePageParam } from "@/lib/browser/filter-url";
+import { useHotkeys } from "@/lib/browser/hotkeys";
+import { isEmptyFilter } from "@/lib/browser/qualified-search";
+import type { EventDetail } from "@/lib/contract/events";
+import { shortenId, visible } from "@/lib/core/format";
+import { AggregateView } from "./aggregate-view";
+import { Facts } from "./facts";
+import { HeadersView } from "./headers-view";
+import { HistoryView } from "./history-view";
+
+const EventEditor = whenOpened(
+  () => import("@/components/editor/event-editor").then(({ EventEditor }) => EventEditor),
+  <PartSkeleton label="Loading the editor" />,
+);
+
+const TAB_IDS = ["payload", "headers", "error", "history", "revisions", "aggregate"] as const;
+
+/** One event. The filter in its address is the filter of the list that opened it. */
+export function EventPage({ id, initial }: { id: string; initial: InitialDetail }) {
+  const { data: event, error, refetch } = useEventDetail(id, initial);
+  if (!event) {
+    if (error?.code === "unknown-event") {
+      return (
+        <EmptyState title="There is no such event" level={1} action={<LinkButton href="/events">Events</LinkButton>}>
+          <p>The address may have been cut off, or somebody removed the event from the store.</p>
+          <p className="font-mono text-sm wrap-anywhere">{id}</p>
+        </EmptyState>
+      );
+    }
+    return (
+      <>
+        <h1 className="sr-only">Event</h1>
+        {error ? <ErrorPanel error={error} onRetry={() => void refetch()} /> : <PageSkeleton />}
+      </>
+    );
+  }
+  return <Loaded key={event.id} event={event} error={error} onRetry={() => void refetch()} />;
+}
+
+function Loaded({ event, error, onRetry }: { event: EventDetail; error: unknown; onRetry: () => void }) {
+  const [edit, setEdit] = usePageParam("edit");
+  const [saved, setSaved] = useState<number | null>(null);
+  const editing = edit === "1";
+  const close = () => setEdit(null);
+  return (
+    <div className="flex min-h-full flex-col lg:h-full lg:min-h-0">
+      <Header event={event} editing={editing} />
+      {error ? <ErrorPanel error={error} inline onRetry={onRetry} /> : null}
+      {editing ? null : <AdmissionNote event={event} />}
+      {saved === null || editing ? null : (
+        <SavedRevision event={event} revision={saved} onClose={() => setSaved(null)} />
+      )}
+      <div className="flex min-h-0 flex-1 flex-col lg:flex-row">
+        <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+          {editing ? (
+            <EditorOf
+              event={event}
+              onClose={close}
+              onSaved={(revision) => {
+                setSaved(revision);
+                close();
+              }}
+            />
+          ) : (
+            <EventTabs event={event} />
+          )}
+        </div>
+        <aside
+          aria-label="Facts"
+          className="shrink-0 border-t border-line lg:w-84 lg:overflow-y-auto lg:border-t-0 lg:border-l"
+        >
+          <Facts event={event} />
+        </aside>
+      </div>
+    </div>
+  );
+}
+
+/** The editor, or why the event cannot be edited. An edit that was begun stays open, so that its text is not lost. */
+function EditorOf(props: { event: EventDetail; onClose: () => void; onSaved: (revision: number) => void }) {
+  const why = whyNotEdit(props.event);
+  const [begun] = useState(why === null);
+  // The server knows nothing of an unsaved edit that this tab keeps.
+  const inBrowser = useSyncExternalStore(
+    () => () => undefined,
+    () => true,
+    () => false,
+  );
+  if (!inBrowser) return <PartSkeleton label="Loading the editor" />;
+  if (begun) return <EventEditor {...props} />;
+  const redriveId = lastRedrive(props.event);
+  return (
+    <EmptyState
+      title="This event cannot be edited now"
+      action={
+        <>
+          {redriveId === null ? null : (
+            <LinkButton href={`/redrives/${redriveId}`}>Its redrive {shortenId(redriveId)}</LinkButton>
+          )}
+          <Button onClick={props.onClose}>Back to the event</Button>
+        </>
+      }
+    >
+      {why}
+    </EmptyState>
+  );
+}
+
+/** `editing`: the actions would use the saved revision, not what is being typed. */
+function Header({ event, editing }: { event: EventDetail; editing: boolean }) {
+  const now = useNow();
+  const { state, remainingMs } = stateOf(event, now);
+  const aggregate = aggregateText(event);
+  return (
+    <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2">
+      <div className="min-w-0">
+        <h1 className="flex flex-wrap items-center gap-x-3 text-lg font-semibold">
+          <StateBadge state={state} remainingMs={remainingMs} />
+          <bdi className="font-mono wrap-anywhere">{visible(event.errorCode)}</bdi>
+          <span className="sr-only">event {event.eventId}</span>
+        </h1>
+        <p className="flex flex-wrap items-center gap-x-3 text-muted">
+          <ShortId id={event.eventId} label="event id" head={12} tail={6} />
+          {event.revision === 1 ? null : (
+            <span data-tip="The current one of its revisions: see the tab Revisions">revision {event.revision}</span>
+          )}
+          {event.eventType ? <bdi className="wrap-anywhere">{visible(event.eventType)}</bdi> : null}
+          {aggregate ? <bdi className="line-clamp-1 font-mono text-sm wrap-anywhere">{visible(aggregate)}</bdi> : null}
+          <span className="line-clamp-1 break-all">
+            {event.source} <span className="text-faint">→</span> {event.target.main ?? "no target"}
+          </span>
+        </p>
+      </div>
+      <div className="ml-auto flex flex-wrap items-center gap-1.5">
+        {editing ? null : (
+          <>
+            <Walk id={event.id} />
+            <EventActions event={event} keyboard />
+          </>
+        )}
+      </div>
+    </header>
+  );
+}
+
+/** Links to the previous and the next event of the list that opened this event. */
+function Walk({ id }: { id: string }) {
+  const router = useRouter();
+  const { filter } = useEventFilter();
+  const { data } = useNeighbours(id, filter);
+  const list = filterHref("/events", filter ?? {});
+  const go = (to: string | null | undefined) => {
+    if (to) router.push(filterHref(`/events/${to}`, filter ?? {}, new URLSearchParams(window.location.search)));
+  };
+  useHotkeys({
+    j: () => go(data?.next),
+    k: () => go(data?.previous),
+    escape: () => router.push(`${list}${list.includes("?") ? "&" : "?"}open=${id}`),
+  });
+  return (
+    <div className="flex items-center gap-1 sm:mr-2">
+      <Link
+        href={list}
+        prefetch={false}
+        data-tip="Back to the list  Esc"
+        className="hidden rounded-sm px-1 whitespace-nowrap text-muted sm:inline hover:text-ink hover:underline"
+      >
+        {filter && !isEmptyFilter(filter) ? "in this filter" : "in all events"}
+      </Link>
+      <IconButton label="Previous event" shortcut="k" disabled={!data?.previous} onClick={() => go(data?.previous)}>
+        <ChevronUp size={15} aria-hidden />
+      </IconButton>
+      <IconButton label="Next event" shortcut="j" disabled={!data?.next} onClick={() => go(data?.next)}>
+        <ChevronDown size={15} aria-hidden />
+      </IconButton>
+    </div>
+  );
+}
+
+function EventTabs({ event }: { event: EventDetail }) {
+  const [tab, setTab] = usePageParam("tab");
+  const value = TAB_IDS.find((id) => id === tab) ?? "payload";
+  return (
+    <Tabs
+      label="Parts of the event"
+      value={value}
+      onChange={(next) => setTab(next === "payload" ? null : next)}
+      panelClassName="min-h-0 flex-1 -outline-offset-2 lg:overflow-y-auto"
+      tabs={[
+        {
+          id: "payload",
+          label: "Payload",
+          content: <PayloadView key={event.id} eventId={event.id} body={event.body} />,
+        },
+        {
+          id: "headers",
+          label: "Headers",
+          count: event.headers.length,
+          content: <HeadersView headers={event.headers} />,
+        },
+        { id: "error", label: "Error", content: <ErrorView event={event} /> },
+        {
+          id: "history",
+          label: "History",
+          count: event.history.length,
+          content: <HistoryView eventId={event.id} history={event.history} />,
+        },
+        {
+          id: "revisions",
+          label: "Revisions",
+          content: <RevisionsView event={event} />,
+        },
+        {
+          id: "aggregate",
+          label: "Aggregate",
+          count: event.aggregate.length,
+          content: <AggregateView event={event} />,
+        },
+      ]}
+    />
+  );
+}
+
+function PartSkeleton({ label }: { label: string }) {
+  return (
+    <div role="status" aria-label={label} className="flex flex-col gap-3 p-4">
+      <Skeleton className="h-6 w-full" />
+      <Skeleton className="h-64 w-full" />
+    </div>
+  );
+}
+
+function PageSkeleton() {
+  return (
+    <div role="status" aria-label="Loading">
+      <div className="flex flex-col gap-3 border-b border-line px-4 py-3">
+        <Skeleton className="h-4 w-72" />
+        <Skeleton className="w-96" />
+      </div>
+      <div className="flex gap-4 p-4">
+        <div className="flex flex-1 flex-col gap-3">
+          <Skeleton className="h-6 w-full" />
+          {[70, 55, 62, 40, 58, 30, 66, 45].map((width) => (
+            <div key={width} style={{ width: `${width}%` }}>
+              <Skeleton />
+            </div>
+          ))}
+        </div>
+        <div className="hidden w-76 flex-col gap-3 lg:flex">
+          {[80, 60, 75, 50, 70].map((width) => (
+            <div key={width} style={{ width: `${width}%` }}>
+              <Skeleton />
+            </div>
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,143 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useRouter } from "next/navigation";
+import { useState } from "react";
+import { redriveAtOnce } from "@/components/redrives/one-click/one-click";
+import { ActionButton } from "@/components/ui/action-button";
+import { Button, LinkButton } from "@/components/ui/button";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { failureToast } from "@/components/ui/toast";
+import { useSkip, useTail } from "@/lib/browser/tails";
+import type { TailOut } from "@/lib/contract/tails";
+import { formatNumber, plural } from "@/lib/core/format";
+
+type Head = NonNullable<TailOut["head"]>;
+type Skipped = TailOut["skipped"][number];
+
+/** The versions of the tail that are named in their order; the rest is counted. */
+const NAMED_MAX = 12;
+
+/** The head of the event's aggregate: why it holds, what it holds, and the ways out. */
+export function HeldTail({ id }: { id: string }) {
+  const { data: tail, error, refetch } = useTail(id);
+  if (error && !tail) return <ErrorPanel error={error} inline onRetry={() => void refetch()} />;
+  if (!tail || (tail.skipped.length === 0 && (tail.head === null || tail.held.count === 0))) return null;
+  return (
+    <section aria-label="Held tail" className="mx-3 mb-3 grid gap-2 rounded-md border border-line p-3">
+      {tail.skipped.map((event) => (
+        <SkippedHead key={event.id} event={event} />
+      ))}
+      {tail.held.count === 0 ? null : <Tail id={id} tail={tail} />}
+    </section>
+  );
+}
+
+function Tail({ id, tail: { head, why, held } }: { id: string; tail: TailOut }) {
+  const client = useQueryClient();
+  const router = useRouter();
+  const [skipping, setSkipping] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const events = plural(held.count, "later event");
+  const ids = held.events.map((event) => event.id);
+  const named = held.events.slice(0, NAMED_MAX).map(({ version }) => `v${version}`);
+  const more = held.count - named.length;
+  const release = async () => {
+    setBusy(true);
+    const past =
+      head === null
+        ? {}
+        : { earlier: "pass" as const, reason: `released past ${head.eventId} (version ${head.version})` };
+    await redriveAtOnce(client, { ids }, { open: router.push, onAsk: () => router.push("/events") }, past);
+    setBusy(false);
+  };
+  return (
+    <>
+      <p>
+        {head === null ? (
+          <>Nothing holds the {events} any more.</>
+        ) : (
+          <>
+            <strong className="font-medium">
+              v{head.version} holds {events}
+            </strong>
+            : {why}.
+          </>
+        )}
+      </p>
+      <p className="text-muted">
+        In this order: <span className="font-mono">{named.join(", ")}</span>
+        {more > 0 ? ` and ${formatNumber(more)} more` : ""}.
+        {head === null ? null : ` Once one of them is confirmed, v${head.version} cannot be sent any more.`}
+      </p>
+      <div className="flex flex-wrap gap-2">
+        {head === null || head.id === id ? null : (
+          <LinkButton size="sm" href={`/events/${head.id}?edit=1`} prefetch={false}>
+            Mend v{head.version}
+          </LinkButton>
+        )}
+        {head === null ? null : (
+          <Button size="sm" onClick={() => setSkipping(true)}>
+            Skip v{head.version}…
+          </Button>
+        )}
+        <ActionButton size="sm" busy={busy} onClick={() => void release()}>
+          {head === null ? "Redrive" : "Release"}{" "}
+          {ids.length < held.count ? `the first ${formatNumber(ids.length)}` : events}
+        </ActionButton>
+      </div>
+      {skipping && head ? <SkipDialog head={head} held={held.count} onClose={() => setSkipping(false)} /> : null}
+    </>
+  );
+}
+
+function SkipDialog({ head, held, onClose }: { head: Head; held: number; onClose: () => void }) {
+  const skip = useSkip();
+  return (
+    <ReasonDialog
+      title={`Skip v${head.version}?`}
+      description={`${plural(held, "later event")} may be sent without it. Nothing is sent now.`}
+      size="sm"
+      verb={`Skip v${head.version}`}
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        await skip.mutateAsync({ id: head.id, skip: true, reason });
+        return {
+          title: `v${head.version} skipped`,
+          detail: "It stays parked and holds nothing.",
+          action: { label: "Undo", onSelect: () => void undo(skip.mutateAsync, head) },
+        };
+      }}
+    >
+      <ul className="list-disc pl-4 text-muted">
+        <li>It holds them again when it is edited, released or comes back, or when the skip is undone.</li>
+        <li>Once one of them is confirmed, v{head.version} is superseded and cannot be sent any more.</li>
+      </ul>
+    </ReasonDialog>
+  );
+}
+
+async function undo(change: ReturnType<typeof useSkip>["mutateAsync"], { id, version }: Pick<Head, "id" | "version">) {
+  try {
+    await change({ id, skip: false, reason: "undone" });
+  } catch (error) {
+    failureToast(`v${version} is still skipped`, error);
+  }
+}
+
+function SkippedHead({ event }: { event: Skipped }) {
+  const skip = useSkip();
+  const { version, createdBy, createdAt, reason } = event;
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <p className="min-w-0 flex-1 basis-64 wrap-anywhere">
+        v{version} was skipped by {createdBy}, <TimeAgo at={createdAt} />: {reason}
+      </p>
+      <ActionButton size="sm" busy={skip.isPending} onClick={() => void undo(skip.mutateAsync, event)}>
+        Undo the skip of v{version}
+      </ActionButton>
+    </div>
+  );
+}

@@ -1,0 +1,253 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import Link from "next/link";
+import { useState } from "react";
+import { whyNotEdit } from "@/components/events/action-rules";
+import { HeadersView } from "@/components/events/page/headers-view";
+import { PayloadView } from "@/components/events/payload/payload-view";
+import { ActionButton } from "@/components/ui/action-button";
+import { Button } from "@/components/ui/button";
+import { classNames } from "@/components/ui/class-names";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { Select } from "@/components/ui/select";
+import { Shape, type ShapeName } from "@/components/ui/shape";
+import { Skeleton } from "@/components/ui/skeleton";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { failureToast, showToast } from "@/components/ui/toast";
+import { usePageParam } from "@/lib/browser/filter-url";
+import { restoreRevision, useRevision, useRevisions } from "@/lib/browser/revisions";
+import type { EventDetail } from "@/lib/contract/events";
+import type { RevisionOut } from "@/lib/contract/revisions";
+import { formatBytes, plural, shortenId } from "@/lib/core/format";
+import type { RevisionCause } from "@/lib/core/revision";
+import { RevisionDiff } from "./revision-diff";
+
+const CAUSES: Record<RevisionCause, { shape: ShapeName; colour: string; word: string }> = {
+  arrived: { shape: "disc", colour: "text-pending", word: "arrived" },
+  bounce: { shape: "return", colour: "text-bounced", word: "came back" },
+  edit: { shape: "square", colour: "text-accent", word: "edited" },
+  mend: { shape: "half", colour: "text-cooling", word: "mended" },
+};
+
+/** The states of an event's bytes: any can be looked at, compared with any other, and made current again. */
+export function RevisionsView({ event }: { event: EventDetail }) {
+  const read = useRevisions(event.id, event.revision);
+  const [shownParam, setShown] = usePageParam("revision");
+  const [withParam, setWith] = usePageParam("with");
+  const [restoring, setRestoring] = useState<RevisionOut | null>(null);
+  const items = read.data?.items ?? [];
+  const numberOf = (text: string | null) => items.find(({ revision }) => String(revision) === text)?.revision ?? null;
+  const shown = numberOf(shownParam);
+  const other = numberOf(withParam);
+  const noRestore = whyNotEdit(event);
+  const show = (revision: number | null, against: number | null) => {
+    setShown(revision === null ? null : String(revision));
+    setWith(against === null ? null : String(against));
+  };
+  if (read.isError && items.length === 0) return <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />;
+  if (!read.data) {
+    return (
+      <div role="status" aria-label="Loading" className="grid gap-3 p-4">
+        <Skeleton className="w-2/3" />
+        <Skeleton className="w-1/2" />
+      </div>
+    );
+  }
+  return (
+    <div className="grid gap-3 px-3 py-3">
+      <p className="text-muted">
+        What arrived is kept for ever. An edit, a mend, and a bounce with other bytes each add a revision; the current
+        one is what the next redrive sends.
+        {read.data.total > items.length ? ` The newest ${items.length} of ${read.data.total} are listed.` : null}
+      </p>
+      <ol aria-label="Revisions" className="grid gap-px overflow-hidden rounded-md border border-line bg-line">
+        {items.map((item) => (
+          <li
+            key={item.revision}
+            className={classNames(
+              "grid gap-1 px-3 py-2",
+              shown === item.revision || other === item.revision ? "bg-selected" : "bg-surface",
+            )}
+          >
+            <Line item={item} />
+            <div className="flex flex-wrap gap-1.5">
+              <Button
+                size="sm"
+                aria-pressed={shown === item.revision && other === null}
+                onClick={() => show(shown === item.revision && other === null ? null : item.revision, null)}
+              >
+                View
+              </Button>
+              {items.length > 1 ? (
+                <Button
+                  size="sm"
+                  aria-pressed={other !== null && (shown === item.revision || other === item.revision)}
+                  onClick={() => {
+                    const against =
+                      item.base ??
+                      items.find(({ current }) => current && !item.current)?.revision ??
+                      items.find(({ revision }) => revision !== item.revision)!.revision;
+                    show(Math.max(item.revision, against), Math.min(item.revision, against));
+                  }}
+                >
+                  Compare
+                </Button>
+              ) : null}
+              {item.current ? null : (
+                <ActionButton
+                  size="sm"
+                  aria-disabled={noRestore !== null}
+                  data-tip={noRestore ?? "Make it the current one again"}
+                  className="aria-disabled:pointer-events-auto"
+                  onClick={() => (noRestore === null ? setRestoring(item) : undefined)}
+                >
+                  Restore…
+                </ActionButton>
+              )}
+            </div>
+          </li>
+        ))}
+      </ol>
+      {shown === null ? null : other === null ? (
+        <Viewed eventId={event.id} revision={shown} />
+      ) : (
+        <Compared eventId={event.id} items={items} after={shown} before={other} onChange={show} />
+      )}
+      {restoring ? <RestoreDialog event={event} item={restoring} onClose={() => setRestoring(null)} /> : null}
+    </div>
+  );
+}
+
+function Line({ item }: { item: RevisionOut }) {
+  const { shape, colour, word } = CAUSES[item.cause];
+  const [latest] = item.sentBy;
+  return (
+    <div className="grid gap-0.5">
+      <p className="flex flex-wrap items-baseline gap-x-3">
+        <span className={classNames("inline-flex items-center gap-1.5", colour)}>
+          <Shape name={shape} />
+          <span className="font-medium">Revision {item.revision}</span> {word}
+        </span>
+        {item.current ? <span className="rounded-sm border border-ok px-1 text-xs text-ok">current</span> : null}
+        <span className="text-muted">
+          {item.actor ? `${item.actor} · ` : null}
+          <TimeAgo at={item.at} />
+          {item.base === null ? null : ` · from revision ${item.base}`} · {formatBytes(item.bytes)}
+        </span>
+        <span className="text-muted">
+          {item.sends === 0 ? "never sent" : `sent ${plural(item.sends, "time")}`}
+          {latest ? (
+            <>
+              {", last by "}
+              <Link
+                href={`/redrives/${latest.redriveId}`}
+                prefetch={false}
+                className="font-mono text-sm text-accent hover:underline"
+              >
+                {shortenId(latest.redriveId, 4, 4)}
+              </Link>
+            </>
+          ) : null}
+        </span>
+        {item.operationId ? (
+          <Link href={`/operations/${item.operationId}`} prefetch={false} className="text-accent hover:underline">
+            its mend
+          </Link>
+        ) : null}
+      </p>
+      {item.reason ? <p className="line-clamp-3 text-muted wrap-anywhere">“{item.reason}”</p> : null}
+    </div>
+  );
+}
+
+function Viewed({ eventId, revision }: { eventId: string; revision: number }) {
+  const { data, error, refetch } = useRevision(eventId, revision);
+  if (error) return <ErrorPanel error={error} onRetry={() => void refetch()} inline />;
+  if (!data) return <Skeleton className="h-40 w-full" />;
+  return (
+    <section aria-label={`Revision ${revision}`} className="overflow-hidden rounded-md border border-line">
+      <h2 className="px-3 py-1.5 font-medium">Revision {revision}</h2>
+      <PayloadView key={revision} eventId={eventId} body={data.body} revision={revision} />
+      <div className="border-t border-line">
+        <HeadersView headers={data.headers} />
+      </div>
+    </section>
+  );
+}
+
+function Compared({
+  eventId,
+  items,
+  before,
+  after,
+  onChange,
+}: {
+  eventId: string;
+  items: RevisionOut[];
+  before: number;
+  after: number;
+  onChange: (after: number, before: number) => void;
+}) {
+  const options = items.map(({ revision, cause }) => ({
+    value: String(revision),
+    label: `revision ${revision}, ${CAUSES[cause].word}`,
+  }));
+  return (
+    <section aria-label="Comparison" className="grid gap-2">
+      <div className="flex flex-wrap items-center gap-2">
+        <h2 className="font-medium">Compare</h2>
+        <Select
+          aria-label="The earlier side"
+          options={options}
+          value={String(before)}
+          onChange={(event) => onChange(after, Number(event.target.value))}
+        />
+        <span className="text-muted">with</span>
+        <Select
+          aria-label="The later side"
+          options={options}
+          value={String(after)}
+          onChange={(event) => onChange(Number(event.target.value), before)}
+        />
+      </div>
+      <RevisionDiff eventId={eventId} before={before} after={after} />
+    </section>
+  );
+}
+
+function RestoreDialog({ event, item, onClose }: { event: EventDetail; item: RevisionOut; onClose: () => void }) {
+  const client = useQueryClient();
+  const { id, revision: base } = event;
+  const undo = async () => {
+    try {
+      await restoreRevision(client, id, {
+        base: item.revision,
+        revision: base,
+        reason: `undone: revision ${item.revision} had been restored`,
+      });
+      void showToast({ title: `Revision ${base} is the current one again`, tone: "success" });
+    } catch (error) {
+      failureToast("It could not be undone", error);
+    }
+  };
+  return (
+    <ReasonDialog
+      title={`Restore revision ${item.revision}?`}
+      description={`The next redrive then sends it, in place of revision ${base}. No revision is lost.`}
+      size="sm"
+      verb={`Restore revision ${item.revision}`}
+      reasonHint="Kept in the audit for ever."
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        await restoreRevision(client, id, { base, revision: item.revision, reason });
+        return {
+          title: `Revision ${item.revision} is the current one`,
+          tone: "success",
+          action: { label: "Undo", onSelect: () => void undo() },
+        };
+      }}
+    />
+  );
+}
