@@ -235,7 +235,10 @@ export const COMMANDS: readonly Command[] = [
     options: [
       { name: "limit", value: "n", number: "whole", text: "At most so many events; default 50" },
       { name: "cursor", value: "cursor", text: "Go on where an earlier search ended: its nextCursor" },
-      { name: "count", text: "Only count the events, in all and by state" },
+      {
+        name: "count",
+        text: "Only count the events, in all and by state; an indented line is a part of the state above it",
+      },
     ],
     details:
       "A table as wide as the terminal. Into a pipe: columns with tabs between them, whole values and the event's id first.",

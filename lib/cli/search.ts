@@ -3,6 +3,7 @@ import { EXIT } from "@/lib/cli/command-table";
 import { EVENT_COLUMNS, EVENT_COLUMNS_NARROW } from "@/lib/cli/event-columns";
 import { factsText, tableText } from "@/lib/cli/table";
 import type { CountOut, EventCounts, EventList } from "@/lib/contract/events";
+import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/core/event-state";
 import { formatNumber } from "@/lib/core/format";
 
 const LIMIT = 50;
@@ -39,13 +40,21 @@ async function list(call: Call): Promise<number> {
 
 async function count(call: Call): Promise<number> {
   const counts = await call.api.get<EventCounts>("api/v1/events/count", call.line.filter);
-  await printAnswer(call, counts, () =>
-    factsText([
-      ["total", sayCount(counts.total)],
-      ...Object.entries(counts.byStatus).map(([status, counted]) => [status, sayCount(counted)] as const),
-    ]),
-  );
+  await printAnswer(call, counts, () => countsText(counts));
   return EXIT.done;
+}
+
+/** Each state, and indented below it the parts of it, which it counts too. */
+export function countsText({ total, byStatus }: EventCounts): string {
+  const counted = (status: string, indent = ""): [string, string][] =>
+    byStatus[status] ? [[indent + status, sayCount(byStatus[status])]] : [];
+  return factsText([
+    ["total", sayCount(total)],
+    ...EVENT_STATUSES.flatMap((status) => [
+      ...counted(status),
+      ...SHOWN_PARTS[status].flatMap((part) => counted(part, "  ")),
+    ]),
+  ]);
 }
 
 function sayCount({ value, kind }: CountOut): string {

@@ -71,6 +71,14 @@ export function isParked(status: EventStatus): boolean {
  */
 export type ShownState = EventStatus | "BOUNCED" | "CONFIRMED" | "COOLING" | "BLACKLISTED";
 
+/** Each status in the order of an event's life, with the shown states that are a part of it. */
+export const SHOWN_PARTS = {
+  PENDING: ["BOUNCED", "COOLING", "BLACKLISTED"],
+  QUEUED: [],
+  REDRIVEN: ["CONFIRMED"],
+  IGNORED: [],
+} as const satisfies Record<EventStatus, readonly Exclude<ShownState, EventStatus>[]>;
+
 export type StateFacts = {
   status: EventStatus;
   bounces: number;
