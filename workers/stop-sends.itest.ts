@@ -102,7 +102,7 @@ describe.each([
       await imposeStop(world.deps, { ...target, reason: "again" }, ada);
       await world.worker();
       const { id } = await world.request();
-      await resumeSends(world.deps, everything, bob);
+      await resumeSends(world.deps, { target: null }, bob);
       await expect
         .poll(async () => (await world.redrive(id)).stalled)
         .toMatchObject({
@@ -114,12 +114,14 @@ describe.each([
       expect(ended.sort()).toEqual([false, true]);
       await world.ended(id);
       expect(sent()).toBe(20);
-      const entries = await world.db.query<{ action: string }>(
-        "select action from audit_entries where action ~ '^(stop|target)[.]' order by action",
+      const entries = await world.db.query<{ action: string; reason: string | null }>(
+        "select action, reason from audit_entries where action ~ '^(stop|target)[.]' order by action",
       );
       expect(entries.map(({ action }) => action)).toEqual([
         ...["stop.imposed", "stop.lifted", "target.resumed", "target.stopped"],
       ]);
+      // A resume needs no reason, and the audit makes none up.
+      expect(entries[1]!.reason).toBeNull();
     });
 
     // The claims of the dead worker end with their lease, after half a minute: once is enough.

@@ -5,7 +5,7 @@ import { fetchJson } from "./fetch-json";
 import { invalidateAfter } from "./keys";
 
 /** `target` null = everything. */
-type StopChange = { target: string | null; reason: string };
+type StopChange = { target: string | null; reason?: string };
 
 const pathOf = (target: string | null) =>
   `/api/v1/stops/${target === null ? "everything" : `targets/${encodeURIComponent(target)}`}`;
@@ -21,7 +21,8 @@ export function useResumeSends() {
 function useStopChange<Answer>(method: "PUT" | "DELETE") {
   const client = useQueryClient();
   return useMutation<Answer, ApiError, StopChange>({
-    mutationFn: ({ target, reason }) => fetchJson<Answer>(pathOf(target), { method, body: { reason } }),
+    mutationFn: ({ target, reason }) =>
+      fetchJson<Answer>(pathOf(target), { method, body: reason === undefined ? {} : { reason } }),
     onSuccess: () => invalidateAfter(client, "stops"),
   });
 }

@@ -7,12 +7,10 @@ export const stopRequestSchema = named("StopRequest", z.strictObject({ reason: r
   reason: "the stock service answers with wrong data",
 });
 
-/** DELETE /api/v1/stops/... Without a body the reason is "resumed". */
-export const resumeRequestSchema = named(
-  "ResumeRequest",
-  z.strictObject({ reason: z._default(reasonSchema, "resumed") }),
-  { reason: "the stock service is well again" },
-);
+/** DELETE /api/v1/stops/... A body is not needed: no setting asks for a reason. */
+export const resumeRequestSchema = named("ResumeRequest", z.strictObject({ reason: z.optional(reasonSchema) }), {
+  reason: "the stock service is well again",
+});
 
 const stopShape = {
   /** Name of the stopped target; null = everything. */

@@ -13,6 +13,8 @@ import { insertStop, liftStop } from "@/lib/store/write/stops";
 
 /** `target`: a name; null = everything. */
 type StopInput = { target: string | null; reason: string };
+/** No setting asks for the reason of a resume: without one the audit keeps none. */
+type ResumeInput = Pick<StopInput, "target"> & { reason?: string | undefined };
 
 /**
  * Stops all sends, or those to one target: none begins after the answer. Waits, at most two seconds, for the sends under
@@ -35,7 +37,7 @@ export async function imposeStop(deps: Deps, input: StopInput, viewer: Viewer): 
 }
 
 /** Ends a stop, and rings what waits. False = none was in force. Throws DomainError `unknown-target`. */
-export async function resumeSends(deps: Deps, input: StopInput, viewer: Viewer): Promise<boolean> {
+export async function resumeSends(deps: Deps, input: ResumeInput, viewer: Viewer): Promise<boolean> {
   const targetId = await scopeOf(deps, input, viewer);
   const atMs = deps.clock.wallMs();
   const lifted = await deps.db.transaction(async (tx) => {
@@ -53,7 +55,7 @@ export async function resumeSends(deps: Deps, input: StopInput, viewer: Viewer):
   return true;
 }
 
-async function scopeOf({ db }: Deps, { target }: StopInput, viewer: Viewer): Promise<string | null> {
+async function scopeOf({ db }: Deps, { target }: ResumeInput, viewer: Viewer): Promise<string | null> {
   if (target !== null) return (await redriveTarget(db, viewer, target))!.id;
   assertMay(viewer, "redrive", "all");
   return null;
@@ -62,10 +64,10 @@ async function scopeOf({ db }: Deps, { target }: StopInput, viewer: Viewer): Pro
 type Entry = { did: "imposed" | "lifted"; before: unknown; after: unknown; actor: string; atMs: number };
 
 /** The entry of a target's stop is one of the target: whoever sees the target sees it. */
-async function audit(tx: Tx, { target, reason }: StopInput, { did, ...entry }: Entry): Promise<void> {
+async function audit(tx: Tx, { target, reason }: ResumeInput, { did, ...entry }: Entry): Promise<void> {
   const subject =
     target === null
       ? { action: `stop.${did}`, subjectKind: "stop" as const }
       : { action: `target.${did === "imposed" ? "stopped" : "resumed"}`, subjectKind: "target" as const };
-  await appendAudit(tx, { ...entry, ...subject, subjectId: target, reason, count: 1 });
+  await appendAudit(tx, { ...entry, ...subject, subjectId: target, reason: reason ?? null, count: 1 });
 }

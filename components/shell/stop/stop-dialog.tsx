@@ -55,9 +55,10 @@ function Resume({ target, what, onClose }: Part) {
       size="sm"
       verb={`Resume ${what}`}
       keep="Leave it stopped"
+      reason="optional"
       onClose={onClose}
       onSubmit={async (reason) => {
-        await resume.mutateAsync({ target, reason });
+        await resume.mutateAsync({ target, ...(reason === "" ? {} : { reason }) });
         return { title: `${what[0]!.toUpperCase()}${what.slice(1)} resumed`, tone: "success" };
       }}
     />

@@ -13,7 +13,7 @@ export const PUT = handle({
 export const DELETE = handle({
   id: "resumeEverything",
   summary: "Lift the stop of everything; a target that is stopped by itself stays stopped",
-  // Many clients cannot send a body with DELETE: then the schema's own reason stands.
+  // Many clients cannot send a body with DELETE.
   body: resumeRequestSchema,
   bodyOptional: true,
   answer: liftedStopSchema,

@@ -18,7 +18,7 @@ export const DELETE = handle({
   id: "resumeTarget",
   summary: "Lift the stop of a target",
   params,
-  // Many clients cannot send a body with DELETE: then the schema's own reason stands.
+  // Many clients cannot send a body with DELETE.
   body: resumeRequestSchema,
   bodyOptional: true,
   answer: liftedStopSchema,
