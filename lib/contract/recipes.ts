@@ -21,7 +21,7 @@ const place = described(
     .check(
       z.maxLength(2_000, "at most 2,000 characters"),
       z.regex(
-        /^(|(\/([^~/]|~[01])*)+|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+)$/,
+        /^(|(\/([^~/]|~[01])*)+|header:[!#$%&'*+.^_`|~0-9A-Za-z-]{1,1024})$/,
         "must be a JSON pointer such as /customer/id (~ is written ~0, / in a name ~1), or header: and the name of a header",
       ),
     ),
@@ -134,7 +134,7 @@ export const recipeSchema = named(
     }),
     z.strictObject({
       kind: z.literal("jsonata"),
-      /** Its result is the new payload; `$headers` holds the headers by name. */
+      /** Its result is the new payload; `$headers` holds the headers by name, without credentials. */
       expression: text(EXPRESSION_CHARS_MAX).check(z.regex(/\S/, "is empty")),
     }),
   ]),

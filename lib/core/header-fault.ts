@@ -1,8 +1,14 @@
 import type { Header } from "./dead-letter";
 import { isJson } from "./json-text";
+import { isStorableText } from "./storable";
 
 const NAME_MAX = 1_024;
 const VALUE_MAX = 65_536;
+
+/** Whether text that a recipe has computed can be the value of a header. */
+export function isHeaderText(text: string): boolean {
+  return text.length <= VALUE_MAX && !/[\r\n]/.test(text) && isStorableText(text);
+}
 
 /** Why a header that a person gives cannot be stored; null = it can. A NUL or half a surrogate pair has been refused before. */
 export function headerFault([name, value, encoding = "text"]: Header): string | null {

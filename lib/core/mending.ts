@@ -16,7 +16,8 @@ export const MEND_FAILURES = {
   "place-taken": "something stands at the new place already",
   "test-failed": "a test of the patch does not hold",
   "not-convertible": "the value cannot be converted without a loss",
-  "not-a-header": "the value cannot be a header: only text, numbers and booleans of one line can",
+  "not-a-header":
+    "the value cannot be a header: only text, numbers and booleans of one line and at most 65,536 characters can",
   "into-itself": "a value cannot be moved into itself",
   masked: "the recipe reads or changes a masked field, which you may not reveal",
   "expression-failed": "the expression ended with an error",

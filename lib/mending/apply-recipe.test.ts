@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Recipe, type RecipeStep, recipeSchema } from "@/lib/contract/recipes";
 import type { Header } from "@/lib/core/dead-letter";
+import { REDACTED } from "@/lib/core/redact";
 import { systemClock } from "@/lib/platform/clock";
 import { compileRecipe, type Mended } from "./apply-recipe";
 import { differencesOf } from "./differences";
@@ -197,6 +198,55 @@ describe("form", () => {
     });
     expect(await outcome(form({ op: "remove", at: "header:d" }), "{}", headers)).toBe("duplicate-name");
     expect(await outcome(form({ op: "copy", from: "/a", to: "header:x" }), '{"a":"1\\r\\n2"}')).toBe("not-a-header");
+  });
+
+  test.each([
+    ["half a surrogate pair", '"x\\ud800"'],
+    ["a NUL", '"\\u0000"'],
+    ["more than 65,536 characters", JSON.stringify("x".repeat(65_537))],
+  ])("no store or no edit takes a header with %s: the event fails before anything is stored", async (_, text) => {
+    for (const op of ["copy", "move"] as const) {
+      expect(await outcome(form({ op, from: "/a", to: "header:x" }), `{"a":${text}}`)).toBe("not-a-header");
+    }
+    await expect(outcome(form({ op: "set", at: "header:x", json: text }), "{}")).rejects.toMatchObject({
+      code: "invalid-recipe",
+    });
+    // In the payload each of them is kept as it is written.
+    expect(await outcome(form({ op: "copy", from: "/a", to: "/b" }), `{"a":${text}}`)).toBe(
+      `{"a":${text},"b":${text}}`,
+    );
+  });
+
+  test("a credential of a header is set, removed, and moved to another header of a credential; no recipe reads it", async () => {
+    const headers: Header[] = [
+      ["authorization", "Bearer s3cret"],
+      ["kind", "x"],
+    ];
+    const reading: RecipeStep[] = [
+      { op: "copy", from: "header:authorization", to: "/shown" },
+      { op: "move", from: "header:Authorization", to: "header:note" },
+      { op: "rename", at: "header:authorization", to: "note" },
+      { op: "set", at: "/hit", value: 1, when: { at: "header:authorization", matches: "Bearer s*" } },
+      { op: "set", at: "/hit", value: 1, when: { at: "header:authorization", equals: "Bearer s3cret" } },
+    ];
+    for (const step of reading) {
+      await expect(outcome(form(step), "{}", headers), JSON.stringify(step)).rejects.toMatchObject({
+        code: "invalid-recipe",
+        fields: [{ field: expect.stringMatching(/\.(from|at)$/), detail: expect.stringContaining("shown to nobody") }],
+      });
+    }
+    expect(await outcome(jsonata("$headers"), "{}", headers)).toBe('{"kind":"x"}');
+    const kept: [RecipeStep, Header[]][] = [
+      [{ op: "rename", at: "header:authorization", to: "x-api-key" }, [["x-api-key", "Bearer s3cret"], headers[1]!]],
+      [
+        { op: "move", from: "header:authorization", to: "header:x-api-key" },
+        [headers[1]!, ["x-api-key", "Bearer s3cret"]],
+      ],
+      [{ op: "remove", at: "header:authorization", when: { at: "header:authorization", exists: true } }, [headers[1]!]],
+    ];
+    for (const [step, wanted] of kept) {
+      expect(await apply(form(step), "{}", headers)).toMatchObject({ kind: "changed", message: { headers: wanted } });
+    }
   });
 
   test("a masked field is neither read nor changed for who may not reveal", async () => {
@@ -525,7 +575,8 @@ test("differences name each place, and mask secrets for who may not reveal", () 
     { at: "/user/password", before: '"x"', after: '"y"' },
     { at: "/user/n", before: "1", after: "1.0" },
     { at: "/b", before: null, after: "9007199254740993" },
-    { at: "header:token", before: "t", after: "u" },
+    // The credential of a header is shown to nobody.
+    { at: "header:token", before: REDACTED, after: REDACTED },
     { at: "header:k", before: null, after: "v" },
   ]);
   const text = JSON.stringify(differencesOf(before, after, true));

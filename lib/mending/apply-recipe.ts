@@ -3,7 +3,7 @@ import { headerText } from "@/lib/core/dead-letter";
 import { holdsMask } from "@/lib/core/masked-edit";
 import type { MendFailure } from "@/lib/core/mending";
 import { DomainError } from "@/lib/core/problem";
-import { REDACTED } from "@/lib/core/redact";
+import { isSecretHeader, REDACTED } from "@/lib/core/redact";
 import type { Clock } from "@/lib/platform/clock";
 import { createTurns } from "@/lib/platform/turns";
 import { MendedMessage, type Message } from "./document";
@@ -172,9 +172,10 @@ function textOf(message: MendedMessage): string | null {
   }
 }
 
-/** Text by name; a name that repeats has a list. */
+/** Text by name; a name that repeats has a list. A credential is shown to nobody, and so it is left out. */
 function headersJson(headers: Message["headers"]): string {
-  const byName = Map.groupBy(headers, ([name]) => name);
+  const shown = headers.filter(([name]) => !isSecretHeader(name));
+  const byName = Map.groupBy(shown, ([name]) => name);
   return JSON.stringify(
     Object.fromEntries(
       [...byName].map(([name, same]) => {

@@ -1,5 +1,5 @@
 import type { Difference } from "@/lib/contract/recipes";
-import { isSecretName, REDACTED, redactJson } from "@/lib/core/redact";
+import { isSecretHeader, isSecretName, REDACTED, redactJson } from "@/lib/core/redact";
 import { MendedMessage, type Message, pointerOf } from "./document";
 import { MendFault } from "./fault";
 import type { Entry, JsonValue } from "./json-value";
@@ -9,7 +9,10 @@ import { changedRange } from "./reshape";
 const SHOWN_MAX = 50;
 const CHARS_MAX = 500;
 
-/** What differs between two states of a message. `masks`: values under secret names are masked. */
+/**
+ * What differs between two states of a message. `masks`: values of the payload under secret names are masked. Credentials
+ * of headers always are.
+ */
 export function differencesOf(
   before: Message,
   after: Message,
@@ -31,7 +34,7 @@ export function differencesOf(
       found.push({ at: "", before: null, after: null });
     }
   }
-  addHeaders(found, before, after, masks);
+  addHeaders(found, before, after);
   return { differences: found.slice(0, SHOWN_MAX), more: found.length > SHOWN_MAX };
 }
 
@@ -73,7 +76,7 @@ function compareMembers(
   for (const [name, entries] of left) for (const { value } of entries) add([...path, name], null, value);
 }
 
-function addHeaders(found: Difference[], before: Message, after: Message, masks: boolean): void {
+function addHeaders(found: Difference[], before: Message, after: Message): void {
   if (before.headers === after.headers) return;
   const values = ({ headers }: Message) => Map.groupBy(headers, ([name]) => name);
   const [old, made] = [values(before), values(after)];
@@ -86,7 +89,7 @@ function addHeaders(found: Difference[], before: Message, after: Message, masks:
     const pair = [text(old), text(made)];
     if (pair[0] === pair[1]) continue;
     const shown = pair.map((value) =>
-      value !== null && masks && isSecretName(name) ? REDACTED : (value?.slice(0, CHARS_MAX) ?? null),
+      value !== null && isSecretHeader(name) ? REDACTED : (value?.slice(0, CHARS_MAX) ?? null),
     );
     found.push({ at: `header:${name}`, before: shown[0]!, after: shown[1]! });
   }

@@ -30,7 +30,6 @@ export type Message = { payload: Uint8Array; contentType: string; headers: reado
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
-const LINE = /^[^\r\n\0]*$/;
 
 /**
  * A payload and its headers under change. `masks`: the viewer may not reveal, so whatever reads or changes a masked
@@ -165,7 +164,6 @@ export class MendedMessage {
   /** `value` null removes it. A header of this name keeps its place. */
   setHeader(name: string, value: string | null): void {
     const index = this.headerIndex(name);
-    if (value !== null && !LINE.test(value)) throw new MendFault("not-a-header", `header:${name}`);
     if (index < 0 && value === null) return;
     this.#headers ??= [...this.#message.headers];
     if (value === null) this.#headers.splice(index, 1);

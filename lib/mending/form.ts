@@ -1,4 +1,6 @@
 import type { Recipe, RecipeCondition, RecipeStep } from "@/lib/contract/recipes";
+import { isHeaderText } from "@/lib/core/header-fault";
+import { isSecretHeader } from "@/lib/core/redact";
 import { entryOf, indexOf, type MendedMessage, type Place, placeOf, pointerOf } from "./document";
 import { MendFault } from "./fault";
 import { JsonValue, sameValue } from "./json-value";
@@ -154,6 +156,7 @@ function compileRename({ at, to, overwrite = false }: Step<"rename">, field: str
   const place = placeOf(at);
   if (place.kind === "header") {
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(to)) throw new RecipeFault(`${field}.to`, "is not the name of a header");
+    assertKeptSecret(place, placeOf(`header:${to}`), `${field}.at`);
     return (message) => {
       if (message.headerIndex(place.name) < 0 || to === place.name) return;
       if (to.toLowerCase() !== place.name.toLowerCase() && message.headerIndex(to) >= 0) {
@@ -213,6 +216,7 @@ function compileMove({ op, from, to, overwrite = false }: Step<"copy" | "move">,
   if (op === "move" && target.kind === "payload" && source.kind === "payload" && isUnder(target.path, source.path)) {
     throw new RecipeFault(`${field}.to`, "a value cannot be moved into itself");
   }
+  assertKeptSecret(source, target, `${field}.from`);
   return (message) => {
     const text = read(message, source);
     if (text === null) return;
@@ -226,6 +230,19 @@ function compileMove({ op, from, to, overwrite = false }: Step<"copy" | "move">,
     if (target.kind === "payload") putValue(message, target.path, value);
     else message.setHeader(target.name, headerValueOf(value, target.text));
   };
+}
+
+/**
+ * The credential of a header is shown to nobody, see `lib/core/redact.ts`: its value goes to another such header alone.
+ * Throws RecipeFault. `target` null = nowhere: it is only looked at.
+ */
+function assertKeptSecret(source: Place, target: Place | null, field: string): void {
+  if (source.kind !== "header" || !isSecretHeader(source.name)) return;
+  if (target?.kind === "header" && isSecretHeader(target.name)) return;
+  throw new RecipeFault(
+    field,
+    "is a credential, which is shown to nobody: set or remove it, ask whether it exists, or take it to a header of a credential",
+  );
 }
 
 function isUnder(path: readonly string[], parent: readonly string[]): boolean {
@@ -242,7 +259,7 @@ function read(message: MendedMessage, place: Place): string | null {
 function headerValueOf(value: JsonValue, at: string): string {
   const { type } = value;
   const text = type === "string" ? value.string() : type === "number" || type === "boolean" ? value.print() : null;
-  if (text === null || /[\r\n\0]/.test(text)) throw new MendFault("not-a-header", at);
+  if (text === null || !isHeaderText(text)) throw new MendFault("not-a-header", at);
   return text;
 }
 
@@ -297,6 +314,7 @@ function compileCondition(condition: RecipeCondition, field: string): (message: 
   if (exists !== undefined) {
     return (message) => (read(message, place) !== null) === (exists !== not);
   }
+  assertKeptSecret(place, null, `${field}.at`);
   if (type !== undefined) return test((text) => JsonValue.of(text).type === type);
   if (matches !== undefined) {
     const fits = compilePattern(matches);
