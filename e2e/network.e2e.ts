@@ -16,8 +16,11 @@ test.describe("a browser that loses its network", () => {
     await source.park([{ eventId: "n-1" }, { eventId: "n-2" }]);
     await page.goto(source.href);
     await expect(rowOf(page, "n-1")).toBeVisible();
-    // The code of dialogs and panels is fetched after the page is painted.
-    await page.waitForLoadState("networkidle");
+    // The answer to a click shows that the page is hydrated; it registers the code of its dialogs and panels before.
+    await page.getByRole("checkbox", { name: "Select event n-2", exact: true }).check();
+    await expect(page.getByRole("region", { name: "Selection" })).toBeVisible();
+    await page.keyboard.press("Escape");
+    await expect(page.locator("html[data-code=loaded]")).toBeAttached();
     let loads = 0;
     page.on("load", () => {
       loads += 1;

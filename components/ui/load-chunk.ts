@@ -51,6 +51,11 @@ const later: Load[] = [];
 let painted = false;
 let running = false;
 
+/** `data-code` of the document is "loading" until all registered code was fetched, then "loaded". */
+function sayCode(state: "loading" | "loaded"): void {
+  document.documentElement.dataset.code = state;
+}
+
 async function run(): Promise<void> {
   if (running) return;
   running = true;
@@ -59,6 +64,7 @@ async function run(): Promise<void> {
     await load().catch(() => undefined);
   }
   running = false;
+  sayCode("loaded");
 }
 
 const whenIdle = (then: () => void) =>
@@ -68,6 +74,7 @@ const whenIdle = (then: () => void) =>
 export function loadAfterPaint(load: Load): void {
   if (typeof window === "undefined") return;
   later.push(load);
+  sayCode("loading");
   if (painted) whenIdle(() => void run());
 }
 
