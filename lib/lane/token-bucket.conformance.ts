@@ -158,11 +158,14 @@ export function tokenBucketConformance(open: () => Promise<BucketStore>): void {
       );
       await Promise.all(clients.map((one) => one.close()));
       expect(due.length).toBeGreaterThan(5);
-      // The server's clock was read between the question and the answer: of each two the widest gap that is possible.
-      const sorted = due.sort((a, b) => a.toMs + a.dueMs - (b.toMs + b.dueMs));
-      for (const [index, next] of sorted.entries()) {
-        const before = sorted[index - 1];
-        if (before) expect(next.toMs + next.dueMs - (before.fromMs + before.dueMs)).toBeGreaterThanOrEqual(49);
+      // The server's clock was read somewhere between a question and its answer, so each token is due within a span:
+      // of every two spans the ends that lie farthest apart must be 1 / rate apart.
+      for (const [index, one] of due.entries()) {
+        for (const other of due.slice(index + 1)) {
+          const oneLater = one.toMs + one.dueMs - (other.fromMs + other.dueMs);
+          const otherLater = other.toMs + other.dueMs - (one.fromMs + one.dueMs);
+          expect(Math.max(oneLater, otherLater)).toBeGreaterThanOrEqual(49);
+        }
       }
     });
   });
@@ -236,11 +239,21 @@ export function tokenBucketConformance(open: () => Promise<BucketStore>): void {
 
     const fast = () => slow({ ratePerSecond: 150, burst: 15 });
 
-    test("four workers that restart stay within rate x t + burst in every window, and use the rate", async () => {
+    test("four workers that restart stay within rate x t + burst in every window", async () => {
       const spec = fast();
       const issues = await hammer(store, spec, { workers: 4, forMs: 2_000, restartEvery: 40 });
+      expect(issues).not.toEqual([]);
       expect(worstWindowExcess(issues, spec.ratePerSecond, spec.burst)).toBeLessThanOrEqual(0);
-      expect(total(issues)).toBeGreaterThan(0.9 * 2 * spec.ratePerSecond);
+    });
+
+    test("no token of the rate is lost between four workers that restart", async () => {
+      // Never full, so what time brought is granted or still there, however seldom a slow machine asks.
+      const spec = { ...fast(), burst: 100_000 };
+      await bucket.takeUpTo(spec, 1);
+      const fromMs = systemClock.nowMs();
+      const issues = await hammer(store, spec, { workers: 4, forMs: 1_000, restartEvery: 40 });
+      const brought = ((systemClock.nowMs() - fromMs) / 1000) * spec.ratePerSecond;
+      expect(total(issues) + ((await bucket.level(spec)) ?? 0)).toBeGreaterThanOrEqual(brought - 1);
     });
 
     test("losing every bucket in mid-run stays within the bound too", async () => {
@@ -252,7 +265,7 @@ export function tokenBucketConformance(open: () => Promise<BucketStore>): void {
       }
       const issues = await running;
       expect(worstWindowExcess(issues, spec.ratePerSecond, spec.burst)).toBeLessThanOrEqual(0);
-      expect(total(issues)).toBeGreaterThan(0.7 * 1.2 * spec.ratePerSecond);
+      await expect.poll(async () => (await bucket.takeUpTo(spec, 1)).granted, { timeout: 30_000 }).toBe(1);
     });
 
     test("while the rate changes, the highest in force is the bound", async () => {
