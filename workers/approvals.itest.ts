@@ -1,12 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type RedriveRuleChange, redriveRuleRequestSchema, redriveRuleTrySchema } from "@/lib/contract/redrive-rules";
 import { type PreviewRequest, previewRequestSchema, type RedriveRequest } from "@/lib/contract/redrives";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer, type Viewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { decideApproval } from "@/lib/operations/decide-approval";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { requestMend } from "@/lib/operations/request-mend";
+import { runRedriveRules } from "@/lib/operations/run-redrive-rules";
+import { changeRedriveRule, createRedriveRule, deleteRedriveRule } from "@/lib/operations/store-redrive-rule";
+import { tryRedriveRule } from "@/lib/operations/try-redrive-rule";
 import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import { shownApproval } from "@/lib/store/read/approvals";
 import { readBulkOperation } from "@/lib/store/read/bulk-operations";
@@ -359,25 +363,40 @@ describe("a change of a redrive", () => {
   });
 });
 
-test("a redrive that a rule asked for is approved by another person than the rule's authors", async () => {
+test("a redrive that a rule asked for is approved by none of those who wrote the rule or switched it on", async () => {
   await setting("approvalAbove", 2);
   await world.park(4);
-  const { id } = await world.request();
-  await world.db.run("update redrives set created_by = 'rule:nightly' where id = $1", [id]);
-  await world.db.run("update approvals set asked_by = 'rule:nightly'");
-  await world.db.run(
-    `with rule as (
-       insert into redrive_rules (id, position, name, version, body, created_by, updated_by, enabled_by)
-       values (gen_random_uuid(), 1, 'nightly', 1, '{}', 'ada', 'ada', 'eve') returning id
-     ) insert into redrive_rule_runs (redrive_id, rule_id, version, events) select $1, id, 1, 4 from rule`,
-    [id],
-  );
-  const told = async (viewer: typeof ada) => (await shownApproval(world.db, viewer, id)).cannotDecide;
-  for (const author of [ada, eve]) {
-    await expect(approve(id, author)).rejects.toMatchObject({ code: "forbidden" });
-    expect(await told(author)).toMatch(`${author.name} wrote or switched on the rule that asked for it`);
-  }
-  expect(await told(bob)).toBeNull();
+  const [carol, dave] = [localViewer("carol"), localViewer("dave")];
+  const filter = { source: ["orders"] };
+  const { name, reason, ...terms } = redriveRuleRequestSchema.parse({
+    ...{ name: "nightly", reason: "they pass", filter, delayMs: 1_000 },
+  });
+  const rule = await createRedriveRule(world.deps, { name, reason, ...terms }, ada);
+  const change = (by: Viewer, what: Partial<RedriveRuleChange>) =>
+    changeRedriveRule(world.deps, { id: rule, change: { reason, ...what } }, by);
+  await change(carol, { everyMs: 1_000 });
+  const tried = redriveRuleTrySchema.parse({ rule: { ...terms, everyMs: 1_000 } });
+  const { id: trial } = await tryRedriveRule(world.deps, tried, eve);
+  await change(eve, { enabled: true, trial });
+  await change(dave, { position: 1 });
+  await world.db.run("update dlq_events set first_seen = first_seen - interval '2 s'");
+  await expect.poll(() => runRedriveRules(world.deps)).toBe(1);
+  const [row] = await world.db.query<{ id: string }>("select id from redrives");
+  const id = row!.id;
+  const told = async (viewer: Viewer) => (await shownApproval(world.db, viewer, id)).cannotDecide;
+  const refuseEach = async () => {
+    for (const author of [ada, carol, eve]) {
+      await expect(approve(id, author)).rejects.toMatchObject({ code: "forbidden" });
+      expect(await told(author)).toMatch(`${author.name} wrote or switched on the rule that asked for it`);
+    }
+  };
+  await refuseEach();
+  // What asked is the rule as it was then.
+  await change(bob, { enabled: false, everyMs: 2_000 });
+  await refuseEach();
+  await deleteRedriveRule(world.deps, { id: rule, reason }, ada);
+  await refuseEach();
+  expect([await told(bob), await told(dave)]).toEqual([null, null]);
   await approve(id, bob);
   expect(await told(ada)).toBeNull();
 });

@@ -93,7 +93,7 @@ export function readAskers(db: Queryable, subjectId: string): Promise<Asker[]> {
   return askersOf(db, [subjectId]);
 }
 
-/** Of each subject whoever requested it, who asked for the approval that is open, and who made or enabled its rule. */
+/** Of each subject whoever requested it, who asked for the approval that is open, and who had written and enabled its rule. */
 function askersOf(db: Queryable, subjectIds: readonly string[]): Promise<(Asker & { subjectId: string })[]> {
   return db.query(
     `select id as "subjectId", created_by as name, 'asked' as part from redrives where id = any($1::uuid[])
@@ -101,9 +101,8 @@ function askersOf(db: Queryable, subjectIds: readonly string[]): Promise<(Asker 
      union all select subject_id, asked_by, 'asked' from approvals
                 where subject_id = any($1::uuid[]) and state = ${APPROVAL.asked}
      union all select n.redrive_id, author, 'rule'
-                 from redrive_rule_runs n join redrive_rules r on r.id = n.rule_id,
-                      unnest(array[r.updated_by, r.enabled_by]) as author
-                where n.redrive_id = any($1::uuid[]) and author is not null`,
+                 from redrive_rule_runs n, unnest(n.authors) as author
+                where n.redrive_id = any($1::uuid[])`,
     [subjectIds],
     { name: "askers" },
   );

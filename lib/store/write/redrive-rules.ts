@@ -18,19 +18,17 @@ export async function claimRun(
   const [now] = await tx.query<{ revision: string }>(
     "select revision::text from redrive_rule_revision where id = 1 for share",
   );
-  const moved =
-    now?.revision === facts.revision &&
-    (await tx.run(
-      "update redrive_rules set run = run + 1, looked_to = $3, fault = null where id = $1 and run = $2 and enabled",
-      [id, run, facts.lookedTo],
-    )) === 1;
-  if (!moved) throw new RunTaken();
-  await tx.run("insert into redrive_rule_runs (redrive_id, rule_id, version, events) values ($1, $2, $3, $4)", [
-    facts.redriveId,
-    id,
-    version,
-    facts.events,
-  ]);
+  if (now?.revision !== facts.revision) throw new RunTaken();
+  const stored = await tx.run(
+    `with moved as (
+       update redrive_rules set run = run + 1, looked_to = $3, fault = null
+        where id = $1 and run = $2 and enabled returning authors, enabled_by
+     )
+     insert into redrive_rule_runs (redrive_id, rule_id, version, events, authors)
+     select $4, $1, $5, $6, authors || enabled_by from moved`,
+    [id, run, facts.lookedTo, facts.redriveId, version, facts.events],
+  );
+  if (stored === 0) throw new RunTaken();
 }
 
 /** Stores how far a round without a due event has looked, and why it could not apply the rule. */
@@ -122,7 +120,7 @@ export async function insertRedriveRule(
   return client.redriveRule.create({
     data: {
       ...{ id, name, version: 1, position: (await client.redriveRule.count()) + 1, body: json(body) },
-      ...{ createdBy: actor, createdAt: at, updatedBy: actor, updatedAt: at },
+      ...{ createdBy: actor, createdAt: at, updatedBy: actor, updatedAt: at, authors: [actor] },
     },
   });
 }
@@ -147,7 +145,7 @@ export async function updateRedriveRule(
         updatedBy: actor,
         updatedAt: at,
       },
-      ...(edited ? { lookedTo: null, fault: null } : {}),
+      ...(edited ? { lookedTo: null, fault: null, authors: [...new Set([...stored.authors, actor])] } : {}),
       ...(switchedOn ? { enabledBy: actor, enabledAt: at, stoppedAt: null, stopReason: null, lookedTo: null } : {}),
     },
   });
