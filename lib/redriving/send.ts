@@ -18,7 +18,6 @@ import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
 import type { EventBody } from "@/lib/store/read/bodies";
 import { isAggregateBlacklisted } from "@/lib/store/read/candidates";
-import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { isPassing } from "@/lib/store/retrying";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";
 import type { AttemptClose } from "@/lib/store/write/finish-items";
@@ -252,8 +251,7 @@ async function isOvertaken(
   { item, examinedAtMs }: ExaminedItem,
 ): Promise<boolean> {
   if (item.aggregateId === null || redriver.clock.nowMs() - examinedAtMs <= ORDER_AGE_MS_MAX) return false;
-  const order = await readOrderFacts(redriver.keyedDb, session.redrive(), [item]);
-  return !isItsTurn({ version: item.version, ...order.get(item.id)! });
+  return !isItsTurn({ version: item.version, ...(await session.readOrder(item)) });
 }
 
 function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number): ItemOutcome {

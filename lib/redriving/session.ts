@@ -1,15 +1,22 @@
+import type { OrderFacts } from "@/lib/core/dry-run";
 import { warmUpShare } from "@/lib/core/redrive-rate";
 import type { TokenBucket } from "@/lib/lane/port";
+import { createBatcher } from "@/lib/redriving/batcher";
 import type { Deps } from "@/lib/redriving/deps";
 import { createFinisher, type Finish } from "@/lib/redriving/finish";
 import { bucketSpec } from "@/lib/redriving/rate-bucket";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";
 import { Bulkhead } from "@/lib/retry/bulkhead";
+import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
 import type { TargetRow } from "@/lib/store/read/targets";
+import type { ClaimedItem } from "@/lib/store/write/claim-items";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
 
 /** Pause, cancel and a new rate reach running slices this soon. */
 const WATCH_MS = 500;
+
+/** Items whose order is read in one statement. */
+const ORDER_BATCH_MAX = 200;
 
 /** One redrive as this worker works on it: shared by all its slices here. */
 export type Session = {
@@ -24,6 +31,8 @@ export type Session = {
   /** Waits for one of the sends at once that the redrive may have in this worker. The caller releases it. */
   takePlace(signal: AbortSignal): Promise<void>;
   releasePlace(): void;
+  /** Its order as it is now, read together with that of the other items that ask. */
+  readOrder(item: ClaimedItem): Promise<OrderFacts>;
   /** Resolves when committed. False: the fence was lost, nothing was changed. */
   finish(finish: Finish): Promise<boolean>;
   release(): void;
@@ -146,6 +155,13 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { ses
     return known;
   };
   const finisher = createFinisher(deps, first.id);
+  const orders = createBatcher<ClaimedItem, OrderFacts>(
+    async (items) => {
+      const facts = await readOrderFacts(deps.db, row, items);
+      return items.map(({ id }) => facts.get(id)!);
+    },
+    { max: ORDER_BATCH_MAX },
+  );
   return {
     session: {
       redrive: () => row,
@@ -157,6 +173,7 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { ses
       },
       takePlace: (signal) => takePlace(places, signal),
       releasePlace: () => places.release(),
+      readOrder: (item) => orders.push(item),
       finish: (finish) => finisher.push(finish),
     },
     stop: stopWatch,
