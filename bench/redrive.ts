@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
-import { redriveRequestSchema } from "@/lib/contract/redrives";
+import { redriveRequestSchema } from "@/lib/contract/redrive-request";
 import { localViewer } from "@/lib/core/viewer";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { changeRedrive } from "@/lib/operations/change-redrive";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
-import { redriveRequestSchema } from "@/lib/contract/redrives";
+import { redriveRequestSchema } from "@/lib/contract/redrive-request";
 import { localViewer } from "@/lib/core/viewer";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { ignoreEvents } from "@/lib/operations/ignore-events";

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type PreviewRequest, previewRequestSchema } from "@/lib/contract/redrive-preview";
+import type { RedriveRequest } from "@/lib/contract/redrive-request";
 import { type RedriveRuleChange, redriveRuleRequestSchema, redriveRuleTrySchema } from "@/lib/contract/redrive-rules";
-import { type PreviewRequest, previewRequestSchema, type RedriveRequest } from "@/lib/contract/redrives";
 import { localViewer, type Viewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { decideApproval } from "@/lib/operations/decide-approval";

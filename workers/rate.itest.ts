@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { draftEtaMs } from "@/components/redrives/dialog/redrive-draft";
-import { previewRequestSchema } from "@/lib/contract/redrives";
+import { previewRequestSchema } from "@/lib/contract/redrive-preview";
 import { localViewer } from "@/lib/core/viewer";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { readRedrive } from "@/lib/store/read/redrives";

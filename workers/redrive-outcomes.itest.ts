@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { previewRequestSchema, type RedriveRequest } from "@/lib/contract/redrives";
+import { previewRequestSchema } from "@/lib/contract/redrive-preview";
+import type { RedriveRequest } from "@/lib/contract/redrive-request";
 import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { previewRedrive } from "@/lib/operations/preview-redrive";

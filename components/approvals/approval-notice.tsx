@@ -1,4 +1,4 @@
-import type { PreviewOut } from "@/lib/contract/redrives";
+import type { PreviewOut } from "@/lib/contract/redrive-preview";
 import { causeWords } from "@/lib/core/approval";
 
 /** Says before the request that a second person must approve it, and why. */

@@ -9,17 +9,10 @@ import {
 } from "@tanstack/react-query";
 import { useEffect } from "react";
 import type { Comparison } from "@/lib/contract/comparison";
-import type {
-  PreviewOut,
-  PreviewRequest,
-  RedriveCauses,
-  RedriveChange,
-  RedriveItemList,
-  RedriveList,
-  RedriveOut,
-  RedriveRate,
-  RedriveRequest,
-} from "@/lib/contract/redrives";
+import type { RedriveCauses, RedriveItemList } from "@/lib/contract/redrive-items";
+import type { PreviewOut, PreviewRequest } from "@/lib/contract/redrive-preview";
+import type { RedriveChange, RedriveRequest } from "@/lib/contract/redrive-request";
+import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/contract/redrives";
 import type { ItemOutcomeWord } from "@/lib/core/item-state";
 import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
 import { fetchJson } from "./fetch-json";

@@ -4,7 +4,7 @@ import { EXIT } from "@/lib/cli/command-table";
 import { confirmed } from "@/lib/cli/confirm";
 import { followRedrive } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
-import type { RedriveAnswer } from "@/lib/contract/redrives";
+import type { RedriveAnswer } from "@/lib/contract/redrive-request";
 import type { TailOut } from "@/lib/contract/tails";
 import { formatNumber, plural } from "@/lib/core/format";
 

@@ -4,7 +4,8 @@ import { EXIT } from "@/lib/cli/command-table";
 import { confirmed } from "@/lib/cli/confirm";
 import { followRedrive } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
-import type { PreviewOut, RedriveAnswer } from "@/lib/contract/redrives";
+import type { PreviewOut } from "@/lib/contract/redrive-preview";
+import type { RedriveAnswer } from "@/lib/contract/redrive-request";
 import { causeWords } from "@/lib/core/approval";
 import { formatDuration, formatNumber, formatRate, plural } from "@/lib/core/format";
 

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { filterQuery } from "@/lib/contract/event-page";
 import { thenRead } from "@/lib/contract/query";
-import { laneSchema, type RedriveRequest, targetName } from "@/lib/contract/redrives";
+import { laneSchema, type RedriveRequest, targetName } from "@/lib/contract/redrive-request";
 import { described, listText } from "@/lib/contract/schemas";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";

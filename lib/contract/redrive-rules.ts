@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { eventFilterSchema } from "@/lib/contract/event-filter";
-import { brakeSchema, canarySchema, laneSchema, rateSchema } from "@/lib/contract/redrives";
-import { described, has, idOut, named, nullableText, nullableTime, timeOut } from "@/lib/contract/schemas";
+import { brakeSchema, canarySchema, laneSchema, rateSchema } from "@/lib/contract/redrive-request";
+import { countOut, described, has, idOut, named, nullableText, nullableTime, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
 import type { FieldError } from "@/lib/core/problem";
 import type { RuleField } from "@/lib/core/redrive-rule";
@@ -161,33 +161,31 @@ export const redriveRuleTrySchema = named(
 );
 export type RedriveRuleTry = z.infer<typeof redriveRuleTrySchema>;
 
-const counted = z.int();
-
 const TRIED_OUTCOMES = ["stayed", "came-back", "sent", "never"] as const;
 export type TriedOutcome = (typeof TRIED_OUTCOMES)[number];
 
 const trialCounts = {
   /** Events of the window that match the rule's filter; `bounded`: the newest ones, more match. */
-  checked: counted,
+  checked: countOut,
   bounded: z.boolean(),
   /** The rule would have redriven so many. What became of them in fact: */
-  taken: counted,
+  taken: countOut,
   /** redriven later by anyone, or processed by their consumer, and confirmed; */
-  stayed: counted,
+  stayed: countOut,
   /** redriven later, and failed or came back; */
-  cameBack: counted,
+  cameBack: countOut,
   /** redriven later, and not yet confirmed; */
-  sent: counted,
+  sent: countOut,
   /** never redriven: what a redrive would have done is unknown. */
-  never: counted,
+  never: countOut,
   /** Redriven or confirmed before they were due. */
-  left: counted,
+  left: countOut,
   /** Not due yet, or their group never succeeded. */
-  waits: counted,
+  waits: countOut,
   /** The limits had kept them back. */
-  limited: counted,
+  limited: countOut,
   /** Marked by admission: a rule never sends them. */
-  marked: counted,
+  marked: countOut,
 };
 
 export const redriveRuleTrialSchema = named(
@@ -200,7 +198,7 @@ export const redriveRuleTrialSchema = named(
     to: timeOut,
     ...trialCounts,
     /** Events that are parked now and match: the rule looks at them when it is switched on. */
-    parkedNow: z.object({ count: counted, bounded: z.boolean() }),
+    parkedNow: z.object({ count: countOut, bounded: z.boolean() }),
     samples: z.array(
       z.object({
         id: idOut,
@@ -230,18 +228,18 @@ export type RedriveRuleTrial = z.infer<typeof redriveRuleTrialSchema>;
 
 const bodyOut = {
   filter: z.record(z.string(), z.unknown()),
-  delayMs: counted,
-  redrivesPerEvent: counted,
+  delayMs: countOut,
+  redrivesPerEvent: countOut,
   lane: laneSchema,
   ratePerSecond: z.nullable(z.number()),
   canary: z.union([z.boolean(), z.literal("auto"), z.record(z.string(), z.unknown())]),
   brake: z.record(z.string(), z.nullable(z.number())),
   onlyIf: z.object({ groupSucceeded: z.boolean(), breakerClosed: z.boolean() }),
-  everyMs: counted,
+  everyMs: countOut,
   limits: z.object({
-    eventsPerRun: counted,
-    eventsPerHour: z.nullable(counted),
-    eventsPerDay: z.nullable(counted),
+    eventsPerRun: countOut,
+    eventsPerHour: z.nullable(countOut),
+    eventsPerDay: z.nullable(countOut),
   }),
   stopAtFailureRatio: z.number(),
 };
@@ -251,9 +249,9 @@ export const redriveRuleSchema = named(
   z.object({
     id: idOut,
     name: z.string(),
-    position: counted,
+    position: countOut,
     enabled: z.boolean(),
-    version: counted,
+    version: countOut,
     ...bodyOut,
     digest: z.string(),
     /** Why the last round could not apply it; null = it could. */
@@ -263,16 +261,16 @@ export const redriveRuleSchema = named(
     /** It switched itself off; null = a person did, or it is on. */
     stopped: z.nullable(z.object({ at: timeOut, reason: z.string() })),
     /** Events that it redrove. */
-    lastHour: counted,
-    lastDay: counted,
+    lastHour: countOut,
+    lastDay: countOut,
     /** Of the events of its redrives since it was switched on, 24 hours at most; delivered = sent + deduplicated. */
     outcomes: z.object({
-      ...{ delivered: counted, deduplicated: counted },
-      ...{ confirmed: counted, failed: counted, bounced: counted },
+      ...{ delivered: countOut, deduplicated: countOut },
+      ...{ confirmed: countOut, failed: countOut, bounced: countOut },
     }),
-    lastRun: z.nullable(z.object({ redriveId: idOut, at: timeOut, events: counted, live: z.boolean() })),
+    lastRun: z.nullable(z.object({ redriveId: idOut, at: timeOut, events: countOut, live: z.boolean() })),
     /** The newest trial of the rule as it is; null = it was not tried. */
-    trial: z.nullable(z.object({ id: idOut, at: timeOut, by: z.string(), taken: counted, stayed: counted })),
+    trial: z.nullable(z.object({ id: idOut, at: timeOut, by: z.string(), taken: countOut, stayed: countOut })),
     createdBy: z.string(),
     createdAt: timeOut,
     updatedBy: z.string(),

@@ -34,8 +34,9 @@ export const nullableText = z.nullable(z.string());
 export const nullableTime = z.nullable(timeOut);
 export const nullableNumber = z.nullable(z.number());
 
+export const countOut = z.int();
 /** How many, by a name such as a reason or an error code. */
-export const countsOut = z.record(z.string(), z.int());
+export const countsOut = z.record(z.string(), countOut);
 
 /** `version` of an event: a number, text when beyond 2^53. */
 export const versionOut = z.union([z.int(), z.string()]);

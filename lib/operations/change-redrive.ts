@@ -1,4 +1,4 @@
-import type { RedriveChange } from "@/lib/contract/redrives";
+import type { RedriveChange } from "@/lib/contract/redrive-request";
 import { isoOrNull } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import { isFinal, nextRedriveState, REDRIVE_MOVES, type RedriveMove } from "@/lib/core/redrive-state";

@@ -1,4 +1,5 @@
-import { canarySchema, type EarlierOut, type PreviewOut, type PreviewRequest } from "@/lib/contract/redrives";
+import type { EarlierOut, PreviewOut, PreviewRequest } from "@/lib/contract/redrive-preview";
+import { canarySchema } from "@/lib/contract/redrive-request";
 import { scopeSelection } from "@/lib/contract/scope";
 import { type ApprovalCause, approvalCauses } from "@/lib/core/approval";
 import type { gate } from "@/lib/core/gate";

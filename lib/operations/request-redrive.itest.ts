@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { redriveRequestSchema } from "@/lib/contract/redrives";
+import { redriveRequestSchema } from "@/lib/contract/redrive-request";
 import { localViewer } from "@/lib/core/viewer";
 import type { LaneQueue } from "@/lib/lane/port";
 import { ignoreEvents } from "@/lib/operations/ignore-events";

@@ -6,7 +6,7 @@ import {
   canarySchema,
   type RedriveAnswer,
   type RedriveRequest,
-} from "@/lib/contract/redrives";
+} from "@/lib/contract/redrive-request";
 import { scopeSelection, sourcesOf } from "@/lib/contract/scope";
 import type { Selection } from "@/lib/contract/selection";
 import { CANARY_ABOVE, stepAfter } from "@/lib/core/canary";

@@ -1,6 +1,6 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
+import { redriveRequestSchema } from "@/lib/contract/redrive-request";
 import type { RedriveRuleBody } from "@/lib/contract/redrive-rules";
-import { redriveRequestSchema } from "@/lib/contract/redrives";
 import { type ScopedFilter, scopeFilter, scopeSelection } from "@/lib/contract/scope";
 import { gate } from "@/lib/core/gate";
 import { DomainError } from "@/lib/core/problem";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
-import type { PreviewRequest } from "@/lib/contract/redrives";
+import type { PreviewRequest } from "@/lib/contract/redrive-preview";
 import { localViewer } from "@/lib/core/viewer";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";

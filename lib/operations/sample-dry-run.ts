@@ -1,5 +1,5 @@
 import type { CheckAnswer, CheckedEvent } from "@/lib/brokers/port";
-import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/contract/redrives";
+import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/contract/redrive-preview";
 import { type DryRunFacts, dryRun } from "@/lib/core/dry-run";
 import { gate } from "@/lib/core/gate";
 import { iso } from "@/lib/core/iso-time";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { redriveRequestSchema } from "@/lib/contract/redrives";
+import { redriveRequestSchema } from "@/lib/contract/redrive-request";
 import { localViewer } from "@/lib/core/viewer";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { parkEvents } from "@/lib/operations/park-events";

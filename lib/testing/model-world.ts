@@ -1,5 +1,5 @@
 import { PublishError } from "@/lib/brokers/port";
-import { type RedriveChange, redriveRequestSchema } from "@/lib/contract/redrives";
+import { type RedriveChange, redriveRequestSchema } from "@/lib/contract/redrive-request";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { EVENT_MOVES, type EventMove, type EventStatus } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";

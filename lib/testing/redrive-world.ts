@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { expect } from "vitest";
-import { type RedriveAnswer, type RedriveRequest, redriveRequestSchema } from "@/lib/contract/redrives";
+import { type RedriveAnswer, type RedriveRequest, redriveRequestSchema } from "@/lib/contract/redrive-request";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { localViewer } from "@/lib/core/viewer";
 import type { LaneConnection } from "@/lib/lane/connection";

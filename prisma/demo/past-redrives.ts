@@ -1,5 +1,5 @@
 import type { Arrival } from "@/lib/contract/arrival";
-import type { Finding } from "@/lib/contract/redrives";
+import type { Finding } from "@/lib/contract/redrive-items";
 import { systemViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import type { Clock } from "@/lib/platform/clock";

@@ -6,7 +6,7 @@ import { classNames } from "@/components/ui/class-names";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
 import type { HistoryEntry } from "@/lib/contract/events";
-import type { Finding } from "@/lib/contract/redrives";
+import type { Finding } from "@/lib/contract/redrive-items";
 
 const LOOKS: Record<HistoryEntry["kind"], { shape: ShapeName; colour: string }> = {
   parked: { shape: "disc", colour: "text-pending" },

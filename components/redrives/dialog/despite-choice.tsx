@@ -2,7 +2,7 @@
 
 import { useId } from "react";
 import { Checkbox } from "@/components/ui/input";
-import type { PreviewOut } from "@/lib/contract/redrives";
+import type { PreviewOut } from "@/lib/contract/redrive-preview";
 import { formatNumber } from "@/lib/core/format";
 import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/core/refusal";
 

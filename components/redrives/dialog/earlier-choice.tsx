@@ -2,7 +2,7 @@
 
 import { useId } from "react";
 import { Field, Input, Radio } from "@/components/ui/input";
-import type { EarlierOut } from "@/lib/contract/redrives";
+import type { EarlierOut } from "@/lib/contract/redrive-preview";
 import type { Earlier } from "@/lib/core/order-gate";
 import { earlierOptions, earlierSentence, sampleSentence, strandWords } from "./earlier-words";
 

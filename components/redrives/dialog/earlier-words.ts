@@ -1,4 +1,4 @@
-import type { EarlierOut } from "@/lib/contract/redrives";
+import type { EarlierOut } from "@/lib/contract/redrive-preview";
 import { formatNumber, plural } from "@/lib/core/format";
 import type { Earlier } from "@/lib/core/order-gate";
 

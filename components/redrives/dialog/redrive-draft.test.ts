@@ -15,7 +15,8 @@ import {
   warmUpWords,
 } from "@/components/redrives/dialog/redrive-draft";
 import { idempotencyKeys } from "@/components/redrives/idempotency-keys";
-import { type PreviewOut, redriveRequestSchema } from "@/lib/contract/redrives";
+import type { PreviewOut } from "@/lib/contract/redrive-preview";
+import { redriveRequestSchema } from "@/lib/contract/redrive-request";
 import type { TargetOut } from "@/lib/contract/sources";
 
 const cutoff = "2026-11-20T14:02:11.000Z";

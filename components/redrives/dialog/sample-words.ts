@@ -1,5 +1,5 @@
 import { refusalSummary, refusedTotal } from "@/components/redrives/refusal-words";
-import type { PreviewOut, SampleTarget } from "@/lib/contract/redrives";
+import type { PreviewOut, SampleTarget } from "@/lib/contract/redrive-preview";
 import { formatNumber } from "@/lib/core/format";
 
 export type SampleView = {

@@ -1,5 +1,5 @@
 import { useZone } from "@/lib/browser/clock-zone";
-import type { PreviewOut } from "@/lib/contract/redrives";
+import type { PreviewOut } from "@/lib/contract/redrive-preview";
 import { formatClock, formatNumber } from "@/lib/core/format";
 import { LabelledRow } from "./form-row";
 

@@ -1,5 +1,6 @@
 import { refusalSentence } from "@/components/redrives/refusal-words";
-import type { RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
+import type { RedriveItemOut } from "@/lib/contract/redrive-items";
+import type { RedriveOut } from "@/lib/contract/redrives";
 import { ITEM_ENDS } from "@/lib/core/item-state";
 import { isFinal } from "@/lib/core/redrive-state";
 import { GATE_REFUSALS } from "@/lib/core/refusal";

@@ -1,6 +1,7 @@
 import { type SegmentKind, segmentLabel } from "@/components/redrives/progress-segments";
 import { refusalSentence } from "@/components/redrives/refusal-words";
-import type { RedriveCauses, RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
+import type { RedriveCauses, RedriveItemOut } from "@/lib/contract/redrive-items";
+import type { RedriveOut } from "@/lib/contract/redrives";
 import { stopText } from "@/lib/core/history-text";
 import type { ItemOutcomeWord } from "@/lib/core/item-state";
 

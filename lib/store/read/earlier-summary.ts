@@ -1,4 +1,4 @@
-import type { EarlierOut, EarlierSample } from "@/lib/contract/redrives";
+import type { EarlierOut, EarlierSample } from "@/lib/contract/redrive-preview";
 import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { PROCESSED, sameAggregate } from "@/lib/store/read/aggregate-order";

@@ -1,5 +1,5 @@
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
-import type { Finding, RedriveCauses, RedriveItemList, RedriveItemOut } from "@/lib/contract/redrives";
+import type { Finding, RedriveCauses, RedriveItemList, RedriveItemOut } from "@/lib/contract/redrive-items";
 import { isoOrNull } from "@/lib/core/iso-time";
 import { type ItemOutcomeWord, stateOfOutcome } from "@/lib/core/item-state";
 import { assertMay, sourceScope, type Viewer } from "@/lib/core/viewer";

@@ -1,6 +1,7 @@
 import type { ApprovalOut } from "@/lib/contract/approvals";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
-import type { Brake, Canary, RedriveList, RedriveOut, RedriveRate } from "@/lib/contract/redrives";
+import type { Brake, Canary } from "@/lib/contract/redrive-request";
+import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/contract/redrives";
 import type { FrozenSelection } from "@/lib/contract/scope";
 import type { BrakeSeen } from "@/lib/core/brake";
 import { iso, isoOrNull } from "@/lib/core/iso-time";

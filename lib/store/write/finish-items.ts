@@ -1,4 +1,4 @@
-import type { Finding } from "@/lib/contract/redrives";
+import type { Finding } from "@/lib/contract/redrive-items";
 import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
 import type { AggregateResult } from "@/lib/core/aggregate-result";
 import type { AttemptState } from "@/lib/core/attempt-state";

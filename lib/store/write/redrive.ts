@@ -1,4 +1,4 @@
-import type { Brake, Canary } from "@/lib/contract/redrives";
+import type { Brake, Canary } from "@/lib/contract/redrive-request";
 import type { FrozenSelection } from "@/lib/contract/scope";
 import type { BrakeSeen } from "@/lib/core/brake";
 import { type CanaryMove, type CanaryStand, stepAfter } from "@/lib/core/canary";

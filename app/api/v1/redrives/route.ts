@@ -1,7 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, SELECT_PROBLEMS } from "@/app/_server/operation";
-import { redriveAnswerSchema, redriveListSchema, redriveRequestSchema, redrivesQuery } from "@/lib/contract/redrives";
+import { redriveAnswerSchema, redriveRequestSchema } from "@/lib/contract/redrive-request";
+import { redriveListSchema, redrivesQuery } from "@/lib/contract/redrives";
 import { requestRedrive } from "@/lib/operations/request-redrive";
 import { listRedrives } from "@/lib/store/read/redrives";
 

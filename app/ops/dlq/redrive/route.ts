@@ -3,7 +3,7 @@ import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID } from "@/app/_server/operation";
 import { opsRedriveQuery } from "@/lib/contract/ops-redrive";
-import { redriveAnswerSchema } from "@/lib/contract/redrives";
+import { redriveAnswerSchema } from "@/lib/contract/redrive-request";
 import { requestRedrive } from "@/lib/operations/request-redrive";
 
 export const POST = handle({

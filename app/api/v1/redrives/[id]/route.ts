@@ -1,7 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { BODY_ID } from "@/app/_server/operation";
 import { byId } from "@/lib/contract/query";
-import { changedRedriveSchema, redriveChangeSchema, redriveSchema } from "@/lib/contract/redrives";
+import { redriveChangeSchema } from "@/lib/contract/redrive-request";
+import { changedRedriveSchema, redriveSchema } from "@/lib/contract/redrives";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { readRedrive } from "@/lib/store/read/redrives";
 

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { SELECT_PROBLEMS } from "@/app/_server/operation";
 import { sampleParts } from "@/app/_server/sample";
-import { previewRequestSchema, previewSchema } from "@/lib/contract/redrives";
+import { previewRequestSchema, previewSchema } from "@/lib/contract/redrive-preview";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 
 export const POST = handle({
