@@ -2,13 +2,9 @@
 
 import Link from "next/link";
 import { ControlUntil } from "@/components/controls/control-until";
-import { RedrivesTabs } from "@/components/redrives/list/redrives-tabs";
-import { Button, NextPageButton } from "@/components/ui/button";
+import { WorkList } from "@/components/redrives/list/work-list";
+import { Button } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ReadError } from "@/components/ui/error-panel";
-import { PageHeader } from "@/components/ui/page-header";
-import { Select } from "@/components/ui/select";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useApprovals } from "@/lib/browser/approvals";
 import { usePageParam } from "@/lib/browser/filter-url";
@@ -27,48 +23,42 @@ export function ApprovalsPage() {
   const [param, setParam] = usePageParam("state");
   const state = param === "all" ? "all" : (APPROVAL_STATES.find((each) => each === param) ?? "asked");
   const approvals = useApprovals(state);
-  const items = approvals.data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <>
-      <PageHeader
-        title="Approvals"
-        actions={
-          <Select
-            aria-label="State"
-            options={STATES}
-            value={state}
-            onChange={(event) => setParam(event.target.value === "asked" ? null : event.target.value)}
-          />
-        }
-      />
-      <RedrivesTabs current="/approvals" />
-      <ReadError read={approvals} stale={items.length > 0} />
-      {approvals.isPending ? (
-        <SkeletonRows rows={4} columns={["w-24", "flex-1", "w-40", "w-24"]} />
-      ) : items.length > 0 ? (
+    <WorkList
+      title="Approvals"
+      path="/approvals"
+      read={approvals}
+      states={STATES}
+      state={state}
+      onState={(next) => setParam(next === "asked" ? null : next)}
+      older="Older requests"
+      none={
+        state === "asked" ? (
+          <EmptyState
+            title="Nothing waits for an approval"
+            action={<Button onClick={() => setParam("all")}>Show what was decided</Button>}
+          >
+            A redrive above the setting approvalAbove, or of a source or target that is marked, waits here for a second
+            person.
+          </EmptyState>
+        ) : (
+          <EmptyState
+            title="No request is in this state"
+            action={<Button onClick={() => setParam(null)}>What waits</Button>}
+          >
+            There may be requests in other states.
+          </EmptyState>
+        )
+      }
+    >
+      {(items) => (
         <ul className="grid gap-2 px-3 py-3">
           {items.map((approval) => (
             <Line key={`${approval.id} ${approval.askedAt}`} approval={approval} />
           ))}
         </ul>
-      ) : approvals.isError ? null : state === "asked" ? (
-        <EmptyState
-          title="Nothing waits for an approval"
-          action={<Button onClick={() => setParam("all")}>Show what was decided</Button>}
-        >
-          A redrive above the setting approvalAbove, or of a source or target that is marked, waits here for a second
-          person.
-        </EmptyState>
-      ) : (
-        <EmptyState
-          title="No request is in this state"
-          action={<Button onClick={() => setParam(null)}>What waits</Button>}
-        >
-          There may be requests in other states.
-        </EmptyState>
       )}
-      <NextPageButton read={approvals}>Older requests</NextPageButton>
-    </>
+    </WorkList>
   );
 }
 

@@ -1,22 +1,17 @@
 "use client";
 
 import Link from "next/link";
-import { RedrivesTabs } from "@/components/redrives/list/redrives-tabs";
+import { WorkItems, WorkList } from "@/components/redrives/list/work-list";
 import { selectionWords } from "@/components/redrives/redrive-title";
-import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
+import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ReadError } from "@/components/ui/error-panel";
-import { PageHeader } from "@/components/ui/page-header";
-import { Select } from "@/components/ui/select";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { RedriveBadge } from "@/components/ui/state-badge";
-import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useBulkOperations } from "@/lib/browser/bulk-operations";
 import { usePageParam } from "@/lib/browser/filter-url";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { BULK_STATES } from "@/lib/core/bulk-operation";
-import { formatNumber } from "@/lib/core/format";
 import { leftAlone, operationTitle, paceWords } from "./bulk-words";
 import { OperationBar } from "./operation-bar";
 
@@ -27,90 +22,63 @@ export function OperationsPage() {
   const [param, setParam] = usePageParam("state");
   const state = BULK_STATES.find((each) => each === param) ?? "all";
   const operations = useBulkOperations(state);
-  const items = operations.data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <>
-      <PageHeader
-        title="Bulk changes"
-        meta={operations.data ? `${formatNumber(items.length)}${operations.hasNextPage ? "+" : ""} shown` : undefined}
-        actions={
-          <Select
-            aria-label="State"
-            options={STATES}
-            value={state}
-            onChange={(event) => setParam(event.target.value === "all" ? null : event.target.value)}
-          />
-        }
-      />
-      <RedrivesTabs current="/operations" />
-      <ReadError read={operations} stale={items.length > 0} />
-      {operations.isPending ? (
-        <SkeletonRows rows={8} columns={["w-24", "flex-1", "w-40", "w-24"]} />
-      ) : items.length > 0 ? (
-        <Operations items={items} />
-      ) : operations.isError ? null : (
-        <None filtered={state !== "all"} onClear={() => setParam(null)} />
-      )}
-      <NextPageButton read={operations}>Older changes</NextPageButton>
-    </>
-  );
-}
-
-function Operations({ items }: { items: BulkOperationOut[] }) {
-  return (
-    <>
-      <div className="hidden md:block">
-        <Table>
-          <thead>
-            <tr>
-              <Th>state</Th>
-              <Th>what</Th>
+    <WorkList
+      title="Bulk changes"
+      path="/operations"
+      read={operations}
+      states={STATES}
+      state={state}
+      onState={(next) => setParam(next === "all" ? null : next)}
+      older="Older changes"
+      none={<None filtered={state !== "all"} onClear={() => setParam(null)} />}
+    >
+      {(items) => (
+        <WorkItems
+          items={items}
+          columns={
+            <>
               <Th className="w-48">progress</Th>
               <Th>left alone</Th>
-              <Th>pace</Th>
-              <Th>by</Th>
-              <Th>when</Th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((operation) => (
-              <Tr key={operation.id} className="relative">
-                <Td>
-                  <OperationBadge operation={operation} />
-                </Td>
-                <Td className="max-w-96">
-                  <What operation={operation} />
-                </Td>
-                <Td>
-                  <OperationBar operation={operation} />
-                </Td>
-                <Td className="max-w-72 truncate text-muted">{leftAlone(operation.refusedByReason)}</Td>
-                <Td className="max-w-72 text-muted">{pace(operation)}</Td>
-                <Td className="max-w-40 truncate">{operation.createdBy}</Td>
-                <Td>
-                  <TimeAgo at={operation.createdAt} />
-                </Td>
-              </Tr>
-            ))}
-          </tbody>
-        </Table>
-      </div>
-      <ul className="grid gap-2 px-3 py-3 md:hidden">
-        {items.map((operation) => (
-          <li key={operation.id} className="relative grid gap-1.5 rounded-lg border border-line bg-surface p-3">
-            <div className="flex items-center justify-between gap-2">
-              <OperationBadge operation={operation} />
-              <TimeAgo at={operation.createdAt} className="text-sm whitespace-nowrap text-muted" />
-            </div>
-            <What operation={operation} />
-            <OperationBar operation={operation} />
-            <p className="text-sm text-muted">
-              {[leftAlone(operation.refusedByReason), pace(operation), operation.createdBy].filter(Boolean).join(" · ")}
-            </p>
-          </li>
-        ))}
-      </ul>
-    </>
+            </>
+          }
+          row={(operation) => (
+            <Tr key={operation.id} className="relative">
+              <Td>
+                <OperationBadge operation={operation} />
+              </Td>
+              <Td className="max-w-96">
+                <What operation={operation} />
+              </Td>
+              <Td>
+                <OperationBar operation={operation} />
+              </Td>
+              <Td className="max-w-72 truncate text-muted">{leftAlone(operation.refusedByReason)}</Td>
+              <Td className="max-w-72 text-muted">{pace(operation)}</Td>
+              <Td className="max-w-40 truncate">{operation.createdBy}</Td>
+              <Td>
+                <TimeAgo at={operation.createdAt} />
+              </Td>
+            </Tr>
+          )}
+          card={(operation) => (
+            <li key={operation.id} className="relative grid gap-1.5 rounded-lg border border-line bg-surface p-3">
+              <div className="flex items-center justify-between gap-2">
+                <OperationBadge operation={operation} />
+                <TimeAgo at={operation.createdAt} className="text-sm whitespace-nowrap text-muted" />
+              </div>
+              <What operation={operation} />
+              <OperationBar operation={operation} />
+              <p className="text-sm text-muted">
+                {[leftAlone(operation.refusedByReason), pace(operation), operation.createdBy]
+                  .filter(Boolean)
+                  .join(" · ")}
+              </p>
+            </li>
+          )}
+        />
+      )}
+    </WorkList>
   );
 }
 

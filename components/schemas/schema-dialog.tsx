@@ -1,6 +1,6 @@
 "use client";
 
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { jsonObject } from "@/components/sources/form/source-draft";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -98,43 +98,35 @@ function SchemaOrigins({
   onInferred: (text: string, eventsRead: number) => void;
 }) {
   const infer = useInferSchema(source);
+  const ask = () =>
+    infer.mutate(
+      { eventType },
+      {
+        onSuccess: ({ schema, eventsRead }) => {
+          if (schema !== null) onInferred(JSON.stringify(schema, null, 2), eventsRead);
+        },
+      },
+    );
   return (
-    <>
-      <div className="flex flex-wrap items-center gap-2">
-        <Button
-          size="sm"
-          busy={infer.isPending}
-          onClick={() =>
-            infer.mutate(
-              { eventType },
-              {
-                onSuccess: ({ schema, eventsRead }) => {
-                  if (schema !== null) onInferred(JSON.stringify(schema, null, 2), eventsRead);
-                },
-              },
-            )
-          }
-        >
-          Infer from redriven events
-        </Button>
-        <label className="text-sm text-muted">
-          Or a file:{" "}
-          <input
-            type="file"
-            accept=".json,application/json"
-            className="max-w-56 text-sm"
-            onChange={async (event) => {
-              const file = event.target.files?.[0];
-              if (file) onFile(await file.text());
-            }}
-          />
-        </label>
-      </div>
-      <div role="status" className="text-muted empty:hidden">
-        {infer.data ? inferredWords(infer.data) : null}
-      </div>
-      {infer.error ? <ErrorPanel error={infer.error} /> : null}
-    </>
+    <Question
+      verb="Infer from redriven events"
+      ask={ask}
+      asked={infer}
+      answer={infer.data ? <p className="text-muted">{inferredWords(infer.data)}</p> : null}
+    >
+      <label className="text-sm text-muted">
+        Or a file:{" "}
+        <input
+          type="file"
+          accept=".json,application/json"
+          className="max-w-56 text-sm"
+          onChange={async (event) => {
+            const file = event.target.files?.[0];
+            if (file) onFile(await file.text());
+          }}
+        />
+      </label>
+    </Question>
   );
 }
 
@@ -150,28 +142,47 @@ function SchemaTrial({
 }) {
   const trial = useTrySchema(source);
   return (
+    <Question
+      verb="Try on events"
+      ask={schema === null ? null : () => trial.mutate({ eventType, schema })}
+      asked={trial}
+      answer={
+        <>
+          {trial.data ? trialWords(trial.data).map((line) => <p key={line}>{line}</p>) : null}
+          {trial.data?.parked.samples.map((sample) => (
+            <p key={sample.id} className="text-sm wrap-anywhere text-muted">
+              <span className="font-mono">{sample.eventId}</span>: {sample.faults[0]?.detail}. To do:{" "}
+              {sample.faults[0]?.fix}
+            </p>
+          ))}
+        </>
+      }
+    >
+      <span className="text-sm text-faint">Changes nothing.</span>
+    </Question>
+  );
+}
+
+/** A button that asks the server, with `children` beside it, and the answer below. `ask` null = there is nothing to ask. */
+function Question(props: {
+  verb: string;
+  ask: (() => void) | null;
+  asked: { isPending: boolean; error: unknown };
+  answer: ReactNode;
+  children: ReactNode;
+}) {
+  return (
     <>
       <div className="flex flex-wrap items-center gap-2">
-        <Button
-          size="sm"
-          busy={trial.isPending}
-          disabled={schema === null}
-          onClick={() => (schema === null ? undefined : trial.mutate({ eventType, schema }))}
-        >
-          Try on events
+        <Button size="sm" busy={props.asked.isPending} disabled={props.ask === null} onClick={() => props.ask?.()}>
+          {props.verb}
         </Button>
-        <span className="text-sm text-faint">Changes nothing.</span>
+        {props.children}
       </div>
       <div role="status" className="grid gap-1 empty:hidden">
-        {trial.data ? trialWords(trial.data).map((line) => <p key={line}>{line}</p>) : null}
-        {trial.data?.parked.samples.map((sample) => (
-          <p key={sample.id} className="text-sm wrap-anywhere text-muted">
-            <span className="font-mono">{sample.eventId}</span>: {sample.faults[0]?.detail}. To do:{" "}
-            {sample.faults[0]?.fix}
-          </p>
-        ))}
+        {props.answer}
       </div>
-      {trial.error ? <ErrorPanel error={trial.error} /> : null}
+      {props.asked.error ? <ErrorPanel error={props.asked.error} /> : null}
     </>
   );
 }

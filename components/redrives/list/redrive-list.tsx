@@ -6,14 +6,10 @@ import { outcomeWords, went } from "@/components/redrives/progress-segments";
 import { placeWords, redriveTitle, selectionWords } from "@/components/redrives/redrive-title";
 import { SegmentedBar } from "@/components/redrives/segmented-bar";
 import { StallLine, StallText } from "@/components/redrives/stall-line";
-import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
+import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ReadError } from "@/components/ui/error-panel";
-import { PageHeader } from "@/components/ui/page-header";
-import { Select } from "@/components/ui/select";
-import { SkeletonRows } from "@/components/ui/skeleton";
 import { RedriveBadge } from "@/components/ui/state-badge";
-import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { usePageParam } from "@/lib/browser/filter-url";
 import { useRedrives } from "@/lib/browser/redrives";
@@ -21,8 +17,8 @@ import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber } from "@/lib/core/format";
 import { isFinal, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
 import { WAITS } from "@/lib/core/redrive-wait";
-import { RedrivesTabs } from "./redrives-tabs";
 import { WaitingRedrives } from "./waiting-redrives";
+import { WorkItems, WorkList } from "./work-list";
 
 const STATES = [
   { value: "all", label: "any state" },
@@ -41,29 +37,17 @@ export function RedrivesPage() {
   const [wait, setWait] = usePageParam("waitsFor");
   const waitsFor = WAITS.find((each) => each === wait) ?? null;
   const redrives = useRedrives({ state, waitsFor });
-  const items = redrives.data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <>
-      <PageHeader
-        title="Redrives"
-        meta={redrives.data ? `${formatNumber(items.length)}${redrives.hasNextPage ? "+" : ""} shown` : undefined}
-        actions={
-          <Select
-            aria-label="State"
-            options={STATES}
-            value={state}
-            onChange={(event) => setParam(event.target.value === "all" ? null : event.target.value)}
-          />
-        }
-      />
-      <RedrivesTabs current="/redrives" />
-      <WaitingRedrives chosen={waitsFor} />
-      <ReadError read={redrives} stale={items.length > 0} />
-      {redrives.isPending ? (
-        <SkeletonRows rows={8} columns={["w-24", "flex-1", "w-40", "w-24"]} />
-      ) : items.length > 0 ? (
-        <Redrives items={items} />
-      ) : redrives.isError ? null : (
+    <WorkList
+      title="Redrives"
+      path="/redrives"
+      read={redrives}
+      states={STATES}
+      state={state}
+      onState={(next) => setParam(next === "all" ? null : next)}
+      above={<WaitingRedrives chosen={waitsFor} />}
+      older="Older redrives"
+      none={
         <NoRedrives
           filtered={state !== "all" || waitsFor !== null}
           onClear={() => {
@@ -71,41 +55,22 @@ export function RedrivesPage() {
             setWait(null);
           }}
         />
-      )}
-      <NextPageButton read={redrives}>Older redrives</NextPageButton>
-    </>
-  );
-}
-
-function Redrives({ items }: { items: RedriveOut[] }) {
-  return (
-    <>
-      <div className="hidden md:block">
-        <Table>
-          <thead>
-            <tr>
-              <Th>state</Th>
-              <Th>what</Th>
+      }
+    >
+      {(items) => (
+        <WorkItems
+          items={items}
+          columns={
+            <>
               <Th className="w-80">progress</Th>
               <Th numeric>events</Th>
-              <Th>pace</Th>
-              <Th>by</Th>
-              <Th>when</Th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((redrive) => (
-              <Row key={redrive.id} redrive={redrive} />
-            ))}
-          </tbody>
-        </Table>
-      </div>
-      <ul className="grid gap-2 px-3 py-3 md:hidden">
-        {items.map((redrive) => (
-          <Card key={redrive.id} redrive={redrive} />
-        ))}
-      </ul>
-    </>
+            </>
+          }
+          row={(redrive) => <Row key={redrive.id} redrive={redrive} />}
+          card={(redrive) => <Card key={redrive.id} redrive={redrive} />}
+        />
+      )}
+    </WorkList>
   );
 }
 
