@@ -1,4 +1,10 @@
-import { type OutboundMessage, PublishError, type PublishPhase, type PublishReceipt } from "@/lib/brokers/port";
+import {
+  type OnPhase,
+  type OutboundMessage,
+  PublishError,
+  type PublishPhase,
+  type PublishReceipt,
+} from "@/lib/brokers/port";
 
 /** What became of one message of a batch. */
 export type BatchOutcome = PublishReceipt | PublishError;
@@ -6,7 +12,7 @@ export type BatchOutcome = PublishReceipt | PublishError;
 type Waiting = {
   message: OutboundMessage;
   signal: AbortSignal;
-  onPhase: (phase: PublishPhase) => void;
+  onPhase: OnPhase;
   resolve: (receipt: PublishReceipt) => void;
   reject: (error: unknown) => void;
 };
@@ -42,11 +48,7 @@ export class BatchedPublisher {
     this.inFlightMax = inFlightMax;
   }
 
-  publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase: (phase: PublishPhase) => void = () => undefined,
-  ): Promise<PublishReceipt> {
+  publish(message: OutboundMessage, signal: AbortSignal, onPhase: OnPhase = () => undefined): Promise<PublishReceipt> {
     if (signal.aborted) return Promise.reject(signal.reason);
     const { promise, resolve, reject } = Promise.withResolvers<PublishReceipt>();
     const one = { message, signal, onPhase, resolve, reject };

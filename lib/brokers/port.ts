@@ -116,6 +116,7 @@ export type ProbeSample = SampleFacts & {
 
 /** How far a send has come: from `connected` on its bytes may have left; `answering` = the answer has begun. */
 export type PublishPhase = "connected" | "answering";
+export type OnPhase = (phase: PublishPhase) => void;
 
 /** An event about which the owner of a target is asked; all but the payload goes out as JSON. */
 export type CheckedEvent = {
@@ -153,11 +154,7 @@ export interface Publisher {
    * Rejects with PublishError, or with `signal.reason` when aborted. `onPhase` is called with each phase as it begins, once
    * and in order: a policy may bound the time to connect and to the first byte of an answer.
    */
-  publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase?: (phase: PublishPhase) => void,
-  ): Promise<PublishReceipt>;
+  publish(message: OutboundMessage, signal: AbortSignal, onPhase?: OnPhase): Promise<PublishReceipt>;
   /** Cheap reachability check for the dry run. */
   probe(signal: AbortSignal): Promise<ProbeResult>;
   /** Absent: its owner has no check endpoint. */

@@ -2,11 +2,11 @@ import type { Redis } from "ioredis";
 import { HeldConnection } from "@/lib/brokers/held-connection";
 import {
   type AdapterDeps,
+  type OnPhase,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
   type Publisher,
-  type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import {
@@ -51,11 +51,7 @@ export class RedisPublisher implements Publisher {
     );
   }
 
-  async publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase?: (phase: PublishPhase) => void,
-  ): Promise<PublishReceipt> {
+  async publish(message: OutboundMessage, signal: AbortSignal, onPhase?: OnPhase): Promise<PublishReceipt> {
     signal.throwIfAborted();
     const write = this.write.of(message);
     const link = await this.open(signal);

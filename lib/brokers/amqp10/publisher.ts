@@ -12,11 +12,11 @@ import {
 import { type Amqp10Outbound, outboundOf } from "@/lib/brokers/amqp10/outbound";
 import {
   type AdapterDeps,
+  type OnPhase,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
   type Publisher,
-  type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import type { Amqp10Config } from "@/lib/kinds/amqp10";
@@ -75,11 +75,7 @@ export class Amqp10Publisher implements Publisher {
   }
 
   /** A broker answers with the outcome alone: there is no `answering` before it. */
-  async publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase?: (phase: PublishPhase) => void,
-  ): Promise<PublishReceipt> {
+  async publish(message: OutboundMessage, signal: AbortSignal, onPhase?: OnPhase): Promise<PublishReceipt> {
     signal.throwIfAborted();
     const outbound = outboundOf(message, this.config, this.lane);
     const connected = await abortable(this.connect(), signal);

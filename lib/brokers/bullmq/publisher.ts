@@ -12,11 +12,11 @@ import { jobKey, newJobId } from "@/lib/brokers/bullmq/marks";
 import { HeldConnection } from "@/lib/brokers/held-connection";
 import {
   type AdapterDeps,
+  type OnPhase,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
   type Publisher,
-  type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import type { BullmqConfig } from "@/lib/kinds/bullmq";
@@ -83,11 +83,7 @@ export class BullmqPublisher implements Publisher {
     );
   }
 
-  async publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase?: (phase: PublishPhase) => void,
-  ): Promise<PublishReceipt> {
+  async publish(message: OutboundMessage, signal: AbortSignal, onPhase?: OnPhase): Promise<PublishReceipt> {
     signal.throwIfAborted();
     const { redriveTo, slowLaneQueue } = this.config;
     const slow = this.lane === "slow" ? slowLaneQueue : undefined;

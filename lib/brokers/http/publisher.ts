@@ -3,11 +3,11 @@ import { checkedConnector } from "@/lib/brokers/checked-connector";
 import { requestOf } from "@/lib/brokers/http/request";
 import {
   type AdapterDeps,
+  type OnPhase,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
   type Publisher,
-  type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import { EXCERPT_SOURCE_MAX, excerpt, secretsOfPayload } from "@/lib/brokers/scrub";
@@ -100,7 +100,7 @@ type Request = {
   method: "POST" | "HEAD";
   headers: string[];
   body: Uint8Array | null;
-  onPhase?: (phase: PublishPhase) => void;
+  onPhase?: OnPhase;
 };
 
 /**
@@ -243,11 +243,7 @@ export class HttpPublisher implements Publisher {
     this.pool = this.url === null ? null : poolFor(this.url, deps.addresses ?? DEFAULT_ADDRESSES);
   }
 
-  async publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase?: (phase: PublishPhase) => void,
-  ): Promise<PublishReceipt> {
+  async publish(message: OutboundMessage, signal: AbortSignal, onPhase?: OnPhase): Promise<PublishReceipt> {
     if (this.pool === null) throw new PublishError("HTTP_NO_TARGET", "the source has no redriveUrl", { sent: "no" });
     const formed = requestOf(message, this.config, this.deps.clock.wallMs());
     const headers = withAuthorization(formed.headers, this.authorization);

@@ -8,11 +8,11 @@ import { type KafkaOutbound, outboundOf, partitionOf, produced } from "@/lib/bro
 import { type KafkaRecord, recordsOf } from "@/lib/brokers/kafka/record-batch";
 import {
   type AdapterDeps,
+  type OnPhase,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
   type Publisher,
-  type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import type { KafkaConfig } from "@/lib/kinds/kafka";
@@ -71,11 +71,7 @@ export class KafkaPublisher implements Publisher {
     });
   }
 
-  async publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase?: (phase: PublishPhase) => void,
-  ): Promise<PublishReceipt> {
+  async publish(message: OutboundMessage, signal: AbortSignal, onPhase?: OnPhase): Promise<PublishReceipt> {
     signal.throwIfAborted();
     if (this.closed) throw new PublishError("KAFKA_CLOSED", "the publisher is closed", { sent: "no" });
     const lostHeaders = message.origin.headersAtSource === true;

@@ -6,11 +6,11 @@ import { asHeaders } from "@/lib/brokers/nats/header-block";
 import { outboundOf } from "@/lib/brokers/nats/outbound";
 import {
   type AdapterDeps,
+  type OnPhase,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
   type Publisher,
-  type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import type { NatsConfig } from "@/lib/kinds/nats";
@@ -35,11 +35,7 @@ export class NatsPublisher implements Publisher {
     this.deps = deps;
   }
 
-  async publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase?: (phase: PublishPhase) => void,
-  ): Promise<PublishReceipt> {
+  async publish(message: OutboundMessage, signal: AbortSignal, onPhase?: OnPhase): Promise<PublishReceipt> {
     signal.throwIfAborted();
     const { subject, block, payload } = outboundOf(message, this.config, this.lane);
     const nc = await abortable(this.connection(), signal);

@@ -17,11 +17,11 @@ import { payloadMark, rowHeaders } from "@/lib/brokers/outbox/row";
 import { assertWritable, deadSql, deadValues, type OutboxTable, openTable } from "@/lib/brokers/outbox/table";
 import {
   type AdapterDeps,
+  type OnPhase,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
   type Publisher,
-  type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import type { OutboxConfig } from "@/lib/kinds/outbox";
@@ -43,11 +43,7 @@ export class OutboxPublisher implements Publisher {
     this.addresses = addresses;
   }
 
-  async publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase?: (phase: PublishPhase) => void,
-  ): Promise<PublishReceipt> {
+  async publish(message: OutboundMessage, signal: AbortSignal, onPhase?: OnPhase): Promise<PublishReceipt> {
     signal.throwIfAborted();
     let client: pg.PoolClient | null = null;
     let sent: "no" | "maybe" = "no";

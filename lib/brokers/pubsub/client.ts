@@ -9,7 +9,7 @@ import {
   status,
 } from "@grpc/grpc-js";
 import { abortable } from "@/lib/brokers/abortable";
-import type { AdapterDeps, PublishPhase } from "@/lib/brokers/port";
+import type { AdapterDeps, OnPhase } from "@/lib/brokers/port";
 import { checkedTarget } from "@/lib/brokers/pubsub/checked-resolver";
 import { PubsubFault, pubsubFault } from "@/lib/brokers/pubsub/failure";
 import { type Method, type Methods, methodOf, type Subscription } from "@/lib/brokers/pubsub/wire";
@@ -116,7 +116,7 @@ type ConnectDeps = Pick<AdapterDeps, "addresses" | "clock">;
 export type CallOptions = {
   signal?: AbortSignal;
   timeoutMs?: number;
-  onPhase?: (phase: PublishPhase) => void;
+  onPhase?: OnPhase;
 };
 
 /** The requests of one source over one connection. A failed one rejects with PubsubFault, or with the reason of its signal. */

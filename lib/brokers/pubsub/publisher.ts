@@ -1,6 +1,7 @@
 import { BatchedPublisher, type BatchOutcome, type PublishMany } from "@/lib/brokers/batched-publisher";
 import {
   type AdapterDeps,
+  type OnPhase,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
@@ -71,11 +72,7 @@ export class PubsubPublisher implements Publisher {
     });
   }
 
-  async publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase?: (phase: PublishPhase) => void,
-  ): Promise<PublishReceipt> {
+  async publish(message: OutboundMessage, signal: AbortSignal, onPhase?: OnPhase): Promise<PublishReceipt> {
     if (this.closing.signal.aborted) throw refuse("PUBSUB_CLOSED", "the publisher is closed");
     return await this.batched.publish(message, signal, onPhase);
   }

@@ -2,11 +2,11 @@ import type { Channel, ChannelModel } from "amqplib";
 import { abortable } from "@/lib/brokers/abortable";
 import {
   type AdapterDeps,
+  type OnPhase,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
   type Publisher,
-  type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import { addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/rabbitmq/connection";
@@ -58,11 +58,7 @@ export class RabbitmqPublisher implements Publisher {
   }
 
   /** A broker answers with the confirm alone: there is no `answering` before it. */
-  async publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase?: (phase: PublishPhase) => void,
-  ): Promise<PublishReceipt> {
+  async publish(message: OutboundMessage, signal: AbortSignal, onPhase?: OnPhase): Promise<PublishReceipt> {
     signal.throwIfAborted();
     const outbound = outboundOf(message, this.config, this.lane);
     const link = await abortable(this.link(), signal);

@@ -1,7 +1,7 @@
 import type { SQSClientConfig } from "@aws-sdk/client-sqs";
 import { Agent, type Dispatcher } from "undici";
 import { checkedConnector } from "@/lib/brokers/checked-connector";
-import type { PublishPhase } from "@/lib/brokers/port";
+import type { OnPhase } from "@/lib/brokers/port";
 import type { TlsSettings } from "@/lib/kinds/fields";
 import type { AddressFilter } from "@/lib/platform/address-filter";
 
@@ -25,7 +25,7 @@ type Request = {
 };
 
 /** Passed with a command: the SDK hands its options on to the request. */
-export type RequestOptions = { abortSignal?: AbortSignal; onPhase?: (phase: PublishPhase) => void };
+export type RequestOptions = { abortSignal?: AbortSignal; onPhase?: OnPhase };
 
 type Answer = { statusCode: number; headers: Record<string, string>; body: Uint8Array };
 

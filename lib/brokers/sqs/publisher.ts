@@ -2,6 +2,7 @@ import { SendMessageBatchCommand } from "@aws-sdk/client-sqs";
 import { BatchedPublisher, type BatchOutcome, type PublishMany } from "@/lib/brokers/batched-publisher";
 import {
   type AdapterDeps,
+  type OnPhase,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
@@ -66,11 +67,7 @@ export class SqsPublisher implements Publisher {
     });
   }
 
-  async publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase?: (phase: PublishPhase) => void,
-  ): Promise<PublishReceipt> {
+  async publish(message: OutboundMessage, signal: AbortSignal, onPhase?: OnPhase): Promise<PublishReceipt> {
     if (this.closed) throw new PublishError("SQS_CLOSED", "the publisher is closed", { sent: "no" });
     return await this.batched.publish(message, signal, onPhase);
   }
@@ -97,11 +94,7 @@ export class SqsPublisher implements Publisher {
   };
 
   /** One request; an outcome for each of its messages. Rejects only with `signal.reason`. */
-  private async send(
-    request: readonly Numbered[],
-    signal: AbortSignal,
-    onPhase: (phase: PublishPhase) => void,
-  ): Promise<BatchOutcome[]> {
+  private async send(request: readonly Numbered[], signal: AbortSignal, onPhase: OnPhase): Promise<BatchOutcome[]> {
     const { queue } = request[0]!;
     let left = false;
     const options = {
