@@ -121,13 +121,13 @@ export const byRevision: PathOf<{ id: string; revision: number }> = {
   },
 };
 
-const contentType = z
-  .string("must be text")
-  .check(
-    z.regex(/\S/, "must not be empty"),
-    z.maxLength(TEXT_MAX.contentType, `at most ${TEXT_MAX.contentType} characters`),
-    z.refine(isStorableText, UNSTORABLE_TEXT),
-  );
+const contentType = z.string("must be text").check(
+  z.regex(/\S/, "must not be empty"),
+  // HTTP would send the payload without a content type.
+  z.regex(/^\P{Cc}*$/u, "must be of one line, without control characters"),
+  z.maxLength(TEXT_MAX.contentType, `at most ${TEXT_MAX.contentType} characters`),
+  z.refine(isStorableText, UNSTORABLE_TEXT),
+);
 
 const base = described(number, "The revision that was edited: it must be the current one still");
 

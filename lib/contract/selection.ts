@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { eventFilterSchema } from "@/lib/contract/event-filter";
-import { named } from "@/lib/contract/schemas";
+import { named, uuidText } from "@/lib/contract/schemas";
 import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
 import { ITEM_OUTCOMES } from "@/lib/core/item-state";
 
@@ -11,16 +11,16 @@ import { ITEM_OUTCOMES } from "@/lib/core/item-state";
 export const selectionSchema = z.union([
   z.strictObject({
     ids: z
-      .array(z.uuid("must be an event's id (a UUID, not its eventId)"))
+      .array(uuidText("must be an event's id (a UUID, not its eventId)"))
       .check(
         z.minLength(1, "selects nothing: name at least one event id"),
         z.maxLength(SELECTED_IDS_MAX, `more than ${SELECTED_IDS_MAX} ids: use a filter`),
       ),
   }),
   z.strictObject({ filter: eventFilterSchema }),
-  z.strictObject({ operation: z.uuid("must be the id of a bulk operation") }),
+  z.strictObject({ operation: uuidText("must be the id of a bulk operation") }),
   z.strictObject({
-    redrive: z.uuid("must be the id of a redrive"),
+    redrive: uuidText("must be the id of a redrive"),
     outcome: z
       .array(z.enum(ITEM_OUTCOMES, `must be one of ${ITEM_OUTCOMES.join(", ")}`))
       .check(z.minLength(1, "selects nothing: name at least one outcome"), z.maxLength(ITEM_OUTCOMES.length)),

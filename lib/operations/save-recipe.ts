@@ -5,10 +5,11 @@ import type { LowRateDeps } from "@/lib/operations/deps";
 import { nameTaken, takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import { savedRecipeOut, seesRecipe, unknownRecipe } from "@/lib/store/read/recipes";
+import { unknownSource } from "@/lib/store/read/sources";
 
 /**
- * Saves a recipe; under a known name as its next version. Throws DomainError `invalid-recipe`, `forbidden`, `name-taken`
- * when a recipe of this name belongs to another source, or somebody saves it at this moment.
+ * Saves a recipe; under a known name as its next version. Throws DomainError `invalid-recipe`, `forbidden`,
+ * `unknown-source`, and `name-taken` when a recipe of this name belongs to another source, or somebody saves it at this moment.
  */
 export async function saveRecipe(
   deps: LowRateDeps & MendDeps,
@@ -21,6 +22,9 @@ export async function saveRecipe(
   const nowMs = deps.clock.wallMs();
   return takingName("recipe", name, () =>
     deps.lowRate.write(async ({ prisma, audit }) => {
+      if (source !== null && !(await prisma.source.findUnique({ where: { name: source } }))) {
+        throw unknownSource(source, "source");
+      }
       const last = await prisma.recipe.findFirst({ where: { name }, orderBy: { version: "desc" } });
       if (last && last.source !== source) throw nameTaken("recipe", name);
       const version = (last?.version ?? 0) + 1;

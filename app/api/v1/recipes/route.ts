@@ -19,7 +19,7 @@ export const POST = handle({
   idempotent: true,
   status: 201,
   answer: savedRecipeSchema,
-  problems: ["invalid-recipe", "name-taken"],
+  problems: ["invalid-recipe", "name-taken", "unknown-source"],
   links: { deleteRecipe: BODY_ID },
   run: (call) => once(call, () => saveRecipe(call.deps, call.body, call.viewer)),
 });
