@@ -327,6 +327,59 @@ describe("a mend", () => {
     expect(await operation(all)).toMatchObject({ changed: 2, refused: 0 });
   });
 
+  test("names what its schema never decides apart from what breaks it, and revises the neighbours of both", async () => {
+    await world.source("hostile", { schema: { properties: { a: { type: "string", pattern: "^(a+)+$" } } } });
+    const stuck = `{"custId":1,"a":"${"a".repeat(60)}!"}`;
+    const texts = ['{"custId":1,"a":"aa"}', stuck, '{"custId":1,"a":7}', '{"custId":1,"a":"a"}'];
+    await world.park(4, (index) => ({ payload: bytes(texts[index]!) }), "hostile");
+    const id = await request();
+    await work(id);
+    expect(await operation(id)).toMatchObject({
+      changed: 2,
+      refusedByReason: { "schema-timeout": 1, "breaks-schema": 1 },
+    });
+  });
+
+  test("is judged by the schema that is in force when it is carried out, not when it was previewed", async () => {
+    const source = await world.source("moved", { schema: { required: ["custId"] } });
+    await world.park(2, (index) => ({ payload: bytes(`{"custId":1,"n":${index}}`) }), "moved");
+    const select = { filter: { source: ["moved"] } };
+    const recipe: Recipe = { kind: "merge-patch", patch: { done: true } };
+    const preview = mendPreviewSchema.parse({ select, recipe });
+    const { items } = await previewMend(world.deps, preview, ada);
+    expect(items.map(({ outcome }) => outcome)).toEqual(["changed", "changed"]);
+    const id = await request({ select, recipe });
+    await world.db.run("update payload_schemas set current = false where source_id = $1", [source]);
+    await world.db.run(
+      `insert into payload_schemas (id, source_id, version, body, current, origin, created_by)
+       values (gen_random_uuid(), $1, 2, $2::json, true, 'uploaded', 'tester')`,
+      [source, JSON.stringify({ properties: { n: { const: 0 } } })],
+    );
+    await work(id);
+    expect(await operation(id)).toMatchObject({ changed: 1, refusedByReason: { "breaks-schema": 1 } });
+  });
+
+  test("of the same events beside another one: each event is revised by one of both, and both are undone", async () => {
+    await parkMany(2 * CHUNK);
+    const before = await payloads();
+    const recipes = [RENAME, { kind: "merge-patch", patch: { other: 1 } } as const];
+    const ids = await Promise.all(recipes.map((recipe) => request({ recipe })));
+    await Promise.all(ids.flatMap((id) => [work(id), work(id)]));
+    const made = await Promise.all(ids.map(operation));
+    expect(made.map(({ state }) => state)).toEqual(["DONE", "DONE"]);
+    const changed = made.map((one) => one.changed);
+    expect(changed[0]! + changed[1]!).toBe(2 * CHUNK);
+    for (const [index, one] of made.entries()) {
+      const others = changed[1 - index]!;
+      expect(one.refusedByReason).toEqual(others === 0 ? {} : { "stale-revision": others });
+    }
+    expect(await world.db.query("select max(revision) as most, count(*)::int as n from event_revisions")).toEqual([
+      { most: 2, n: 2 * CHUNK },
+    ]);
+    for (const [index, id] of ids.entries()) if (changed[index]! > 0) await work(await undo(id));
+    expect(await payloads()).toEqual(before);
+  });
+
   test("refuses each revision that would be larger than the limit", async () => {
     await world.park(2, (index) => ({ payload: bytes(JSON.stringify({ a: "x".repeat(index === 0 ? 10 : 1_000) })) }));
     const id = await request({ recipe: { kind: "merge-patch", patch: { b: "y".repeat(1_048_000) } } });

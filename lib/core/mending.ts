@@ -32,10 +32,14 @@ export type MendFailure = keyof typeof MEND_FAILURES;
 /** Why a mend of an event is not undone, beside the reasons of `RevisionRefusal`. */
 export const SENT_SINCE = "sent-since";
 
+/** Why a changed event counts as breaking its schema that did not judge it. */
+export const SCHEMA_TIMEOUT = "schema-timeout";
+
 /** The reasons among the refused of a mend that are no failure of its recipe. */
 export const MEND_REASONS = {
   unchanged: "not changed by the recipe",
   "breaks-schema": "would break their JSON Schema",
+  [SCHEMA_TIMEOUT]: "not judged by their JSON Schema in its time",
   "event-queued": "QUEUED in a redrive",
   "already-redriven": "redriven and not come back",
   "stale-revision": "revised meanwhile",

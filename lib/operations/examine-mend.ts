@@ -1,10 +1,10 @@
 import { EVENT_MOVES, type EventStatus } from "@/lib/core/event-state";
-import type { MendOutcome } from "@/lib/core/mending";
+import { type MendOutcome, SCHEMA_TIMEOUT } from "@/lib/core/mending";
 import { REVISABLE_STATUSES } from "@/lib/core/revision";
 import type { MendDeps, Mended, Mender } from "@/lib/mending/apply-recipe";
 import type { Message } from "@/lib/mending/document";
 import type { Deps } from "@/lib/operations/deps";
-import type { PayloadChecker } from "@/lib/redriving/check-payload";
+import type { PayloadCheck, PayloadChecker } from "@/lib/redriving/check-payload";
 import type { Queryable } from "@/lib/store/db";
 import { readBodies } from "@/lib/store/read/bodies";
 import { readTypedSizes } from "@/lib/store/read/payload-schemas";
@@ -88,7 +88,7 @@ async function examinePart<Candidate extends MendCandidate>(
   const broken = new Map(
     changed.flatMap(({ id }, index) => {
       const { schema } = checks[index]!;
-      return schema.ok === false ? [[id, schema.detail] as const] : [];
+      return schema.ok === false ? [[id, schema] as const] : [];
     }),
   );
   const resultOf = new Map(held.map(({ candidate }, index) => [candidate.id, results[index]!]));
@@ -105,8 +105,14 @@ async function examinePart<Candidate extends MendCandidate>(
   });
 }
 
-function verdictOf(result: Mended, broken: string | undefined): Pick<Examined, "outcome" | "reason" | "detail"> {
+function verdictOf(
+  result: Mended,
+  broken: PayloadCheck["schema"] | undefined,
+): Pick<Examined, "outcome" | "reason" | "detail"> {
   if (result.kind === "failed") return { outcome: "failed", reason: result.code, detail: result.detail };
-  if (broken !== undefined) return { outcome: "breaks-schema", reason: "schema-mismatch", detail: broken };
+  if (broken !== undefined) {
+    const reason = broken.tooSlow ? SCHEMA_TIMEOUT : "schema-mismatch";
+    return { outcome: "breaks-schema", reason, detail: broken.detail };
+  }
   return { outcome: result.kind, reason: null, detail: null };
 }

@@ -1,5 +1,5 @@
 import { scopeSelection } from "@/lib/contract/scope";
-import { SENT_SINCE } from "@/lib/core/mending";
+import { SCHEMA_TIMEOUT, SENT_SINCE } from "@/lib/core/mending";
 import { systemViewer } from "@/lib/core/viewer";
 import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
 import type { Message } from "@/lib/mending/document";
@@ -99,7 +99,8 @@ async function decide(deps: MendingDeps, mend: Mender, page: Page, breaking: boo
   )) {
     for (const { candidate, outcome, reason, after, places } of part) {
       const changes = outcome === "changed" || (outcome === "breaks-schema" && breaking);
-      const refusal = changes ? null : outcome === "breaks-schema" ? outcome : (reason ?? outcome);
+      const breaks = outcome === "breaks-schema" && reason !== SCHEMA_TIMEOUT;
+      const refusal = changes ? null : breaks ? outcome : (reason ?? outcome);
       items.push({ id: candidate.id, refusal, base: candidate.revision, message: changes ? after : null, places });
     }
   }

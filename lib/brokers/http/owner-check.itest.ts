@@ -124,6 +124,11 @@ describe("a check call", () => {
       (response) => response.end('{"answers": [{"id": "b", "take": "yes"}]}'),
       /left it out/,
     ],
+    [
+      "an answer that says yes and no",
+      (response) => response.end('{"answers":[{"id":"a","take":false},{"id":"a","take":true},{"id":"a","take":true}]}'),
+      /both that it would take it and that it would not/,
+    ],
     ["an endless answer", (response) => response.end(JSON.stringify("x".repeat(400_000))), /more than 262144 bytes/],
     ["a cut connection", (response) => response.destroy(), /cannot reach/],
     ["an answer that never ends", (response) => void response.write('{"answers": ['), /no answer from .* in 300 ms/],

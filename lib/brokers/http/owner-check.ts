@@ -95,6 +95,8 @@ export function createOwnerCheck(
       return batch.map((event) => {
         const said = byId.get(event.id);
         if (!said) return { unanswered: `${address} left it out of its answer` };
+        if (said === "both")
+          return { unanswered: `${address} answered both that it would take it and that it would not` };
         return said.take ? { take: true } : refusal(event, said);
       });
     } catch (error) {
@@ -178,14 +180,17 @@ function bodyOf(batch: readonly CheckedEvent[]): string {
 }
 
 /** `{ answers: [{ id, take, reason?, pointer? }] }`; an entry of another form counts as left out. */
-function answersIn(body: unknown, address: string): Map<string, Said> {
+function answersIn(body: unknown, address: string): Map<string, Said | "both"> {
   const answers = typeof body === "object" && body !== null && "answers" in body ? body.answers : null;
   if (!Array.isArray(answers)) throw new Unanswered(`${address} answered JSON without a list "answers"`);
-  const byId = new Map<string, Said>();
+  const byId = new Map<string, Said | "both">();
   for (const entry of answers as unknown[]) {
     if (typeof entry !== "object" || entry === null) continue;
     const { id, take, reason, pointer } = entry as Record<string, unknown>;
-    if (typeof id === "string" && typeof take === "boolean") byId.set(id, { take, reason, pointer });
+    if (typeof id !== "string" || typeof take !== "boolean") continue;
+    const before = byId.get(id);
+    if (before === undefined) byId.set(id, { take, reason, pointer });
+    else if (before === "both" || before.take !== take) byId.set(id, "both");
   }
   return byId;
 }
