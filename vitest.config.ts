@@ -19,6 +19,7 @@ export default defineConfig({
           environment: "node",
           // A unit test has no wall-clock bound: a slow machine makes it slow, an endless loop ends it here.
           testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {
