@@ -13,6 +13,15 @@ test.each([["no JSON"], ["{}"], ['{"password": null}'], [""]])("there are none i
 
 test("there are none in bytes that are no text", () => expect(secretsOfPayload(Buffer.from([0xff, 0xfe]))).toEqual([]));
 
+test.each([
+  ["behind a byte order mark", '\uFEFF{"password": "hunter2"}', "hunter2"],
+  ["beside a byte that is no text", Buffer.from('{"note": "\xff", "password": "hunter2"}', "latin1"), "hunter2"],
+  ["of more digits than a number holds", '{"pin": 1, "password": 12345678901234567890}', "12345678901234567890"],
+  ["with a fraction, in a list", '{"password": ["1 2345", -1234.50e+1]}', "-1234.50e+1"],
+])("a secret %s is masked where it is repeated", (_, payload, repeated) =>
+  expect(excerpt(`no ${repeated} here`, secretsOfPayload(Buffer.from(payload)), 100)).toBe("no *** here"),
+);
+
 const secret = 'line one\n"line" \u2028two';
 
 test.each([

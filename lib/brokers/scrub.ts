@@ -19,20 +19,22 @@ const MASK = "***";
 /** Causes of causes that are looked at. */
 const CAUSES_MAX = 8;
 
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** A byte order mark, or a byte that is no text, hides no secret beside it from whoever is sent the payload. */
+const lenientUtf8 = new TextDecoder("utf-8");
 
 /**
  * The values under secret names in a JSON payload, for `learn`: whoever is sent it may repeat it in an answer, as text or
  * as JSON.
  */
 export function secretsOfPayload(payload: Uint8Array): string[] {
-  let text: string;
-  try {
-    text = utf8.decode(payload);
-  } catch {
-    return [];
-  }
-  return (secretValues(text) ?? []).flatMap(({ start, end }) => textsIn(JSON.parse(text.slice(start, end))));
+  const text = lenientUtf8.decode(payload);
+  const values = (secretValues(text) ?? []).map(({ start, end }) => text.slice(start, end));
+  return [...new Set(values.flatMap((value) => [...textsIn(JSON.parse(value)), ...numbersIn(value)]))];
+}
+
+/** As they are written: the parser rounds those beyond 2^53. */
+function numbersIn(json: string): string[] {
+  return json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, "").match(/-?\d[\d.eE+-]*/g) ?? [];
 }
 
 /** Without recursion: a payload may be nested deeper than the stack is. */
