@@ -1,15 +1,10 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createDb } from "../lib/store/db.ts";
 import { foldRollups } from "../lib/store/write/fold-rollups.ts";
-import { testDatabase } from "../lib/testing/postgres.ts";
+import { oldStore } from "../lib/testing/old-store.ts";
 import { rollupDrift } from "../lib/testing/rollup-drift.ts";
-import { migrate, migrationsIn } from "./migrate.ts";
 
 const MIGRATION = "20261123000300_correct_flow";
-const FOLDER = join(import.meta.dirname, "..", "prisma", "migrations");
 const SOURCE = "00000000-0000-7000-8000-000000000001";
 
 /** Group `a`: two events, one ignored when it bounced at the limit, which no kind said. Group `b` is exact. */
@@ -29,18 +24,11 @@ const DRIFTED = `
          ('2026-11-20 08:00Z', '${SOURCE}', 'X', 'b', 'parked', 1)`;
 
 test("a store whose flow drifted at the redrive limit adds up again, from the minute of the bounce (I15)", async () => {
-  const database = await testDatabase();
-  const before = mkdtempSync(join(tmpdir(), "parkade-migrations-"));
-  const db = createDb(database.url, { max: 2 });
+  const { url, query, upgrade } = await oldStore(MIGRATION);
+  await query(DRIFTED);
+  expect(await upgrade()).toContain(MIGRATION);
+  const db = createDb(url, { max: 2 });
   try {
-    for (const { name } of migrationsIn(FOLDER)) {
-      if (name < MIGRATION) cpSync(join(FOLDER, name), join(before, name), { recursive: true });
-    }
-    await db.run("drop schema public cascade");
-    await db.run("create schema public");
-    await migrate(database.url, before);
-    for (const statement of DRIFTED.split(";")) await db.run(statement);
-    expect(await migrate(database.url, FOLDER)).toContain(MIGRATION);
     expect(await rollupDrift(db)).toEqual([]);
     const corrected = "select at, fingerprint, corrected from dlq_group_flow_minutes where corrected <> 0";
     expect(await db.query(corrected)).toEqual([
@@ -50,7 +38,5 @@ test("a store whose flow drifted at the redrive limit adds up again, from the mi
     expect(await rollupDrift(db)).toEqual([]);
   } finally {
     await db.end();
-    rmSync(before, { recursive: true, force: true });
-    await database.drop();
   }
 });

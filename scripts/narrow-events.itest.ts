@@ -1,38 +1,7 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import pg from "pg";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type TestDatabase, testDatabase } from "../lib/testing/postgres.ts";
-import { migrate, migrationsIn } from "./migrate.ts";
+import { expect, test } from "vitest";
+import { oldStore } from "../lib/testing/old-store.ts";
 
 const MIGRATION = "20261123000401_narrow_events";
-const FOLDER = join(import.meta.dirname, "..", "prisma", "migrations");
-
-let database: TestDatabase;
-let before: string;
-beforeEach(async () => {
-  database = await testDatabase();
-  before = mkdtempSync(join(tmpdir(), "parkade-migrations-"));
-  for (const { name } of migrationsIn(FOLDER)) {
-    if (name < MIGRATION) cpSync(join(FOLDER, name), join(before, name), { recursive: true });
-  }
-});
-afterEach(async () => {
-  rmSync(before, { recursive: true, force: true });
-  await database.drop();
-});
-
-async function query(text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  try {
-    const result = await client.query(text);
-    return (Array.isArray(result) ? result.at(-1) : result).rows;
-  } finally {
-    await client.end();
-  }
-}
 
 const ID = "00000000-0000-7000-9000-00000000000";
 
@@ -52,11 +21,10 @@ const STATE = `
   values ('${ID}5', '${ID}1', 'bare', 'UNKNOWN', 'f5', 'epoch', 0)`;
 
 test("a store of before keeps every column of every event, and its days", async () => {
-  await query("drop schema public cascade; create schema public");
-  await migrate(database.url, before);
+  const { query, upgrade } = await oldStore(MIGRATION);
   await query(STATE);
   const known = await query("select * from dlq_events order by id");
-  expect(await migrate(database.url, FOLDER)).toContain(MIGRATION);
+  expect(await upgrade()).toContain(MIGRATION);
 
   const kept = await query("select * from dlq_event_rows order by id");
   expect(kept.map(({ found_aggregate_id: found, ...row }) => [row, found])).toEqual(

@@ -1,38 +1,7 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import pg from "pg";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type TestDatabase, testDatabase } from "../lib/testing/postgres.ts";
-import { migrate, migrationsIn } from "./migrate.ts";
+import { expect, test } from "vitest";
+import { oldStore } from "../lib/testing/old-store.ts";
 
 const MIGRATION = "20261122000300_whole_aggregates";
-const FOLDER = join(import.meta.dirname, "..", "prisma", "migrations");
-
-let database: TestDatabase;
-let before: string;
-beforeEach(async () => {
-  database = await testDatabase();
-  before = mkdtempSync(join(tmpdir(), "parkade-migrations-"));
-  for (const { name } of migrationsIn(FOLDER)) {
-    if (name < MIGRATION) cpSync(join(FOLDER, name), join(before, name), { recursive: true });
-  }
-});
-afterEach(async () => {
-  rmSync(before, { recursive: true, force: true });
-  await database.drop();
-});
-
-async function query(text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  try {
-    const result = await client.query(text);
-    return (Array.isArray(result) ? result.at(-1) : result).rows;
-  } finally {
-    await client.end();
-  }
-}
 
 const [ORDERS, BILLING, REDRIVE, CONTROL, OLD] = [1, 2, 3, 4, 5].map((n) => `00000000-0000-7000-8000-00000000000${n}`);
 
@@ -58,10 +27,9 @@ const STATE = `
   values (gen_random_uuid(), now(), 'worker', 'control.imposed', 'control', '${CONTROL}', '${REDRIVE}')`;
 
 test("a store of before keeps its items, failures and automatic blacklists, each with the whole aggregate", async () => {
-  await query("drop schema public cascade; create schema public");
-  await migrate(database.url, before);
+  const { query, upgrade } = await oldStore(MIGRATION);
   await query(STATE);
-  expect(await migrate(database.url, FOLDER)).toContain(MIGRATION);
+  expect(await upgrade()).toContain(MIGRATION);
 
   const typed = [{ aggregate_type: "customer" }, { aggregate_type: "order" }, { aggregate_type: "" }];
   const inOrder = (table: string) =>
