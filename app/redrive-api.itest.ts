@@ -209,7 +209,13 @@ describe("PATCH /api/v1/redrives/{id}", () => {
       cancelled: 3,
       open: 0,
     });
-    expect(await patch({ action: "resume" })).toMatchObject({ status: 409, body: { code: "illegal-transition" } });
+    expect(await patch({ action: "resume" })).toMatchObject({
+      status: 409,
+      body: {
+        code: "illegal-transition",
+        errors: [{ field: "action", detail: "it is CANCELLED: start a new redrive" }],
+      },
+    });
     expect(await patch({ action: "stop" })).toMatchObject({ body: { code: "invalid-request" } });
     const audited = await deps.db.query<{ action: string }>(
       "select action from audit_entries where subject_kind = 'redrive' order by id",

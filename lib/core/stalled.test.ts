@@ -42,6 +42,21 @@ describe("why a redrive does not move", () => {
       "in-hand",
     ],
     ["everything is stopped, and it is paused", { state: "PAUSED", stops: [STOP] }, "paused"],
+    [
+      "one of its two targets is stopped, and the breaker of the other is open",
+      { stops: [{ ...STOP, target: "orders" }], breakers: [open], targets: 2 },
+      "stopped",
+    ],
+    [
+      "one of its two targets is stopped, and what goes to the other waits for a time",
+      { stops: [{ ...STOP, target: "orders" }], targets: 2, deferred: { count: 3, untilMs: NOW + 9_000 } },
+      "stopped",
+    ],
+    [
+      "the breaker of one of its two targets is open, and what goes to the other waits for a time",
+      { breakers: [open], targets: 2, deferred: { count: 3, untilMs: NOW + 9_000 } },
+      "breaker-open",
+    ],
     ["no worker is alive", { workersAlive: 0 }, "no-worker"],
     ["no worker is alive to plan it", { state: "PLANNING", workersAlive: 0 }, "no-worker"],
     ["it may still be undone", { holdUntilMs: NOW + 4_000, startedMs: NOW - 1_000 }, "hold"],
@@ -79,6 +94,27 @@ describe("why a redrive does not move", () => {
     expect(stallOf(facts({ state: "PAUSED", pauseReason: "paused by maria: stock is down" }))?.text).toBe(
       "Paused by maria: stock is down. Resume sends the rest.",
     );
+  });
+
+  it.each<[string, Partial<StallFacts>, string]>([
+    [
+      "an approval and a time",
+      {
+        waits: [
+          { for: "approval", untilMs: NOW },
+          { for: "time", untilMs: NOW },
+        ],
+      },
+      "After a resume it still waits for the approval of a second person and its time.",
+    ],
+    [
+      "a stop",
+      { stops: [STOP] },
+      "After a resume it still waits: maria stopped everything: stock is down. Resume in the band at the top of the page.",
+    ],
+  ])("says that a resume of what is paused ends no wait for %s", (_, change, text) => {
+    const paused = facts({ state: "PAUSED", pauseReason: "paused by maria", ...change });
+    expect(stallOf(paused)?.text).toBe(`Paused by maria. ${text}`);
   });
 
   it("says whether the breaker opens by itself, and until when", () => {

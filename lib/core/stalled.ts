@@ -76,7 +76,7 @@ const SLOW_MS = 10_000;
  */
 export function stallOf(facts: StallFacts): Stall | null {
   if (isFinal(facts.state)) return null;
-  if (facts.state === "PAUSED") return stall("paused", `${pauseWords(facts.pauseReason)}. Resume sends the rest.`);
+  if (facts.state === "PAUSED") return stall("paused", `${pauseWords(facts.pauseReason)}. ${afterResume(facts)}`);
   const stopped = stoppedByPerson(facts);
   if (stopped) return stopped;
   const [wait] = facts.waits;
@@ -93,14 +93,27 @@ export function stallOf(facts: StallFacts): Stall | null {
   return stoppedByTarget(facts) ?? stoppedByItems(facts) ?? stoppedBySend(facts);
 }
 
-function stoppedByPerson({ state, open, stops, targets }: StallFacts): Stall | null {
+/** What a person who resumes it will see. */
+function afterResume(facts: StallFacts): string {
+  const waits = facts.waits.map((wait) => WAIT_WORDS[wait.for]);
+  if (waits.length > 0) return `After a resume it still waits for ${waits.join(" and ")}.`;
+  const stopped = stoppedByPerson({ ...facts, state: "RUNNING" });
+  return stopped ? `After a resume it still waits: ${stopped.text}` : "Resume sends the rest.";
+}
+
+function stoppedByPerson({ state, open, stops, targets, breakers }: StallFacts): Stall | null {
   const all = stops.find(({ target }) => target === null);
   const first = all ?? stops[0];
+  const closed = new Set([...stops, ...breakers].map(({ target }) => target));
   // Another target may still take sends.
-  if (!first || state !== "RUNNING" || open === 0 || (!all && stops.length < targets)) return null;
-  const what = all ? "everything" : `the sends to ${first.target}`;
-  const text = `${first.by} stopped ${what}: ${first.reason.trim().replace(/\.$/, "")}. Resume in the band at the top of the page.`;
-  return { ...stall("stopped", text), target: first.target };
+  if (!first || state !== "RUNNING" || open === 0 || (!all && closed.size < targets)) return null;
+  return stopStall(first);
+}
+
+function stopStall({ target, by, reason }: StallFacts["stops"][number]): Stall {
+  const what = target === null ? "everything" : `the sends to ${target}`;
+  const text = `${by} stopped ${what}: ${reason.trim().replace(/\.$/, "")}. Resume in the band at the top of the page.`;
+  return { ...stall("stopped", text), target };
 }
 
 const WAIT_STALLS: Record<Wait["for"], { code: StallCode; text: string }> = {
@@ -115,15 +128,25 @@ const WAIT_STALLS: Record<Wait["for"], { code: StallCode; text: string }> = {
   },
 };
 
+const WAIT_WORDS: Record<Wait["for"], string> = {
+  approval: "the approval of a second person",
+  time: "its time",
+  breaker: "the breaker of its target",
+};
+
 function waitStall(wait: Wait): Stall {
   const { code, text } = WAIT_STALLS[wait.for];
   return { ...stall(code, text), untilMs: wait.untilMs };
 }
 
 function stoppedByTarget({ breakers, targets }: StallFacts): Stall | null {
-  const [first] = breakers;
   // Another target may still take sends.
-  if (!first || breakers.length < targets) return null;
+  return breakers.length < targets ? null : breakerStall(breakers);
+}
+
+function breakerStall(breakers: StallFacts["breakers"]): Stall | null {
+  const [first] = breakers;
+  if (!first) return null;
   const more = breakers.length > 1 ? ` (and ${breakers.length - 1} more)` : "";
   const text = first.forced
     ? `A person holds the breaker of ${first.target}${more} open: release it on Targets.`
@@ -166,6 +189,9 @@ function stoppedBySend(facts: StallFacts): Stall | null {
     const count = `${facts.claimed.toLocaleString("en-US")} ${facts.claimed === 1 ? "event is" : "events are"}`;
     return stall("in-hand", `${count} with a worker: waiting for a token, a repeat or the target's answer.`);
   }
+  // These hold a part of it, and what holds the others is not known here.
+  const part = facts.stops[0] ? stopStall(facts.stops[0]) : breakerStall(facts.breakers);
+  if (part) return part;
   return stall("unknown", "Nothing was sent in the last 30 s and no cause is known here: see the worker's log.");
 }
 

@@ -1,7 +1,13 @@
 import type { RedriveChange } from "@/lib/contract/redrive-request";
 import { isoOrNull } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
-import { isFinal, nextRedriveState, REDRIVE_MOVES, type RedriveMove } from "@/lib/core/redrive-state";
+import {
+  isFinal,
+  nextRedriveState,
+  REDRIVE_MOVES,
+  type RedriveMove,
+  type RedriveState,
+} from "@/lib/core/redrive-state";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import { assertConcurrency, assertRate } from "@/lib/operations/assert-pace";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
@@ -106,7 +112,7 @@ async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, by: By)
 async function assertHeld(tx: Tx, { id, state }: RedriveRow): Promise<void> {
   if (state === "CANCELLED" || (!isFinal(state) && (await isHeld(tx, id)))) return;
   throw new DomainError("illegal-transition", "Its hold is over: it cannot be undone as if nothing was sent", {
-    fields: [{ field: "action", detail: isFinal(state) ? `it is ${state}` : "cancel it to give back what is open" }],
+    fields: [{ field: "action", detail: isFinal(state) ? wayOn(state) : "cancel it to give back what is open" }],
   });
 }
 
@@ -130,7 +136,7 @@ async function applyMove(tx: Tx, redrive: RedriveRow, change: Move, { actor }: B
   const to = nextRedriveState(redrive.state, move satisfies RedriveMove);
   if (to === null) {
     throw new DomainError("illegal-transition", `A redrive that is ${redrive.state} cannot be ${PAST[asked]}`, {
-      fields: [{ field: "action", detail: `it is ${redrive.state}` }],
+      fields: [{ field: "action", detail: wayOn(redrive.state) }],
     });
   }
   await moveRedrive(tx, redrive.id, move, {
@@ -179,7 +185,7 @@ async function startNow(tx: Tx, redrive: RedriveRow, by: By): Promise<Change | n
   if (redrive.state !== "PLANNED") {
     if (redrive.state === "RUNNING") return null;
     throw new DomainError("illegal-transition", `A redrive that is ${redrive.state} cannot be started`, {
-      fields: [{ field: "action", detail: `it is ${redrive.state}` }],
+      fields: [{ field: "action", detail: wayOn(redrive.state) }],
     });
   }
   if (!startsLater && breakerUntilMs === null) {
@@ -192,6 +198,17 @@ async function startNow(tx: Tx, redrive: RedriveRow, by: By): Promise<Change | n
   const state = await startIfReady(tx, (await lockRedrive(tx, redrive.id))!, by);
   const before = { state: redrive.state, startAt: isoOrNull(startAtMs), until: isoOrNull(breakerUntilMs) };
   return { action: "redrive.wait-ended", before, after: { state } };
+}
+
+/** What can be done with a redrive whose state does not allow what was asked. */
+function wayOn(state: RedriveState): string {
+  if (isFinal(state)) return `it is ${state}: start a new redrive`;
+  const ways: Partial<Record<RedriveState, string>> = {
+    PLANNING: "wait until its manifest is complete, or cancel it",
+    PLANNED: "it is not paused: start, pause or cancel it",
+    PAUSED: "resume it first, or cancel it",
+  };
+  return `it is ${state}: ${ways[state] ?? "pause or cancel it"}`;
 }
 
 function refuseIfFinal(redrive: RedriveRow, what: string): void {
