@@ -254,15 +254,18 @@ describe("a change of a redrive", () => {
     expect(await actions(id)).toContain("redrive.approval-voided");
   });
 
-  test("before the approval is by one who asks for it, when it makes it more", async () => {
+  test("before the approval is by one who asks for it, beside those who asked before, when it makes it more", async () => {
     const id = await asked();
     await changeRedrive(world.deps, { id, change: { ratePerSecond: 10 } }, eve);
     await approve(id, eve);
     await changeRedrive(world.deps, { id, change: { lane: "slow" } }, eve);
     await changeRedrive(world.deps, { id, change: { ratePerSecond: 10 } }, bob);
     await changeRedrive(world.deps, { id, change: { ratePerSecond: 11 } }, bob);
-    await expect(approve(id, bob)).rejects.toMatchObject({ code: "forbidden" });
-    await approve(id, eve);
+    const carol = localViewer("carol");
+    for (const asker of [ada, eve, bob]) {
+      await expect(approve(id, asker)).rejects.toMatchObject({ code: "forbidden" });
+    }
+    await approve(id, carol);
   });
 
   test.each(["before its start", "while it runs", "while it is paused"])(

@@ -133,7 +133,7 @@ export async function reviewApproval(
   const terms = { ...kept, ...changeableTerms(redrive) };
   const changed = exceeds(latest.terms, terms, change.sentBefore);
   if (latest.state === "asked") {
-    // Its requester never approves: the other person who asked must not be forgotten for that one.
+    // The people who asked are kept: a requester who makes it more is one of them already.
     const askedBy = changed.length === 0 || actor === redrive.createdBy ? latest.askedBy : actor;
     await restateApproval(tx, latest.id, { terms, digest: digestOf(terms), askedBy });
     return;

@@ -98,7 +98,7 @@ function askersOf(db: Queryable, subjectIds: readonly string[]): Promise<(Asker 
   return db.query(
     `select id as "subjectId", created_by as name, 'asked' as part from redrives where id = any($1::uuid[])
      union all select id, created_by, 'asked' from bulk_operations where id = any($1::uuid[])
-     union all select subject_id, asked_by, 'asked' from approvals
+     union all select subject_id, unnest(also_asked || asked_by), 'asked' from approvals
                 where subject_id = any($1::uuid[]) and state = ${APPROVAL.asked}
      union all select n.redrive_id, author, 'rule'
                  from redrive_rule_runs n, unnest(n.authors) as author

@@ -63,14 +63,19 @@ export async function insertApproval(tx: Tx, approval: NewApproval): Promise<voi
   await tx.run(`update ${table} set awaits_approval = true where id = $1`, [approval.subjectId]);
 }
 
-/** Other terms of an approval that nobody has given yet: who has seen the earlier ones is refused by their digest. */
+/**
+ * Other terms of an approval that nobody has given yet: who has seen the earlier ones is refused by their digest. Whoever
+ * asked before is kept beside `askedBy`.
+ */
 export async function restateApproval(
   tx: Tx,
   id: string,
   { terms, digest, askedBy }: Pick<ApprovalRow, "terms" | "digest" | "askedBy">,
 ): Promise<void> {
   await tx.run(
-    `update approvals set terms = $2::jsonb, digest = $3, asked_by = $4 where id = $1 and state = ${APPROVAL.asked}`,
+    `update approvals set terms = $2::jsonb, digest = $3, asked_by = $4,
+            also_asked = case when asked_by = $4 then also_asked else array_append(also_asked, asked_by) end
+      where id = $1 and state = ${APPROVAL.asked}`,
     [id, JSON.stringify(terms), digest, askedBy],
   );
 }
