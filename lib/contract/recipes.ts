@@ -3,14 +3,13 @@ import { bulkAnswerSchema } from "@/lib/contract/events";
 import { countsOut, described, has, idOut, named, nullableText, timeOut, uuidText } from "@/lib/contract/schemas";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
 import { EVENT_STATUSES } from "@/lib/core/event-state";
-import { JSON_TYPES, MEND_OUTCOMES } from "@/lib/core/mending";
+import { JSON_TYPES, MEND_OUTCOMES, RECIPE_STEPS_MAX } from "@/lib/core/mending";
 
 /**
  * How a payload and its headers are changed. A place is a JSON pointer (RFC 6901) into the payload, such as
  * `/customer/id` ("" = the whole payload), or `header:` and the name of a header.
  */
 
-const STEPS_MAX = 100;
 /** Characters of a patch as text, or of one value. */
 const PATCH_CHARS_MAX = 256 * 1024;
 const EXPRESSION_CHARS_MAX = 16 * 1024;
@@ -117,14 +116,14 @@ export const recipeSchema = named(
       kind: z.literal("form"),
       steps: z
         .array(stepSchema)
-        .check(z.minLength(1, "has no step"), z.maxLength(STEPS_MAX, `more than ${STEPS_MAX} steps`)),
+        .check(z.minLength(1, "has no step"), z.maxLength(RECIPE_STEPS_MAX, `more than ${RECIPE_STEPS_MAX} steps`)),
     }),
     z.strictObject({
       kind: z.literal("json-patch"),
       /** RFC 6902: the list of operations, or the same as JSON text. */
       patch: z.union([
         jsonText,
-        z.array(z.unknown()).check(exact, z.maxLength(STEPS_MAX, `more than ${STEPS_MAX} operations`)),
+        z.array(z.unknown()).check(exact, z.maxLength(RECIPE_STEPS_MAX, `more than ${RECIPE_STEPS_MAX} operations`)),
       ]),
     }),
     z.strictObject({

@@ -269,6 +269,26 @@ describe("form", () => {
     await expect(outcome(jsonata("password"), payload, [], masked)).rejects.toMatchObject({ code: "forbidden" });
   });
 
+  test.each<[string, Recipe]>([
+    [
+      "copies the payload into itself",
+      form(...Array.from({ length: 60 }, (_, index) => ({ op: "copy" as const, from: "", to: `/a${index}` }))),
+    ],
+    [
+      "copies the payload into itself by JSON Patch",
+      patch(...Array.from({ length: 60 }, (_, n) => ({ op: "copy", from: "", path: `/a${n}` }))),
+    ],
+    ["makes text of text", form(...Array<RecipeStep>(60).fill({ op: "convert", at: "/a", to: "json-text" }))],
+  ])("a recipe of sixty steps, each of which %s, ends soon after the limit", async (_, recipe) => {
+    expect(await outcome(recipe, '{"a":"x"}')).toBe("too-large");
+  });
+
+  test("a large value may be moved on and on: nothing grows", async () => {
+    const large = JSON.stringify("x".repeat(900_000));
+    const moves = Array.from({ length: 40 }, (_, n): RecipeStep => ({ op: "move", from: `/a${n}`, to: `/a${n + 1}` }));
+    expect(await outcome(form(...moves), `{"a0":${large}}`)).toBe(`{"a40":${large}}`);
+  });
+
   test("a payload may not grow past the limit", async () => {
     const limits = { payloadBytesMax: 20, masks: false };
     expect(await outcome(form({ op: "set", at: "/a", value: "x".repeat(30) }), '{"a":1}', [], limits)).toBe(
@@ -289,6 +309,13 @@ describe("a recipe that cannot be used is refused with its place", () => {
     [patch({ op: "spoil", path: "/a" }), "recipe.patch[0].op"],
     [patch({ op: "add", path: "a", value: 1 }), "recipe.patch[0].path"],
     [{ kind: "json-patch", patch: '[{"op":"add","path":"/a","path":"/b","value":1}]' }, "recipe.patch[0]"],
+    [
+      {
+        kind: "json-patch",
+        patch: `[${'{"op":"test","path":"","value":{}},'.repeat(100)}{"op":"remove","path":"/a"}]`,
+      },
+      "recipe.patch",
+    ],
     [merge('{"a":1,"a":2}'), "recipe.patch"],
     [merge("{a:1}"), "recipe.patch"],
     [jsonata("a ~> ("), "recipe.expression"],

@@ -32,6 +32,8 @@ export type MendDeps = { clock: Clock; expressions: Expressions };
 /** Applies one recipe to any number of messages, in turns with other work. */
 export type Mender = (messages: readonly Message[]) => Promise<Mended[]>;
 
+/** A recipe may put in more than it leaves: so many times the limit of a payload. */
+const GROWTH = 4;
 /** Places that are kept of one revision. */
 const PLACES_MAX = 100;
 
@@ -92,7 +94,7 @@ function mended(
   message: Message,
   { masks, payloadBytesMax }: MendLimits,
   edit: Edit,
-  made = new MendedMessage(message, masks),
+  made = new MendedMessage(message, masks, GROWTH * payloadBytesMax + message.payload.byteLength),
 ): Mended {
   try {
     edit(made);

@@ -46,9 +46,24 @@ export class MendedMessage {
   /** Places that were changed, in their order. */
   readonly touched: string[] = [];
 
-  constructor(message: Message, masks: boolean) {
+  #grown = 0;
+  readonly #growthMax: number;
+
+  /** `growthMax`: characters by which the document may grow on the way to its result. */
+  constructor(message: Message, masks: boolean, growthMax = Number.POSITIVE_INFINITY) {
     this.#message = message;
     this.#masks = masks;
+    this.#growthMax = growthMax;
+  }
+
+  /**
+   * Before a value is put in the place of another one, or of none. Each step that copies the document into itself doubles
+   * it: thirty of them hold the process for seconds, and half a gigabyte, before the result is measured.
+   */
+  grow(value: JsonValue | null, replaced: JsonValue | null): void {
+    this.#grown += (value?.print().length ?? 0) - (replaced?.print().length ?? 0);
+    if (this.#grown > this.#growthMax)
+      throw new MendFault("too-large", `it grows by more than ${this.#growthMax} characters on the way`);
   }
 
   /** The document of the payload. */
@@ -80,7 +95,7 @@ export class MendedMessage {
   }
 
   replaceRoot(value: JsonValue): void {
-    this.root();
+    this.grow(value, this.root());
     this.#root = value;
     this.touched.push("");
   }

@@ -127,13 +127,14 @@ function putValue(message: MendedMessage, path: readonly string[], value: JsonVa
       const rest = path
         .slice(depth + 1)
         .reduceRight((inner, name) => `{${JSON.stringify(name)}:${inner}}`, value.print());
-      insertAt(holder, segment, JsonValue.of(rest), path.slice(0, depth + 1));
+      insertAt(message, holder, { segment, value: JsonValue.of(rest), path: path.slice(0, depth + 1) });
       message.touched.push(pointerOf(path));
       return;
     }
     if (last) {
       message.assertPlain(entry.value);
       if (sameValue(entry.value, value)) return;
+      message.grow(value, entry.value);
       entry.value = value;
       message.touched.push(pointerOf(path));
       return;
@@ -143,12 +144,17 @@ function putValue(message: MendedMessage, path: readonly string[], value: JsonVa
 }
 
 /** Into an object under a new name, into an array before an element or (`-`) at its end. */
-export function insertAt(holder: JsonValue, segment: string, value: JsonValue, path: readonly string[]): void {
+export function insertAt(
+  message: MendedMessage,
+  holder: JsonValue,
+  { segment, value, path }: { segment: string; value: JsonValue; path: readonly string[] },
+): void {
   const entries = holder.type === "object" || holder.type === "array" ? holder.entries() : null;
   if (entries === null) throw new MendFault("no-such-place", pointerOf(path));
   const isObject = holder.type === "object";
   const index = isObject || segment === "-" ? entries.length : indexOf(segment, entries.length);
   if (index === null) throw new MendFault("no-such-place", pointerOf(path));
+  message.grow(value, null);
   holder.insert(index, isObject ? segment : null, value);
 }
 
@@ -205,7 +211,9 @@ function compileRemove({ at }: Step<"remove">, field: string): Edit {
 /** Removes what stands there. */
 export function removeAt(message: MendedMessage, path: readonly string[]): void {
   const holder = message.around(path)!;
-  holder.remove(entryOf(holder, path.at(-1)!)!);
+  const entry = entryOf(holder, path.at(-1)!)!;
+  message.grow(null, entry.value);
+  holder.remove(entry);
   message.touched.push(pointerOf(path));
 }
 
@@ -282,7 +290,9 @@ export function replaceAt(message: MendedMessage, path: readonly string[], value
     message.replaceRoot(value);
     return;
   }
-  entryOf(message.around(path)!, name)!.value = value;
+  const entry = entryOf(message.around(path)!, name)!;
+  message.grow(value, entry.value);
+  entry.value = value;
   message.touched.push(pointerOf(path));
 }
 

@@ -1,4 +1,5 @@
 import type { Recipe } from "@/lib/contract/recipes";
+import { RECIPE_STEPS_MAX } from "@/lib/core/mending";
 import { type MendedMessage, pathOf, pointerOf } from "./document";
 import { MendFault } from "./fault";
 import { assertOneMeaning, type Edit, insertAt, parsedJson, RecipeFault, removeAt, replaceAt } from "./form";
@@ -8,6 +9,12 @@ import { JsonValue, sameValue } from "./json-value";
 export function compileJsonPatch({ patch }: Extract<Recipe, { kind: "json-patch" }>): Edit {
   const list = parsedJson(typeof patch === "string" ? patch : JSON.stringify(patch), "recipe.patch");
   if (list.type !== "array") throw new RecipeFault("recipe.patch", "must be a list of operations (RFC 6902)");
+  if (list.entries().length > RECIPE_STEPS_MAX) {
+    throw new RecipeFault(
+      "recipe.patch",
+      `has more than ${RECIPE_STEPS_MAX} operations: mend with one part after the other`,
+    );
+  }
   if (list.entries().length === 0) throw new RecipeFault("recipe.patch", "has no operation");
   const edits = list.entries().map(({ value }, index) => compileOperation(value, `recipe.patch[${index}]`));
   return (message) => {
@@ -92,7 +99,7 @@ function add(message: MendedMessage, path: readonly string[], value: JsonValue):
     return;
   }
   if (holder === null) throw new MendFault("no-such-place", pointerOf(path));
-  insertAt(holder, name, value, path);
+  insertAt(message, holder, { segment: name, value, path });
   message.touched.push(pointerOf(path));
 }
 
