@@ -5,13 +5,15 @@ const places = new Map<string, ListPlace>();
 /** The number of lists whose position is kept in this tab. */
 const PLACES_MAX = 20;
 
-/** A list that appears within this time after a step of the browser history counts as a return to it. */
-const BACK_MS = 5_000;
-let steppedAtMs = Number.NEGATIVE_INFINITY;
+/** The last thing a person did was a step of the browser history: the list that appears then is returned to. */
+let stepped = false;
 if (typeof window !== "undefined") {
   window.addEventListener("popstate", () => {
-    steppedAtMs = performance.now();
+    stepped = true;
   });
+  for (const press of ["pointerdown", "keydown"]) {
+    window.addEventListener(press, () => (stepped = false), { capture: true });
+  }
 }
 
 export function rememberPlace(query: string, place: ListPlace): void {
@@ -23,5 +25,5 @@ export function rememberPlace(query: string, place: ListPlace): void {
 
 /** The position to restore; null when the list is opened anew, at its newest row. */
 export function placeToReturnTo(query: string): ListPlace | null {
-  return performance.now() - steppedAtMs < BACK_MS ? (places.get(query) ?? null) : null;
+  return stepped ? (places.get(query) ?? null) : null;
 }
