@@ -86,7 +86,7 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
   await decision.getByRole("textbox", { name: /Reason/ }).fill("looked at both");
   await decision.getByRole("button", { name: "Approve 2 events" }).click();
   await expect(offered).toContainText(/approved by bob/i);
-  await expect.poll(() => source.statuses(), { timeout: 30_000 }).toEqual({ REDRIVEN: 2, PENDING: 1 });
+  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 2, PENDING: 1 });
   expect((await downstream.deliveries(source.path)).map(({ key }) => key).sort()).toEqual(
     ["pay-1", "pay-2"].map((event) => `${source.name}:${event}`),
   );
@@ -116,6 +116,6 @@ test("a redrive at a time waits, says so, and is started now", async ({ page, pa
   expect(await source.statuses()).toEqual({ QUEUED: 2 });
   expect(await violations(page)).toEqual([]);
   await page.getByRole("button", { name: "Start now" }).click();
-  await expect.poll(() => source.statuses(), { timeout: 30_000 }).toEqual({ REDRIVEN: 2 });
+  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 2 });
   expect(await downstream.deliveries(source.path)).toHaveLength(2);
 });

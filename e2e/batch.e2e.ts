@@ -1,4 +1,4 @@
-import { expect, test, toast } from "./support/parkade.ts";
+import { expect, holdLong, startedBy, test, toast } from "./support/parkade.ts";
 
 const holds = "Redrives that can be undone";
 
@@ -10,12 +10,15 @@ test("a selection goes with one click; Undo in its bar sends nothing and gives t
   const source = await parkade.source("oneclick");
   await source.park([{ eventId: "u-1" }, { eventId: "u-2" }, { eventId: "u-3" }]);
   await page.goto(source.href);
+  const { asked } = await holdLong(page);
   await page.getByRole("checkbox", { name: "Select event u-1", exact: true }).check();
   await page.getByRole("checkbox", { name: "Select event u-3", exact: true }).check();
   const selection = page.getByRole("region", { name: "Selection" });
-  await selection.getByRole("button", { name: "Redrive 2 events" }).click();
+  const id = await startedBy(page, () => selection.getByRole("button", { name: "Redrive 2 events" }).click());
   const bar = page.getByRole("region", { name: holds });
   await expect(bar).toContainText("Redrive of 2 selected events");
+  await expect(bar.getByRole("link")).toHaveAttribute("href", `/redrives/${id}`);
+  expect(asked).toEqual([5_000]);
   await expect(bar.getByRole("progressbar", { name: "Time left to undo" })).toBeVisible();
   await expect(selection).toBeHidden();
   await bar.getByRole("button", { name: "Undo" }).click();
@@ -23,6 +26,7 @@ test("a selection goes with one click; Undo in its bar sends nothing and gives t
   await expect(bar).toBeHidden();
   await expect(selection).toContainText("2 selected");
   await expect.poll(async () => await source.statuses()).toEqual({ PENDING: 3 });
+  expect(await parkade.redrive(id)).toMatchObject({ state: "CANCELLED", cancelled: 2 });
   expect(await downstream.deliveries(source.path)).toEqual([]);
 });
 
@@ -30,6 +34,7 @@ test("a hold survives a reload, on every page, and Undo still works there", asyn
   const source = await parkade.source("reload");
   await source.park([{ eventId: "r-1" }, { eventId: "r-2" }]);
   await page.goto(source.href);
+  await holdLong(page);
   await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
   await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive 2 events" }).click();
   const bar = page.getByRole("region", { name: holds });
@@ -50,10 +55,10 @@ test("a group goes with one click, and its redrive ends with what stayed process
   await source.park([{ eventId: "g-1" }, { eventId: "g-2" }, { eventId: "g-3" }]);
   await downstream.rules([{ key: `${source.name}:g-2`, status: 200, headers: { "idempotent-replayed": "true" } }]);
   await page.goto(`/groups?source=${source.name}`);
-  await page.getByRole("button", { name: "Redrive 3", exact: true }).click();
-  await page.getByRole("region", { name: holds }).getByRole("link").click();
+  const redrive = page.getByRole("button", { name: "Redrive 3", exact: true });
+  await page.goto(`/redrives/${await startedBy(page, () => redrive.click())}`);
   const main = page.getByRole("main");
-  await expect(main).toContainText("2 of 3 sent, 1 deduplicated", { timeout: 30_000 });
+  await expect(main).toContainText("2 of 3 sent, 1 deduplicated");
   await expect(main).toContainText("0 confirmed, 3 not known yet until");
   await expect(main.getByRole("region", { name: "Rate over time" })).toContainText("sent or deduplicated");
   expect(await downstream.deliveries(source.path)).toHaveLength(3);
@@ -74,18 +79,15 @@ test("a canary that the brake has paused goes on slower, to its confirmed end", 
   await downstream.rules([{ path: source.path, status: 422, body: "unknown article" }]);
   await page.goto(source.href);
   await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
-  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive 40 events" }).click();
-  await page.getByRole("region", { name: holds }).getByRole("link").click();
+  const redrive = page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive 40 events" });
+  const id = await startedBy(page, () => redrive.click());
+  await page.goto(`/redrives/${id}`);
   const main = page.getByRole("main");
   const braked = main.getByRole("region", { name: "The brake has paused it" });
   await expect(braked).toContainText(
     /Of the last \d+ events \d+ failed and 0 came back: 100 %, above the limit of 20 %/,
-    {
-      timeout: 60_000,
-    },
   );
   await expect(braked).toContainText("unknown article");
-  const id = page.url().split("/").at(-1)!;
   const { failed } = await parkade.redrive(id);
   expect(failed).toBeLessThan(40);
   await downstream.rules([]);
@@ -94,7 +96,7 @@ test("a canary that the brake has paused goes on slower, to its confirmed end", 
   await rate.press("Enter");
   await braked.getByRole("button", { name: "Go on at 30/s" }).click();
   await expect(braked).toBeHidden();
-  await expect(main).toContainText("40 of 40 decided", { timeout: 60_000 });
+  await expect(main).toContainText("40 of 40 decided");
   const done = await parkade.redrive(id);
   expect(done).toMatchObject({ state: "DONE", ratePerSecond: 30, failed, sent: 40 - failed });
   await main.getByRole("button", { name: /^not known yet/ }).click();

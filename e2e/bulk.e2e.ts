@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { violations } from "./support/axe.ts";
-import { expect, type Source, test, toast } from "./support/parkade.ts";
+import { expect, keepToasts, type Source, test, toast } from "./support/parkade.ts";
 
 /** More events than one request changes by itself. */
 const MANY = 2_105;
@@ -81,6 +81,7 @@ test.describe("@phone", () => {
 
   test("its end is said on whatever page a person is by then, and it is taken back", async ({ page, parkade }) => {
     const source = await parkMany(parkade, "bulk-undo");
+    await keepToasts(page);
     await page.goto(source.href);
     const dialog = await ask(page, "Ignore");
     await dialog.getByRole("button", { name: "Ignore 2,105 events" }).click();

@@ -1,4 +1,4 @@
-import { test as base } from "@playwright/test";
+import { test as base, expect, type Page } from "@playwright/test";
 import type { Delivery, Rule } from "./downstream.ts";
 
 export type Downstream = {
@@ -13,6 +13,11 @@ export type Downstream = {
 
 /** Playwright's `test` with the scripted receiver; each journey starts without rules and without deliveries. */
 export const test = base.extend<{ downstream: Downstream }>({
+  context: async ({ context }, use) => {
+    const newPage = context.newPage.bind(context);
+    context.newPage = async () => whenReady(await newPage());
+    await use(context);
+  },
   // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the needed fixtures from it
   downstream: async ({}, use) => {
     const url = process.env.PARKADE_E2E_DOWNSTREAM;
@@ -32,7 +37,42 @@ export const test = base.extend<{ downstream: Downstream }>({
   },
 });
 
-export { expect } from "@playwright/test";
+export { expect };
+
+/** The factor by which the browser is slowed down, to find what a journey leaves to chance: `PARKADE_E2E_SLOW=6`. */
+const SLOW = Number(process.env.PARKADE_E2E_SLOW ?? 1);
+
+/** The server renders the page before its scripts run: an earlier click or key press has no effect, on a slow machine. */
+async function whenReady(page: Page): Promise<Page> {
+  if (SLOW > 1) {
+    const session = await page.context().newCDPSession(page);
+    await session.send("Emulation.setCPUThrottlingRate", { rate: SLOW });
+  }
+  const [goto, reload] = [page.goto.bind(page), page.reload.bind(page)];
+  page.goto = async (...args) => {
+    const response = await goto(...args);
+    await ready(page);
+    return response;
+  };
+  page.reload = async (...args) => {
+    const response = await reload(...args);
+    await ready(page);
+    return response;
+  };
+  return page;
+}
+
+async function ready(page: Page): Promise<void> {
+  const hydrated = () =>
+    page.evaluate(() =>
+      [...document.querySelectorAll("a[href], button, input, select, textarea")].every((element) =>
+        Object.keys(element).some((key) => key.startsWith("__reactProps$")),
+      ),
+    );
+  await expect(async () => expect(await hydrated()).toBe(true)).toPass();
+  // React runs effects, which bind the keys, after it has hydrated.
+  await page.evaluate(() => new Promise((resolve) => requestIdleCallback(resolve)));
+}
 
 async function call(method: string, url: string, body?: unknown): Promise<Response> {
   const response = await fetch(url, { method, body: body === undefined ? undefined : JSON.stringify(body) });

@@ -1,4 +1,4 @@
-import { expect, openBeside, rowOf, test, toast } from "./support/parkade.ts";
+import { expect, keepToasts, openBeside, rowOf, test, toast } from "./support/parkade.ts";
 
 test("events are ignored with a reason, are not redriven, and are released again", async ({
   page,
@@ -50,6 +50,7 @@ test("events are ignored with a reason, are not redriven, and are released again
 
 test("an ignore, a release and the lift of a control are taken back from their message", async ({ page, parkade }) => {
   const source = await parkade.source("undo-ignore");
+  await keepToasts(page);
   await source.park([{ eventId: "u-1" }, { eventId: "u-2" }, { eventId: "u-3" }]);
   await page.goto(source.href);
   await page.getByRole("checkbox", { name: "Select event u-1", exact: true }).check();

@@ -1,5 +1,5 @@
 import { violations } from "./support/axe.ts";
-import { expect, test } from "./support/parkade.ts";
+import { expect, holdLong, test } from "./support/parkade.ts";
 
 test("a later version is not sent alone by one press: what becomes of the earlier ones is asked", async ({
   page,
@@ -34,7 +34,7 @@ test("a later version is not sent alone by one press: what becomes of the earlie
   await earlier.getByRole("radio", { name: /^Take the 2 earlier versions along/ }).check();
   await dialog.getByRole("button", { name: "Redrive 3 events" }).click();
   await expect(dialog).toBeHidden();
-  await expect.poll(() => source.statuses(), { timeout: 30_000 }).toEqual({ REDRIVEN: 3 });
+  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 3 });
   const keys = (await downstream.deliveries(source.path)).map(({ key }) => key);
   expect(keys).toEqual([1, 2, 3].map((version) => `${source.name}:v-${version}`));
 });
@@ -81,9 +81,16 @@ test("a held tail is shown with its head, which is skipped and taken back, and t
   await tail.getByRole("button", { name: "Undo the skip of v1" }).click();
   await expect(tail).toContainText("v1 holds 2 later events");
 
-  await tail.getByRole("button", { name: "Release 2 later events" }).click();
-  await expect(page.getByRole("button", { name: "Undo" }).first()).toBeVisible();
-  await expect.poll(() => source.statuses(), { timeout: 30_000 }).toEqual({ PENDING: 1, REDRIVEN: 2 });
+  const { asked, release: letGo } = await holdLong(page);
+  const release = tail.getByRole("button", { name: "Release 2 later events" });
+  await release.click();
+  const held = page.getByRole("region", { name: "Redrives that can be undone" });
+  await held.getByRole("button", { name: "Undo" }).click();
+  await expect.poll(() => source.statuses()).toEqual({ PENDING: 3 });
+  expect(asked).toEqual([5_000]);
+  await letGo();
+  await release.click();
+  await expect.poll(() => source.statuses()).toEqual({ PENDING: 1, REDRIVEN: 2 });
   const keys = (await downstream.deliveries(source.path)).map(({ key }) => key);
   expect(keys).toEqual([2, 3].map((version) => `${source.name}:t-${version}`));
 });

@@ -11,7 +11,7 @@ test("a schema is inferred from what went through; a broken event is refused wit
     { eventId: "good-2", payload: { amount: 2 } },
   ]);
   await parkade.redriveAll(source.name);
-  await expect.poll(async () => (await source.statuses()).REDRIVEN ?? 0, { timeout: 20_000 }).toBe(2);
+  await expect.poll(async () => (await source.statuses()).REDRIVEN ?? 0).toBe(2);
   await source.park([
     { eventId: "text", payload: { amount: "12" } },
     { eventId: "fine", payload: { amount: 12 } },
@@ -32,7 +32,7 @@ test("a schema is inferred from what went through; a broken event is refused wit
   expect(await violations(page)).toEqual([]);
   await dialog.getByLabel(/^Reason/).fill("what billing takes");
   await dialog.getByRole("button", { name: "Store a version" }).click();
-  await toast(page, "Version 1 of OrderCreated is in force");
+  await expect(toast(page, "Version 1 of OrderCreated is in force")).toBeVisible();
   await expect(panel).toContainText("version 1, inferred from 2 events");
 
   const verify = async () => {
@@ -41,7 +41,7 @@ test("a schema is inferred from what went through; a broken event is refused wit
     await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Verify" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Verify 2 events" }).click();
     await toast(page, "Dry run started: 2 events").getByRole("button", { name: "View" }).click();
-    await expect(page.getByRole("main")).toContainText("2 of 2 decided", { timeout: 20_000 });
+    await expect(page.getByRole("main")).toContainText("2 of 2 decided");
   };
   await verify();
   const main = page.getByRole("main");
@@ -66,6 +66,6 @@ test("a schema is inferred from what went through; a broken event is refused wit
   const versions = page.getByRole("dialog", { name: "Versions of the schema of OrderCreated" });
   await versions.getByLabel(/^Reason/).fill("too strict");
   await versions.getByRole("button", { name: "Retire this schema" }).click();
-  await toast(page, "The schema is retired");
+  await expect(toast(page, "The schema is retired")).toBeVisible();
   await expect(panel).toContainText("retired, had 1 version");
 });

@@ -109,7 +109,7 @@ test.describe("finding the events one looks for", () => {
     await expect.poll(() => listed(page)).toEqual(["first"]);
     await source.park([{ eventId: "second" }]);
     const announcement = page.getByRole("button", { name: "+1 new — show" });
-    await expect(announcement).toBeVisible({ timeout: 20_000 });
+    await expect(announcement).toBeVisible();
     expect(await listed(page)).toEqual(["first"]);
     await announcement.click();
     await expect.poll(() => listed(page)).toEqual(["second", "first"]);

@@ -22,8 +22,9 @@ test("the red button stops all sends, the band says so on every page, and resumi
   parkade,
   downstream,
 }) => {
+  // Longer under way than any machine takes to stop it.
   const source = await parkade.source("stop", { ratePerSecond: 1 });
-  await source.park(Array.from({ length: 60 }, (_, index) => ({ eventId: `s-${index}` })));
+  await source.park(Array.from({ length: 400 }, (_, index) => ({ eventId: `s-${index}` })));
   await parkade.redriveAll(source.name);
   const sent = () => downstream.deliveries(source.path);
   await expect.poll(async () => (await sent()).length).toBeGreaterThan(0);
@@ -37,8 +38,10 @@ test("the red button stops all sends, the band says so on every page, and resumi
   await expect(dialog.getByRole("textbox", { name: "Reason" })).toBeFocused();
   await dialog.getByRole("textbox", { name: "Reason" }).fill("wrong prices arrive");
   expect(await violations(page)).toEqual([]);
+  const answer = page.waitForResponse((response) => response.url().endsWith("/api/v1/stops/everything"));
   await dialog.getByRole("button", { name: "Stop all sends" }).click();
   await expect(toast(page, "All sends stopped")).toBeVisible();
+  const { underWay } = (await (await answer).json()) as { underWay: number };
   const stopped = (await sent()).length;
 
   const band = page.getByRole("region", { name: "Stopped sends" });
@@ -49,7 +52,7 @@ test("the red button stops all sends, the band says so on every page, and resumi
   await page.goto(`/redrives/${redrive!.id}`);
   await expect(page.getByRole("main")).toContainText("local stopped everything: wrong prices arrive");
   await expect(band).toContainText("wrong prices arrive");
-  expect((await sent()).length).toBe(stopped);
+  expect((await sent()).length).toBeLessThanOrEqual(stopped + underWay);
 
   await source.setRate(null);
   // The palette resumes, by the keyboard alone.
@@ -62,9 +65,9 @@ test("the red button stops all sends, the band says so on every page, and resumi
   await resume.getByRole("textbox", { name: "Reason" }).fill("prices are right again");
   await page.keyboard.press("Control+Enter");
   await expect(band).toHaveCount(0);
-  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 60 });
-  expect(new Set((await sent()).map(({ headers }) => headers["idempotency-key"])).size).toBe(60);
-  expect(await sent()).toHaveLength(60);
+  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 400 });
+  expect(new Set((await sent()).map(({ headers }) => headers["idempotency-key"])).size).toBe(400);
+  expect(await sent()).toHaveLength(400);
 });
 
 test("one target is stopped and resumed on its card, and the others go on", async ({ page, parkade, downstream }) => {
@@ -93,8 +96,8 @@ test("each page has the red button and the band, both by the keyboard; a stop ou
   request,
 }) => {
   test.slow();
-  const [source, other] = [await parkade.source("keys", { ratePerSecond: 20 }), await parkade.source("checked")];
-  await source.park(Array.from({ length: 90 }, (_, index) => ({ eventId: `k-${index}` })));
+  const [source, other] = [await parkade.source("keys", { ratePerSecond: 4 }), await parkade.source("checked")];
+  await source.park(Array.from({ length: 400 }, (_, index) => ({ eventId: `k-${index}` })));
   await other.park([{ eventId: "c-1" }]);
   const sent = () => downstream.deliveries(source.path);
   const button = page.getByRole("button", { name: "Stop all sends" });
@@ -137,9 +140,9 @@ test("each page has the red button and the band, both by the keyboard; a stop ou
   await page.keyboard.press("Control+Enter");
   await expect(band).toHaveCount(0);
   await expect(button).toBeVisible();
-  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 90 });
-  expect(new Set((await sent()).map(({ key }) => key)).size).toBe(90);
-  expect(await sent()).toHaveLength(90);
+  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 400 });
+  expect(new Set((await sent()).map(({ key }) => key)).size).toBe(400);
+  expect(await sent()).toHaveLength(400);
 });
 
 test("a running redrive is steered by its sends at once and its lane, says what they change, and the worker follows @phone", async ({
@@ -156,12 +159,12 @@ test("a running redrive is steered by its sends at once and its lane, says what 
   const changed = await request.patch(`/api/v1/sources/${source.name}`, { data: { config, reason: "two addresses" } });
   expect(changed.ok(), await changed.text()).toBe(true);
   for (const [target, ratePerSecond] of [
-    [source.name, 10],
-    [`${source.name}.slow`, 5],
+    [source.name, 4],
+    [`${source.name}.slow`, 2],
   ]) {
     await request.patch(`/api/v1/targets/${target}`, { data: { ratePerSecond, reason: "a journey sets its pace" } });
   }
-  await downstream.rules([{ path: source.path, status: 200, delayMs: 1_000 }]);
+  await downstream.rules([{ path: source.path, status: 200, delayMs: 2_000 }]);
   await source.park(Array.from({ length: EVENTS }, (_, index) => ({ eventId: `p-${index}` })));
   await parkade.redriveAll(source.name);
   const atOnce = async (path: string, of: number) =>
@@ -172,8 +175,8 @@ test("a running redrive is steered by its sends at once and its lane, says what 
   await page.goto(`/redrives/${redrive.id}`);
   const pace = page.getByRole("region", { name: "Pace" });
   const sends = pace.getByRole("slider", { name: /^sends at once, each worker/ });
-  await expect(pace).toContainText("10/s, takes about");
-  await expect(pace).toContainText("5/s, takes about");
+  await expect(pace).toContainText("4/s, takes about");
+  await expect(pace).toContainText("2/s, takes about");
   await sends.focus();
   // The time of the rest is shown while the slider is held, and asked of nobody.
   await page.keyboard.down("Home");
@@ -197,7 +200,7 @@ test("a running redrive is steered by its sends at once and its lane, says what 
   await source.setRate(null);
   await sends.focus();
   await page.keyboard.press("End");
-  await expect.poll(async () => (await parkade.redrive(redrive.id)).delivered, { timeout: 60_000 }).toBe(EVENTS);
+  await expect.poll(async () => (await parkade.redrive(redrive.id)).delivered).toBe(EVENTS);
   const keys = (await downstream.deliveries(source.path)).map(({ key }) => key);
   expect([keys.length, new Set(keys).size]).toEqual([EVENTS, EVENTS]);
 });

@@ -200,11 +200,8 @@ export async function openBeside(page: Page, eventId: string): Promise<Locator> 
 /** Types into the search box after `/`, and searches. */
 export async function search(page: Page, text: string): Promise<void> {
   const box = page.getByRole("combobox", { name: "Search events" });
-  // The server renders the rows before the scripts run: an earlier key press would have no effect.
-  await expect(async () => {
-    await page.keyboard.press("/");
-    await expect(box).toBeFocused({ timeout: 500 });
-  }).toPass();
+  await page.keyboard.press("/");
+  await expect(box).toBeFocused();
   await box.fill(text);
   await box.press("Enter");
 }
@@ -212,6 +209,42 @@ export async function search(page: Page, text: string): Promise<void> {
 /** Opens the folded fields of the dialog of a redrive. */
 export async function openMore(dialog: Locator): Promise<void> {
   await dialog.getByRole("button", { name: "More", exact: true }).click();
+}
+
+/** The id of the redrive that `press` starts. */
+export async function startedBy(page: Page, press: () => Promise<void>): Promise<string> {
+  const answer = page.waitForResponse(
+    (response) => response.url().endsWith("/api/v1/redrives") && response.request().method() === "POST",
+  );
+  await press();
+  return ((await (await answer).json()) as { id: string }).id;
+}
+
+/**
+ * Redrives that this page starts can be undone for a minute, and for this page the clock stands: what presses Undo is no
+ * race. `asked`: the holds that the console asked for, ms; `release` lets redrives and clock go on as they are.
+ */
+export async function holdLong(page: Page): Promise<{ asked: number[]; release(): Promise<void> }> {
+  const asked: number[] = [];
+  const redrives = "**/api/v1/redrives";
+  await page.clock.setFixedTime(Date.now());
+  await page.route(redrives, async (route) => {
+    const request = route.request();
+    const body = request.method() === "POST" ? request.postDataJSON() : null;
+    if (!body?.holdMs) return route.fallback();
+    asked.push(body.holdMs);
+    await route.continue({ postData: JSON.stringify({ ...body, holdMs: 60_000 }) });
+  });
+  const release = async () => {
+    await page.unroute(redrives);
+    await page.clock.setSystemTime(Date.now());
+  };
+  return { asked, release };
+}
+
+/** The messages of this page stay until it is left: sonner counts no time while the document is hidden. */
+export async function keepToasts(page: Page): Promise<void> {
+  await page.addInitScript(() => Object.defineProperty(document, "hidden", { get: () => true }));
 }
 
 /** The text of a toast. */
