@@ -31,14 +31,14 @@ export default defineConfig({
           globalSetup: ["lib/testing/global-setup.ts"],
           // No test has a bound of its own: what it waits for comes as soon as the machine has time for it, ten servers share
           // two cores, and a test that measures says so. An endless wait ends here.
-          testTimeout: 120_000,
+          testTimeout: 300_000,
           // A broker takes seconds to start, and ten times as long on a busy machine.
-          hookTimeout: 180_000,
+          hookTimeout: 300_000,
           // A test file waits half of its time: for a server's start, a lease, an outage. Two at once left half of two cores idle.
           maxWorkers: 3,
           // Ten servers share two cores in CI. A test that fails there runs once more, and the summary names it.
           retry: process.env.CI === "true" ? 1 : 0,
-          expect: { poll: { timeout: 30_000 } },
+          expect: { poll: { timeout: 120_000 } },
         },
       },
     ],

@@ -207,8 +207,8 @@ describe("a redrive that needs an approval", () => {
     await world.db.run("update approvals set expires_at = now() - interval '1 s'");
     await expect(approve(id)).rejects.toMatchObject({ code: "illegal-transition" });
     await world.worker();
-    await expect.poll(async () => (await world.redrive(id)).state, { timeout: 20_000 }).toBe("CANCELLED");
-    await expect.poll(() => world.statuses(), { timeout: 20_000 }).toEqual({ PENDING: 4 });
+    await expect.poll(async () => (await world.redrive(id)).state).toBe("CANCELLED");
+    await expect.poll(() => world.statuses()).toEqual({ PENDING: 4 });
     expect((await world.redrive(id)).approval).toMatchObject({
       state: "expired",
       reason: "nobody approved it in time",
@@ -473,7 +473,7 @@ describe("a mend that needs an approval", () => {
       .id!;
     await world.db.run("update approvals set expires_at = now() - interval '1 s' where state = 'asked'");
     await world.worker();
-    await expect.poll(async () => (await operation(again)).approval?.state, { timeout: 20_000 }).toBe("expired");
+    await expect.poll(async () => (await operation(again)).approval?.state).toBe("expired");
     expect(await operation(again)).toMatchObject({ state: "CANCELLED", changed: 0 });
     expect(await revisions()).toEqual([1, 1, 1]);
   });

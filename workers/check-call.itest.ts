@@ -69,7 +69,7 @@ test("an owner whose reason holds what no store holds, or a credential, refuses 
     response.end(JSON.stringify({ answers }));
   };
   const schema = { type: "object", additionalProperties: false, properties: { amount: {} } };
-  await world.source("billing", { schema, checkCall: { url, timeoutMs: 2_000, whenUnanswered: "pass" } });
+  await world.source("billing", { schema, checkCall: { url, timeoutMs: 10_000, whenUnanswered: "pass" } });
   await world.park(
     2,
     (index) => ({ payload: Buffer.from(index === 0 ? '{"amount":1}' : '{"a\\u0000":1}') }),
@@ -87,7 +87,7 @@ test("an owner whose reason holds what no store holds, or a credential, refuses 
 });
 
 test("two workers ask about all events in few calls, and send none that the owner would not take", async () => {
-  await world.source("billing", { checkCall: { url, timeoutMs: 2_000, whenUnanswered: "pass" } });
+  await world.source("billing", { checkCall: { url, timeoutMs: 10_000, whenUnanswered: "pass" } });
   await world.park(600, amounts(10), "billing");
   await world.worker();
   await world.doomedWorker();
@@ -108,7 +108,7 @@ test("two workers ask about all events in few calls, and send none that the owne
 test.each([["pass"], ["refuse"]] as const)(
   "an endpoint that dies in mid-redrive is not called passed; whenUnanswered %s",
   async (whenUnanswered) => {
-    await world.source("billing", { checkCall: { url, timeoutMs: 2_000, whenUnanswered } });
+    await world.source("billing", { checkCall: { url, timeoutMs: 10_000, whenUnanswered } });
     await world.park(300, () => ({ payload: Buffer.from('{"amount": 1}') }), "billing");
     respond = (response, call) => (calls.length === 1 ? judge(response, call) : response.destroy());
     await world.worker();
@@ -134,12 +134,10 @@ test("a pause does not wait for an endpoint that is silent, and nothing is refus
   respond = () => undefined;
   await world.worker();
   const { id } = await world.request({ select: { filter: { source: ["billing"] } } });
-  await expect.poll(() => calls.length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => calls.length).toBe(1);
   await changeRedrive(world.deps, { id, change: { action: "pause" } }, localViewer("ada"));
   await expect
-    .poll(async () => (await world.db.query("select 1 from redrive_items where claimed_until > now()")).length, {
-      timeout: 8_000,
-    })
+    .poll(async () => (await world.db.query("select 1 from redrive_items where claimed_until > now()")).length)
     .toBe(0);
   expect(await world.redrive(id)).toMatchObject({ state: "PAUSED", refused: 0, open: 5 });
   respond = judge;

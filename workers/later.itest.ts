@@ -39,7 +39,7 @@ describe("a redrive at a time", () => {
     await world.park(3);
     await world.worker({ wallAheadMs: off });
     await world.worker({ wallAheadMs: -off });
-    const at = Date.now() + 2_500;
+    const at = Date.now() + 8_000;
     const { id, state, waitsFor } = await world.request({ startAt: new Date(at).toISOString() });
     expect({ state, waitsFor }).toEqual({ state: "PLANNED", waitsFor: ["time"] });
     expect(await world.redrive(id)).toMatchObject({ stalled: { code: "starts-later" }, startedAt: null });
@@ -185,8 +185,8 @@ describe("a redrive that waits for a breaker", () => {
     await world.worker();
     const { id } = await world.request({ startWhen: { ...startWhen, until: inMs(HOUR_MS) } });
     await world.db.run("update redrives set breaker_until = now()");
-    await expect.poll(async () => (await world.redrive(id)).state, { timeout: 20_000 }).toBe("CANCELLED");
-    await expect.poll(() => world.statuses(), { timeout: 20_000 }).toEqual({ PENDING: 2 });
+    await expect.poll(async () => (await world.redrive(id)).state).toBe("CANCELLED");
+    await expect.poll(() => world.statuses()).toEqual({ PENDING: 2 });
     expect((await world.redrive(id)).pauseReason).toBe("the breaker of its target did not close in time");
   });
 

@@ -59,7 +59,7 @@ const undo = async (operation: string) =>
 const work = (id: string) => workBulkOperation(world.deps, id, new AbortController().signal);
 const operation = async (id: string) => (await readBulkOperation(world.db, ada, id))!;
 const until = (id: string, wanted: (operation: BulkOperationOut) => boolean) =>
-  expect.poll(async () => wanted(await operation(id)), { timeout: 60_000, interval: 20 }).toBe(true);
+  expect.poll(async () => wanted(await operation(id)), { interval: 20 }).toBe(true);
 
 const GATE = 4_711;
 

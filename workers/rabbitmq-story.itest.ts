@@ -286,7 +286,7 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
 
     const canary = { steps: [1, 5, 20], stopAtFailureRatio: 0.2, window: 50, quietMs: 20_000 };
     const { id } = await world.request({ select: { filter }, canary });
-    await expect.poll(async () => (await world.redrive(id)).state, { timeout: 60_000 }).toBe("PAUSED");
+    await expect.poll(async () => (await world.redrive(id)).state).toBe("PAUSED");
     const paused = await world.redrive(id);
     expect(paused).toMatchObject({ delivered: 10, failed: 0, canary: { released: 1 } });
     // The tenth is an outcome as soon as the broker has it; it may come back before that or after.

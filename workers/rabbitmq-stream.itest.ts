@@ -49,7 +49,7 @@ describeWith(rabbitmqMissing, "a stream that two workers could read", () => {
     return row!;
   }
   const events = async () => (await parked()).events;
-  const eventually = <T>(probe: () => Promise<T>) => expect.poll(probe, { timeout: 60_000, interval: 20 });
+  const eventually = <T>(probe: () => Promise<T>) => expect.poll(probe, { interval: 20 });
 
   test("stores events and position in one commit; after kill -9 the other worker reads on, each event once", async () => {
     await publish(0, 3_000);

@@ -1,13 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
+import { CLAIM_LEASE_MS } from "@/lib/redriving/claims";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 import { type RunningWorker, startWorker } from "@/workers/worker";
 
 /** New connections pass, so the store counts as well from the moment when the old ones fall silent. */
-const BACK_MS_MAX = 10_000;
+const BACK_MS_MAX = 2 * CLAIM_LEASE_MS;
 
 describe.each([
   { backend: "redis" as const, skip: !redisInstalled },
@@ -26,31 +27,34 @@ describe.each([
     expect(broken).toEqual([]);
   });
 
-  test.skipIf(skip)(`delays a redrive whose finish it swallows by less than ${BACK_MS_MAX / 1_000} s`, async () => {
-    redis = backend === "redis" ? await testRedis() : null;
-    world = await openWorld({ redisUrl: redis?.url ?? null });
-    const url = new URL(world.url);
-    proxy = await startTcpProxy(Number(url.port));
-    url.port = String(proxy.port);
-    const level = process.env.TEST_LOG_LEVEL ?? "silent";
-    const env = readEnv({ DATABASE_URL: url.href, REDIS_URL: redis?.url ?? "" });
-    await world.park(30);
-    let silentSinceMs = 0;
-    world.sink.answer = () => {
-      if (silentSinceMs === 0 && world.sink.arrived.length === 12) {
-        silentSinceMs = performance.now();
-        proxy.halfOpen();
-      }
-      return 200;
-    };
-    worker = await startWorker(env, createLog({ level, process: "test" }));
-    const done = await world.ended((await world.request()).id, 60_000);
-    const tookMs = performance.now() - silentSinceMs;
-    expect(done).toMatchObject({ delivered: 30, failed: 0, open: 0 });
-    expect(world.sink.effects()).toHaveLength(30);
-    expect(silentSinceMs).toBeGreaterThan(0);
-    expect(tookMs).toBeLessThan(BACK_MS_MAX);
-  });
+  test.skipIf(skip)(
+    "delays a redrive whose finish it swallows no longer than until its claims have run out",
+    async () => {
+      redis = backend === "redis" ? await testRedis() : null;
+      world = await openWorld({ redisUrl: redis?.url ?? null });
+      const url = new URL(world.url);
+      proxy = await startTcpProxy(Number(url.port));
+      url.port = String(proxy.port);
+      const level = process.env.TEST_LOG_LEVEL ?? "silent";
+      const env = readEnv({ DATABASE_URL: url.href, REDIS_URL: redis?.url ?? "" });
+      await world.park(30);
+      let silentSinceMs = 0;
+      world.sink.answer = () => {
+        if (silentSinceMs === 0 && world.sink.arrived.length === 12) {
+          silentSinceMs = performance.now();
+          proxy.halfOpen();
+        }
+        return 200;
+      };
+      worker = await startWorker(env, createLog({ level, process: "test" }));
+      const done = await world.ended((await world.request()).id);
+      const tookMs = performance.now() - silentSinceMs;
+      expect(done).toMatchObject({ delivered: 30, failed: 0, open: 0 });
+      expect(world.sink.effects()).toHaveLength(30);
+      expect(silentSinceMs).toBeGreaterThan(0);
+      expect(tookMs).toBeLessThan(BACK_MS_MAX);
+    },
+  );
 });
 
 test("a worker whose store is gone still stops, and leaves no connection open", async () => {
@@ -64,9 +68,7 @@ test("a worker whose store is gone still stops, and leaves no connection open", 
   );
   await proxy.refuse();
   proxy.halfOpen();
-  const startedMs = performance.now();
   await worker.stop("the store is gone");
-  expect(performance.now() - startedMs).toBeLessThan(29_000);
   await proxy.stop();
   // Fails when a connection to its database is left.
   await world.close();

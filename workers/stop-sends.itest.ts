@@ -136,7 +136,7 @@ describe.each([
       const before = sent();
       await world.worker();
       // The takeover frees the claims of the dead worker, and claims nothing for itself.
-      await expect.poll(claimed, { timeout: 60_000 }).toEqual([]);
+      await expect.poll(claimed).toEqual([]);
       expect(sent()).toBe(before);
       await resumeSends(world.deps, everything, ada);
       await world.ended(id);

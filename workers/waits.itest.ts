@@ -62,18 +62,17 @@ describe.each([
 
     test.each([
       { wait: "a backoff", answer: 500 },
-      { wait: "a Retry-After", answer: busy(33) },
+      { wait: "a Retry-After", answer: busy(200) },
     ])("$wait ends at once when its redrive is cancelled: cancelled, no failure, no cooldown", async ({ answer }) => {
-      await policy();
+      // Longer than the test waits for the end of the redrive.
+      await policy({ backoff: { kind: "fixed", delayMs: 200_000, jitter: { kind: "none" } }, deadlineMs: 1_000_000 });
       await world.park(2);
       world.sink.answer = () => answer;
       await world.worker();
       const { id } = await world.request();
       await expect.poll(closed).toBe(2);
-      const cancelledMs = performance.now();
       await change(id, "cancel");
       expect(await world.ended(id)).toMatchObject({ state: "CANCELLED", cancelled: 2, failed: 0 });
-      expect(performance.now() - cancelledMs).toBeLessThan(4_000);
       expect(await world.event("event-0000")).toMatchObject({ status: "PENDING", failures: 0, cooldown_until: null });
       expect(world.sink.arrived).toHaveLength(2);
     });
@@ -89,7 +88,7 @@ describe.each([
       const { id } = await world.request();
       await expect.poll(() => world.sink.arrived.length).toBe(1);
       await change(id, "cancel");
-      await expect.poll(async () => (await world.redrive(id)).cancelled, { timeout: 4_000 }).toBe(5);
+      await expect.poll(async () => (await world.redrive(id)).cancelled).toBe(5);
       answer(200);
       expect(await world.ended(id)).toMatchObject({ delivered: 1, cancelled: 5, failed: 0 });
     });
@@ -97,39 +96,35 @@ describe.each([
     test("that a target asked for survives pause and resume", async () => {
       await policy();
       await world.park(1);
-      world.sink.answer = ({ nth }) => (nth === 1 ? busy(5) : 200);
+      world.sink.answer = ({ nth }) => (nth === 1 ? busy(15) : 200);
       await world.worker();
       const { id } = await world.request();
       await expect.poll(closed).toBe(1);
       await change(id, "pause");
       const [item] = await world.db.query<{ state: string; waits: boolean }>(
-        "select state, not_before > now() + interval '1 s' as waits from redrive_items",
+        "select state, not_before > now() as waits from redrive_items",
       );
       expect(item).toEqual({ state: "open", waits: true });
       // Handed back while it waits, not afterwards.
-      await expect
-        .poll(async () => (await world.db.query("select 1 from redrive_items where claimed_until is null")).length, {
-          timeout: 2_500,
-        })
-        .toBe(1);
+      const handedBack = "select 1 from redrive_items where claimed_until is null and not_before > now()";
+      await expect.poll(async () => (await world.db.query(handedBack)).length, { interval: 20 }).toBe(1);
       await change(id, "resume");
       expect(await world.ended(id)).toMatchObject({ delivered: 1, failed: 0 });
-      expect(gapMs()).toBeGreaterThanOrEqual(5_000);
+      expect(gapMs()).toBeGreaterThanOrEqual(15_000);
     });
 
     test("that a target asked for survives the stop of its worker, which does not wait for it", async () => {
       await policy();
       await world.park(1);
-      world.sink.answer = ({ nth }) => (nth === 1 ? busy(9) : 200);
+      world.sink.answer = ({ nth }) => (nth === 1 ? busy(20) : 200);
       const first = await world.worker();
       const { id } = await world.request();
       await expect.poll(closed).toBe(1);
-      const stoppedMs = performance.now();
       await first.stop("a deploy");
-      expect(performance.now() - stoppedMs).toBeLessThan(8_000);
+      expect(await world.db.query("select 1 from redrive_items where not_before > now()")).toHaveLength(1);
       await world.worker();
       expect(await world.ended(id)).toMatchObject({ delivered: 1, failed: 0 });
-      expect(gapMs()).toBeGreaterThanOrEqual(9_000);
+      expect(gapMs()).toBeGreaterThanOrEqual(20_000);
     });
 
     test("that a target asked for survives kill -9 of its worker", async () => {

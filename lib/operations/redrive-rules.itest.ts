@@ -118,7 +118,7 @@ describe("a rule switches itself off", () => {
     world.sink.answer = () => 422;
     const id = await rule({ ratePerSecond: 25 });
     await world.worker();
-    await expect.poll(async () => (await read(id)).enabled, { timeout: 30_000 }).toBe(false);
+    await expect.poll(async () => (await read(id)).enabled).toBe(false);
     expect((await read(id)).stopped?.reason).toMatch(/^its redrive was paused: brake: \d+ failed/);
     expect((await audits(id)).filter(({ action }) => action === "redrive-rule.stopped")).toHaveLength(1);
   });

@@ -48,7 +48,7 @@ describeWith(elasticmqMissing, "test ElasticMQ", () => {
       return (await client.send(command)).Attributes!.ApproximateNumberOfMessages;
     };
     // A queue is there a moment before its messages.
-    await Promise.all(urls.map((url) => expect.poll(() => depth(url), { timeout: 60_000 }).toBe("2")));
+    await Promise.all(urls.map((url) => expect.poll(() => depth(url)).toBe("2")));
   }, 180_000);
 
   test("moves dead letters to the queue that they came from", async () => {

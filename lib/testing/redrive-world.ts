@@ -150,11 +150,11 @@ export async function openWorld(options: {
   const redrive = async (id: string) => (await readRedrive(db, localViewer(), id, Date.now()))!;
 
   /** Waits until nothing of the redrive is open. */
-  async function ended(id: string, timeoutMs = 80_000) {
+  async function ended(id: string) {
     await expect
-      .poll(async () => (await redrive(id)).state, { timeout: timeoutMs, interval: 50 })
+      .poll(async () => (await redrive(id)).state, { interval: 50 })
       .toSatisfy((state: string) => state === "DONE" || state === "CANCELLED");
-    await expect.poll(async () => (await redrive(id)).open, { timeout: timeoutMs, interval: 50 }).toBe(0);
+    await expect.poll(async () => (await redrive(id)).open, { interval: 50 }).toBe(0);
     return redrive(id);
   }
 

@@ -31,7 +31,7 @@ const server = createServer(async (request, response) => {
 const takeAll = (response: ServerResponse, { events }: Asked) =>
   response.end(JSON.stringify({ answers: events.map(({ id }) => ({ id, take: true })) }));
 const open = (config: { timeoutMs?: number } = {}) =>
-  createOwnerCheck({ url, timeoutMs: 2_000, whenUnanswered: "pass", ...config }, { clock: systemClock });
+  createOwnerCheck({ url, timeoutMs: 10_000, whenUnanswered: "pass", ...config }, { clock: systemClock });
 const event = (id: string, change: Partial<CheckedEvent> = {}): CheckedEvent => ({
   ...{ id, revision: 1, key: `orders:${id}`, eventType: "OrderCreated", aggregateType: "order", aggregateId: "o-1" },
   ...{ version: "3", contentType: "application/json", payload: Buffer.from('{"amount": 12345678901234567890}') },
@@ -131,11 +131,11 @@ describe("a check call", () => {
     ],
     ["an endless answer", (response) => response.end(JSON.stringify("x".repeat(400_000))), /more than 262144 bytes/],
     ["a cut connection", (response) => response.destroy(), /cannot reach/],
-    ["an answer that never ends", (response) => void response.write('{"answers": ['), /no answer from .* in 300 ms/],
-    ["nothing", () => undefined, /no answer from .* in 300 ms/],
+    ["an answer that never ends", (response) => void response.write('{"answers": ['), /no answer from .* in 2000 ms/],
+    ["nothing", () => undefined, /no answer from .* in 2000 ms/],
   ])("%s is not answered, and the call ends", async (_, answer, why) => {
     await check.close();
-    check = open({ timeoutMs: 300 });
+    check = open({ timeoutMs: 2_000 });
     respond = answer;
     const [said] = await check.ask([event("a")], never);
     expect(said).toEqual({ unanswered: expect.stringMatching(why) });
@@ -176,7 +176,7 @@ describe("a check call", () => {
   test("reaches no address that sources may not have", async () => {
     const refused = addressFilter({ refused: parseNetworks("127.0.0.0/8")!, allowed: null });
     const barred = createOwnerCheck(
-      { url, timeoutMs: 2_000, whenUnanswered: "pass" },
+      { url, timeoutMs: 10_000, whenUnanswered: "pass" },
       { clock: systemClock, addresses: refused },
     );
     expect(await barred.ask([event("a")], never)).toEqual([{ unanswered: expect.stringContaining("may not have") }]);
@@ -198,7 +198,7 @@ test("the endpoint of docs/check-call.md answers a signed call and refuses any o
     const [port] = (await once(child.stdout!, "data")) as [Buffer];
     const ask = async (config: { secret?: string }) => {
       const example = createOwnerCheck(
-        { url: `http://127.0.0.1:${Number(port)}/check`, timeoutMs: 5_000, whenUnanswered: "pass", ...config },
+        { url: `http://127.0.0.1:${Number(port)}/check`, timeoutMs: 10_000, whenUnanswered: "pass", ...config },
         { clock: systemClock },
       );
       const answers = await example.ask([event("a"), event("b", { payload: Buffer.from('{"amount": 0}') })], never);

@@ -414,13 +414,13 @@ function redriveTests(): void {
     await publish(deadSubject, { body: Buffer.from("slow"), headers: [] });
     const commit = Promise.withResolvers<void>();
     let offered = 0;
-    const consumer = consumerOf(adapter, configOf({ stream: dead, ackWaitSeconds: 2 }), async (batch) => {
+    const consumer = consumerOf(adapter, configOf({ stream: dead, ackWaitSeconds: 6 }), async (batch) => {
       offered += batch.length;
       await commit.promise;
     });
     await eventually(() => offered).toBe(1);
     const handedOut = async () => (await jsm.consumers.info(dead, "reader")).num_redelivered;
-    await systemClock.sleep(3_000); // longer than the wait: NATS would hand it out again
+    await systemClock.sleep(8_000); // longer than the wait: NATS would hand it out again
     expect(await handedOut()).toBe(0);
     commit.resolve();
     await eventually(async () => (await jsm.consumers.info(dead, "reader")).num_ack_pending).toBe(0);

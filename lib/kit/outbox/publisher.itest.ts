@@ -380,14 +380,14 @@ describe("a lease that ends during a send", () => {
     const { arrived, transport } = collector();
     const slow: Transport = {
       publishMany: async (messages, signal) => {
-        now += 700;
+        now += 70_000;
         return transport.publishMany(messages, signal);
       },
     };
     const claims: number[] = [];
     const observer = { sent: ({ count }: { count: number }) => claims.push(count) };
-    await publishDue(options(slow, { clock, observer, leaseMs: 1_000, publishTimeoutMs: 400 }));
-    // After 700 of 1,000 ms a send of up to 400 ms could outlast the lease: the next claim sends the next message.
+    await publishDue(options(slow, { clock, observer, leaseMs: 100_000, publishTimeoutMs: 40_000 }));
+    // After 70 of 100 s a send of up to 40 s could outlast the lease: the next claim sends the next message.
     expect([arrived, claims]).toEqual([
       ["a0-0", "a0-1", "a0-2"],
       [1, 1, 1],
