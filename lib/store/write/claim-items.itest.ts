@@ -355,6 +355,24 @@ describe("an intent", () => {
     expect((await openAttempts(world.db, [intentOf(order!), intentOf(customer!)])).size).toBe(1);
     expect((await openAttempts(world.db, [{ ...intentOf(order!), whitelisted: true }])).size).toBe(1);
   });
+
+  test("looks its aggregate up, and does not read all of them", async () => {
+    await world.park(20, (index) => ({ aggregateId: `order-${index}`, aggregateType: "order" }));
+    const { id } = await world.request();
+    const items = await claim(id);
+    const read = await world.db.transaction(async (tx) => {
+      expect(
+        (
+          await openAttempts(
+            tx,
+            items.map((item) => intentOf(item)),
+          )
+        ).size,
+      ).toBe(20);
+      return tx.query("select seq_tup_read from pg_stat_xact_user_tables where relname = 'aggregates'");
+    });
+    expect(read).toEqual([{ seq_tup_read: 0 }]);
+  });
 });
 
 describe("the claims of a worker", () => {

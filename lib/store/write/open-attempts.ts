@@ -28,7 +28,8 @@ export type AttemptIntent = {
 
 /**
  * SQL: `w` must not be sent: its redrive does not run, is held or waits, its target is stopped, or a control or its
- * aggregate's blacklist refuses it.
+ * aggregate's blacklist refuses it. `offset 0` keeps PostgreSQL from reading all aggregates into memory instead, which a
+ * plan made while the table was small does ever after.
  */
 const STOPPED = `(
    not exists (select 1 from redrives r where r.id = w.redrive_id and ${SENDS})
@@ -42,7 +43,8 @@ const STOPPED = `(
    or (not w.whitelisted and exists (
    select 1 from aggregates a
     where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id
-      and a.aggregate_type = coalesce(w.aggregate_type, '') and a.blacklist_id is not null)))`;
+      and a.aggregate_type = coalesce(w.aggregate_type, '') and a.blacklist_id is not null
+   offset 0)))`;
 
 /**
  * The last gate, in the statement that records the intent: a row is written only while nothing stops the event, the
