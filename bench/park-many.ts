@@ -28,7 +28,7 @@ export async function parkMany(db: Db, { source, events, redriveUrl }: ManyEvent
     [sourceId, source],
   );
   // As many partitions as a store in use has: each costs every statement a little.
-  await ensurePartitions(db, Date.now() - 30 * DAY_MS, Date.now() + 14 * DAY_MS);
+  await ensurePartitions(db, Date.now() - 30 * DAY_MS, Date.now() + 3 * DAY_MS);
   await db.run(
     `insert into dlq_groups (fingerprint, error_code, message_pattern, sample_event, first_seen, last_seen)
      values ($1, 'UPSTREAM_5XX', '<n> from stock-service', uuidv7(), now(), now())`,

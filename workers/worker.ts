@@ -52,7 +52,8 @@ const RECONCILE_MS = 2_500;
 const UPKEEP_STATEMENT_MS_MAX = 120_000;
 
 const DAY_MS = 86_400_000;
-const DAYS_AHEAD = 14;
+/** Every statement over all days plans and opens each of them, an empty one too. Ingest makes a day that is missing. */
+const DAYS_AHEAD = 3;
 
 export type RunningWorker = {
   /** Finishes or hands back its claims, then closes everything. */

@@ -2,6 +2,7 @@ import type { EVENT_MOVES, EventStatus } from "@/lib/core/event-state";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { EVENT, EVENT_MOVE } from "@/lib/store/state-sql";
 import { DELIVERED_BY } from "@/lib/store/write/confirm-quiet";
+import { checked } from "@/lib/store/write/fence";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 
 type ConfirmedFrom = (typeof EVENT_MOVES.confirm.from)[number];
@@ -26,10 +27,12 @@ export async function findOvertaking(
   ids: readonly string[],
 ): Promise<{ id: string; consumer: string }[]> {
   return db.query(
-    `select distinct on (e.id) e.id, p.consumer
-       from dlq_events e
-       join processed_events p on p.event_id = e.event_id and p.source_id = e.source_id
-      where e.id = any($1::uuid[]) and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
+    `with delivered as materialized (
+       select e.id, e.event_id, e.source_id from dlq_events e
+        where e.id = any($1::uuid[]) and ${checked("e.status", EVENT.REDRIVEN)} and e.confirmed_at is null
+     )
+     select distinct on (e.id) e.id, p.consumer
+       from delivered e join processed_events p on p.event_id = e.event_id and p.source_id = e.source_id
       order by e.id, p.consumer`,
     [ids],
     { name: "find-overtaking" },
