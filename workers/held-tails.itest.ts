@@ -117,7 +117,7 @@ describe("a skipped head", () => {
 
   test("must be the head, parked, and have a version", async () => {
     await expect(skip(2)).rejects.toThrow(
-      "event event-0000 (version 0) comes first and is still parked: skip that one first",
+      "version 0 of order-7 (event event-0000) is parked before it: skip that one first",
     );
     await world.park(1, () => ({ eventId: "alone" }));
     const [alone] = await world.idsOf(["alone"]);

@@ -70,7 +70,13 @@ export function MendPage() {
         )}
         {verify === null ? null : (
           <Panel title="Dry run of what was mended" bodyClassName="p-3">
-            <VerifyProgress id={verify} sent={send !== null} onSent={started("send")} />
+            <VerifyProgress
+              id={verify}
+              mend={mend}
+              sent={send !== null}
+              onVerify={started("verify")}
+              onSent={started("send")}
+            />
           </Panel>
         )}
         {send === null ? null : (

@@ -6,8 +6,10 @@ import { useState } from "react";
 import { leftAlone, operationTitle, paceWords, shareWords, undoneText } from "@/components/operations/bulk-words";
 import { OperationBar } from "@/components/operations/operation-bar";
 import { takeBack } from "@/components/operations/say-changed";
+import { mendableRefusals } from "@/components/redrives/page/cause-words";
 import { SendPassed } from "@/components/redrives/page/redrive-passed";
 import { ProgressOf } from "@/components/redrives/page/redrive-progress";
+import { refusalShort } from "@/components/redrives/refusal-words";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, buttonClass, LinkButton } from "@/components/ui/button";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
@@ -19,6 +21,7 @@ import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { formatNumber, plural } from "@/lib/core/format";
 import { isFinal } from "@/lib/core/redrive-state";
 import { mendHref } from "./mend-address";
+import { MendHeld } from "./mend-held";
 import { recipeWords } from "./recipe-draft";
 
 /** The mend itself: live while it runs; afterwards it can be undone as long as nothing of it was sent. */
@@ -144,21 +147,30 @@ function NotUndone({ id }: { id: string }) {
 /** The dry run of what was mended, and the redrive of what passed it. */
 export function VerifyProgress({
   id,
+  mend,
   sent,
+  onVerify,
   onSent,
 }: {
   id: string;
+  /** The bulk operation whose events it checks; null = the address does not say. */
+  mend: string | null;
   sent: boolean;
+  /** Another dry run was started in its place. */
+  onVerify: (redriveId: string) => void;
   /** null: it was undone. */
   onSent: (redriveId: string | null) => void;
 }) {
   const read = useRedrive(id);
   const redrive = read.data;
   const over = redrive !== undefined && isFinal(redrive.state);
+  const mendable = mendableRefusals(redrive?.refusedByReason ?? {});
+  const mendableOnly = mendable.reduce((sum, [, count]) => sum + count, 0) === redrive?.refused;
   return (
     <div className="grid gap-3">
       <ReadError read={read} stale={redrive !== undefined} />
       {redrive ? <ProgressOf redrive={redrive} /> : read.isError ? null : <Skeleton className="h-20 w-full" />}
+      {over && !sent && mend !== null ? <MendHeld key={id} mend={mend} redrive={redrive} onVerify={onVerify} /> : null}
       {over && !sent ? (
         redrive.passed > 0 ? (
           <SendPassed redrive={redrive} onSent={onSent} onUndone={() => onSent(null)} />
@@ -170,9 +182,21 @@ export function VerifyProgress({
         <div className="flex flex-wrap items-center gap-2">
           {redrive.refused > 0 ? (
             <>
-              <LinkButton href={mendHref({ redrive: id, outcome: ["refused"] }, randomKey)} prefetch={false}>
-                Mend the {formatNumber(redrive.refused)} refused
-              </LinkButton>
+              {mendableOnly ? (
+                <LinkButton href={mendHref({ redrive: id, outcome: ["refused"] }, randomKey)} prefetch={false}>
+                  Mend the {formatNumber(redrive.refused)} refused
+                </LinkButton>
+              ) : (
+                mendable.map(([reason, count]) => (
+                  <LinkButton
+                    key={reason}
+                    href={mendHref({ redrive: id, outcome: ["refused"], result: reason }, randomKey)}
+                    prefetch={false}
+                  >
+                    Mend the {formatNumber(count)} refused: {refusalShort(reason)}
+                  </LinkButton>
+                ))
+              )}
               <a className={buttonClass({})} href={itemsExportHref(id, ["refused"])} download>
                 Export the {formatNumber(redrive.refused)} refused
               </a>

@@ -200,7 +200,18 @@ const ofSource: Option = {
 };
 const recipe = { name: "recipe", value: "file" } as const;
 const base = { name: "base", value: "n", number: "whole", required: true } as const;
-const redriveOptions = [neededReason, lane, target, rate, despite, preview, all, detach, key];
+const operation: Option = {
+  name: "operation",
+  value: "id",
+  text: "What a bulk operation has changed, in place of ids or a filter",
+};
+const earlier: Option = {
+  name: "earlier",
+  value: "choice",
+  values: EARLIER_CHOICES,
+  text: "Earlier versions that are parked and not selected: wait for them, take them along, or pass them",
+};
+const redriveOptions = [neededReason, lane, target, rate, operation, earlier, despite, preview, all, detach, key];
 const name: Argument = { name: "name", names: "sources" };
 const sourceOf: Argument = { name: "source", names: "sources" };
 const eventType: Option = {
@@ -312,7 +323,7 @@ export const COMMANDS: readonly Command[] = [
       detach,
       key,
     ],
-    details: `${SELECTION} What the recipe does is counted first; what would change is asked for before it begins. The events changed are those of its bulk operation: \`parkade undo-mend\` takes that, and a redrive by the API, too.`,
+    details: `${SELECTION} What the recipe does is counted first; what would change is asked for before it begins. The events changed are those of its bulk operation: \`undo-mend\`, \`verify --operation\` and \`redrive --operation\` take them.`,
     examples: [
       "parkade mend --source orders --errorCode VALIDATION_ERROR --recipe rename.json --preview",
       'parkade mend --source orders --saved "custId to customerId" --reason "the producer renamed it" --yes',
@@ -363,12 +374,6 @@ export const COMMANDS: readonly Command[] = [
     options: [
       ...redriveOptions,
       { name: "canary", text: "Send 1, then 10, then 100, then everything, and watch what comes back" },
-      {
-        name: "earlier",
-        value: "choice",
-        values: EARLIER_CHOICES,
-        text: "Earlier versions that are parked and not selected: wait for them, take them along, or pass them",
-      },
       { name: "at", value: "time", text: "Start at this time (ISO 8601); the events are frozen now and wait" },
       { name: "when-closed", text: "Start when the breakers of its targets close; after a day without that, cancel" },
       yes,
@@ -387,7 +392,10 @@ export const COMMANDS: readonly Command[] = [
     filter: true,
     options: redriveOptions,
     details: `${SELECTION} ${FOLLOWED}`,
-    examples: ['parkade verify --source orders --reason "would they go through?"'],
+    examples: [
+      'parkade verify --source orders --reason "would they go through?"',
+      'parkade verify --operation 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60 --earlier include --reason "mended"',
+    ],
   },
   {
     name: "ignore",
@@ -405,7 +413,7 @@ export const COMMANDS: readonly Command[] = [
     filter: true,
     options: [
       neededReason,
-      { name: "operation", value: "id", text: "What a bulk operation has changed, in place of ids or a filter" },
+      operation,
       { name: "keep-limits", text: "Failures, redrives and cooldown stay as they were; otherwise they start anew" },
       all,
       yes,

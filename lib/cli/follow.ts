@@ -4,12 +4,14 @@ import { EXIT } from "@/lib/cli/command-table";
 import { factsText } from "@/lib/cli/table";
 import { ApiError } from "@/lib/contract/api-error";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
-import type { RedriveOut } from "@/lib/contract/redrives";
+import type { RedriveItemList, RedriveOut } from "@/lib/contract/redrives";
 import { formatDuration, formatNumber, formatRate, plural } from "@/lib/core/format";
 import { isFinal } from "@/lib/core/redrive-state";
 
 /** Between two reads of what is followed. */
 const POLL_MS = { first: 250, max: 2_000 };
+/** Held events that are named. */
+const HELD_NAMED = 3;
 
 /** `follow`: the id is that of a redrive or of a bulk operation. */
 export async function follow(call: Call): Promise<number> {
@@ -44,11 +46,23 @@ export async function followRedrive(call: Call, id: string): Promise<number> {
   });
   if (ended === null) return EXIT.interrupted;
   await printAnswer(call, ended, () => redriveText(ended));
+  await sayHeld(call, ended);
   if (ended.state === "PAUSED") {
     call.terminal.say(`Paused${ended.pauseReason ? ` (${ended.pauseReason})` : ""}: \`parkade resume ${id}\` goes on.`);
   }
   const { failed, refused, cancelled, bounced } = ended;
   return ended.state === "DONE" && failed + refused + cancelled + bounced === 0 ? EXIT.done : EXIT.partly;
+}
+
+/** What holds the events that were held, and the way to take it along. */
+async function sayHeld({ api, terminal }: Call, { id, earlier, refusedByReason }: RedriveOut): Promise<void> {
+  const held = refusedByReason["held-by-head"] ?? 0;
+  if (held === 0) return;
+  const query = new URLSearchParams({ outcome: "refused", result: "held-by-head", limit: String(HELD_NAMED) });
+  const { items } = await api.get<RedriveItemList>(`api/v1/redrives/${id}/items`, query);
+  for (const { eventId, detail } of items) terminal.say(`${eventId} is held: ${detail}`);
+  if (held > items.length) terminal.say(`and ${formatNumber(held - items.length)} more`);
+  if (earlier === "hold") terminal.say("--earlier include takes the earlier versions along.");
 }
 
 export async function followOperation(call: Call, id: string): Promise<number> {

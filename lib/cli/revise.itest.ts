@@ -115,3 +115,27 @@ test("events are mended by a recipe from a file or a saved one, and the mend is 
   expect(await run("recipe", "remove", "rename")).toMatchObject({ code: 0 });
   expect(await run(...select, "--saved", "rename", "--preview")).toMatchObject({ code: 1 });
 });
+
+test("a dry run of a mend says which earlier versions hold its event, and takes them along", async () => {
+  const letters = [3n, 5n].map((version) =>
+    deadLetter({
+      ...{ eventId: `held-v${version}`, aggregateId: "order-9", version },
+      payload: Buffer.from(version === 3n ? '{"orderNo":1}' : '{"order_no":1}'),
+    }),
+  );
+  const sources = letters.map((letter) => ({ source: "orders", letter }));
+  await parkEvents(parkade.deps, sources, localViewer("tester"));
+  const file = join(folder, "held.json");
+  writeFileSync(file, '{"kind":"form","steps":[{"op":"rename","at":"/order_no","to":"orderNo"}]}');
+  const begun = await run("mend", "--eventId", "held-v5", "--recipe", file, "--reason", "renamed", "--yes", "--detach");
+  const mended = begun.out.trim();
+  await workBulkOperation(parkade.deps, mended, new AbortController().signal);
+
+  const verify = ["verify", "--operation", mended, "--reason", "would it go?"];
+  const held = await run(...verify);
+  expect(held).toMatchObject({ code: 4, out: expect.stringMatching(/refused +1 \(held-by-head 1\)/) });
+  expect(held.said).toContain("held-v5 is held: version 3 of order-9 (event held-v3) is parked before it");
+  expect(held.said).toContain("--earlier include takes the earlier versions along");
+  const along = await run(...verify, "--earlier", "include", "--preview");
+  expect(along).toMatchObject({ code: 0, out: expect.stringMatching(/would go +2\n/) });
+});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ItemOutcome } from "./item-outcome";
-import { EARLIER_CHOICES, type EndedItem, headOf, headText, heldBehind, isHeldBy } from "./order-gate";
+import { EARLIER_CHOICES, type EndedItem, headsOf, headsText, heldBehind, isHeldBy } from "./order-gate";
 import type { Refusal } from "./refusal";
 
 describe("the head of an aggregate", () => {
@@ -19,7 +19,7 @@ describe("the head of an aggregate", () => {
     ["not one whose version was processed", [event("a", 3n, "PENDING")], 3n, null],
     ["of two with one version the one parked first", [event("b", 2n, "PENDING"), event("a", 2n, "PENDING")], null, "a"],
   ] as const)("is %s", (_what, events, processed, expected) => {
-    expect(headOf(events, processed)?.id ?? null).toBe(expected);
+    expect(headsOf(events, processed)[0]?.id ?? null).toBe(expected);
   });
 
   test.each([
@@ -32,11 +32,21 @@ describe("the head of an aggregate", () => {
     expect(isHeldBy({ version }, null)).toBe(false);
   });
 
-  test("is named by its event id", () => {
-    expect(headText({ eventId: "e-1", version: 4n, status: "PENDING" })).toBe(
-      "event e-1 (version 4) comes first and is still parked",
-    );
-    expect(headText({ eventId: "e-1", version: 4n, status: "IGNORED" })).toContain("is ignored");
+  test.each([
+    ["P4", "version 4 of order-7 (event e-4) is parked before it"],
+    ["I4", "version 4 of order-7 (event e-4) is ignored and comes before it"],
+    ["P3 P4", "versions 3 and 4 of order-7 are parked before it"],
+    ["P3 I4 P5", "versions 3, 4 (ignored) and 5 of order-7 are parked before it"],
+    ["I3 I4", "versions 3 and 4 of order-7 are ignored and come before it"],
+    ["P1 P2 P3 P4", "versions 1, 2, 3 and 4 of order-7 are parked before it"],
+    ["P1 P2 P3 P4 P5", "versions 1, 2, 3, 4 and more of order-7 are parked before it"],
+  ])("%s: %s", (stored, expected) => {
+    const heads = stored.split(" ").map((head) => ({
+      eventId: `e-${head.slice(1)}`,
+      version: BigInt(head.slice(1)),
+      status: head.startsWith("I") ? ("IGNORED" as const) : ("PENDING" as const),
+    }));
+    expect(headsText("order-7", heads)).toBe(expected);
   });
 });
 

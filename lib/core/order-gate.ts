@@ -27,9 +27,34 @@ export function isHeldBy(event: { version: bigint | null }, head: Pick<Head, "ve
   return head !== null && event.version !== null && head.version < event.version;
 }
 
-export function headText(head: { eventId: string; version: bigint; status: EventStatus }): string {
-  const { eventId, version, status } = head;
-  return `event ${eventId} (version ${version}) comes first and is ${status === "IGNORED" ? "ignored" : "still parked"}`;
+/** Earlier versions that a sentence names; more of them are "and more". */
+const NAMED_MAX = 4;
+/** One more than are named: whether there are more is then known. */
+export const HEADS_MAX = NAMED_MAX + 1;
+
+/**
+ * What holds the later versions: `versions 3 and 4 of order-7 are parked before it`. `heads`: the first parked versions in
+ * their order, at least one.
+ */
+export function headsText(
+  aggregateId: string,
+  heads: readonly { eventId: string; version: bigint; status: EventStatus }[],
+): string {
+  const ignored = heads.every(({ status }) => status === "IGNORED");
+  const names = heads
+    .slice(0, NAMED_MAX)
+    .map(({ version, status }) => (status === "IGNORED" && !ignored ? `${version} (ignored)` : `${version}`));
+  if (heads.length > NAMED_MAX) names.push("more");
+  const one = heads.length === 1 ? heads[0] : undefined;
+  const versions = one ? `version ${one.version}` : `versions ${listed(names)}`;
+  const event = one ? ` (event ${one.eventId})` : "";
+  const are = one ? "is" : "are";
+  const parked = ignored ? `ignored and ${one ? "comes" : "come"} before it` : "parked before it";
+  return `${versions} of ${aggregateId}${event} ${are} ${parked}`;
+}
+
+function listed(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
 /** Why a head holds the later versions: the rest of a sentence about it. */
@@ -43,21 +68,19 @@ export function headReason({ status, failures, bounces, cooling }: HeadFacts): s
 
 type HeadFacts = { status: (typeof HOLDING_STATUSES)[number]; failures: number; bounces: number; cooling: boolean };
 
-/** The head of these events, of one aggregate. */
-export function headOf<Event extends { version: bigint | null; status: EventStatus; id: string }>(
+/** Of these events of one aggregate those that hold the later versions, the head first. */
+export function headsOf<Event extends { version: bigint | null; status: EventStatus; id: string }>(
   events: readonly Event[],
   versionProcessed: bigint | null,
-): (Event & { version: bigint }) | null {
-  const holding = events.filter(
-    (event): event is Event & { version: bigint } =>
-      event.version !== null &&
-      (HOLDING_STATUSES as readonly EventStatus[]).includes(event.status) &&
-      (versionProcessed === null || event.version > versionProcessed),
-  );
-  return holding.reduce<(Event & { version: bigint }) | null>((first, event) => {
-    if (first === null || event.version < first.version) return event;
-    return event.version === first.version && event.id < first.id ? event : first;
-  }, null);
+): (Event & { version: bigint })[] {
+  return events
+    .filter(
+      (event): event is Event & { version: bigint } =>
+        event.version !== null &&
+        (HOLDING_STATUSES as readonly EventStatus[]).includes(event.status) &&
+        (versionProcessed === null || event.version > versionProcessed),
+    )
+    .sort((a, b) => Number(a.version > b.version) - Number(a.version < b.version) || (a.id < b.id ? -1 : 1));
 }
 
 /** An item of a claim that has ended before the next one of its aggregate is begun. */

@@ -2,7 +2,7 @@ import type { ScopedSelection } from "@/lib/contract/scope";
 import { aggregateKey, aggregateKeyOf } from "@/lib/core/aggregate";
 import { EVENT_MOVES } from "@/lib/core/event-state";
 import { type GateRules, gate, gateChecks } from "@/lib/core/gate";
-import { type Earlier, headOf, headText, isHeldBy } from "@/lib/core/order-gate";
+import { type Earlier, HEADS_MAX, headsOf, headsText, isHeldBy } from "@/lib/core/order-gate";
 import { sliceOf } from "@/lib/core/redrive-plan";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import { readRulesOver } from "@/lib/redriving/read-rules";
@@ -110,16 +110,20 @@ export async function holdBehindHeads(
   const wanted = wantedAggregates(planned).map((each) => ({ ...each, judged: refused.has(aggregateKey(each)) }));
   const orders = await readOutsideOrder(tx, wanted, redrive);
   const heads = new Map(
-    [...orders].map(([key, { head, versionProcessed }]) => {
+    [...orders].map(([key, { heads: parked, versionProcessed }]) => {
       const here = (refused.get(key) ?? []).map(({ candidate }) => ({ ...candidate, version: versionOf(candidate) }));
-      const outside = head === null || redrive.earlier === "include" ? [] : [head];
-      return [key, headOf([...outside, ...here], versionProcessed)];
+      const outside = redrive.earlier === "include" ? [] : parked;
+      return [key, headsOf([...outside, ...here], versionProcessed).slice(0, HEADS_MAX)];
     }),
   );
   return planned.map((item) => {
-    const head = heads.get(aggregateKeyOf(item.candidate) ?? "") ?? null;
-    if (item.refusal !== null || head === null || !isHeldBy({ version: versionOf(item.candidate) }, head)) return item;
-    return { ...item, refusal: "held-by-head", detail: headText(head) };
+    const { aggregateId } = item.candidate;
+    const version = versionOf(item.candidate);
+    const before = (heads.get(aggregateKeyOf(item.candidate) ?? "") ?? []).filter((head) =>
+      isHeldBy({ version }, head),
+    );
+    if (item.refusal !== null || aggregateId === null || before.length === 0) return item;
+    return { ...item, refusal: "held-by-head", detail: headsText(aggregateId, before) };
   });
 }
 

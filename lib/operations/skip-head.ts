@@ -1,6 +1,6 @@
 import type { TailOut } from "@/lib/contract/tails";
 import type { EventStatus } from "@/lib/core/event-state";
-import { HOLDING_STATUSES, headText } from "@/lib/core/order-gate";
+import { HOLDING_STATUSES, headsText } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
@@ -65,9 +65,10 @@ async function assertHead(
     throw refused(`${eventId} is ${status}: only a parked event holds others`);
   }
   const [order] = (await readAggregateOrder(tx, [{ sourceId, aggregateType, aggregateId }], null)).values();
-  if (order!.head?.id === id) return;
-  if (order!.head === null) throw refused(`${eventId} is older than what its consumer has processed: it holds nothing`);
-  throw refused(`${headText(order!.head)}: skip that one first`);
+  const [head] = order!.heads;
+  if (head?.id === id) return;
+  if (head === undefined) throw refused(`${eventId} is older than what its consumer has processed: it holds nothing`);
+  throw refused(`${headsText(aggregateId, [head])}: skip that one first`);
 }
 
 function refused(detail: string): DomainError {

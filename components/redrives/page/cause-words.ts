@@ -46,6 +46,11 @@ const NEEDS_ACTION = new Set([
 /** Causes that are not in the bytes of the event: a mend is refused, or changes nothing about them. */
 const NOT_IN_BYTES = new Set(["held-by-head", "already-redriven", "already-queued", "not-found"]);
 
+/** The reasons of refusals that other bytes may change, with their counts. */
+export function mendableRefusals(refused: RedriveOut["refusedByReason"]): [reason: string, count: number][] {
+  return Object.entries(refused).filter(([reason, count]) => count > 0 && !NOT_IN_BYTES.has(reason));
+}
+
 /** The causes of failures and refusals, merged by outcome and result: failures first, then by count. */
 export function causeViews(causes: RedriveCauses["causes"]): CauseView[] {
   const merged = new Map<string, Cause>();

@@ -91,7 +91,7 @@ function Cause(props: { redriveId: string; view: CauseView; onChosen: (chosen: C
             </LinkButton>
           ) : null}
           <Button size="sm" onClick={() => onChosen(view)}>
-            Redrive these…
+            {view.result === "held-by-head" ? "Take the earlier ones along…" : "Redrive these…"}
           </Button>
         </div>
       </div>

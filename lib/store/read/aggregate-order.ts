@@ -1,5 +1,5 @@
 import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
-import type { Earlier, Head } from "@/lib/core/order-gate";
+import { type Earlier, HEADS_MAX, type Head } from "@/lib/core/order-gate";
 import { type Queryable, statementName } from "@/lib/store/db";
 import { CANDIDATE_COLUMNS, type Candidate, type CandidatePage, compileSelection } from "@/lib/store/read/candidates";
 import { HOLDS, SKIPPED } from "@/lib/store/skip-sql";
@@ -92,19 +92,29 @@ export async function readProcessedAbove(
 
 export type AggregateOrder = {
   versionProcessed: bigint | null;
-  head: Head | null;
+  /** The first parked versions in their order, the head first; at most HEADS_MAX. */
+  heads: Head[];
   /** Parked events that cool down after a failure, in the order in which they were parked. */
   cooling: { id: string; eventId: string; version: bigint | null }[];
   /** The first open item of another redrive; null = none. */
   queued: { id: string; version: bigint | null } | null;
 };
 
+type StoredHead = Omit<Head, "version"> & { version: string };
+
+const headsOut = (heads: readonly StoredHead[] | null): Head[] =>
+  (heads ?? []).map((head) => ({ ...head, version: BigInt(head.version) }));
+
+/** SQL: the heads of the rows `h` as JSON, in their order. */
+const HEADS_JSON = `jsonb_agg(jsonb_build_object('id', h.id, 'eventId', h.event_id, 'version', h.version::text, 'status', h.status)
+                   order by h.version, h.id)`;
+
 type OrderRow = {
   sourceId: string;
   aggregateType: string;
   aggregateId: string;
   processed: string | null;
-  head: { id: string; eventId: string; version: string; status: Head["status"] } | null;
+  heads: StoredHead[] | null;
   cooling: { id: string; eventId: string; version: string | null }[] | null;
   queued: { id: string; version: string | null } | null;
 };
@@ -122,16 +132,17 @@ export async function readAggregateOrder(
   const earlier = redrive?.earlier ?? "hold";
   const rows = await db.query<OrderRow>(
     `select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
-            d.processed::text, h.head, c.cooling, q.queued
+            d.processed::text, h.heads, c.cooling, q.queued
        from (select distinct * from unnest($1::uuid[], $2::text[], $3::text[])
                as w(source_id, aggregate_type, aggregate_id)) w
        cross join lateral (select ${versionProcessed("w")} as processed) d
        left join lateral (
-         select jsonb_build_object('id', e.id, 'eventId', e.event_id, 'version', e.version::text, 'status', e.status) as head
-           from dlq_events e left join redrive_items i on i.id = e.id and i.redrive_id = $4
-          where ${sameAggregate("e", "w")} and ${HOLDS} and e.version is not null
-            and (d.processed is null or e.version > d.processed) and ${counts(earlier)}
-          order by e.version, e.id limit 1
+         select ${HEADS_JSON} as heads from (
+           select e.id, e.event_id, e.version, e.status
+             from dlq_events e left join redrive_items i on i.id = e.id and i.redrive_id = $4
+            where ${sameAggregate("e", "w")} and ${HOLDS} and e.version is not null
+              and (d.processed is null or e.version > d.processed) and ${counts(earlier)}
+            order by e.version, e.id limit ${HEADS_MAX}) h
        ) h on true
        left join lateral (
          select jsonb_agg(jsonb_build_object('id', e.id, 'eventId', e.event_id, 'version', e.version::text)) as cooling
@@ -155,11 +166,11 @@ export async function readAggregateOrder(
   return new Map(rows.map((row) => [aggregateKey(row), orderOf(row)]));
 }
 
-function orderOf({ processed, head, cooling, queued }: OrderRow): AggregateOrder {
+function orderOf({ processed, heads, cooling, queued }: OrderRow): AggregateOrder {
   return {
     queued: queued && { ...queued, version: queued.version === null ? null : BigInt(queued.version) },
     versionProcessed: processed === null ? null : BigInt(processed),
-    head: head && { ...head, version: BigInt(head.version) },
+    heads: headsOut(heads),
     cooling: (cooling ?? []).map((event) => ({
       ...event,
       version: event.version === null ? null : BigInt(event.version),
@@ -174,7 +185,7 @@ export type WantedAggregate = AggregateName & {
   judged?: boolean;
 };
 
-export type OutsideOrder = { versionProcessed: bigint | null; head: Head | null };
+export type OutsideOrder = Pick<AggregateOrder, "versionProcessed" | "heads">;
 
 const WANTED = `(select * from unnest($2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::boolean[])
   as w(source_id, aggregate_type, aggregate_id, top, judged))`;
@@ -214,15 +225,16 @@ export async function readOutsideOrder(
        having count(e.id) > 0 or bool_or(w.judged)
      )
      select p.source_id as "sourceId", p.aggregate_type as "aggregateType", p.aggregate_id as "aggregateId",
-            d.processed::text, h.id, h.event_id as "eventId", h.version::text as version, h.status
+            d.processed::text, h.heads
        from parked p
        cross join lateral (select ${versionProcessed("p")} as processed) d
        left join lateral (
-         select * from unnest(p.ids, p.event_ids, p.versions, p.statuses) as h(id, event_id, version, status)
-          where d.processed is null or h.version > d.processed
-          order by h.version, h.id limit 1
-       ) h on h.id is not null`;
-  type OutsideRow = AggregateName & { processed: string | null; id: string | null } & Record<string, string>;
+         select ${HEADS_JSON} as heads from (
+           select * from unnest(p.ids, p.event_ids, p.versions, p.statuses) as h(id, event_id, version, status)
+            where h.id is not null and (d.processed is null or h.version > d.processed)
+            order by h.version, h.id limit ${HEADS_MAX}) h
+       ) h on true`;
+  type OutsideRow = AggregateName & Pick<OrderRow, "processed" | "heads">;
   const rows = await db.query<OutsideRow>(text, [page.cutoff, ...wantedValues(wanted), ...selected.values], {
     name: statementName("outside-order", text),
   });
@@ -231,15 +243,7 @@ export async function readOutsideOrder(
       aggregateKey(row),
       {
         versionProcessed: row.processed === null ? null : BigInt(row.processed),
-        head:
-          row.id === null
-            ? null
-            : {
-                id: row.id,
-                eventId: row.eventId!,
-                version: BigInt(row.version!),
-                status: row.status as Head["status"],
-              },
+        heads: headsOut(row.heads),
       },
     ]),
   );

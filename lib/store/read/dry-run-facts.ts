@@ -1,6 +1,6 @@
 import { aggregateKeyOf } from "@/lib/core/aggregate";
 import type { OrderFacts } from "@/lib/core/dry-run";
-import { type Earlier, headText, isHeldBy } from "@/lib/core/order-gate";
+import { type Earlier, type Head, headsText, isHeldBy } from "@/lib/core/order-gate";
 import { compareItems, type OrderedItem } from "@/lib/core/redrive-plan";
 import type { Queryable } from "@/lib/store/db";
 import { type AggregateOrder, readAggregateOrder, readOutsideOrder } from "@/lib/store/read/aggregate-order";
@@ -55,12 +55,12 @@ export async function readPlannedOrderFacts(
   return new Map(
     wanted.map((event) => {
       const order = orders.get(aggregateKeyOf(event) ?? "");
-      const head = selected.earlier === "hold" ? (order?.head ?? null) : null;
+      const heads = selected.earlier === "hold" ? (order?.heads ?? []) : [];
       return [
         event.id,
         {
           versionProcessed: order?.versionProcessed ?? null,
-          heldBy: head !== null && isHeldBy(event, head) ? headText(head) : null,
+          heldBy: behindHeads(event, heads),
           waits: false,
           processedBy: processed.get(event.id) ?? [],
         },
@@ -81,11 +81,18 @@ async function readProcessed(db: Queryable, wanted: readonly Wanted[]): Promise<
   return new Map(rows.map((row) => [row.id, row.consumers]));
 }
 
+/** What holds the event among the heads of its aggregate, in words; null = nothing. */
+function behindHeads(event: OrderedItem, heads: readonly Head[]): string | null {
+  const before = heads.filter((head) => isHeldBy(event, head));
+  return event.aggregateId === null || before.length === 0 ? null : headsText(event.aggregateId, before);
+}
+
 export type Holder = { id: string; eventId: string; text: string };
 
 /** The head holds later versions. An event that cools down holds every event behind it, with or without a version. */
-export function holderOf(event: OrderedItem, { head, cooling }: AggregateOrder): Holder | null {
-  if (head !== null && isHeldBy(event, head)) return { id: head.id, eventId: head.eventId, text: headText(head) };
+export function holderOf(event: OrderedItem, { heads, cooling }: AggregateOrder): Holder | null {
+  const text = behindHeads(event, heads);
+  if (text !== null) return { id: heads[0]!.id, eventId: heads[0]!.eventId, text };
   const [first] = cooling
     .map((each) => ({ ...event, ...each }))
     .filter((each) => each.id !== event.id && compareItems(each, event) < 0)

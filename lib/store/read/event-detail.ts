@@ -200,7 +200,7 @@ async function readAggregate(
   const order = [...orders.values()][0]!;
   // By the same rule as the engine, so that the page and the engine name the same head.
   return {
-    members: rows.map((row) => ({ ...row, head: row.id === order.head?.id })),
+    members: rows.map((row) => ({ ...row, head: row.id === order.heads[0]?.id })),
     heldBy: isParked(event.status) ? holderOf(event, order) : null,
   };
 }

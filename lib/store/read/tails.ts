@@ -57,7 +57,8 @@ export async function readTail(db: Queryable, viewer: Viewer, id: string): Promi
   if (aggregateId === null) return NO_TAIL;
   const name = { sourceId, aggregateType, aggregateId };
   const [order] = (await readAggregateOrder(db, [name], null)).values();
-  const { head: first, versionProcessed } = order!;
+  const { versionProcessed } = order!;
+  const [first] = order!.heads;
   const values = [sourceId, aggregateType, aggregateId, versionProcessed?.toString() ?? null];
   const ofAggregate = `${sameAggregate("e", "w")} and ($4::bigint is null or e.version > $4)`;
   const parked = await db.query<MemberRow>(
