@@ -540,3 +540,45 @@ test("what the dry run of a mend refuses is exported and mended further; an undo
   expect((await source.detail("n-1")).body.text).toBe('{"custId":1}');
   expect((await source.detail("n-2")).body.text).toBe('{"customerId":2}');
 });
+
+test("a mended event behind healthy earlier versions says which, takes them along, and all go in their order", async ({
+  page,
+  parkade,
+  downstream,
+}) => {
+  test.slow();
+  const source = await parkade.source("behind", { payloadSchema: SCHEMA });
+  const order = { aggregateType: "order", aggregateId: "order-7" };
+  await source.park([
+    { ...order, eventId: "b-3", version: 3, errorCode: "TIMEOUT", payload: { customerId: 3 } },
+    { ...order, eventId: "b-4", version: 4, errorCode: "TIMEOUT", payload: { customerId: 4 } },
+    { ...order, eventId: "b-5", version: 5, errorCode: "VALIDATION_ERROR", payload: { custId: 5 } },
+  ]);
+  await page.goto(`/mend?source=${source.name}&errorCode=VALIDATION_ERROR`);
+  await page.getByRole("combobox", { name: "What step 1 does" }).selectOption("rename");
+  await page.getByRole("combobox", { name: "Place of step 1" }).fill("/custId");
+  await page.getByRole("textbox", { name: "New name of step 1" }).fill("customerId");
+  await page.getByRole("button", { name: "Preview", exact: true }).click();
+  await page.getByRole("textbox", { name: "Reason" }).fill("the producer renamed custId");
+  await page.getByRole("button", { name: "Mend 1 event" }).click();
+  await page.getByRole("button", { name: "Verify 1 mended event" }).click();
+
+  const dryRun = page.getByRole("region", { name: "Dry run of what was mended" });
+  const held = dryRun.getByRole("region", { name: "Held by earlier versions" });
+  await expect(held).toContainText("versions 3 and 4 of order-7 are parked before it");
+  // No mend helps an event that is held.
+  await expect(dryRun.getByRole("link", { name: /^Mend the/ })).toHaveCount(0);
+  expect(await violations(page)).toEqual([]);
+  await held.getByRole("button", { name: "Take the 2 earlier versions along" }).click();
+  await expect(held).toHaveCount(0);
+  await expect(dryRun).toContainText("3 events passed every check");
+  await page.reload();
+  await dryRun.getByRole("button", { name: "Redrive 3 events", exact: true }).click();
+  await expect.poll(() => source.statuses(), { timeout: 30_000 }).toEqual({ REDRIVEN: 3 });
+  const sent = await downstream.deliveries(source.path);
+  expect(sent.map(({ key, body }) => [key, body])).toEqual([
+    [`${source.name}:b-3`, '{"customerId":3}'],
+    [`${source.name}:b-4`, '{"customerId":4}'],
+    [`${source.name}:b-5:r2`, '{"customerId":5}'],
+  ]);
+});
