@@ -548,7 +548,7 @@ test("a mended event behind healthy earlier versions says which, takes them alon
 }) => {
   test.slow();
   const source = await parkade.source("behind", { payloadSchema: SCHEMA });
-  const order = { aggregateType: "order", aggregateId: "order-7" };
+  const order = { aggregateId: "order-7" };
   await source.park([
     { ...order, eventId: "b-3", version: 3, errorCode: "TIMEOUT", payload: { customerId: 3 } },
     { ...order, eventId: "b-4", version: 4, errorCode: "TIMEOUT", payload: { customerId: 4 } },

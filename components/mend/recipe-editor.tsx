@@ -199,7 +199,7 @@ function SavedRecipes({
         </Button>
       ) : null}
       <form
-        className="ml-auto flex min-w-0 items-center gap-1.5"
+        className="flex min-w-0 items-center gap-1.5 max-sm:basis-full sm:ml-auto"
         onSubmit={(event) => {
           event.preventDefault();
           void store();
@@ -211,7 +211,7 @@ function SavedRecipes({
           maxLength={100}
           value={name}
           onChange={(event) => setName(event.target.value)}
-          className="w-44!"
+          className="sm:w-44!"
         />
         <Button size="sm" type="submit" disabled={recipe === null || name.trim() === ""}>
           {items.some((item) => item.name === name.trim()) ? "Save as the next version" : "Save"}

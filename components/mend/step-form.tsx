@@ -96,8 +96,8 @@ export function StepForm({
             }}
             className="grid grid-cols-[minmax(0,1fr)] gap-2 rounded-md border border-line bg-surface p-2"
           >
-            <div className="flex items-start gap-2">
-              <span className="w-4 pt-1 text-right font-mono text-sm text-faint">{at + 1}</span>
+            <div className="flex items-start gap-2 max-sm:flex-wrap">
+              <span className="w-4 pt-1 text-right font-mono text-sm text-faint max-sm:-order-2">{at + 1}</span>
               <StepFields
                 step={step}
                 number={at + 1}
@@ -105,7 +105,7 @@ export function StepForm({
                 faults={faults.filter((fault) => fault.step === at)}
                 onChange={(part) => change(at, part)}
               />
-              <span className="ml-auto flex">
+              <span className="ml-auto flex max-sm:-order-1">
                 <IconButton
                   size="sm"
                   label={`Move step ${at + 1} up`}
@@ -170,7 +170,7 @@ function StepFields({
     />
   );
   return (
-    <div className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)] gap-2">
+    <div className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)] gap-2 max-sm:basis-full">
       <div className="flex flex-wrap items-center gap-2">
         <Select
           aria-label={`What step ${number} does`}

@@ -119,7 +119,7 @@ function SchemaOrigins({
         <input
           type="file"
           accept=".json,application/json"
-          className="max-w-56 text-sm"
+          className="max-w-64 text-sm file:mr-2 file:h-6 file:cursor-pointer file:rounded-md file:border file:border-line-strong file:bg-raised file:px-2 file:font-medium file:text-ink hover:file:bg-hover"
           onChange={async (event) => {
             const file = event.target.files?.[0];
             if (file) onFile(await file.text());

@@ -4,7 +4,8 @@ import { EXIT } from "@/lib/cli/command-table";
 import { factsText } from "@/lib/cli/table";
 import { ApiError } from "@/lib/contract/api-error";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
-import type { RedriveItemList, RedriveOut } from "@/lib/contract/redrives";
+import type { RedriveItemList } from "@/lib/contract/redrive-items";
+import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatDuration, formatNumber, formatRate, plural } from "@/lib/core/format";
 import { isFinal } from "@/lib/core/redrive-state";
 
