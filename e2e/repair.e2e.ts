@@ -568,6 +568,7 @@ test("a mended event behind healthy earlier versions says which, takes them alon
   await expect(held).toContainText("versions 3 and 4 of order-7 are parked before it");
   // No mend helps an event that is held.
   await expect(dryRun.getByRole("link", { name: /^Mend the/ })).toHaveCount(0);
+  await page.keyboard.press("Escape");
   expect(await violations(page)).toEqual([]);
   await held.getByRole("button", { name: "Take the 2 earlier versions along" }).click();
   await expect(held).toHaveCount(0);
