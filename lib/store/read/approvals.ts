@@ -93,19 +93,22 @@ export function readAskers(db: Queryable, subjectId: string): Promise<Asker[]> {
   return askersOf(db, [subjectId]);
 }
 
-/** Of each subject whoever requested it, who asked for the approval that is open, and who had written and enabled its rule. */
 function askersOf(db: Queryable, subjectIds: readonly string[]): Promise<(Asker & { subjectId: string })[]> {
-  return db.query(
-    `select id as "subjectId", created_by as name, 'asked' as part from redrives where id = any($1::uuid[])
-     union all select id, created_by, 'asked' from bulk_operations where id = any($1::uuid[])
+  return db.query(askersSql("= any($1::uuid[])"), [subjectIds], { name: "askers" });
+}
+
+/**
+ * SQL: of each subject whoever requested it, who asked for the approval that is open, and who had written and enabled
+ * its rule. `ids`: the condition on a subject's id.
+ */
+function askersSql(ids: string): string {
+  return `select id as "subjectId", created_by as name, 'asked' as part from redrives where id ${ids}
+     union all select id, created_by, 'asked' from bulk_operations where id ${ids}
      union all select subject_id, unnest(also_asked || asked_by), 'asked' from approvals
-                where subject_id = any($1::uuid[]) and state = ${APPROVAL.asked}
+                where subject_id ${ids} and state = ${APPROVAL.asked}
      union all select n.redrive_id, author, 'rule'
                  from redrive_rule_runs n, unnest(n.authors) as author
-                where n.redrive_id = any($1::uuid[])`,
-    [subjectIds],
-    { name: "askers" },
-  );
+                where n.redrive_id ${ids}`;
 }
 
 /** The latest one of a redrive or bulk operation. Throws DomainError `unknown-approval`. */
@@ -121,28 +124,28 @@ export function unknownApproval(id: string): DomainError {
   });
 }
 
-/** Requests looked at to say how many the viewer may answer. */
-const ASKED_MAX = 1_000;
-
 /** How many requests wait for an answer, and how many of them the viewer may answer. */
 export async function countApprovals(
   db: Queryable,
   viewer: Viewer,
 ): Promise<{ approvalsWaiting: number; approvalsForViewer: number }> {
-  const asked = await db.query<{ id: string; n: number }>(
-    `select a.subject_id as id, count(*) over ()::int as n from approvals a
-      where a.state = ${APPROVAL.asked} and a.expires_at > now() and ${seesSubject("$1")} limit ${ASKED_MAX}`,
+  // Who may answer depends on the names of those who ask alone: there are few sets of names, however many requests.
+  const groups = await db.query<{ names: string[]; n: number }>(
+    `with asked as materialized (
+       select a.subject_id as id from approvals a
+        where a.state = ${APPROVAL.asked} and a.expires_at > now() and ${seesSubject("$1")}),
+     by_subject as (
+       select "subjectId", array_agg(distinct name order by name) as names
+         from (${askersSql("in (select id from asked)")}) askers group by "subjectId")
+     select names, count(*)::int as n from by_subject group by names`,
     [sourceScope(viewer)],
     { name: "count-approvals" },
   );
-  if (asked.length === 0) return { approvalsWaiting: 0, approvalsForViewer: 0 };
-  const askers = Map.groupBy(
-    await askersOf(
-      db,
-      asked.map(({ id }) => id),
-    ),
-    ({ subjectId }) => subjectId,
-  );
-  const own = asked.filter(({ id }) => cannotDecide(askers.get(id) ?? [], viewer) === null);
-  return { approvalsWaiting: asked[0]!.n, approvalsForViewer: own.length };
+  const counted = { approvalsWaiting: 0, approvalsForViewer: 0 };
+  for (const { names, n } of groups) {
+    const askers = names.map((name): Asker => ({ name, part: "asked" }));
+    counted.approvalsWaiting += n;
+    if (cannotDecide(askers, viewer) === null) counted.approvalsForViewer += n;
+  }
+  return counted;
 }

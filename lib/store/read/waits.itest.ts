@@ -103,6 +103,17 @@ describe("redrives that wait", () => {
     expect(await counted(bob)).toMatchObject({ approvalsWaiting: 3, approvalsForViewer: 2 });
   });
 
+  test("are counted to the last, however many there are", async () => {
+    await world.db.run(
+      `insert into approvals (id, subject_kind, subject_id, state, causes, terms, digest, asked_by, asked_at, expires_at)
+       select gen_random_uuid(), 'redrive', gen_random_uuid(), 'asked', '[]', '{}', 'many', 'ada', now(), now() + interval '1 hour'
+         from generate_series(1, 2500)`,
+    );
+    const { approvalsWaiting, approvalsForViewer } = await readStatus(world.db, bob);
+    expect({ approvalsWaiting, approvalsForViewer }).toEqual({ approvalsWaiting: 2_503, approvalsForViewer: 2_502 });
+    await world.db.run("delete from approvals where digest = 'many'");
+  });
+
   test("leave the counts when they are decided, and the metric when none is left", async () => {
     const carl = localViewer("carl");
     for (const id of [ids.both, ids.approval, ids.mend]) {
