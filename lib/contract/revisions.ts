@@ -95,9 +95,10 @@ export const comparisonSchema = z.object({
 });
 export type Comparison = z.infer<typeof comparisonSchema>;
 
+const REVISION_MAX = 2_147_483_647;
 const number = z
   .int("must be the number of a revision")
-  .check(z.gte(1, "must be the number of a revision"), z.lte(2_147_483_647, "must be the number of a revision"));
+  .check(z.gte(1, "must be the number of a revision"), z.lte(REVISION_MAX, "must be the number of a revision"));
 
 export const compareQuery = queryOf({ from: number, to: number });
 export const revisionQuery = queryOf({
@@ -114,7 +115,9 @@ export const byRevision: PathOf<{ id: string; revision: number }> = {
         fields: [{ field: "id", detail: "must be a UUID" }],
       });
     }
-    if (/^[1-9]\d{0,8}$/.test(revision)) return { id: id.toLowerCase(), revision: Number(revision) };
+    if (/^[1-9]\d{0,9}$/.test(revision) && Number(revision) <= REVISION_MAX) {
+      return { id: id.toLowerCase(), revision: Number(revision) };
+    }
     throw new DomainError("unknown-revision", `There is no revision ${revision}`, {
       fields: [{ field: "revision", detail: "must be the number of a revision, such as 1" }],
     });

@@ -307,6 +307,23 @@ describe("a bounce", () => {
     expect((await audits("event.bounced"))[0]!.after).toMatchObject({ revision: 3, current: false });
   });
 
+  test("keeps what it brought where the numbers of revisions end, and its neighbours are parked", async () => {
+    await one();
+    await move("REDRIVEN");
+    const { id } = await event();
+    await db.run(
+      `insert into event_revisions (id, revision, cause, base, actor, at, payload, content_type)
+       values ($1, 2147483647, 'edit', 1, 'ada', now(), 'mended', 'text/plain')`,
+      [id],
+    );
+    const came = [deadLetter({ payload: Buffer.from("other") }), deadLetter({ eventId: "beside" })];
+    expect(await park(came.map((letter) => ({ source: "orders", letter })))).toEqual(["bounced", "parked"]);
+    expect(await db.query("select revision, cause from event_revisions order by 1")).toEqual([
+      { revision: 2_147_483_646, cause: "bounce" },
+      { revision: 2_147_483_647, cause: "edit" },
+    ]);
+  });
+
   test("is compared with the bytes of the revision that was sent", async () => {
     await one();
     const { id } = await event();

@@ -8,7 +8,7 @@ import type { Tx } from "@/lib/store/db";
 import { ITEM, PARKED } from "@/lib/store/state-sql";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import type { Parking } from "@/lib/store/write/park";
-import { moveCurrent } from "@/lib/store/write/revise-events";
+import { moveCurrent, NEXT_REVISION } from "@/lib/store/write/revise-events";
 import { rollupOf } from "@/lib/store/write/rollup";
 
 /** A stored event whose key is the key of an arrival. */
@@ -226,7 +226,7 @@ export async function storeBounces(
   const brought = await tx.query<{ id: string; revision: number; sent: number; bytes: number }>(
     // The headers of a bounce carry the marks of its failure: the revision is sent with those that were sent before.
     `insert into event_revisions (id, revision, cause, base, bounce, actor, at, payload, content_type, headers)
-     select w.id, 1 + coalesce((select max(l.revision) from event_revisions l where l.id = w.id), 1), 'bounce', w.sent,
+     select w.id, coalesce((select ${NEXT_REVISION} from event_revisions r where r.id = w.id group by r.id), 2), 'bounce', w.sent,
             w.bounce, $6, to_timestamp($7::float8 / 1000), w.payload, w.content_type, coalesce(r.headers, b.headers)
        from unnest($1::uuid[], $2::int[], $3::int[], $4::bytea[], $5::text[]) as w (id, sent, bounce, payload, content_type)
        join dlq_event_bodies b on b.id = w.id

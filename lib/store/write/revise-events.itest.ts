@@ -67,6 +67,32 @@ test("a revision becomes the current one of its event, numbers are not used twic
   expect(sizes.map(({ payload_bytes }) => payload_bytes)).toEqual([5, 4, 13]);
 });
 
+test("of an event whose numbers end, the highest number that is free is taken, and its neighbours lose nothing", async () => {
+  const [first, second] = ids as [string, string];
+  const last = 2_147_483_647;
+  await world.db.run(
+    `insert into event_revisions (id, revision, cause, base, actor, at, payload, content_type)
+     select $1, n, 'edit', 1, 'ada', now(), n::text::bytea, 'text/plain' from unnest($2::int[]) as n`,
+    [first, [2, last - 2, last]],
+  );
+  await world.db.run("update dlq_events set revision = $2 where id = $1", [first, last]);
+  expect(
+    await revise([
+      { id: first, base: last, text: "next" },
+      { id: second, base: 1, text: "zwei" },
+    ]),
+  ).toEqual([
+    { id: first, revision: last - 1, refusal: null },
+    { id: second, revision: 2, refusal: null },
+  ]);
+  expect(await revise([{ id: first, base: last - 1, text: "one more" }])).toEqual([
+    { id: first, revision: last - 3, refusal: null },
+  ]);
+  expect(await restore(first, last - 3, last)).toEqual([{ id: first, revision: last, refusal: null }]);
+  const stored = await readBodies(world.db, [{ id: first, revision: last - 3 }]);
+  expect(Buffer.from(stored.get(first)!.payload).toString()).toBe("one more");
+});
+
 test("of a message that is changed at its place it is known whether it may hold another revision by now", async () => {
   await world.db.run(`update dlq_event_bodies set origin = '{"payloadMark":"as-parked"}'`);
   await revise([{ id: ids[0]!, base: 1, text: "two" }]);

@@ -4,6 +4,7 @@ import { REVISABLE_STATUSES, type RevisionRefusal } from "@/lib/core/revision";
 import { storableJsonText } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import { CopyRows } from "@/lib/store/write/copy-binary";
+import { INT4_MAX } from "@/lib/store/write/finish-items";
 
 /** A further state of an event's bytes, made from the revision `base`. */
 export type NewRevision = {
@@ -46,11 +47,11 @@ export async function reviseEvents(tx: Tx, { revisions, ...by }: Revising): Prom
     tx,
     revisions.map(({ id }) => id),
   );
-  const last = await lastRevisions(tx, [...events.keys()]);
+  const next = await nextRevisions(tx, [...events.keys()]);
   const outcomes = revisions.map(({ id, base }): Revised => {
     const refusal = refusalOf(events.get(id), base);
     if (refusal !== null) return { id, refusal, current: events.get(id)?.revision ?? null };
-    return { id, refusal, revision: (last.get(id) ?? 1) + 1 };
+    return { id, refusal, revision: next.get(id) ?? 2 };
   });
   const rows = new CopyRows(REVISION_COLUMNS.length);
   const moves: Move[] = [];
@@ -138,13 +139,22 @@ function refusalOf(event: LockedEvent | undefined, base: number): RevisionRefusa
   return event.revision === base ? null : "stale-revision";
 }
 
-/** The highest number that each event has used. An event that was never revised is absent. */
-async function lastRevisions(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
-  const rows = await tx.query<{ id: string; last: number }>(
-    "select id, max(revision)::int as last from event_revisions where id = any($1::uuid[]) group by id",
+/**
+ * SQL: the number after the highest of the revisions `r`, all of one event; null = it has none. When the numbers end, the
+ * highest one that nothing has used: a bounce brings its bytes whatever the numbers are.
+ */
+export const NEXT_REVISION = `case when max(r.revision) < ${INT4_MAX} then max(r.revision) + 1 else (
+    select max(u.revision) - 1 from event_revisions u
+     where u.id = r.id and u.revision > 2
+       and not exists (select 1 from event_revisions b where b.id = u.id and b.revision = u.revision - 1)) end`;
+
+/** The number of the next revision. An event that was never revised is absent. */
+async function nextRevisions(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
+  const rows = await tx.query<{ id: string; next: number }>(
+    `select r.id, ${NEXT_REVISION} as next from event_revisions r where r.id = any($1::uuid[]) group by r.id`,
     [ids],
   );
-  return new Map(rows.map(({ id, last }) => [id, last]));
+  return new Map(rows.map(({ id, next }) => [id, next]));
 }
 
 async function payloadSizes(

@@ -123,6 +123,12 @@ test("any two are compared, whichever is current, and one of them is restored wi
   expect(String(nowhere.body.detail)).toContain("no revision 9");
   // The number of a revision is not used twice.
   expect(await mend({ text: "{}" })).toMatchObject({ body: { revision: 4 } });
+  const last = 2_147_483_647;
+  await parkade.deps.db.run("update event_revisions set revision = $1 where revision = 3", [last]);
+  const ofNumber = (revision: number) => call<RevisionDetail>(getRevision, { params: { revision: String(revision) } });
+  expect(await ofNumber(last)).toMatchObject({ status: 200, body: { revision: last } });
+  expect(await ofNumber(last + 1)).toMatchObject({ status: 404, body: { code: "unknown-revision" } });
+  expect(await mend({ base: 4 })).toMatchObject({ status: 201, body: { revision: last - 1 } });
 });
 
 test("bytes that are no text are edited as base64", async () => {
