@@ -532,6 +532,47 @@ describe("expressions", () => {
     );
   });
 
+  test("of a call that is slow for its events leave the process to other calls meanwhile", async () => {
+    const hasty = createExpressions(systemClock, { limitMs: 50 });
+    try {
+      let slow = 0;
+      const inputs = Array.from({ length: 30 }, (_, index) => ({ payload: `{"a":${index % 3}}`, headers: "{}" }));
+      const endless = hasty.evaluate(
+        { expression: HOSTILE.replace("a = 1", "false"), inputs, charsMax: 99 },
+        (some) => {
+          slow += some.length;
+        },
+      );
+      expect(await evaluate("a", ['{"a":1}'], hasty)).toEqual([{ text: "1" }]);
+      expect(slow).toBeLessThan(30);
+      expect(await endless).toBeNull();
+      expect(slow).toBe(30);
+    } finally {
+      await hasty.close();
+    }
+  });
+
+  test("whose process somebody kills are tried once more, then fail by a name of their own", async () => {
+    const patient = createExpressions(systemClock, { limitMs: 20_000 });
+    const newest = () =>
+      Number(
+        spawnSync("pgrep", ["-n", "-P", String(process.pid), "-f", "expression-process"], { encoding: "utf8" }).stdout,
+      );
+    try {
+      await evaluate("a", ['{"a":0}'], patient);
+      const first = newest();
+      const cut = evaluate(HOSTILE, ['{"a":2}'], patient);
+      await setImmediate();
+      process.kill(first, "SIGKILL");
+      await expect.poll(newest).toBeGreaterThan(first);
+      process.kill(newest(), "SIGKILL");
+      expect(await cut).toEqual([{ fault: "expression-killed", detail: null }]);
+      expect(await evaluate("a", ['{"a":0}'], patient)).toEqual([{ text: "0" }]);
+    } finally {
+      await patient.close();
+    }
+  });
+
   test("that are cut off by the close have no outcome", async () => {
     const patient = createExpressions(systemClock, { limitMs: 20_000 });
     try {
@@ -550,9 +591,9 @@ describe("expressions", () => {
   test("end in the middle of a job when nobody takes the answers", async () => {
     const child = fork("lib/mending/expression-process.ts", { stdio: "ignore" });
     try {
-      const inputs = Array(10_000).fill({ payload: '{"a":2}', headers: "{}" });
-      const job = { expression: HOSTILE, inputs, limitMs: 100, togetherMax: 1, charsMax: 9 };
-      child.send({ ...job, overrunsMax: 10_000 });
+      const inputs = Array(10_000).fill({ payload: "{}", headers: "{}" });
+      const job = { expression: "$sum([1..100000])", inputs, limitMs: 60_000, charsMax: 99 };
+      child.send({ ...job, together: 1, turnMs: Number.POSITIVE_INFINITY });
       await once(child, "message");
       child.disconnect();
       expect((await once(child, "exit"))[0]).toBe(0);

@@ -17,12 +17,12 @@ export type ExpressionJob = {
   inputs: { payload: string; headers: string }[];
   /** For each payload. */
   limitMs: number;
-  /** After so many in a row that took too long, the others are not tried. */
-  overrunsMax: number;
-  /** Payloads of one run under one time limit, at most. */
-  togetherMax: number;
+  /** Payloads of the first run under one time limit, at most. */
+  together: number;
   /** Longest result. */
   charsMax: number;
+  /** After this long, and after an event that took too long, the job ends with the results that it has. */
+  turnMs: number;
 };
 
 /** The result as JSON text, or why there is none. */
@@ -30,8 +30,8 @@ export type ExpressionResult =
   | { text: string }
   | { fault: "expression-failed" | "expression-timeout" | "no-result" | "too-large"; detail: string | null };
 
-/** Results since the message before. `unusable`: the expression cannot be parsed. */
-export type ExpressionAnswer = { results: ExpressionResult[] } | { unusable: string };
+/** Results since the message before; `last`: the job ends with them. `unusable`: the expression cannot be parsed. */
+export type ExpressionAnswer = { results: ExpressionResult[]; last: boolean } | { unusable: string };
 
 const beside = join(import.meta.dirname, "jsonata.min.js");
 const library = new vm.Script(
@@ -200,8 +200,8 @@ type Input = ExpressionJob["inputs"][number];
 const TRIES_MAX = 5;
 /** Characters of the inputs of one run, and of their results, for the memory. */
 const RUN_CHARS_MAX = 256 * 1024;
-/** Inputs of the first run of a job. */
-const RUN_MIN = 16;
+/** Inputs of one run, at most: its timer costs as much as an evaluation. */
+const RUN_MAX = 128;
 /** A run that used a smaller share of the limit than the first is followed by a longer one, than the second by a shorter. */
 const [RUN_SHORT, RUN_LONG] = [0.1, 0.3];
 
@@ -254,11 +254,6 @@ function resultOf(state: string): ExpressionResult {
   return state.startsWith("!") ? (JSON.parse(state.slice(1)) as ExpressionResult) : { text: state };
 }
 
-const NOT_TRIED: ExpressionResult = {
-  fault: "expression-timeout",
-  detail: "not tried: several events in a row before it took too long",
-};
-
 function isTimeout(result: ExpressionResult): boolean {
   return "fault" in result && result.fault === "expression-timeout";
 }
@@ -280,21 +275,20 @@ process.on("message", async (job: ExpressionJob) => {
   } catch (error) {
     return post({ unusable: error instanceof Error ? error.message : "it cannot be parsed" });
   }
-  let overruns = 0;
-  let together = Math.min(RUN_MIN, job.togetherMax);
-  for (let left = job.inputs; left.length > 0; ) {
+  if (job.inputs.length === 0) return post({ results: [], last: true });
+  const begun = performance.now();
+  let { together, inputs: left } = job;
+  let last = false;
+  while (!last) {
     const cpu = cpuMs();
-    const results = overruns < job.overrunsMax ? evaluate(job, firstRun(left, together)) : left.map(() => NOT_TRIED);
+    const results = evaluate(job, firstRun(left, together));
     const share = (cpuMs() - cpu) / job.limitMs;
-    // After one that was stopped the next may never end either: it has no run to hold.
-    if (results.some(isTimeout)) together = 1;
-    else if (share < RUN_SHORT) together = Math.min(together * 2, job.togetherMax);
+    if (share < RUN_SHORT) together = Math.min(together * 2, RUN_MAX);
     else if (share > RUN_LONG) together = Math.max(1, together >> 1);
-    await post({ results });
     left = left.slice(results.length);
-    for (const result of results) overruns = isTimeout(result) ? overruns + 1 : 0;
+    last = left.length === 0 || results.some(isTimeout) || performance.now() - begun > job.turnMs;
+    await post({ results, last });
   }
-  if (job.inputs.length === 0) await post({ results: [] });
 });
 // It comes in the middle of a job, too, when the parent was killed.
 process.on("disconnect", () => process.exit());

@@ -10,17 +10,23 @@ const LIMIT_MS = 200;
 const OVERRUNS_MAX = 5;
 /** An expression that builds large values ends its process instead of this one. */
 const MEMORY_MB = 96;
-/** The process evaluates so many together, at most: its timer costs as much as an evaluation. */
-const TOGETHER_MAX = 128;
+/** Events of the first run of a turn: the process goes on with more. */
+const TOGETHER = 16;
+/** Events that are tried one by one after the process ended: a run has as many at most. */
+const ALONE = 128;
+/** A call gives the process to the next one after this long. It may take longer by one run, see `expression-process.ts`. */
+const TURN_MS = 250;
+/** Characters of the payloads that go to the process for one turn. */
+const TURN_CHARS_MAX = 1024 * 1024;
 const CLOSED = "the evaluation of expressions is closed";
 /** Starting the process, and parsing the expression. */
 const BOOT_MS = 15_000;
 
-/** `expression-memory`: the process reached its limit and was replaced. */
-export type Evaluated = ExpressionResult | { fault: "expression-memory"; detail: null };
+/** `expression-memory`: the process reached its limit and was replaced; `expression-killed`: somebody else ended it, twice. */
+export type Evaluated = ExpressionResult | { fault: "expression-memory" | "expression-killed"; detail: null };
 
-/** `ended`: the process ended before its job. */
-type JobEnd = "done" | "ended" | { unusable: string };
+/** `memory`, `killed` and `late`: the process ended before its job, by its limit, from outside, or because it took too long. */
+type JobEnd = "done" | "memory" | "killed" | "late" | { unusable: string };
 
 export type Expressions = {
   /**
@@ -39,7 +45,10 @@ function processFile(): string {
   return join(process.cwd(), built ? "dist/expression-process.mjs" : "lib/mending/expression-process.ts");
 }
 
-/** One process, one call at a time. It is started when it is needed, and again after it had to be ended. */
+/**
+ * One process, which takes the calls in turns: one that is slow for each of its events holds the others up for a turn at a
+ * time. It is started when it is needed, and again after it had to be ended.
+ */
 export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Expressions {
   let child: ChildProcess | null = null;
   let closed = false;
@@ -71,16 +80,23 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
     child ??= start();
     const running = child;
     const end = Promise.withResolvers<JobEnd>();
-    let taken = 0;
+    let late = false;
     const onMessage = (answer: ExpressionAnswer) => {
       if ("unusable" in answer) return end.resolve(answer);
-      taken += answer.results.length;
       take(answer.results);
-      if (taken === job.inputs.length) end.resolve("done");
+      if (answer.last) end.resolve("done");
     };
-    const onEnd = () => end.resolve("ended");
+    const onEnd = async () => {
+      if (running.pid !== undefined && running.exitCode === null && running.signalCode === null) {
+        await once(running, "exit");
+      }
+      // V8 aborts at its limit, with another signal.
+      end.resolve(late ? "late" : running.signalCode === "SIGKILL" ? "killed" : "memory");
+    };
     // The process stops each evaluation by itself: this ends one that does not even do that.
-    const cancel = clock.timer(BOOT_MS + job.inputs.length * 10 * limitMs, () => void running.kill("SIGKILL"));
+    const cancel = clock.timer(BOOT_MS + TURN_MS + 100 * limitMs, () => {
+      late = running.kill("SIGKILL");
+    });
     running.on("message", onMessage).on("disconnect", onEnd).on("error", onEnd);
     try {
       // Without a channel it has ended, and `disconnect` may have come before.
@@ -92,40 +108,53 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
     }
   }
 
+  /** Waits for the calls that came before, each for one turn. */
+  const runInTurn: typeof run = (job, take) => {
+    const turn = last.then(() => run(job, take));
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+
   const evaluate: Expressions["evaluate"] = async ({ inputs, ...rest }, take) => {
-    const limits = { limitMs, overrunsMax: OVERRUNS_MAX, togetherMax: TOGETHER_MAX };
     let done = 0;
     let inARow = 0;
+    let kills = 0;
     const give = (results: readonly Evaluated[]) => {
       done += results.length;
+      kills = 0;
       for (const result of results) inARow = isOverrun(result) ? inARow + 1 : 0;
       take(results);
     };
     // The process evaluates some together, and one of those ends it: they follow one by one.
     let alone = 0;
     do {
-      const batch = inputs.slice(done, alone > 0 ? done + 1 : inputs.length);
-      const end = await run({ ...rest, ...limits, inputs: batch }, give);
+      const batch = alone > 0 ? inputs.slice(done, done + 1) : turnOf(inputs, done);
+      // After one that took too long the next may never end either: it has no run to hold.
+      const limits = { limitMs, turnMs: TURN_MS, together: inARow > 0 ? 1 : TOGETHER };
+      const end = await runInTurn({ ...rest, ...limits, inputs: batch }, give);
       if (typeof end === "object") return end;
-      const ended = end === "ended";
+      const ended = end !== "done";
       // It was ended by `close`, not by what it evaluated.
       if (ended && closed) throw new Error(CLOSED);
-      if (ended && batch.length === 0) return { unusable: "it takes too much memory or time to parse" };
-      if (ended && batch.length === 1) give([{ fault: "expression-memory", detail: null }]);
-      alone = ended && batch.length > 1 ? TOGETHER_MAX : alone - 1;
+      if (ended && batch.length === 0) {
+        return end === "killed" ? null : { unusable: "it takes too much memory or time to parse" };
+      }
+      alone = ended && batch.length > 1 ? ALONE : alone - 1;
+      if (ended && batch.length === 1) {
+        if (end === "late") give([{ fault: "expression-timeout", detail: "it could not be stopped" }]);
+        // The machine may have ended it for what another process took.
+        else if (end === "memory" || ++kills > 1) give([{ fault: `expression-${end}`, detail: null }]);
+        else alone++;
+      }
       if (inARow < OVERRUNS_MAX) continue;
-      const detail = `not tried: ${OVERRUNS_MAX} events in a row before it took too long`;
+      const detail = `not tried: the ${OVERRUNS_MAX} events before it were stopped`;
       give(inputs.slice(done).map(() => ({ fault: "expression-timeout", detail })));
     } while (done < inputs.length);
     return null;
   };
 
   return {
-    evaluate: (job, take) => {
-      const turn = last.then(() => evaluate(job, take));
-      last = turn.catch(() => undefined);
-      return turn;
-    },
+    evaluate,
     close: async () => {
       closed = true;
       // Its end is waited for, and must keep this process alive until then.
@@ -135,6 +164,17 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
   };
 }
 
+type Input = ExpressionJob["inputs"][number];
+
+/** The next inputs, as many as go to the process for one turn, at least one. */
+function turnOf(inputs: readonly Input[], done: number): Input[] {
+  let end = done;
+  for (let chars = 0; end < inputs.length && chars < TURN_CHARS_MAX; end++) chars += inputs[end]!.payload.length;
+  return inputs.slice(done, end);
+}
+
+const OVERRUNS: ReadonlySet<string> = new Set(["expression-timeout", "expression-memory", "expression-killed"]);
+
 function isOverrun(result: Evaluated): boolean {
-  return "fault" in result && (result.fault === "expression-timeout" || result.fault === "expression-memory");
+  return "fault" in result && OVERRUNS.has(result.fault);
 }
