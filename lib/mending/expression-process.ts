@@ -21,7 +21,7 @@ export type ExpressionJob = {
   together: number;
   /** Longest result. */
   charsMax: number;
-  /** After this long, and after an event that took too long, the job ends with the results that it has. */
+  /** After so much of the processor, and after an event that took too long, the job ends with the results that it has. */
   turnMs: number;
 };
 
@@ -276,7 +276,7 @@ process.on("message", async (job: ExpressionJob) => {
     return post({ unusable: error instanceof Error ? error.message : "it cannot be parsed" });
   }
   if (job.inputs.length === 0) return post({ results: [], last: true });
-  const begun = performance.now();
+  const begun = cpuMs();
   let { together, inputs: left } = job;
   let last = false;
   while (!last) {
@@ -286,7 +286,7 @@ process.on("message", async (job: ExpressionJob) => {
     if (share < RUN_SHORT) together = Math.min(together * 2, RUN_MAX);
     else if (share > RUN_LONG) together = Math.max(1, together >> 1);
     left = left.slice(results.length);
-    last = left.length === 0 || results.some(isTimeout) || performance.now() - begun > job.turnMs;
+    last = left.length === 0 || results.some(isTimeout) || cpuMs() - begun > job.turnMs;
     await post({ results, last });
   }
 });
