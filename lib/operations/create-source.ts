@@ -1,15 +1,17 @@
+import { isDeepStrictEqual } from "node:util";
 import type { SourceRequest } from "@/lib/contract/sources";
 import { DomainError } from "@/lib/core/problem";
 import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { assertReferences, KINDS, kindOf, parseSourceConfig, redactConfig, restoreMasked } from "@/lib/kinds/kinds";
-import { takingName } from "@/lib/operations/name-taken";
+import { nameTaken } from "@/lib/operations/name-taken";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { writeSourceSchema } from "@/lib/operations/store-schema";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { SchemaCheck } from "@/lib/redriving/schema-check";
-import type { LowRateStore } from "@/lib/store/prisma";
+import { isNameTaken, type LowRateStore } from "@/lib/store/prisma";
+import { ANSWER_KEPT_MS } from "@/lib/store/write/idempotent-request";
 import { insertSource } from "@/lib/store/write/sources";
 
 export type SourceDeps = {
@@ -19,8 +21,16 @@ export type SourceDeps = {
   env: { envReferences: readonly string[] };
 };
 
-/** Creates a source and its two targets. Throws DomainError `invalid-config` or `name-taken`. */
-export async function createSource(deps: SourceDeps, request: SourceRequest, viewer: Viewer): Promise<void> {
+/**
+ * Creates a source and its two targets. `repeated`: the request may be one whose answer was lost after the commit, so that
+ * a source which this viewer made just so is the answer. Throws DomainError `invalid-config` or `name-taken`.
+ */
+export async function createSource(
+  deps: SourceDeps,
+  request: SourceRequest,
+  viewer: Viewer,
+  { repeated = false } = {},
+): Promise<void> {
   assertMay(viewer, "change-source", [request.name]);
   const config = parseSourceConfig(request.kind, restoreMasked(request.kind, request.config, null));
   assertReferences(config, deps.env.envReferences);
@@ -30,8 +40,9 @@ export async function createSource(deps: SourceDeps, request: SourceRequest, vie
   const [id, main, slow] = [uuidv7(nowMs), uuidv7(nowMs), uuidv7(nowMs)];
   const { name, mode = request.enabled ? "running" : "stopped" } = request;
   assertModeOf(config.kind, mode);
-  await takingName("source or target", name, () =>
-    deps.lowRate.write(async ({ prisma, audit }) => {
+  const after = { kind: config.kind, config: redactConfig(config.kind, config.config), payloadSchema, mode };
+  try {
+    await deps.lowRate.write(async ({ prisma, audit }) => {
       await insertSource(prisma, { id, name, config, mode, targetIds: { main, slow } });
       if (payloadSchema) {
         await writeSourceSchema(prisma, {
@@ -48,12 +59,34 @@ export async function createSource(deps: SourceDeps, request: SourceRequest, vie
         subjectKind: "source",
         subjectId: name,
         before: null,
-        after: { kind: config.kind, config: redactConfig(config.kind, config.config), payloadSchema, mode },
+        after,
         count: 1,
         atMs: nowMs,
       });
-    }),
-  );
+    });
+  } catch (error) {
+    if (!isNameTaken(error)) throw error;
+    const made = await readMade(deps.lowRate, name, viewer);
+    if (made === null) throw nameTaken("source or target", name);
+    const stored = JSON.parse(JSON.stringify({ ...after, config: config.config }));
+    const isRecent = made.at.getTime() > nowMs - ANSWER_KEPT_MS;
+    if (!repeated || !isRecent || !isDeepStrictEqual(made.as, stored)) throw nameTaken("source", name, made.at);
+  }
+}
+
+/** How the source of this name was made, and when; `as` is null when somebody else made it. null = there is none. */
+async function readMade(store: LowRateStore, name: string, viewer: Viewer): Promise<{ at: Date; as: unknown } | null> {
+  return store.read(async (prisma) => {
+    const source = await prisma.source.findUnique({ where: { name } });
+    if (source === null) return null;
+    const entry = await prisma.auditEntry.findFirst({
+      where: { subjectKind: "source", subjectId: name, action: "source.created" },
+      orderBy: { id: "desc" },
+    });
+    const as = entry?.actor === viewer.name ? (entry.after as Record<string, unknown>) : null;
+    // The entry holds the configuration without its secrets.
+    return { at: source.createdAt, as: as ? { ...as, config: source.config } : null };
+  });
 }
 
 /** Throws DomainError `invalid-config` for a mode that only a source can have that is read. */

@@ -1,8 +1,10 @@
 import { DomainError } from "@/lib/core/problem";
 import { isNameTaken } from "@/lib/store/prisma";
 
-export function nameTaken(noun: string, name: string): DomainError {
-  return new DomainError("name-taken", `There is a ${noun} named ${name}: choose another name`, {
+/** `since`: when it was made, where that is known. */
+export function nameTaken(noun: string, name: string, since: Date | null = null): DomainError {
+  const made = since === null ? "" : ` since ${since.toISOString()}`;
+  return new DomainError("name-taken", `There is a ${noun} named ${name}${made}: choose another name`, {
     fields: [{ field: "name", detail: "is taken" }],
   });
 }

@@ -2,7 +2,7 @@ import { DomainError } from "@/lib/core/problem";
 import type { Queryable, Tx } from "@/lib/store/db";
 
 /** The time for which a repeated request gets the first answer. */
-const ANSWER_KEPT_MS = 24 * 3_600_000;
+export const ANSWER_KEPT_MS = 24 * 3_600_000;
 /** The claim of a process that died during a request ends after this time; a live process renews it before. */
 export const KEY_LEASE_MS = 30_000;
 

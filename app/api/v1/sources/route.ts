@@ -1,4 +1,5 @@
 import { handle } from "@/app/_server/handle";
+import { idempotencyKeyOf } from "@/app/_server/idempotency";
 import { once } from "@/app/_server/once";
 import { namePageQuery } from "@/lib/contract/id-page";
 import { sourceListSchema, sourceRequestSchema, sourceSchema } from "@/lib/contract/sources";
@@ -25,7 +26,8 @@ export const POST = handle({
   links: { getSource: { name: "$response.body#/name" } },
   run: (call) =>
     once(call, async () => {
-      await createSource(call.deps, call.body, call.viewer);
+      const repeated = idempotencyKeyOf(call.request) !== null;
+      await createSource(call.deps, call.body, call.viewer, { repeated });
       return readSource(call.deps, call.viewer, call.body.name);
     }),
 });

@@ -44,6 +44,34 @@ test("creates a source with a target for each lane, audited, and never tells a s
   }
 });
 
+test("answers what it made when its answer was lost after the commit, and says since when the name is taken", async () => {
+  const send = (body: unknown, key: string | null, actor = "ada") =>
+    console.call<SourceOut & { code: string; detail: string }>(sources.POST, {
+      body,
+      headers: { "x-actor": actor, ...(key === null ? {} : { "idempotency-key": key }) },
+    });
+  const schema = { type: "object" };
+  // The read after the commit fails.
+  await console.deps.db.run("alter table dlq_level_sums rename to away");
+  expect((await send({ ...orders, payloadSchema: schema }, "one")).status).toBe(500);
+  await console.deps.db.run("alter table away rename to dlq_level_sums");
+  expect(await send({ ...orders, payloadSchema: schema }, "one")).toMatchObject({
+    status: 201,
+    body: { name: "orders" },
+  });
+  expect(await audit()).toHaveLength(1);
+  const [made] = await console.deps.db.query<{ at: number }>("select created_at as at from sources");
+  for (const refused of [
+    await send({ ...orders, payloadSchema: schema }, null),
+    await send({ ...orders, payloadSchema: schema }, "two", "bob"),
+    await send(orders, "three"),
+    await send({ ...orders, payloadSchema: schema, config: { redriveUrl: "http://127.0.0.1:9/other" } }, "four"),
+  ]) {
+    expect(refused).toMatchObject({ status: 409, body: { code: "name-taken" } });
+    expect(refused.body.detail).toContain(`a source named orders since ${new Date(made!.at).toISOString()}`);
+  }
+});
+
 test("changes what is sent and keeps what came back masked", async () => {
   const { body } = await create(orders);
   const change = { config: { ...body.config, slowLaneUrl: "http://127.0.0.1:9/slow" }, enabled: false };
