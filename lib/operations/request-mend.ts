@@ -21,7 +21,7 @@ import { readSettings } from "@/lib/store/read/settings";
 import { appendAudit } from "@/lib/store/write/audit";
 import { type BulkOptions, insertBulkOperation } from "@/lib/store/write/bulk-operations";
 import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
-import { freezeMend } from "@/lib/store/write/mends";
+import { freezeMend, nameSources } from "@/lib/store/write/mends";
 
 /** Events of one mend: they are frozen in the transaction of the request. */
 const MEND_EVENTS_MAX = 500_000;
@@ -77,6 +77,7 @@ export async function requestMend(
       });
     }
     await tx.run("update bulk_operations set expected = $2 where id = $1", [id, frozen + first.missing]);
+    if (!("filter" in selection) && selection.sources === undefined) await nameSources(tx, id);
     await assertChanges(deps, tx, mend, { id, breaking });
     await askForMend(tx, { id, options, reason, createdBy: viewer.name }, frozen, asOfMs);
     return { id, state: BULK_BEGINS, changed: 0, refused: missingOf(first.missing), ids: null, underWay: 0 };

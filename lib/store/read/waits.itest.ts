@@ -94,9 +94,10 @@ describe("redrives that wait", () => {
     for (const viewer of [ada, localViewer("Ada."), localViewer(), clerk("eve", { actions: ["view", "redrive"] })]) {
       expect(await counted(viewer)).toEqual({ approvalsWaiting: 3, approvalsForViewer: 0, redrivesWaiting });
     }
-    // The mend names its events, not their sources: only who sees every source sees it.
-    const ofStock = { approvalsWaiting: 1, approvalsForViewer: 1 };
+    // The mend was asked for by its events' ids, which are all of this source.
+    const ofStock = { approvalsWaiting: 2, approvalsForViewer: 2 };
     expect(await counted(clerk("eve", { sources: ["stock"] }))).toMatchObject(ofStock);
+    expect(await counted(clerk("eve", { sources: ["orders"] }))).toMatchObject({ approvalsWaiting: 1 });
     // Who changed it since is one of those who ask.
     await changeRedrive(world.deps, { id: ids.both, change: { ratePerSecond: null } }, bob);
     await changeRedrive(world.deps, { id: ids.both, change: { lane: "slow" } }, bob);
