@@ -427,6 +427,34 @@ test.skipIf(!redisInstalled)(
   },
 );
 
+test.skipIf(!redisInstalled)(
+  "a redrive starts once after its approval, whatever Redis forgets before and after it",
+  async () => {
+    const redis = await testRedis();
+    const other = await openWorld({ redisUrl: redis.url });
+    await other.db.run("update sources set needs_approval = true");
+    await other.park(3);
+    const first = await other.worker();
+    const { id } = await other.request();
+    await redis.restart();
+    expect(await other.redrive(id)).toMatchObject({ state: "PLANNED", stalled: { code: "approval" } });
+    const { digest } = await shownApproval(other.db, bob, id);
+    await first.stop("test");
+    await decideApproval(other.deps, { id, decision: { decision: "approve", digest } }, bob);
+    // Its jobs are in the queue, and nobody has taken them.
+    await redis.restart();
+    expect(await other.redrive(id)).toMatchObject({ state: "RUNNING", stalled: { code: "no-worker" } });
+    await Promise.all([other.worker(), other.worker()]);
+    expect(await other.ended(id)).toMatchObject({ delivered: 3 });
+    expect(other.sink.arrived).toHaveLength(3);
+    const started = await other.db.query("select id from audit_entries where action = 'redrive.started'");
+    expect(started).toHaveLength(1);
+    expect(await other.broken()).toEqual([]);
+    await other.close();
+    await redis.stop();
+  },
+);
+
 describe("a mend that needs an approval", () => {
   const recipe = { kind: "form", steps: [{ op: "rename", at: "/custId", to: "customerId" }] } as const;
   async function mend(): Promise<string> {
