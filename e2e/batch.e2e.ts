@@ -1,4 +1,4 @@
-import { expect, holdLong, startedBy, test, toast } from "./support/parkade.ts";
+import { expect, holdLong, numbered, startedBy, test, toast } from "./support/parkade.ts";
 
 const holds = "Redrives that can be undone";
 
@@ -75,7 +75,7 @@ test("a canary that the brake has paused goes on slower, to its confirmed end", 
 }) => {
   test.slow();
   const source = await parkade.source("braked");
-  await source.park(Array.from({ length: 40 }, (_, index) => ({ eventId: `b-${index}` })));
+  await source.park(numbered("b", 40));
   await downstream.rules([{ path: source.path, status: 422, body: "unknown article" }]);
   await page.goto(source.href);
   await page.getByRole("checkbox", { name: "Select all loaded events" }).check();

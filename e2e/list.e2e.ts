@@ -1,10 +1,10 @@
-import { expect, listed, rowOf, test, toast } from "./support/parkade.ts";
+import { expect, listed, numbered, rowOf, test, toast } from "./support/parkade.ts";
 
 test.describe("the list of events", () => {
   test("ends a selection with its action, and shows what comes back", async ({ page, parkade, downstream }) => {
     const source = await parkade.source("ends-selection");
     await downstream.rules([{ path: source.path, status: 422, body: "unknown article" }]);
-    await source.park(Array.from({ length: 6 }, (_, index) => ({ eventId: `s-${index}` })));
+    await source.park(numbered("s", 6));
     await page.goto(`${source.href}&status=PENDING`);
     await page.getByRole("checkbox", { name: "Select event s-1", exact: true }).check();
     const selection = page.getByRole("region", { name: "Selection" });
@@ -43,7 +43,7 @@ test.describe("the list of events", () => {
 
   test("is where it was when one comes back to it", async ({ page, parkade }) => {
     const source = await parkade.source("place");
-    await source.park(Array.from({ length: 260 }, (_, index) => ({ eventId: `f-${index}` })));
+    await source.park(numbered("f", 260));
     await page.goto(source.href);
     const grid = page.getByRole("grid", { name: "Events" });
     await expect(rowOf(page, "f-259")).toBeVisible();

@@ -3,6 +3,7 @@ import {
   holdLong,
   keepToasts,
   listed,
+  numbered,
   openBeside,
   openMore,
   rowOf,
@@ -169,7 +170,7 @@ test.describe("redriving a batch", () => {
   test("of more than a thousand is confirmed by typing its number", async ({ page, parkade, downstream }) => {
     test.slow();
     const source = await parkade.source("large");
-    await source.park(Array.from({ length: 1_001 }, (_, index) => ({ eventId: `l-${index}` })));
+    await source.park(numbered("l", 1_001));
     await page.goto(source.href);
     await expect(page.getByText("1,001 exact")).toBeVisible();
     await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
@@ -199,7 +200,7 @@ test.describe("redriving a batch", () => {
   }) => {
     // Longer under way than any machine takes to press Pause and Cancel.
     const source = await parkade.source("control", { ratePerSecond: 1 });
-    await source.park(Array.from({ length: 400 }, (_, index) => ({ eventId: `c-${index}` })));
+    await source.park(numbered("c", 400));
     await page.goto(source.href);
     await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
     const selection = page.getByRole("region", { name: "Selection" });
@@ -242,7 +243,7 @@ test.describe("redriving a batch", () => {
 
   test("pauses itself when its canary fails", async ({ page, parkade, downstream }) => {
     const source = await parkade.source("canary");
-    await source.park(Array.from({ length: 40 }, (_, index) => ({ eventId: `k-${index}` })));
+    await source.park(numbered("k", 40));
     await downstream.rules([{ path: source.path, status: 422 }]);
     await page.goto(source.href);
     await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
@@ -270,7 +271,7 @@ test.describe("clicking twice", () => {
     downstream,
   }) => {
     const source = await parkade.source("tabs");
-    await source.park(Array.from({ length: 20 }, (_, index) => ({ eventId: `t-${index}` })));
+    await source.park(numbered("t", 20));
     const dialogs = await Promise.all(
       [1, 2].map(async () => {
         const tab = await context.newPage();

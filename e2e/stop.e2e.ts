@@ -1,6 +1,6 @@
 import type { APIRequestContext } from "@playwright/test";
 import { violations } from "./support/axe.ts";
-import { expect, type Source, test, toast } from "./support/parkade.ts";
+import { expect, numbered, type Source, test, toast } from "./support/parkade.ts";
 
 const PAGES = ["/", "/events", "/groups", "/redrives", "/approvals", "/operations", "/redrive-rules", "/controls"];
 const MORE_PAGES = ["/targets", "/sources", "/admission", "/mend", "/audit"];
@@ -24,7 +24,7 @@ test("the red button stops all sends, the band says so on every page, and resumi
 }) => {
   // Longer under way than any machine takes to stop it.
   const source = await parkade.source("stop", { ratePerSecond: 1 });
-  await source.park(Array.from({ length: 400 }, (_, index) => ({ eventId: `s-${index}` })));
+  await source.park(numbered("s", 400));
   await parkade.redriveAll(source.name);
   const sent = () => downstream.deliveries(source.path);
   await expect.poll(async () => (await sent()).length).toBeGreaterThan(0);
@@ -97,7 +97,7 @@ test("each page has the red button and the band, both by the keyboard; a stop ou
 }) => {
   test.slow();
   const [source, other] = [await parkade.source("keys", { ratePerSecond: 4 }), await parkade.source("checked")];
-  await source.park(Array.from({ length: 400 }, (_, index) => ({ eventId: `k-${index}` })));
+  await source.park(numbered("k", 400));
   await other.park([{ eventId: "c-1" }]);
   const sent = () => downstream.deliveries(source.path);
   const button = page.getByRole("button", { name: "Stop all sends" });
@@ -165,7 +165,7 @@ test("a running redrive is steered by its sends at once and its lane, says what 
     await request.patch(`/api/v1/targets/${target}`, { data: { ratePerSecond, reason: "a journey sets its pace" } });
   }
   await downstream.rules([{ path: source.path, status: 200, delayMs: 2_000 }]);
-  await source.park(Array.from({ length: EVENTS }, (_, index) => ({ eventId: `p-${index}` })));
+  await source.park(numbered("p", EVENTS));
   await parkade.redriveAll(source.name);
   const atOnce = async (path: string, of: number) =>
     Math.max(0, ...(await downstream.deliveries(path)).slice(-of).map((delivery) => delivery.atOnce));

@@ -21,6 +21,11 @@ type Parked = {
   tags?: Record<string, string>;
 };
 
+/** Events with the ids `prefix`-0, `prefix`-1 and so on. */
+export function numbered(prefix: string, count: number): Parked[] {
+  return Array.from({ length: count }, (_, index) => ({ eventId: `${prefix}-${index}` }));
+}
+
 type SourceOptions = {
   /** The rate of both lanes, events per second; null = unlimited. */
   ratePerSecond?: number | null;
