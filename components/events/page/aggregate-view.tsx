@@ -10,6 +10,7 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { useNow } from "@/lib/browser/clock-zone";
 import { eventsHref } from "@/lib/browser/filter-read";
 import type { EventDetail } from "@/lib/contract/events";
+import { visible } from "@/lib/core/format";
 import { HeldTail } from "./held-tail";
 
 /** The parked events of the aggregate in their order. The others wait while the head fails or cools. */
@@ -33,9 +34,9 @@ export function AggregateView({ event }: { event: EventDetail }) {
         <Link
           href={eventsHref({ aggregateId: [event.aggregateId] })}
           prefetch={false}
-          className="text-accent underline"
+          className="wrap-anywhere text-accent underline"
         >
-          all events of {event.aggregateId}
+          all events of {visible(event.aggregateId)}
         </Link>
       </p>
       <HeldTail id={event.id} />
