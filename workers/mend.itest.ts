@@ -72,6 +72,8 @@ async function holdChunks(from: "first" | "second"): Promise<() => Promise<void>
     execute function wait_at_gate()`);
   const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holder = world.db.transaction(async (tx) => {
+    // It waits for the test, which may be slow: without this PostgreSQL ends it, and the gate opens.
+    await tx.query("set local idle_in_transaction_session_timeout = 0");
     await tx.query("select pg_advisory_xact_lock($1)", [GATE]);
     held.resolve();
     await released.promise;
