@@ -5,13 +5,13 @@ import type { LaneQueue } from "@/lib/lane/port";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { createExpressions, type Expressions } from "@/lib/mending/expressions";
 import { PROBES_KEPT } from "@/lib/operations/probe-source";
-import { type Clock, systemClock } from "@/lib/platform/clock";
+import { systemClock } from "@/lib/platform/clock";
 import { type Env, readEnv } from "@/lib/platform/env";
 import { createLog, type Log } from "@/lib/platform/log";
 import { createPayloadChecker, type PayloadChecker } from "@/lib/redriving/check-payload";
 import { createSchemaCheck, type SchemaCheck } from "@/lib/redriving/schema-check";
 import { ResponseCache } from "@/lib/retry/cache/response-cache";
-import { databaseClock } from "@/lib/store/database-clock";
+import { type DatabaseClock, databaseClock } from "@/lib/store/database-clock";
 import { createDb, type Db } from "@/lib/store/db";
 import { createLowRateStore, type LowRateStore } from "@/lib/store/prisma";
 import { READINESS_KEPT, type Readiness } from "./readiness";
@@ -36,7 +36,7 @@ export type Deps = {
   checkPayloads: PayloadChecker;
   /** Evaluates the expressions of recipes in a process that can be ended. */
   expressions: Expressions;
-  clock: Clock;
+  clock: DatabaseClock;
   log: Log;
   identify: Identify;
   limits: RequestLimits;

@@ -93,6 +93,7 @@ async function answer<Params, Query, Body>(route: Route<Params, Query, Body>, in
   const viewer = await requestViewer(request, deps);
   const client = clientOf(request, viewer);
   if (!route.open) incoming.limits = deps.limits.takeRequest(client, deps.clock.nowMs());
+  if (!route.open) await deps.clock.measured();
   const nowMs = deps.clock.wallMs();
   const params = (route.params ?? noParams).read(await context.params) as Params;
   const sentQuery = rawQueryOf(request.headers) ?? url.searchParams;

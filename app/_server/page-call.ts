@@ -17,5 +17,6 @@ export type PageCall = {
 export async function pageCall(): Promise<PageCall> {
   const sent = await headers();
   const own = deps();
+  await own.clock.measured();
   return { deps: own, viewer: await pageViewer(sent, own), sent, nowMs: own.clock.wallMs() };
 }

@@ -37,6 +37,31 @@ describe("the wall clock of a process", () => {
     await expect.poll(() => offMs(clock)).toBeLessThan(3_600_000);
   });
 
+  test("can be waited for: the first time that it shows is the database's", async () => {
+    const clock = databaseClock(manualClock({ wallMs: Date.UTC(2019, 4, 7) }), db);
+    await Promise.all([clock.measured(), clock.measured()]);
+    expect(await offMs(clock)).toBeLessThan(3_600_000);
+  });
+
+  test("is waited for a second at most, and measured by whoever waits next", async () => {
+    const machine = manualClock({ wallMs: 5_000_000 });
+    const answers: (() => Promise<never>)[] = [
+      () => new Promise(() => {}),
+      () => Promise.reject(new Error("away")),
+      async () => [{ ms: 9_000_000 }] as never,
+    ];
+    const clock = databaseClock(machine, { query: () => answers.shift()!(), run: async () => 0 });
+    const hanging = clock.measured();
+    await machine.advance(1_000);
+    await hanging;
+    await clock.measured();
+    expect(clock.wallMs()).toBe(5_001_000);
+    await clock.measured();
+    expect(clock.wallMs()).toBe(9_000_000);
+    await clock.measured();
+    expect(answers).toEqual([]);
+  });
+
   test("keeps its last difference while the store is away", async () => {
     const machine = manualClock({ wallMs: 5_000_000 });
     const answers = [{ ms: 9_000_000 }];

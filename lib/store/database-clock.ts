@@ -12,6 +12,8 @@ export type DatabaseClock = Clock & {
    * stays in use.
    */
   sync(): Promise<void>;
+  /** Resolves when the difference was measured once; after a second at the latest, also while the store is away. */
+  measured(): Promise<void>;
 };
 
 /**
@@ -24,6 +26,8 @@ export type DatabaseClock = Clock & {
 export function databaseClock(machine: Clock, db: Queryable): DatabaseClock {
   let aheadMs = 0;
   let syncedAtMs = Number.NEGATIVE_INFINITY;
+  let known = false;
+  let first: Promise<void> | null = null;
 
   async function sync(): Promise<void> {
     const startedMs = machine.nowMs();
@@ -36,6 +40,14 @@ export function databaseClock(machine: Clock, db: Queryable): DatabaseClock {
     const roundTripMs = machine.nowMs() - startedMs;
     if (roundTripMs > ROUND_TRIP_MS_MAX) return;
     aheadMs = row!.ms + roundTripMs / 2 - machine.wallMs();
+    known = true;
+  }
+
+  async function measure(): Promise<void> {
+    const measured = new AbortController();
+    await Promise.race([sync(), machine.sleep(ROUND_TRIP_MS_MAX, measured.signal)]).catch(() => undefined);
+    measured.abort();
+    first = null;
   }
 
   return {
@@ -47,5 +59,10 @@ export function databaseClock(machine: Clock, db: Queryable): DatabaseClock {
       return Math.round(machine.wallMs() + aheadMs);
     },
     sync,
+    measured: async () => {
+      if (known) return;
+      first ??= measure();
+      await first;
+    },
   };
 }

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { GET as size } from "@/app/api/v1/stats/size/route";
 import { GET as getStatus } from "@/app/api/v1/status/route";
 import type { RedriveList, RedriveOut } from "@/lib/contract/redrives";
 import type { StatusOut } from "@/lib/contract/stats";
-import type { DatabaseClock } from "@/lib/store/database-clock";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
 import { POST as park } from "../events/route";
@@ -21,7 +21,6 @@ describe("a web process whose machine is hours off", () => {
     const { now } = Date;
     const machine = vi.spyOn(Date, "now").mockImplementation(() => now() + off);
     web = await testConsole();
-    await (web.deps.clock as DatabaseClock).sync();
     await addSource(web.deps.db, "orders");
     const letter = { source: "orders", eventId: "e-1", errorCode: "TIMEOUT", payload: {} };
     expect((await web.call(park, { body: letter })).status).toBe(202);
@@ -44,5 +43,13 @@ describe("a web process whose machine is hours off", () => {
     await web.deps.db.run("update redrives set start_at = now()");
     expect(await said()).toEqual({ listed: [], waitsFor: [], counted: 0 });
     expect(machine).toHaveBeenCalled();
+  });
+
+  test("has the database's time at its first request", async () => {
+    const { now } = Date;
+    vi.spyOn(Date, "now").mockImplementation(() => now() + 3 * HOUR_MS);
+    web = await testConsole();
+    const { body } = await web.call<{ asOf: string }>(size);
+    expect(Math.abs(Date.parse(body.asOf) - now())).toBeLessThan(HOUR_MS);
   });
 });
