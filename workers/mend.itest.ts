@@ -126,6 +126,25 @@ async function audited(id: string, count: number): Promise<void> {
 }
 
 describe("a mend", () => {
+  test("whose stored recipe is refused since an upgrade ends, changes nothing and says why", async () => {
+    await parkMany(3);
+    const refused: Recipe[] = [
+      { kind: "form", steps: [{ op: "copy", from: "header:authorization", to: "/token" }] },
+      { kind: "jsonata", expression: "$" },
+    ];
+    for (const recipe of refused) {
+      const id = await request();
+      await world.db.run(
+        "update bulk_operations set options = options - 'masks' || jsonb_build_object('recipe', $2::jsonb) where id = $1",
+        [id, JSON.stringify(recipe)],
+      );
+      await work(id);
+      const refusedByReason = { "invalid-recipe": 3 };
+      expect(await operation(id)).toMatchObject({ state: "DONE", changed: 0, refused: 3, refusedByReason });
+    }
+    expect(await world.db.query("select 1 from event_revisions")).toEqual([]);
+  });
+
   test("goes on where its worker was killed: each event is revised once, and keeps every other byte", async () => {
     const events = 3 * CHUNK + 100;
     await parkMany(events);

@@ -1,5 +1,6 @@
 import { scopeSelection } from "@/lib/contract/scope";
 import { SCHEMA_TIMEOUT, SENT_SINCE } from "@/lib/core/mending";
+import { DomainError } from "@/lib/core/problem";
 import { systemViewer } from "@/lib/core/viewer";
 import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
 import type { Message } from "@/lib/mending/document";
@@ -66,9 +67,8 @@ export async function workMend(
   operation: BulkOperationRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const { recipe, breaking = false, masks = true } = operation.options;
-  const { payloadBytesMax } = await readSettings(deps.db);
-  const mend = await compileRecipe(deps, recipe!, { payloadBytesMax, masks });
+  const { breaking = false } = operation.options;
+  const mend = await compileStored(deps, operation);
   await walkChunks(deps, operation, signal, {
     read: (after) => decide(deps, mend, { operationId: operation.id, after, limit: MEND_CHUNK }, breaking),
     write: async (tx, items) => {
@@ -84,6 +84,22 @@ export async function workMend(
       return reviseEvents(tx, { ...by, atMs: deps.clock.wallMs(), revisions });
     },
   });
+}
+
+/**
+ * A recipe that was stored before an upgrade may be one that this version refuses. Each event is then refused with it: an
+ * error would come again at each try, and the mend would never end.
+ */
+async function compileStored(deps: Deps & MendingDeps, { id, options }: BulkOperationRow): Promise<Mender> {
+  const { payloadBytesMax } = await readSettings(deps.db);
+  try {
+    return await compileRecipe(deps, options.recipe!, { payloadBytesMax, masks: options.masks ?? true });
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    deps.log.error({ operationId: id, err: error }, "the stored recipe of a mend is refused");
+    const { message: detail } = error;
+    return async (messages) => messages.map(() => ({ kind: "failed", code: "invalid-recipe", detail }));
+  }
 }
 
 async function decide(deps: MendingDeps, mend: Mender, page: Page, breaking: boolean): Promise<Chunk> {
