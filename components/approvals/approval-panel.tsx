@@ -12,7 +12,7 @@ import { useRedriveItems } from "@/lib/browser/redrives";
 import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { causeWords } from "@/lib/core/approval";
-import { plural } from "@/lib/core/format";
+import { formatNumber, plural } from "@/lib/core/format";
 import { APPROVAL_WORDS, termRows } from "./approval-words";
 
 /** What a second person approves, who decided, and the two answers for who may give one. */
@@ -28,8 +28,12 @@ export function ApprovalPanel({
   const open = approval.state === "asked";
   const obstacle = approval.cannotDecide;
   return (
-    <Panel title="Approval" meta={APPROVAL_WORDS[approval.state]} bodyClassName="grid gap-3 p-3">
-      <p>
+    <Panel
+      title="Approval"
+      meta={APPROVAL_WORDS[approval.state]}
+      bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-3 p-3"
+    >
+      <p className="wrap-anywhere">
         {open ? (
           <>
             {approval.subjectKind === "redrive" ? "Nothing is sent" : "Nothing is changed"} before a second person
@@ -90,7 +94,7 @@ function Ended({ approval: { state, decidedBy, decidedAt, reason, expiresAt } }:
 
 function Terms({ approval }: { approval: ApprovalOut }) {
   return (
-    <dl className="grid grid-cols-[6rem_1fr] gap-x-3 gap-y-1">
+    <dl className="grid grid-cols-[6rem_minmax(0,1fr)] gap-x-3 gap-y-1">
       {termRows(approval).map(({ name, words }) => (
         <div key={name} className="contents">
           <dt className="text-muted">{name}</dt>
@@ -121,7 +125,7 @@ export function RedriveSamples({ redrive }: { redrive: RedriveOut }) {
   return (
     <div>
       <h3 className="text-sm text-muted">
-        {plural(Math.min(SAMPLES, items.length), "event")} of {redrive.open}
+        {plural(Math.min(SAMPLES, items.length), "event")} of {formatNumber(redrive.open)}
       </h3>
       <ul className="mt-1 grid gap-0.5">
         {items.slice(0, SAMPLES).map((item) => (

@@ -52,7 +52,7 @@ export function ApprovalsPage() {
       }
     >
       {(items) => (
-        <ul className="grid gap-2 px-3 py-3">
+        <ul className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3 py-3">
           {items.map((approval) => (
             <Line key={`${approval.id} ${approval.askedAt}`} approval={approval} />
           ))}
@@ -66,7 +66,7 @@ function Line({ approval }: { approval: ApprovalOut }) {
   const { id, subjectKind, state, terms, causes, askedBy, askedAt, decidedBy, reason } = approval;
   const what = subjectKind === "redrive" ? "Redrive" : "Mend";
   return (
-    <li className="relative grid gap-1 rounded-lg border border-line bg-surface p-3">
+    <li className="relative grid grid-cols-[minmax(0,1fr)] gap-1 rounded-lg border border-line bg-surface p-3">
       <div className="flex flex-wrap items-baseline justify-between gap-x-3">
         <Link
           href={subjectKind === "redrive" ? `/redrives/${id}` : `/operations/${id}`}
@@ -79,7 +79,7 @@ function Line({ approval }: { approval: ApprovalOut }) {
           {decidedBy === null ? "" : ` by ${decidedBy}`}
         </span>
       </div>
-      <p className="text-sm text-muted">
+      <p className="text-sm wrap-anywhere text-muted">
         {causes.map(causeWords).join(", ")} · asked by {askedBy} <TimeAgo at={askedAt} />
         {state === "asked" ? (
           <>

@@ -32,7 +32,7 @@ export function RedriveBraked({ redrive, onCancel }: { redrive: Braked; onCancel
     <Panel
       className="order-first border-warning lg:order-none"
       title="The brake has paused it"
-      bodyClassName="grid gap-3 p-3"
+      bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-3 p-3"
     >
       <p>
         {seen.cause === "latency" && brake?.latencyMsMax != null
@@ -47,11 +47,13 @@ export function RedriveBraked({ redrive, onCancel }: { redrive: Braked; onCancel
       {views.length > 0 ? (
         <ul className="grid gap-1">
           {views.slice(0, CAUSES_SHOWN).map((view) => (
-            <li key={view.key} className="flex flex-wrap gap-x-2">
+            <li key={view.key} className="flex flex-wrap items-baseline gap-x-2">
               <span className="font-mono">{formatNumber(view.count)}</span>
               <span className="font-medium wrap-anywhere">{view.result}</span>
               <span className="text-muted">{view.title}</span>
-              <span className="line-clamp-1 min-w-0 flex-1 font-mono text-sm text-muted">{view.texts[0]?.text}</span>
+              <span className="line-clamp-2 min-w-0 flex-1 basis-64 font-mono text-sm break-all text-muted">
+                {view.texts[0]?.text}
+              </span>
             </li>
           ))}
         </ul>

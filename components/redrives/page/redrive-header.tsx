@@ -53,7 +53,7 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
           {/* One button that changes its label, so that the focus stays on it. */}
           {may("pause") || may("resume") ? (
             <Button
-              variant={may("resume") ? "primary" : "secondary"}
+              variant={may("resume") && !isBraked(redrive) ? "primary" : "secondary"}
               busy={change.isPending}
               onClick={() => pauseOrResume(may("pause") ? "pause" : "resume")}
             >

@@ -41,9 +41,9 @@ function Stopped({
   onResume: () => void;
 }) {
   return (
-    <div role="status" className="flex items-center gap-2 px-4 py-1.5">
-      <OctagonX size={14} aria-hidden className="shrink-0 text-danger" />
-      <p className="min-w-0 flex-1 wrap-anywhere">
+    <div role="status" className="flex items-start gap-2 px-4 py-1.5">
+      <OctagonX size={14} aria-hidden className="mt-1 shrink-0 text-danger" />
+      <p className="mt-0.5 min-w-0 flex-1 wrap-anywhere">
         <strong className="font-medium text-danger">
           {target === null ? "All sends are stopped" : `The sends to ${target} are stopped`}
         </strong>{" "}
