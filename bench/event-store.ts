@@ -21,7 +21,7 @@ export const TYPES = ["OrderCreated", "OrderPaid", "LabelRequested", "StockAdjus
  */
 export async function fillStore(db: Db, { events, days }: StoreShape): Promise<void> {
   const nowMs = Date.now();
-  await ensurePartitions(db, nowMs - days * 86_400_000, nowMs + 14 * 86_400_000);
+  await ensurePartitions(db, nowMs - days * 86_400_000, nowMs + 3 * 86_400_000);
   await db.run(
     `insert into sources (id, name, kind, config)
      select ('00000000-0000-7000-8000-00000000000' || n)::uuid, name, 'http', '{}'

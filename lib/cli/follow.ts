@@ -6,7 +6,7 @@ import { ApiError } from "@/lib/contract/api-error";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import type { RedriveItemList } from "@/lib/contract/redrive-items";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { formatDuration, formatNumber, formatRate, plural } from "@/lib/core/format";
+import { formatDuration, formatNumber, formatRate, plural, visible } from "@/lib/core/format";
 import { isFinal } from "@/lib/core/redrive-state";
 
 /** Between two reads of what is followed. */
@@ -56,12 +56,13 @@ export async function followRedrive(call: Call, id: string): Promise<number> {
 }
 
 /** What holds the events that were held, and the way to take it along. */
-async function sayHeld({ api, terminal }: Call, { id, earlier, refusedByReason }: RedriveOut): Promise<void> {
+async function sayHeld(call: Call, { id, earlier, refusedByReason }: RedriveOut): Promise<void> {
   const held = refusedByReason["held-by-head"] ?? 0;
   if (held === 0) return;
   const query = new URLSearchParams({ outcome: "refused", result: "held-by-head", limit: String(HELD_NAMED) });
-  const { items } = await api.get<RedriveItemList>(`api/v1/redrives/${id}/items`, query);
-  for (const { eventId, detail } of items) terminal.say(`${eventId} is held: ${detail}`);
+  const { api, terminal } = call;
+  const { items } = await patiently(call, () => api.get<RedriveItemList>(`api/v1/redrives/${id}/items`, query));
+  for (const { eventId, detail } of items) terminal.say(visible(`${eventId} is held: ${detail}`));
   if (held > items.length) terminal.say(`and ${formatNumber(held - items.length)} more`);
   if (earlier === "hold") terminal.say("--earlier include takes the earlier versions along.");
 }

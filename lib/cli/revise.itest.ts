@@ -119,7 +119,7 @@ test("events are mended by a recipe from a file or a saved one, and the mend is 
 test("a dry run of a mend says which earlier versions hold its event, and takes them along", async () => {
   const letters = [3n, 5n].map((version) =>
     deadLetter({
-      ...{ eventId: `held-v${version}`, aggregateId: "order-9", version },
+      ...{ eventId: `held-v${version}`, aggregateId: "order-9\u001b[2J", version },
       payload: Buffer.from(version === 3n ? '{"orderNo":1}' : '{"order_no":1}'),
     }),
   );
@@ -134,7 +134,7 @@ test("a dry run of a mend says which earlier versions hold its event, and takes 
   const verify = ["verify", "--operation", mended, "--reason", "would it go?"];
   const held = await run(...verify);
   expect(held).toMatchObject({ code: 4, out: expect.stringMatching(/refused +1 \(held-by-head 1\)/) });
-  expect(held.said).toContain("held-v5 is held: version 3 of order-9 (event held-v3) is parked before it");
+  expect(held.said).toContain("held-v5 is held: version 3 of order-9⟨001B⟩[2J (event held-v3) is parked before it");
   expect(held.said).toContain("--earlier include takes the earlier versions along");
   const along = await run(...verify, "--earlier", "include", "--preview");
   expect(along).toMatchObject({ code: 0, out: expect.stringMatching(/would go +2\n/) });
