@@ -126,6 +126,24 @@ async function audited(id: string, count: number): Promise<void> {
 }
 
 describe("a mend", () => {
+  test("and its undo are shown to who sees all sources of their events, however these were named", async () => {
+    await parkMany(3);
+    const [event] = await world.db.query<{ id: string }>("select id from dlq_events order by id limit 1");
+    const clerk = (source: string): Viewer => ({ ...ada, means: "token", name: "eve", sources: [source] });
+    for (const select of [{ ids: [event!.id] }, { filter: { source: ["orders"] } }]) {
+      const id = await request({ select });
+      await work(id);
+      const undone = await undo(id);
+      await work(undone);
+      for (const each of [id, undone]) {
+        expect(await readBulkOperation(world.db, clerk("orders"), each)).toMatchObject({ id: each, state: "DONE" });
+        await expect(readBulkOperation(world.db, clerk("stock"), each)).rejects.toMatchObject({
+          code: "unknown-operation",
+        });
+      }
+    }
+  });
+
   test("whose stored recipe is refused since an upgrade ends, changes nothing and says why", async () => {
     await parkMany(3);
     const refused: Recipe[] = [

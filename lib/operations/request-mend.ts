@@ -1,6 +1,6 @@
 import type { BulkAnswer } from "@/lib/contract/events";
 import type { MendRequest, UndoMendRequest } from "@/lib/contract/recipes";
-import { type FrozenSelection, type ScopedSelection, scopeSelection } from "@/lib/contract/scope";
+import { type FrozenSelection, type ScopedSelection, scopeSelection, sourcesOf } from "@/lib/contract/scope";
 import { BULK_BEGINS, BULK_EFFECT } from "@/lib/core/bulk-operation";
 import type { MendFailure } from "@/lib/core/mending";
 import { DomainError } from "@/lib/core/problem";
@@ -107,10 +107,12 @@ export async function requestUndoMend(
     }
     if (mend.changed === 0) throw wouldChangeNothing("The mend has changed no event");
     const id = uuidv7(asOfMs);
+    // Whoever sees the mend sees its undo.
+    const sources = sourcesOf(selection) ?? sourcesOf(mend.selection as ScopedSelection);
     const facts = {
       id,
       kind: "undo-mend" as const,
-      selection: { ...selection, asOfMs },
+      selection: { ...selection, ...(sources && { sources }), asOfMs },
       options: {},
       cutoff: cutoffOf(selection, asOfMs),
       reason,
