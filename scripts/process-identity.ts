@@ -3,14 +3,17 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { platform } from "node:os";
 import { errorCode } from "./start-error.ts";
 
-/** True when a process of this id exists, whoever owns it. */
+/**
+ * True when a process of this id runs, whoever owns it. One that has ended and waits for its parent to take its exit
+ * code (a container's first process may never do so) does not run.
+ */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return errorCode(error) === "EPERM";
+    if (errorCode(error) !== "EPERM") return false;
   }
+  return !fact(pid, { statField: 3, psColumn: "state" })?.startsWith("Z");
 }
 
 /** The command line of a process, or null when it is gone. */
