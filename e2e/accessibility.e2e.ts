@@ -112,6 +112,12 @@ for (const { colorScheme, tag } of LOOKS) {
         await page.goto(source.href);
         await openBeside(page, "y-2");
         await look("the event beside the list");
+        await page.getByRole("button", { name: "Stop all sends" }).hover();
+        const tip = page.getByRole("tooltip");
+        await expect(tip).toBeInViewport({ ratio: 1 });
+        // At the edge of the window its text keeps its lines.
+        expect(await tip.evaluate((box) => box.clientWidth / box.clientHeight)).toBeGreaterThan(2);
+        await look("the tip over a button");
         await page.keyboard.press("?");
         await expect(page.getByRole("dialog")).toBeVisible();
         await look("the keys");

@@ -89,14 +89,17 @@ export function TipLayer() {
 
   if (!tip) return null;
   return (
-    <div
-      ref={popup}
-      id={TIP_ID}
-      role="tooltip"
-      style={{ left: tip.x, top: tip.y, translate: tip.above ? "-50% -100%" : "-50% 0", visibility: "hidden" }}
-      className="pointer-events-none fixed z-[60] max-w-[min(480px,90vw)] rounded-md border border-line-strong bg-raised px-2 py-1 text-sm whitespace-pre-line text-ink shadow-pop wrap-anywhere"
-    >
-      {tip.text}
-    </div>
+    // A landmark, as all content of a page must be in one.
+    <aside aria-label="Tip">
+      <div
+        ref={popup}
+        id={TIP_ID}
+        role="tooltip"
+        style={{ left: tip.x, top: tip.y, translate: tip.above ? "-50% -100%" : "-50% 0", visibility: "hidden" }}
+        className="pointer-events-none fixed z-[60] w-max max-w-[min(480px,90vw)] rounded-md border border-line-strong bg-raised px-2 py-1 text-sm whitespace-pre-line text-ink shadow-pop wrap-anywhere"
+      >
+        {tip.text}
+      </div>
+    </aside>
   );
 }
