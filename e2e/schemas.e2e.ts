@@ -64,6 +64,8 @@ test("a schema is inferred from what went through; a broken event is refused wit
   await page.goto(`/sources/${source.name}`);
   await panel.getByRole("button", { name: "OrderCreated: Versions…" }).click();
   const versions = page.getByRole("dialog", { name: "Versions of the schema of OrderCreated" });
+  await expect(versions.getByRole("textbox", { name: "JSON Schema" })).toHaveValue(/"integer"/);
+  expect(await violations(page)).toEqual([]);
   await versions.getByLabel(/^Reason/).fill("too strict");
   await versions.getByRole("button", { name: "Retire this schema" }).click();
   await expect(toast(page, "The schema is retired")).toBeVisible();

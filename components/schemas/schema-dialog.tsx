@@ -8,6 +8,7 @@ import { CodeTextarea, Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useInferSchema, useSchema, useStoreSchema, useTrySchema } from "@/lib/browser/schemas";
 import type { SchemaVersion } from "@/lib/contract/payload-schemas";
+import { shortenId } from "@/lib/core/format";
 import { inferredWords, trialWords, typeWords } from "./schema-words";
 
 /** Stores a version of a schema: pasted, from a file, or inferred from events that went through. */
@@ -151,7 +152,7 @@ function SchemaTrial({
           {trial.data ? trialWords(trial.data).map((line) => <p key={line}>{line}</p>) : null}
           {trial.data?.parked.samples.map((sample) => (
             <p key={sample.id} className="text-sm wrap-anywhere text-muted">
-              <span className="font-mono">{sample.eventId}</span>: {sample.faults[0]?.detail}. To do:{" "}
+              <span className="font-mono">{shortenId(sample.eventId, 20, 8)}</span>: {sample.faults[0]?.detail}. To do:{" "}
               {sample.faults[0]?.fix}
             </p>
           ))}

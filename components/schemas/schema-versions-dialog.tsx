@@ -4,7 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { DiffView } from "@/components/editor/diff-view";
 import { ReadError } from "@/components/ui/error-panel";
-import { Field } from "@/components/ui/input";
+import { CodeTextarea, Field } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
 import { changeSchema, useSchema } from "@/lib/browser/schemas";
@@ -76,12 +76,19 @@ export function SchemaVersionsDialog({
             </Field>
           ) : null}
         </div>
-        {shown.data ? (
+        {shown.data && before.data ? (
           <DiffView
-            before={JSON.stringify((before.data ?? shown.data).schema, null, 2)}
+            before={JSON.stringify(before.data.schema, null, 2)}
             after={JSON.stringify(shown.data.schema, null, 2)}
-            names={[`version ${(before.data ?? shown.data).version}`, `version ${shown.data.version}`]}
+            names={[`version ${before.data.version}`, `version ${shown.data.version}`]}
             language="json"
+          />
+        ) : shown.data && versions.length === 1 ? (
+          <CodeTextarea
+            aria-label="JSON Schema"
+            readOnly
+            rows={14}
+            value={JSON.stringify(shown.data.schema, null, 2)}
           />
         ) : null}
         {shown.data?.reason ? (
