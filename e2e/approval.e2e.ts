@@ -83,9 +83,10 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
   expect(await downstream.deliveries(source.path)).toEqual([]);
   await offered.getByRole("button", { name: "Approve…" }).click();
   const decision = second.getByRole("dialog");
-  await decision.getByRole("textbox", { name: /Reason/ }).fill("looked at both");
+  await decision.getByRole("textbox", { name: /Reason/ }).fill(`looked at both ${"n".repeat(400)}`);
   await decision.getByRole("button", { name: "Approve 2 events" }).click();
   await expect(offered).toContainText(/approved by bob/i);
+  expect(await offered.evaluate((panel) => panel.scrollWidth - panel.clientWidth)).toBe(0);
   await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 2, PENDING: 1 });
   expect((await downstream.deliveries(source.path)).map(({ key }) => key).sort()).toEqual(
     ["pay-1", "pay-2"].map((event) => `${source.name}:${event}`),

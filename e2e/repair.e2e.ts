@@ -345,7 +345,7 @@ test.describe("a renamed field", () => {
     await page.getByRole("textbox", { name: "Reason" }).fill("the producer renamed custId");
     await page.getByRole("button", { name: "Mend 40 events" }).click();
     await page.getByRole("button", { name: "Verify 40 mended events" }).click();
-    await downstream.rules([{ path: source.path, status: 422, body: "unknown customer" }]);
+    await downstream.rules([{ path: source.path, status: 422, body: `unknown customer ${"x".repeat(300)}` }]);
     await page.getByRole("button", { name: "Redrive…", exact: true }).click();
     const dialog = page.getByRole("dialog");
     await expect(dialog.getByRole("checkbox", { name: /^1, 10, then all/ })).toBeChecked();
@@ -356,6 +356,7 @@ test.describe("a renamed field", () => {
     const main = page.getByRole("main");
     const braked = main.getByRole("region", { name: "The brake has paused it" });
     await expect(braked).toContainText("unknown customer");
+    expect(await braked.evaluate((panel) => panel.scrollWidth - panel.clientWidth)).toBe(0);
     await downstream.rules([]);
     const rate = braked.getByRole("textbox", { name: "rate, events per second" });
     await rate.fill("0");
@@ -541,6 +542,17 @@ test("what the dry run of a mend refuses is exported and mended further; an undo
   expect((await source.detail("n-2")).body.text).toBe('{"customerId":2}');
 });
 
+/** On the page that mends one event: renames custId, mends and verifies. */
+async function renameAndVerify(page: Page): Promise<void> {
+  await page.getByRole("combobox", { name: "What step 1 does" }).selectOption("rename");
+  await page.getByRole("combobox", { name: "Place of step 1" }).fill("/custId");
+  await page.getByRole("textbox", { name: "New name of step 1" }).fill("customerId");
+  await page.getByRole("button", { name: "Preview", exact: true }).click();
+  await page.getByRole("textbox", { name: "Reason" }).fill("the producer renamed custId");
+  await page.getByRole("button", { name: "Mend 1 event" }).click();
+  await page.getByRole("button", { name: "Verify 1 mended event" }).click();
+}
+
 test("a mended event behind healthy earlier versions says which, takes them along, and all go in their order", async ({
   page,
   parkade,
@@ -555,13 +567,7 @@ test("a mended event behind healthy earlier versions says which, takes them alon
     { ...order, eventId: "b-5", version: 5, errorCode: "VALIDATION_ERROR", payload: { custId: 5 } },
   ]);
   await page.goto(`/mend?source=${source.name}&errorCode=VALIDATION_ERROR`);
-  await page.getByRole("combobox", { name: "What step 1 does" }).selectOption("rename");
-  await page.getByRole("combobox", { name: "Place of step 1" }).fill("/custId");
-  await page.getByRole("textbox", { name: "New name of step 1" }).fill("customerId");
-  await page.getByRole("button", { name: "Preview", exact: true }).click();
-  await page.getByRole("textbox", { name: "Reason" }).fill("the producer renamed custId");
-  await page.getByRole("button", { name: "Mend 1 event" }).click();
-  await page.getByRole("button", { name: "Verify 1 mended event" }).click();
+  await renameAndVerify(page);
 
   const dryRun = page.getByRole("region", { name: "Dry run of what was mended" });
   const held = dryRun.getByRole("region", { name: "Held by earlier versions" });

@@ -145,7 +145,7 @@ export function MendLine({ item }: { item: MendItem }) {
   const grown = item.bytesAfter - item.bytesBefore;
   return (
     <li className="grid grid-cols-[minmax(0,1fr)] gap-1 bg-surface px-3 py-2">
-      <p className="flex flex-wrap items-baseline gap-x-3">
+      <p className="flex flex-wrap items-center gap-x-3">
         <span className={classNames("inline-flex items-center gap-1.5", colour)}>
           <Shape name={shape} />
           {ONE[item.outcome]}
@@ -202,9 +202,9 @@ function Differences({ differences, more }: { differences: Difference[]; more: b
   );
 }
 
-/** The detail of a recipe's failure begins with its reason. */
+/** The detail of a recipe's failure begins with its reason; what breaks a schema is said in the detail alone. */
 function refusalText(reason: string, detail: string | null): string {
   const words = reasonText(reason);
   if (detail === null) return words;
-  return detail.startsWith(words) ? detail : `${words}: ${detail}`;
+  return words === reason || detail.startsWith(words) ? detail : `${words}: ${detail}`;
 }

@@ -44,7 +44,7 @@ export function RuleDialog({ rule, onClose }: { rule: RedriveRuleOut | null; onC
               name="events"
               label="Events"
               placeholder="source:orders errorCode:TIMEOUT"
-              hint="As in the search: source, errorCode, eventType, aggregateType, fingerprint, tag.… Only parked events are taken."
+              hint="As in the search, by source, errorCode, eventType, aggregateType, fingerprint or tag. Only parked events are taken."
               mono
             />
             <When {...part} />
@@ -108,10 +108,10 @@ function How({ draft, errors, set }: Part) {
 function Limits(part: Part) {
   return (
     <Row legend="Limits">
-      <NumberField {...part} name="perRun" label="Events a run" />
-      <NumberField {...part} name="perHour" label="Events an hour" optional />
-      <NumberField {...part} name="perDay" label="Events a day" optional />
-      <NumberField {...part} name="stopAtPercent" label="Off above % failures" />
+      <NumberField {...part} name="perRun" label="Events a run" className="w-35" />
+      <NumberField {...part} name="perHour" label="Events an hour" className="w-35" optional />
+      <NumberField {...part} name="perDay" label="Events a day" className="w-35" optional />
+      <NumberField {...part} name="stopAtPercent" label="Off above % failures" className="w-35" />
     </Row>
   );
 }
@@ -148,10 +148,11 @@ function NumberField({
   errors,
   set,
   name,
+  className = "w-40",
   ...field
-}: Part & { name: TextName; label: string; optional?: boolean }) {
+}: Part & { name: TextName; label: string; optional?: boolean; className?: string }) {
   return (
-    <Field {...field} error={errors[name]} className="w-40">
+    <Field {...field} error={errors[name]} className={className}>
       {(control) => (
         <Input
           {...control}

@@ -2,7 +2,7 @@ import { ArrowDown, ArrowUp } from "lucide-react";
 import Link from "next/link";
 import { IconButton } from "@/components/ui/button";
 import { Shape } from "@/components/ui/shape";
-import { visible } from "@/lib/core/format";
+import { shortenId } from "@/lib/core/format";
 
 const LOOKS = {
   ON: { shape: "disc", colour: "text-ok" },
@@ -29,9 +29,10 @@ export function TriedEvent({ id, eventId }: { id: string; eventId: string }) {
       href={`/events/${id}`}
       target="_blank"
       prefetch={false}
-      className="font-mono text-sm wrap-anywhere text-accent hover:underline"
+      data-tip={eventId}
+      className="font-mono text-sm whitespace-nowrap text-accent hover:underline"
     >
-      {visible(eventId)}
+      {shortenId(eventId, 20, 8)}
     </Link>
   );
 }

@@ -150,7 +150,7 @@ function Header({ event, editing }: { event: EventDetail; editing: boolean }) {
             <span data-tip="The current one of its revisions: see the tab Revisions">revision {event.revision}</span>
           )}
           {event.eventType ? <bdi className="wrap-anywhere">{visible(event.eventType)}</bdi> : null}
-          {aggregate ? <bdi className="line-clamp-1 font-mono text-sm wrap-anywhere">{visible(aggregate)}</bdi> : null}
+          {aggregate ? <bdi className="line-clamp-1 font-mono text-sm break-all">{visible(aggregate)}</bdi> : null}
           <span className="line-clamp-1 break-all">
             {event.source} <span className="text-faint">→</span> {event.target.main ?? "no target"}
           </span>
