@@ -589,3 +589,42 @@ test("a mended event behind healthy earlier versions says which, takes them alon
     [`${source.name}:b-5:r2`, '{"customerId":5}'],
   ]);
 });
+
+test("an earlier version that is taken along and refused is mended first, and what it held is verified again", async ({
+  page,
+  parkade,
+  downstream,
+}) => {
+  test.slow();
+  const source = await parkade.source("behind-broken", { payloadSchema: SCHEMA });
+  const order = { aggregateId: "order-8" };
+  await source.park([
+    { ...order, eventId: "c-1", version: 1, errorCode: "TIMEOUT", payload: { custId: 1 } },
+    { ...order, eventId: "c-2", version: 2, errorCode: "VALIDATION_ERROR", payload: { custId: 2 } },
+  ]);
+  await page.goto(`/mend?source=${source.name}&errorCode=VALIDATION_ERROR`);
+  await renameAndVerify(page);
+  const dryRun = page.getByRole("region", { name: "Dry run of what was mended" });
+  const held = dryRun.getByRole("region", { name: "Held by earlier versions" });
+  await held.getByRole("button", { name: "Take the 1 earlier version along" }).click();
+  await expect(held.getByRole("button", { name: "Verify again" })).toBeVisible();
+  await expect(held).toContainText("Once what comes first is mended, released or sent.");
+  await page.keyboard.press("Escape");
+  expect(await violations(page)).toEqual([]);
+  const first = page.url();
+
+  await dryRun.getByRole("link", { name: "Mend the 1 refused: schema mismatch" }).click();
+  await expect(page.getByText("what was refused in another redrive")).toBeVisible();
+  await renameAndVerify(page);
+  await expect(dryRun).toContainText("1 event passed every check");
+
+  await page.goto(first);
+  await held.getByRole("button", { name: "Verify again" }).click();
+  await expect(held).toHaveCount(0);
+  await dryRun.getByRole("button", { name: "Redrive 2 events", exact: true }).click();
+  await expect.poll(() => source.statuses(), { timeout: 30_000 }).toEqual({ REDRIVEN: 2 });
+  expect((await downstream.deliveries(source.path)).map(({ key }) => key)).toEqual([
+    `${source.name}:c-1:r2`,
+    `${source.name}:c-2:r2`,
+  ]);
+});

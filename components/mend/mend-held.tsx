@@ -31,13 +31,14 @@ export function MendHeld({
   const [error, setError] = useState<unknown>(null);
   const held = redrive.refusedByReason["held-by-head"] ?? 0;
   const select = { operation: mend };
-  const preview = useRedrivePreview({ select, mode: "verify", lane: redrive.lane, sample: false }, held > 0);
+  const along = redrive.earlier === "include";
+  const preview = useRedrivePreview({ select, mode: "verify", lane: redrive.lane, sample: false }, held > 0 && !along);
   const causes = useRedriveCauses(redrive.id, false);
   if (held === 0) return null;
   const texts = causeViews(causes.data?.causes ?? []).find(({ result }) => result === "held-by-head")?.texts ?? [];
   const { earlier } = preview.data ?? {};
   // Unknown in time = null: they are offered without their number.
-  const outside = earlier ? earlier.earlierEvents : redrive.earlier === "include" ? 0 : null;
+  const outside = along ? 0 : (earlier?.earlierEvents ?? null);
   const verify = async () => {
     setBusy(true);
     setError(null);
@@ -68,7 +69,7 @@ export function MendHeld({
       </ul>
       <ReadError read={preview} />
       {error ? <ErrorPanel error={error} inline title="The dry run was not started" /> : null}
-      {preview.isPending ? null : (
+      {preview.isPending && !along ? null : (
         <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
           <ActionButton
             variant={redrive.passed > 0 ? "secondary" : "primary"}
