@@ -39,6 +39,8 @@ export function MendHeld({
   const { earlier } = preview.data ?? {};
   // Unknown in time = null: they are offered without their number.
   const outside = along ? 0 : (earlier?.earlierEvents ?? null);
+  const earlierWords =
+    outside === null ? "earlier versions" : outside === 1 ? "earlier version" : plural(outside, "earlier version");
   const verify = async () => {
     setBusy(true);
     setError(null);
@@ -76,9 +78,7 @@ export function MendHeld({
             busy={busy}
             onClick={() => void verify()}
           >
-            {outside === 0
-              ? "Verify again"
-              : `Take the ${outside === null ? "earlier versions" : plural(outside, "earlier version")} along`}
+            {outside === 0 ? "Verify again" : `Take the ${earlierWords} along`}
           </ActionButton>
           <span className="text-sm text-faint">
             {outside === 0

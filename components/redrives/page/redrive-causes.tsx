@@ -52,7 +52,7 @@ export function RedriveCauses({
       ) : null}
       <ul>
         {views.map((view) => (
-          <Cause key={view.key} redriveId={redrive.id} view={view} onChosen={setChosen} />
+          <Cause key={view.key} redrive={redrive} view={view} onChosen={setChosen} />
         ))}
       </ul>
       {chosen ? (
@@ -66,9 +66,11 @@ export function RedriveCauses({
   );
 }
 
-function Cause(props: { redriveId: string; view: CauseView; onChosen: (chosen: CauseView) => void }) {
-  const { redriveId, view, onChosen } = props;
+function Cause(props: { redrive: RedriveOut; view: CauseView; onChosen: (chosen: CauseView) => void }) {
+  const { redrive, view, onChosen } = props;
   const [open, setOpen] = useState(false);
+  const held = view.result === "held-by-head";
+  const along = redrive.earlier === "include";
   return (
     <li className="grid grid-cols-[minmax(0,1fr)] gap-1 border-t border-line px-3 py-2">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
@@ -85,17 +87,24 @@ function Cause(props: { redriveId: string; view: CauseView; onChosen: (chosen: C
             <LinkButton
               size="sm"
               prefetch={false}
-              href={mendHref({ redrive: redriveId, outcome: [view.outcome], result: view.result }, randomKey)}
+              href={mendHref({ redrive: redrive.id, outcome: [view.outcome], result: view.result }, randomKey)}
             >
               Mend these…
             </LinkButton>
           ) : null}
-          <Button size="sm" onClick={() => onChosen(view)}>
-            {view.result === "held-by-head" ? "Take the earlier ones along…" : "Redrive these…"}
-          </Button>
+          {held && along && redrive.mode === "verify" ? null : (
+            <Button size="sm" onClick={() => onChosen(view)}>
+              {held && !along ? "Take the earlier ones along…" : "Redrive these…"}
+            </Button>
+          )}
         </div>
       </div>
       {view.stops.length > 0 ? <p className="text-sm text-muted">Not tried again: {view.stops.join("; ")}.</p> : null}
+      {held && along ? (
+        <p className="text-sm text-warning">
+          The earlier versions were taken along already. What comes first must be mended, released or sent.
+        </p>
+      ) : null}
       {view.advice ? <p className="text-sm text-warning">{view.advice}</p> : null}
       {view.texts.slice(0, open ? TEXTS_SHOWN : 1).map((entry) => (
         <LongText key={entry.text} text={entry.text} className="font-mono text-sm text-muted" />
