@@ -80,3 +80,10 @@ export function withStarted(params: URLSearchParams, name: (typeof STARTED)[numb
   else next.set(name, id);
   return `/mend?${next}`;
 }
+
+/** The address of the recipe step for the same events. */
+export function backToRecipe(params: URLSearchParams): string {
+  const next = new URLSearchParams(params);
+  for (const name of STARTED) next.delete(name);
+  return `/mend?${next}`;
+}

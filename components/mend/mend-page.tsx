@@ -19,7 +19,7 @@ import { useMendCounts, useMendOf, useMendSamples } from "@/lib/browser/mends";
 import type { Recipe } from "@/lib/contract/recipes";
 import type { Selection } from "@/lib/contract/selection";
 import { plural } from "@/lib/core/format";
-import { readMendAddress, withStarted } from "./mend-address";
+import { backToRecipe, readMendAddress, withStarted } from "./mend-address";
 import { MendApply } from "./mend-apply";
 import { MendLine, MendPreview } from "./mend-preview";
 import { MendProgress, SendProgress, VerifyProgress } from "./mend-steps";
@@ -45,6 +45,7 @@ export function MendPage() {
   const { selection, mend, verify, send } = address;
   const started = (name: "mend" | "verify" | "send") => (id: string | null) =>
     pushAddress(withStarted(new URLSearchParams(window.location.search), name, id), "replace");
+  const again = () => pushAddress(backToRecipe(new URLSearchParams(window.location.search)));
   if (selection === null && mend === null) {
     return (
       <>
@@ -65,7 +66,13 @@ export function MendPage() {
         {mend === null && selection !== null ? <Write selection={selection} onStarted={started("mend")} /> : null}
         {mend === null ? null : (
           <Panel title="Mended" bodyClassName="p-3">
-            <MendProgress id={mend} verified={verify !== null} sent={send !== null} onVerify={started("verify")} />
+            <MendProgress
+              id={mend}
+              verified={verify !== null}
+              sent={send !== null}
+              onVerify={started("verify")}
+              onAgain={selection === null ? null : again}
+            />
           </Panel>
         )}
         {verify === null ? null : (

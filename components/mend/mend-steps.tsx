@@ -68,9 +68,11 @@ type NextProps = {
   verified: boolean;
   sent: boolean;
   onVerify: (redriveId: string) => void;
+  /** Back to the recipe; null = the address does not say of which events. */
+  onAgain: (() => void) | null;
 };
 
-function Next({ operation, verified, sent, onVerify }: { operation: BulkOperationOut } & NextProps) {
+function Next({ operation, verified, sent, onVerify, onAgain }: { operation: BulkOperationOut } & NextProps) {
   const client = useQueryClient();
   const [busy, setBusy] = useState(false);
   // Until the server knows of the undo.
@@ -102,8 +104,19 @@ function Next({ operation, verified, sent, onVerify }: { operation: BulkOperatio
     await takeBack(client, "mend", "undo-mend", { operation: id });
     setAsked(false);
   };
-  if (changed === 0) return <p className="text-muted">It changed no event, so there is nothing to verify.</p>;
-  if (known !== null && known.changed >= changed && !known.running) return null;
+  const again = onAgain ? (
+    <div>
+      <Button onClick={onAgain}>Mend again</Button>
+    </div>
+  ) : null;
+  if (changed === 0)
+    return (
+      <>
+        <p className="text-muted">It changed no event, so there is nothing to verify.</p>
+        {again}
+      </>
+    );
+  if (known !== null && known.changed >= changed && !known.running) return again;
   return (
     <>
       {error ? <ErrorPanel error={error} inline title="The dry run was not started" /> : null}
