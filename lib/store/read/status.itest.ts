@@ -62,3 +62,28 @@ test("names the targets whose breaker is open and the sources that fail", async 
     failingSources: ["orders"],
   });
 });
+
+test("the throughput of a lane counts sends, and no dry run", async () => {
+  const lanes = async () =>
+    (await readStatus(db, localViewer())).lanes.map((lane) => [lane.lane, lane.ratePerSecondNow]);
+  const tick = async (mode: "deliver" | "verify", lane: "main" | "slow", delivered: number) => {
+    const id = uuidv7(Date.now());
+    await db.run(
+      `insert into redrives (id, state, mode, lane, selection, cutoff, slices, created_by, reason)
+       values ($1, 'RUNNING', $2, $3, '{}', $1, 1, 'tester', 'test')`,
+      [id, mode, lane],
+    );
+    await db.run("insert into redrive_ticks (redrive_id, at, delivered) values ($1, now(), $2)", [id, delivered]);
+  };
+  await tick("verify", "slow", 6_000);
+  expect(await lanes()).toEqual([
+    ["main", 0],
+    ["slow", 0],
+  ]);
+  await tick("deliver", "slow", 150);
+  await tick("deliver", "main", 30);
+  expect(await lanes()).toEqual([
+    ["main", 1],
+    ["slow", 5],
+  ]);
+});

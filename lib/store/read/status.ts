@@ -47,8 +47,9 @@ export type StoredStatus = Pick<
 >;
 
 /**
- * The current throughput and the live workers. The set rate of a lane is the sum of the rates of its targets and of
- * those that a redrive names which runs on it; null when one of them is unlimited.
+ * The current throughput and the live workers. Dry runs send nothing, so no rate counts them. The set rate of a lane is
+ * the sum of the rates of its targets and of those that a redrive names which runs on it; null when one of them is
+ * unlimited.
  */
 export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredStatus> {
   const [stops, approvals] = await Promise.all([listStops(db, viewer), countApprovals(db, viewer)]);
@@ -56,13 +57,14 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
     `with sent as (
        select r.lane, sum(t.delivered + t.failed)::float8 / ${RATE_WINDOW_S} as rate
          from redrive_ticks t join redrives r on r.id = t.redrive_id
-        where t.at > now() - interval '${RATE_WINDOW_S} s' and ${seesRedrive("r", "$1")} group by r.lane),
+        where t.at > now() - interval '${RATE_WINDOW_S} s' and r.mode = 'deliver' and ${seesRedrive("r", "$1")}
+        group by r.lane),
      set_rate as (
        select lane, case when bool_and(rate_per_second is not null) then sum(rate_per_second) end as rate from (
          select lane, id, rate_per_second from targets where lane is not null and ${ofSources("source_id", "$1")}
          union
          select r.lane, t.id, t.rate_per_second from redrives r join targets t on t.id = r.target_id
-          where r.state = ${REDRIVE.RUNNING} and ${seesRedrive("r", "$1")}) of_lane group by lane)
+          where r.state = ${REDRIVE.RUNNING} and r.mode = 'deliver' and ${seesRedrive("r", "$1")}) of_lane group by lane)
      select coalesce((select rate from sent where lane = 'main'), 0) as "mainNow",
             coalesce((select rate from sent where lane = 'slow'), 0) as "slowNow",
             (select rate from set_rate where lane = 'main') as "mainSet",
