@@ -344,7 +344,7 @@ describe("redrive and verify", () => {
       };
       const refused = await asked("y\n");
       expect([refused.code, refused.shown]).toEqual([1, expect.stringContaining("Nothing was changed.")]);
-      expect(refused.shown).toMatch(/would go +11/);
+      expect(refused.shown).toMatch(/would be taken +11/);
       expect(sink.of("asked-0")).toEqual([]);
       expect((await asked("11\n")).code).toBe(0);
       expect(sink.of("asked-0")).toHaveLength(1);

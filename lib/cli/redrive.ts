@@ -67,9 +67,10 @@ function previewText({
 }: PreviewOut) {
   const about = kind === "exact" ? "" : kind === "atLeast" ? "at least " : "about ";
   const refusals = Object.values(refused).reduce((sum, count) => sum + count, 0);
+  const wouldBeRefused = sample === null ? 0 : sample.checked - sample.wouldGo;
   return factsText([
     ["selected", total === null ? "unknown" : about + formatNumber(total)],
-    ["would go", eligible === null ? "unknown" : about + formatNumber(eligible)],
+    ["would be taken", eligible === null ? "unknown" : about + formatNumber(eligible)],
     ["refused", refusals === 0 ? null : countText(refusals, refused)],
     ["by error code", reasonsText(byErrorCode) || null],
     ["rate", ratePerSecond === null ? "unlimited" : formatRate(ratePerSecond)],
@@ -78,7 +79,7 @@ function previewText({
     [
       "dry run",
       sample &&
-        `${sample.wouldGo} of ${sample.checked} checked would go${sample.refused && reasonsText(sample.refused) ? `, refused: ${reasonsText(sample.refused)}` : ""}`,
+        `${wouldBeRefused === 0 ? "none" : formatNumber(wouldBeRefused)} of ${formatNumber(sample.checked)} sampled would be refused${wouldBeRefused === 0 ? "" : `: ${reasonsText(sample.refused)}`}`,
     ],
     [
       "earlier",
