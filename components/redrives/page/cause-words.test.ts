@@ -92,7 +92,17 @@ describe("failures by cause", () => {
 });
 
 describe("outcomes that can be listed", () => {
-  const counts = { confirmed: 41, bounced: 4, unknown: 15, passed: 9, failed: 7, refused: 12, cancelled: 3, open: 18 };
+  const counts = {
+    confirmed: 41,
+    bounced: 4,
+    unknown: 15,
+    passed: 9,
+    failed: 7,
+    refused: 12,
+    refusedByReason: {},
+    cancelled: 3,
+    open: 18,
+  };
 
   it("are verdicts for a dry run", () => {
     expect(outcomeTabs({ ...counts, mode: "verify" })[0]).toEqual({
@@ -101,6 +111,15 @@ describe("outcomes that can be listed", () => {
       label: "would be sent",
       count: 9,
     });
+  });
+
+  it("names the held where the legend of the bar counts them apart", () => {
+    const refusedByReason = { "held-by-head": 10, "schema-mismatch": 2 };
+    const label = (mode: "deliver" | "verify", reasons = refusedByReason as Record<string, number>) =>
+      outcomeTabs({ ...counts, refusedByReason: reasons, mode }).find((tab) => tab.name === "refused")!.label;
+    expect(label("verify")).toBe("would be refused or held");
+    expect(label("deliver")).toBe("refused or held");
+    expect(label("deliver", { "schema-mismatch": 12 })).toBe("refused");
   });
 
   it("carry the count of their own outcome; what is not known yet was sent or deduplicated", () => {

@@ -113,15 +113,26 @@ const OUTCOMES: Partial<Record<SegmentKind, ItemOutcomeWord[]>> = { unknown: ["s
 export function outcomeTabs(
   redrive: Pick<
     RedriveOut,
-    "confirmed" | "bounced" | "unknown" | "passed" | "failed" | "refused" | "cancelled" | "open" | "mode"
+    | "confirmed"
+    | "bounced"
+    | "unknown"
+    | "passed"
+    | "failed"
+    | "refused"
+    | "refusedByReason"
+    | "cancelled"
+    | "open"
+    | "mode"
   >,
 ): OutcomeTab[] {
   const { mode } = redrive;
+  // The legend of the bar counts them apart.
+  const holds = (redrive.refusedByReason["held-by-head"] ?? 0) > 0;
   const went = mode === "verify" ? (["passed"] as const) : (["confirmed", "unknown", "bounced"] as const);
   return ([...went, "failed", "refused", "open", "cancelled"] as const).map((name) => ({
     name,
     outcome: OUTCOMES[name] ?? [name as ItemOutcomeWord],
-    label: segmentLabel(name, mode),
+    label: name === "refused" && holds ? `${segmentLabel(name, mode)} or held` : segmentLabel(name, mode),
     count: redrive[name],
   }));
 }

@@ -96,11 +96,15 @@ function stateWords(redrive: RedriveOut): string {
   }
 }
 
-/** For screen readers: changes at every tenth and with the state, because speech each second disturbs. */
+/**
+ * For screen readers: changes at every tenth and with the state, because speech each second disturbs. After the end what
+ * becomes known is read at long intervals, so each change of it is said.
+ */
 function Announcement({ redrive }: { redrive: RedriveOut }) {
   const tenth = redrive.total === 0 ? 0 : Math.floor((decided(redrive) / redrive.total) * 10);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: changes only by tenth and state
-  const text = useMemo(() => `${redrive.state}. ${progressSentence(redrive)}`, [tenth, redrive.state]);
+  const known = isFinal(redrive.state) ? redrive.confirmed + redrive.bounced : 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: changes only by tenth, state and what is known at the end
+  const text = useMemo(() => `${redrive.state}. ${progressSentence(redrive)}`, [tenth, redrive.state, known]);
   return (
     <p aria-live="polite" className="sr-only">
       {text}
