@@ -392,6 +392,8 @@ test.describe("a renamed field", () => {
     await page.reload();
     await expect(main.getByText("Undone: 12 events are as before the mend")).toBeVisible();
     await expect(main.getByRole("button", { name: /Verify|Undo/ })).toHaveCount(0);
+    await main.getByRole("button", { name: "Mend again" }).click();
+    await expect(page.getByRole("textbox", { name: "New name of step 1" })).toHaveValue("customerId");
   });
 });
 

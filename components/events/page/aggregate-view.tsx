@@ -21,13 +21,17 @@ export function AggregateView({ event }: { event: EventDetail }) {
   }
   const head = event.aggregate.find((member) => member.head);
   const behind = isBehind(event, head);
+  // Its redrive may have been told to pass the earlier versions.
+  const inRedrive = event.status === "QUEUED";
   return (
     <div>
       <p className="px-3 py-2 text-muted">
         {event.aggregate.length <= 1
           ? "No other event of this aggregate is here."
           : behind
-            ? "An earlier version is parked: this event is not sent before it unless a person says so."
+            ? inRedrive
+              ? "An earlier version is parked, and this event is in a redrive."
+              : "An earlier version is parked: this event is not sent before it unless a person says so."
             : head
               ? "It goes before the later versions, which it holds while it is parked."
               : "Nothing parked holds another event here."}{" "}

@@ -33,7 +33,7 @@ export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
       <Stayed redrive={redrive} />
       <SegmentedBar counts={redrive} className="h-3!" />
       <SegmentLegend counts={redrive} />
-      {redrive.canary && redrive.canary.released !== null && !isFinal(redrive.state) ? (
+      {redrive.canary && redrive.canary.released !== null && redrive.startedAt !== null && !isFinal(redrive.state) ? (
         <p className="text-muted">
           Canary: {formatNumber(redrive.canary.released)} released of {formatNumber(redrive.total)}
           {redrive.canary.waitingUntil && redrive.state === "RUNNING" ? (
