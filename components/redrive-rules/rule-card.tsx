@@ -12,8 +12,8 @@ import { termsOf, writeTerm } from "@/lib/browser/qualified-search";
 import { useChangeRedriveRule, useDeleteRedriveRule } from "@/lib/browser/redrive-rules";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { RedriveRuleOut } from "@/lib/contract/redrive-rules";
-import { formatNumber, visible } from "@/lib/core/format";
-import { limitWords, ruleSentence, workWords } from "./rule-words";
+import { visible } from "@/lib/core/format";
+import { limitWords, ruleSentence, triedWords, workWords } from "./rule-words";
 
 const DeleteRuleDialog = lazily(() =>
   import("@/components/rules/delete-rule-dialog").then(({ DeleteRuleDialog }) => DeleteRuleDialog),
@@ -114,8 +114,7 @@ function Work({ rule }: { rule: RedriveRuleOut }) {
         <span>not tried</span>
       ) : (
         <span>
-          tried <TimeAgo at={trial.at} />: would have redriven {formatNumber(trial.taken)}, of which{" "}
-          {formatNumber(trial.stayed)} stayed processed
+          tried <TimeAgo at={trial.at} />: {triedWords(trial)}
         </span>
       )}
       <span>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RedriveRuleOut, RedriveRuleTrial } from "@/lib/contract/redrive-rules";
-import { leftWords, limitWords, ruleSentence, trialSentence, workWords } from "./rule-words";
+import { leftWords, limitWords, ruleSentence, trialSentence, triedWords, workWords } from "./rule-words";
 
 const TERMS = {
   delayMs: 1_800_000,
@@ -44,6 +44,19 @@ test("a trial says what would have been redriven, and what became of it", () => 
     "80 had been redriven or processed before they were due",
     "8 were not due yet, or their group has not succeeded",
   ]);
+});
+
+test("the newest trial on a rule counts apart what was never redriven", () => {
+  const trial = { id: "t", at: "2026-11-22T02:44:59.120Z", by: "maria" };
+  expect(triedWords({ ...trial, taken: 12, stayed: 0, never: 12 })).toBe(
+    "would have redriven 12, of which 0 stayed processed and 12 were never redriven",
+  );
+  expect(triedWords({ ...trial, taken: 3, stayed: 2, never: 1 })).toContain(
+    "2 stayed processed and 1 was never redriven",
+  );
+  expect(triedWords({ ...trial, taken: 2, stayed: 2, never: 0 })).toBe(
+    "would have redriven 2, of which 2 stayed processed",
+  );
 });
 
 test("a trial of a part says that it is a part, and one of nothing that there is nothing", () => {

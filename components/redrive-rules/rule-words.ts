@@ -52,6 +52,13 @@ export function trialSentence(trial: RedriveRuleTrial, days: number): string {
   return `Would have redriven${least} ${plural(taken, "event")} of ${window}: ${parts.join(", ")}.`;
 }
 
+/** `would have redriven 412, of which 390 stayed processed and 10 were never redriven` */
+export function triedWords({ taken, stayed, never }: NonNullable<RedriveRuleOut["trial"]>): string {
+  if (taken === 0) return "would have redriven none";
+  const unknown = never === 0 ? "" : ` and ${formatNumber(never)} ${never === 1 ? "was" : "were"} never redriven`;
+  return `would have redriven ${formatNumber(taken)}, of which ${formatNumber(stayed)} stayed processed${unknown}`;
+}
+
 /** What the rule would have left alone, one phrase each. */
 export function leftWords({ left, waits, limited, marked }: RedriveRuleTrial): string[] {
   const parts = [

@@ -270,7 +270,9 @@ export const redriveRuleSchema = named(
     }),
     lastRun: z.nullable(z.object({ redriveId: idOut, at: timeOut, events: countOut, live: z.boolean() })),
     /** The newest trial of the rule as it is; null = it was not tried. */
-    trial: z.nullable(z.object({ id: idOut, at: timeOut, by: z.string(), taken: countOut, stayed: countOut })),
+    trial: z.nullable(
+      z.object({ id: idOut, at: timeOut, by: z.string(), taken: countOut, stayed: countOut, never: countOut }),
+    ),
     createdBy: z.string(),
     createdAt: timeOut,
     updatedBy: z.string(),
@@ -307,6 +309,7 @@ export const redriveRuleSchema = named(
       by: "maria",
       taken: 412,
       stayed: 390,
+      never: 10,
     },
     createdBy: "maria",
     createdAt: "2026-11-22T02:44:59.120Z",

@@ -146,7 +146,8 @@ async function newestTrials(db: Queryable, digests: string[]): Promise<Map<strin
   if (digests.length === 0) return new Map();
   const rows = await db.query<{ digest: string } & NonNullable<RedriveRuleOut["trial"]>>(
     `select distinct on (digest) digest, id, created_at as at, created_by as by,
-            (result ->> 'taken')::int as taken, (result ->> 'stayed')::int as stayed
+            (result ->> 'taken')::int as taken, (result ->> 'stayed')::int as stayed,
+            coalesce((result ->> 'never')::int, 0) as never
        from redrive_rule_trials where digest = any($1::text[]) order by digest, created_at desc`,
     [digests],
     { isoTimes: true },
