@@ -28,11 +28,11 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
     const body = { ...request, sample: line.flag("preview") };
     const preview = await api.change<PreviewOut>("api/v1/redrives/preview", { method: "POST", body });
     if (line.flag("preview")) {
-      await printAnswer(call, preview, () => previewText(preview));
+      await printAnswer(call, preview, () => previewText(preview, line.text("earlier")));
       return EXIT.done;
     }
     const asked = preview.eligible ?? preview.total;
-    if (asked === null || asked > 0) terminal.say(previewText(preview).trimEnd());
+    if (asked === null || asked > 0) terminal.say(previewText(preview, line.text("earlier")).trimEnd());
     if (!(await confirmed(call, "Redrive", asked))) return EXIT.refused;
   }
   const key = line.text("idempotency-key") ?? randomUUID();
@@ -53,18 +53,10 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
   return EXIT.done;
 }
 
-function previewText({
-  total,
-  kind,
-  eligible,
-  refused,
-  byErrorCode,
-  ratePerSecond,
-  etaMs,
-  sample,
-  earlier,
-  approvalCauses,
-}: PreviewOut) {
+function previewText(
+  { total, kind, eligible, refused, byErrorCode, ratePerSecond, etaMs, sample, earlier, approvalCauses }: PreviewOut,
+  earlierChosen: string | null,
+) {
   const about = kind === "exact" ? "" : kind === "atLeast" ? "at least " : "about ";
   const refusals = Object.values(refused).reduce((sum, count) => sum + count, 0);
   const wouldBeRefused = sample === null ? 0 : sample.checked - sample.wouldGo;
@@ -84,7 +76,7 @@ function previewText({
     [
       "earlier",
       earlier && earlier.heldEvents > 0
-        ? `${plural(earlier.heldEvents, "event")} behind ${plural(earlier.earlierEvents, "parked earlier version")}: see --earlier`
+        ? `${plural(earlier.heldEvents, "event")} behind ${plural(earlier.earlierEvents, "parked earlier version")}${earlierChosen === null ? ": see --earlier" : ""}`
         : null,
     ],
   ]);

@@ -143,4 +143,5 @@ test("a dry run of a mend says which earlier versions hold its event, and takes 
       /would be taken +2\n.*\ndry run +1 of 1 sampled would be refused: target-unreachable 1\n/s,
     ),
   });
+  expect(along.out).not.toContain("see --earlier");
 });
