@@ -119,8 +119,10 @@ test("the palette opens what was named, and searches for what is no command", as
   const input = page
     .getByRole("combobox", { name: "Commands" })
     .or(page.getByPlaceholder("Go to a page, search, or paste an id"));
-  await page.keyboard.press("Control+k");
-  await expect(input.first()).toBeVisible();
+  await expect(async () => {
+    await page.keyboard.press("Control+k");
+    await expect(input.first()).toBeVisible({ timeout: 1_000 });
+  }).toPass();
   await input.first().fill("contr");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/controls$/);

@@ -20,8 +20,10 @@ test.describe("one event", () => {
     await source.park([{ eventId: "e-1", payloadText }]);
     const { id } = await source.event("e-1");
     await page.goto(`/events/${id}`);
-    await page.keyboard.press("e");
-    await expect(page).toHaveURL(/edit=1/);
+    await expect(async () => {
+      await page.keyboard.press("e");
+      await expect(page).toHaveURL(/edit=1/, { timeout: 3_000 });
+    }).toPass();
     await expect(editor(page)).toBeFocused();
 
     await expect(page.locator(".cm-lintRange-error")).toHaveText('"12"');
@@ -37,8 +39,11 @@ test.describe("one event", () => {
     await page.keyboard.press("Control+Enter");
     await expect(page.getByRole("status").filter({ hasText: "Saved as revision 2." })).toBeFocused();
 
-    await page.keyboard.press("r");
-    await expect(page.getByRole("dialog", { name: "Redrive e-1?" })).toBeVisible();
+    // The dialog has the focus a moment after it is seen, and Enter is its own from then on.
+    await expect(async () => {
+      await page.keyboard.press("r");
+      await expect(page.getByRole("dialog", { name: "Redrive e-1?" })).toBeFocused({ timeout: 2_000 });
+    }).toPass();
     await page.keyboard.press("Enter");
     await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(1);
     const [delivery] = await downstream.deliveries(source.path);

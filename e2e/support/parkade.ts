@@ -205,8 +205,11 @@ export async function openBeside(page: Page, eventId: string): Promise<Locator> 
 /** Types into the search box after `/`, and searches. */
 export async function search(page: Page, text: string): Promise<void> {
   const box = page.getByRole("combobox", { name: "Search events" });
-  await page.keyboard.press("/");
-  await expect(box).toBeFocused();
+  // The keys of a page are bound when its own scripts run, after those of its frame.
+  await expect(async () => {
+    await page.keyboard.press("/");
+    await expect(box).toBeFocused({ timeout: 500 });
+  }).toPass();
   await box.fill(text);
   await box.press("Enter");
 }
