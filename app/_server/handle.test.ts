@@ -22,7 +22,7 @@ beforeEach(() => {
   setDeps({
     env,
     log,
-    clock: systemClock,
+    clock: { ...systemClock, measured: async () => undefined },
     identify: identifyLocal,
     limits: new RequestLimits(env.limits),
     sharedReads: new SharedReads(),
