@@ -28,6 +28,8 @@ type Got = { headers: IncomingHttpHeaders; text: string };
 async function startReceiver() {
   const got: Got[] = [];
   let status = 204;
+  /** Requests with this text get no answer. */
+  let hung = "\0";
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (chunk) => {
@@ -35,7 +37,7 @@ async function startReceiver() {
     });
     request.on("end", () => {
       got.push({ headers: request.headers, text });
-      response.writeHead(status).end();
+      if (!text.includes(hung)) response.writeHead(status).end();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -45,14 +47,17 @@ async function startReceiver() {
     answer: (next: number) => {
       status = next;
     },
+    hangOn: (text: string) => {
+      hung = text;
+    },
     stop: () => new Promise((resolve) => server.close(resolve).closeAllConnections()),
   };
 }
 
 const setUrl = (confirmedUrl: string | null) =>
   changeSettings(world.deps, { settings: {}, confirmedUrl, reason: "the order service wants to know" }, viewer);
-const confirm = (eventIds: string[]) =>
-  confirmEvents(world.deps, { source: "orders", eventIds, consumer: "billing" }, viewer);
+const confirm = (eventIds: string[], source = "orders") =>
+  confirmEvents(world.deps, { source, eventIds, consumer: "billing" }, viewer);
 const waiting = () =>
   world.db.query("select status, attempts, payload from outbox where status <> 'SENT' order by seq");
 
@@ -104,6 +109,22 @@ describe("confirmations", () => {
     receiver.answer(204);
     await expect.poll(waiting).toEqual([]);
     expect(new Set(receiver.got.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+  });
+
+  test("of a source whose request hangs hold none of the others up, and none is sent twice", async () => {
+    await setUrl(receiver.url);
+    await world.source("slow");
+    for (const name of ["slow", "orders"]) await world.park(1, () => ({}), name);
+    receiver.hangOn('"slow"');
+    await confirm(["event-0000"], "slow");
+    await confirm(["event-0000"]);
+    await world.worker();
+    const of = (name: string) => receiver.got.filter(({ text }) => text.includes(`"${name}"`)).length;
+    await expect.poll(async () => (await waiting()).length).toBe(1);
+    expect([of("orders"), of("slow")]).toEqual([1, 1]);
+    receiver.hangOn("\0");
+    await expect.poll(waiting).toEqual([]);
+    expect([of("orders"), of("slow")]).toEqual([1, 2]);
   });
 
   test("are not written without an address, and are forgotten with it", async () => {

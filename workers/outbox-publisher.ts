@@ -19,12 +19,12 @@ type PublisherDeps = { db: Db; clock: Clock; random: Random; log: Log; secret: s
 export function startOutboxPublisher({ db, clock, random, log, secret }: PublisherDeps): OutboxPublisher {
   const http = httpTransport({ secret, clock });
   const transport: Transport = {
-    publishMany: async (messages, signal) => {
+    publishMany: async (messages, ...signals) => {
       const url = await readConfirmedUrl(db);
       if (url === null) throw new Error("confirmedUrl was removed from the settings");
       return http.publishMany(
         messages.map((message): Message => ({ ...message, destination: url })),
-        signal,
+        ...signals,
       );
     },
   };

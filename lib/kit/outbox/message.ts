@@ -18,20 +18,22 @@ export type Message = {
 
 /**
  * The result of one message. `permanent`: it can never be sent as it is (too large, refused by its schema), so the event
- * is FAILED at once. `outage`: its receiver cannot be reached, so the attempt does not count. `retryAfterMs`: the receiver
- * asked for this wait.
+ * is FAILED at once. `outage`: its receiver cannot be reached, so the attempt does not count. `untried`: its send was not
+ * begun, so it is free at once. `retryAfterMs`: the receiver asked for this wait.
  */
 export type MessageResult =
   | { ok: true }
-  | { ok: false; error: unknown; permanent?: boolean; outage?: boolean; retryAfterMs?: number };
+  | { ok: false; error: unknown; permanent?: boolean; outage?: boolean; untried?: boolean; retryAfterMs?: number };
 
 export interface Transport {
   /**
    * Sends messages and resolves with one result for each, in the same order, when the receiver has stored or refused each.
-   * Rejects when the receiver as a whole cannot be reached: no attempt of an event is counted then. Stops waiting when
-   * `signal` aborts.
+   * Rejects when the receiver as a whole cannot be reached: no attempt of an event is counted then.
+   *
+   * When `signal` aborts it ends the sends under way and resolves at once with what is known: what it does not say is
+   * sent again. After `beginNoMore` aborts, half of the time before, it begins no further send: those are `untried`.
    */
-  publishMany(messages: readonly Message[], signal: AbortSignal): Promise<MessageResult[]>;
+  publishMany(messages: readonly Message[], signal: AbortSignal, beginNoMore?: AbortSignal): Promise<MessageResult[]>;
   /**
    * True when one call may hold several messages of a key: they are stored in their order, and none is stored behind
    * one that was not. Otherwise the publisher sends one message of an aggregate at a time.

@@ -15,6 +15,9 @@ import { insertOutbox } from "./insert";
 import type { Message, Transport } from "./message";
 import { createOutboxPublisher, outboxBacklog, type PublisherOptions, publishDue } from "./publisher";
 import { outboxTableSql } from "./table";
+import { httpTransport } from "./transports/http";
+import { kafkaTransport } from "./transports/kafka";
+import { fromPublisher } from "./transports/send-each";
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -337,6 +340,94 @@ describe("failures", () => {
       /did not answer within 20 ms/,
     );
     expect([aborted, await ids("claim is null")]).toEqual([true, ["a0-0"]]);
+  });
+
+  /** Sends by fromPublisher; a destination that is `hung` never answers and knows no signal. */
+  const slowly = (arrived: string[], answerMs: (message: Message) => number) =>
+    fromPublisher(async (message) => {
+      const ms = answerMs(message);
+      if (ms === HUNG) return new Promise(() => undefined);
+      await systemClock.sleep(ms);
+      arrived.push(message.id);
+    });
+  const HUNG = -1;
+
+  test("of a wave of 500 with one send that never ends, the 499 that arrived are SENT and not sent again", async () => {
+    await insert(500, 1);
+    const arrived: string[] = [];
+    const hung = slowly(arrived, ({ id }) => (id === "a7-0" ? HUNG : 0));
+    expect(await publishDue(options(hung, { publishTimeoutMs: 2_000 }))).toBe(499);
+    expect(await rows("status = 'NEW' and attempts = 0 and claim is null")).toMatchObject([{ id: "a7-0" }]);
+    // It alone waits, and longer than a claim would: its next try holds none of the others up.
+    expect(await ids("available_at > now() + interval '2 seconds'")).toEqual(["a7-0"]);
+    await pool.query(`update ${table} set available_at = now()`);
+    expect(await publishDue(options(slowly(arrived, () => 0)))).toBe(1);
+    expect(arrived.toSorted()).toEqual(Array.from({ length: 500 }, (_, n) => `a${n}-0`).toSorted());
+  });
+
+  test("a receiver too slow for a whole wave gets a part of it in each, and nothing twice", async () => {
+    await insert(150, 1);
+    const arrived: string[] = [];
+    // 32 at a time: 150 take 3.5 s.
+    expect(
+      await publishDue(
+        options(
+          slowly(arrived, () => 700),
+          { publishTimeoutMs: 2_500 },
+        ),
+      ),
+    ).toBe(150);
+    expect(arrived.toSorted()).toEqual(Array.from({ length: 150 }, (_, n) => `a${n}-0`).toSorted());
+    expect(await rows("status = 'SENT' and attempts = 1")).toHaveLength(150);
+  });
+
+  test("a receiver that hangs, with more events than are sent at a time, does not take the turn of the others", async () => {
+    await insert(120, 1);
+    await pool.query(`update ${table} set destination = 'hung' where seq <= 100`);
+    const arrived: string[] = [];
+    const tried: string[] = [];
+    const failed = ({ event }: { event: Message }) => tried.push(event.id);
+    const transport = slowly(arrived, ({ destination }) => (destination === "hung" ? HUNG : 0));
+    const publisher = createOutboxPublisher(
+      options(transport, { publishTimeoutMs: 2_000, batch: 40, concurrency: 1, observer: { failed } }),
+    );
+    await expect.poll(() => arrived.length).toBe(20);
+    // The other 68 were put off by the answers of these.
+    expect(tried).toHaveLength(32);
+    await publisher.stop();
+    expect(await ids("status = 'SENT'")).toEqual(Array.from({ length: 20 }, (_, n) => `a${n + 100}-0`));
+    expect(await rows("destination = 'hung' and status = 'NEW' and attempts = 0")).toHaveLength(100);
+  });
+
+  test("Kafka: records that go one by one behind a refused one, slower than the time of a send, go once each", async () => {
+    await insert(60, 1);
+    const arrived: string[] = [];
+    const producer = {
+      // A producer of which each request takes 100 ms, and which refuses a-0 and each request that holds it.
+      send: async ({ messages }: { messages: { headers: Map<Buffer, Buffer> }[] }) => {
+        await systemClock.sleep(100);
+        const sent = messages.map(({ headers }) => String([...headers.values()][0]));
+        if (sent.includes("a0-0")) throw Object.assign(new Error("too large"), { code: "MESSAGE_TOO_LARGE" });
+        arrived.push(...sent);
+      },
+    };
+    expect(await publishDue(options(kafkaTransport(producer as never), { publishTimeoutMs: 3_000 }))).toBe(59);
+    expect(arrived.toSorted()).toEqual(Array.from({ length: 59 }, (_, n) => `a${n + 1}-0`).toSorted());
+    expect(await ids("status = 'FAILED'")).toEqual(["a0-0"]);
+  });
+
+  test.each([502, 503, 504, 429])("HTTP %d is an outage: no attempt counts, each wait is longer", async (status) => {
+    await insert(2, 1);
+    const transport = httpTransport({ url: "http://proxy", fetch: async () => answer(status) });
+    const answer = (code: number) =>
+      Object.defineProperty(new Response("", { status: code }), "url", { value: "http://proxy/d" });
+    for (let n = 0; n < 3; n++) await expect(publishDue(options(transport, { maxAttempts: 1 }))).rejects.toThrow();
+    expect(await rows("status = 'NEW' and attempts = 0 and claim is null")).toHaveLength(2);
+    // With another receiver that answers, the proxy's own events wait, and only they.
+    await pool.query(`update ${table} set destination = 'up' where id = 'a1-0'`);
+    const fetch = async (url: URL | RequestInfo) => answer(String(url).endsWith("/up") ? 200 : status);
+    expect(await publishDue(options(httpTransport({ url: "http://proxy", fetch }), { maxAttempts: 1 }))).toBe(1);
+    expect(await ids("status = 'NEW' and attempts = 0 and available_at > now()")).toEqual(["a0-0"]);
   });
 
   test("a claim of a dead publisher is sent again after its lease, and a late result changes nothing", async () => {

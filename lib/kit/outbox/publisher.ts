@@ -80,6 +80,12 @@ const OUTAGE_BACKOFF: Backoff = {
   capMs: 15_000,
   jitter: { kind: "equal" },
 };
+/** The wait of a message that alone got no answer: each try may keep its claim for as long as `publishTimeoutMs`. */
+const ALONE_FAILURES = 8;
+/** How long an aborted transport has to say what arrived. */
+const GRACE_MS_MAX = 2_000;
+/** Receivers that are away, of which this process keeps the waits. */
+const AWAY_MAX = 10_000;
 const ARCHIVE_EVERY_MS = 60_000;
 const ARCHIVE_BATCH = 5_000;
 const ERROR_CHARS_MAX = 2_000;
@@ -182,6 +188,8 @@ class Publisher {
   readonly settings: Settings;
   readonly #run: RunSql;
   readonly #table: ClaimTable;
+  /** By destination: outages in a row, and until when nothing is sent there. Monotonic. */
+  readonly #away = new Map<string, { failures: number; untilMs: number; error: unknown }>();
 
   constructor(run: RunSql, settings: Settings) {
     this.settings = settings;
@@ -220,50 +228,73 @@ class Publisher {
   async #publish(claim: Claim, leaseEndMs: number, signal: AbortSignal): Promise<Results> {
     const { clock, publishTimeoutMs, transport } = this.settings;
     const results: Results = { sent: [], failed: [], untried: [], outage: null };
-    let lines = [
+    const aggregates = [
       ...Map.groupBy(claim.events, ({ message }) =>
         JSON.stringify([message.aggregateType, message.aggregateId]),
       ).values(),
     ];
-    while (lines.length > 0) {
-      const inTime = clock.nowMs() + publishTimeoutMs < leaseEndMs;
-      if (signal.aborted || !inTime) break;
+    for (let lines = aggregates; ; ) {
+      lines = lines.filter(([next]) => next !== undefined && this.#awayMs(next) === 0);
+      const inTime = clock.nowMs() + publishTimeoutMs + this.#graceMs < leaseEndMs;
+      if (lines.length === 0 || signal.aborted || !inTime) break;
       const wave = transport.keepsOrder ? lines.flat() : lines.map((line) => line[0]!);
+      const startedMs = clock.nowMs();
       const answers = await this.#send(wave, results);
       if (answers === null) break;
+      this.#noteReceivers(wave, answers, clock.nowMs() - startedMs);
       const stopped = this.#note(wave, answers, results);
       lines = transport.keepsOrder ? [] : lines.filter(([first]) => !stopped.has(first!)).map((line) => line.slice(1));
-      lines = lines.filter((line) => line.length > 0);
     }
     const known = new Set([...results.sent, ...results.failed.map(({ id }) => id)]);
+    for (const event of aggregates.flatMap((line) => line.find(({ message }) => !known.has(message.id)) ?? [])) {
+      const delayMs = this.#awayMs(event);
+      if (delayMs === 0) continue;
+      // Else the events of a receiver that hangs would fill each claim, and those of the others would get no turn.
+      const error = errorText(this.#away.get(event.message.destination)!.error);
+      results.failed.push({ id: event.message.id, error, delayMs, final: false, counts: false });
+      known.add(event.message.id);
+    }
     results.untried = claim.events.flatMap(({ message: { id } }) => (known.has(id) ? [] : [id]));
     return results;
   }
 
-  /** null after an outage, which is in `results`. */
+  get #graceMs(): number {
+    return Math.min(GRACE_MS_MAX, this.settings.publishTimeoutMs / 2);
+  }
+
+  #awayMs({ message }: ClaimedEvent): number {
+    return Math.max(0, (this.#away.get(message.destination)?.untilMs ?? 0) - this.settings.clock.nowMs());
+  }
+
+  /**
+   * null after an outage, which is in `results`. A transport that is aborted is waited for: what it knows as sent is not
+   * sent again.
+   */
   async #send(wave: readonly ClaimedEvent[], results: Results): Promise<MessageResult[] | null> {
     const { clock, publishTimeoutMs, transport } = this.settings;
     const late = new AbortController();
+    const beginNoMore = new AbortController();
     const { promise, reject } = Promise.withResolvers<never>();
-    const cancel = clock.timer(publishTimeoutMs, () => {
-      const error = new DOMException(`the transport did not answer within ${publishTimeoutMs} ms`, "TimeoutError");
-      late.abort(error);
-      reject(error);
-    });
+    const error = new DOMException(`the transport did not answer within ${publishTimeoutMs} ms`, "TimeoutError");
+    const cancels = [
+      clock.timer(publishTimeoutMs / 2, () => beginNoMore.abort(error)),
+      clock.timer(publishTimeoutMs, () => late.abort(error)),
+      clock.timer(publishTimeoutMs + this.#graceMs, () => reject(error)),
+    ];
     try {
       const messages = wave.map(({ message }) => message);
-      const answers = await Promise.race([transport.publishMany(messages, late.signal), promise]);
+      const answers = await Promise.race([transport.publishMany(messages, late.signal, beginNoMore.signal), promise]);
       if (answers.length === wave.length) return answers;
       throw new TypeError(`the transport gave ${answers.length} results for ${wave.length} messages`);
     } catch (error) {
       results.outage = { error };
       return null;
     } finally {
-      cancel();
+      for (const cancel of cancels) cancel();
     }
   }
 
-  /** Notes the results of a wave. Returns the events that failed. */
+  /** Notes the results of a wave. Returns the events that were not sent. */
   #note(wave: readonly ClaimedEvent[], answers: readonly MessageResult[], results: Results): Set<ClaimedEvent> {
     const { backoff, maxAttempts, random } = this.settings;
     const stopped = new Set<ClaimedEvent>();
@@ -275,15 +306,39 @@ class Publisher {
         return;
       }
       stopped.add(event);
+      if (answer.untried) return;
       const counts = answer.outage !== true;
       const attempts = event.attempts + (counts ? 1 : 0);
       const final = counts && (answer.permanent === true || attempts >= maxAttempts);
-      const wait = counts ? backoffMs(backoff, attempts, null, random) : backoffMs(OUTAGE_BACKOFF, 3, null, random);
+      const wait = counts
+        ? backoffMs(backoff, attempts, null, random)
+        : this.#awayMs(event) || backoffMs(OUTAGE_BACKOFF, ALONE_FAILURES, null, random);
       const delayMs = final ? 0 : Math.max(wait, answer.retryAfterMs ?? 0);
       results.failed.push({ id: message.id, error: errorText(answer.error), delayMs, final, counts });
       this.tell("failed", { event: message, error: answer.error, attempts, delayMs, final });
     });
     return stopped;
+  }
+
+  /**
+   * A destination of which each send of a wave met an outage is away, for as long as the wave took at least: a receiver
+   * that hangs has half of the time. One other answer brings it back.
+   */
+  #noteReceivers(wave: readonly ClaimedEvent[], answers: readonly MessageResult[], tookMs: number): void {
+    const { clock, random } = this.settings;
+    const begun = answers.flatMap((answer, at) =>
+      !answer.ok && answer.untried ? [] : [{ answer, destination: wave[at]!.message.destination }],
+    );
+    for (const [destination, sends] of Map.groupBy(begun, (send) => send.destination)) {
+      const outages = sends.flatMap(({ answer }) => (!answer.ok && answer.outage ? [answer] : []));
+      const failures = (this.#away.get(destination)?.failures ?? 0) + 1;
+      this.#away.delete(destination);
+      if (outages.length < sends.length) continue;
+      const asked = Math.max(...outages.map(({ retryAfterMs = 0 }) => retryAfterMs));
+      const untilMs = clock.nowMs() + Math.max(backoffMs(OUTAGE_BACKOFF, failures, null, random), asked, tookMs);
+      if (this.#away.size >= AWAY_MAX) this.#away.delete(this.#away.keys().next().value!);
+      this.#away.set(destination, { failures, untilMs, error: outages[0]!.error });
+    }
   }
 
   async #record({ sent, failed, untried }: Results, token: string, elapsedMs: number): Promise<void> {

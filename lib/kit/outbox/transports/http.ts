@@ -37,12 +37,15 @@ export function httpTransport(options: HttpOptions = {}): Transport {
 export class HttpRefusal extends Error {
   readonly status: number;
   readonly retryAfter: string | null;
+  /** The code of Parkade's problem; null = the answer names none. */
+  readonly problem: string | null;
 
-  constructor(response: Response) {
+  constructor(response: Response, problem?: string) {
     super(`${new URL(response.url).origin} answered ${response.status}`);
     this.name = "HttpRefusal";
     this.status = response.status;
     this.retryAfter = response.headers.get("retry-after");
+    this.problem = problem ?? null;
   }
 }
 

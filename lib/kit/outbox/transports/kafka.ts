@@ -1,5 +1,5 @@
 import { EVENT_ID_HEADER, type Message, type MessageResult, type Transport } from "@/lib/kit/outbox/message";
-import { failureOf } from "@/lib/kit/outbox/transports/send-each";
+import { abortOf, failureOf, untried } from "@/lib/kit/outbox/transports/send-each";
 
 type KafkaJsHeaders = Record<string, Buffer | Buffer[]>;
 
@@ -29,7 +29,7 @@ export function kafkaTransport(producer: KafkaJsProducer | PlatformaticProducer)
     "sendBatch" in producer ? sendByKafkaJs(producer, messages) : sendByPlatformatic(producer, messages);
   return {
     keepsOrder: true,
-    publishMany: async (messages, signal) => {
+    publishMany: async (messages, signal, beginNoMore = signal) => {
       try {
         await send(messages);
         return messages.map(() => ({ ok: true }));
@@ -37,7 +37,7 @@ export function kafkaTransport(producer: KafkaJsProducer | PlatformaticProducer)
         const failure = failureOf(error) as Extract<MessageResult, { ok: false }>;
         if (failure.outage || (messages.length === 1 && !failure.permanent)) throw error;
         if (messages.length === 1) return [failure];
-        return oneByOne(messages, send, signal);
+        return oneByOne(messages, send, { signal, beginNoMore });
       }
     },
   };
@@ -47,17 +47,18 @@ export function kafkaTransport(producer: KafkaJsProducer | PlatformaticProducer)
 async function oneByOne(
   messages: readonly Message[],
   send: (messages: readonly Message[]) => Promise<unknown>,
-  signal: AbortSignal,
+  { signal, beginNoMore }: { signal: AbortSignal; beginNoMore: AbortSignal },
 ): Promise<MessageResult[]> {
+  const ended = abortOf(signal);
   const behind = new Map<string, unknown>();
   const results: MessageResult[] = [];
   for (const message of messages) {
     const line = JSON.stringify([message.aggregateType, message.aggregateId]);
-    if (signal.aborted || behind.has(line)) {
-      results.push({ ok: false, outage: true, error: behind.get(line) ?? signal.reason });
+    if (beginNoMore.aborted || behind.has(line)) {
+      results.push(behind.has(line) ? { ok: false, outage: true, error: behind.get(line) } : untried(beginNoMore));
       continue;
     }
-    const result = await send([message]).then(() => ({ ok: true as const }), failureOf);
+    const result = await Promise.race([send([message]).then(() => ({ ok: true as const }), failureOf), ended]);
     results.push(result);
     if (!result.ok) behind.set(line, new Error(`event ${message.id} comes first and was refused`));
   }

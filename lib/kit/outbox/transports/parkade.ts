@@ -2,7 +2,8 @@ import { host } from "@/lib/kit/host";
 import type { Confirmation } from "@/lib/kit/inbox/confirm";
 import type { Message, MessageResult, Transport } from "@/lib/kit/outbox/message";
 import { HttpRefusal } from "@/lib/kit/outbox/transports/http";
-import { failureOf, throwOutage, unfit } from "@/lib/kit/outbox/transports/send-each";
+import { failureOf, throwOutage, unfit, untried } from "@/lib/kit/outbox/transports/send-each";
+import { problemOf } from "@/lib/kit/problem";
 import { parseRetryAfter } from "@/lib/retry/retry-after";
 
 export type ParkadeOptions = {
@@ -35,11 +36,11 @@ export function parkadeTransport({
       redirect: "error",
       signal,
     });
-    await response.arrayBuffer();
-    if (!response.ok) throw new HttpRefusal(response);
+    const text = await response.text();
+    if (!response.ok) throw new HttpRefusal(response, problemOf(text)?.code);
   };
   return {
-    publishMany: async (messages, signal) => {
+    publishMany: async (messages, signal, beginNoMore = signal) => {
       const results = new Map<Message, MessageResult>();
       const read = messages.flatMap((message) => {
         const confirmation = confirmationOf(message);
@@ -49,6 +50,7 @@ export function parkadeTransport({
       });
       for (const group of Map.groupBy(read, ({ source, consumer }) => JSON.stringify([source, consumer])).values()) {
         for (let at = 0; at < group.length; at += IDS_MAX) {
+          if (beginNoMore.aborted) break;
           const part = group.slice(at, at + IDS_MAX);
           const { source, consumer } = part[0]!;
           const result = await send(
@@ -63,7 +65,7 @@ export function parkadeTransport({
           for (const { message } of part) results.set(message, result);
         }
       }
-      const inOrder = messages.map((message) => results.get(message)!);
+      const inOrder = messages.map((message) => results.get(message) ?? untried(beginNoMore));
       throwOutage(inOrder);
       return inOrder;
     },
@@ -79,9 +81,20 @@ function confirmationOf({ body }: Message): Confirmation | null {
   }
 }
 
-/** A source that is not there yet may still be made, and a token may be renewed. */
+/**
+ * A source that is not there yet may still be made, and a token may be renewed. An answer that names no problem of Parkade's
+ * comes from something before it, whatever its status: Parkade has not read the request.
+ */
 function judge(error: unknown, wallMs: number): MessageResult {
-  if (!(error instanceof HttpRefusal)) return failureOf(error);
+  const judged = failureOf(error);
+  if (!(error instanceof HttpRefusal) || judged.ok) return judged;
   const retryAfterMs = parseRetryAfter(error.retryAfter ?? "", wallMs) ?? undefined;
-  return { ok: false, error, permanent: error.status === 400 || error.status === 422, retryAfterMs };
+  const outage = judged.outage || error.problem === null;
+  return {
+    ok: false,
+    error,
+    outage,
+    permanent: !outage && (error.status === 400 || error.status === 422),
+    retryAfterMs,
+  };
 }

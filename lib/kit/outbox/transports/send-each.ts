@@ -13,12 +13,14 @@ export function fromPublisher(
   judge: (error: unknown) => MessageResult = failureOf,
 ): Transport {
   return {
-    publishMany: async (messages, signal) => {
-      const results: MessageResult[] = Array.from({ length: messages.length });
+    publishMany: async (messages, signal, beginNoMore = signal) => {
+      const results: MessageResult[] = messages.map(() => untried(beginNoMore));
+      const ended = abortOf(signal);
       let next = 0;
       const worker = async () => {
-        for (let at = next++; at < messages.length; at = next++) {
-          results[at] = await publish(messages[at]!, signal).then(() => ({ ok: true as const }), judge);
+        for (let at = next++; at < messages.length && !beginNoMore.aborted; at = next++) {
+          const sending = publish(messages[at]!, signal).then(() => ({ ok: true as const }), judge);
+          results[at] = await Promise.race([sending, ended]);
         }
       };
       await Promise.all(Array.from({ length: Math.min(CONCURRENCY, messages.length) }, worker));
@@ -28,6 +30,20 @@ export function fromPublisher(
   };
 }
 
+/** The result of a message whose send was not begun. */
+export function untried({ reason }: AbortSignal): MessageResult {
+  return { ok: false, untried: true, error: reason };
+}
+
+/** The result of the sends under way when `signal` aborts, also of a client that knows no signal. */
+export function abortOf(signal: AbortSignal): Promise<MessageResult> {
+  const outage = (): MessageResult => ({ ok: false, outage: true, error: signal.reason });
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(outage());
+    else signal.addEventListener("abort", () => resolve(outage()), { once: true });
+  });
+}
+
 /** When not one message arrived and each failed for the connection, the receiver as a whole is away. */
 export function throwOutage(results: readonly MessageResult[]): void {
   const [first] = results;
@@ -35,10 +51,13 @@ export function throwOutage(results: readonly MessageResult[]): void {
   throw first.error;
 }
 
+/** Answers of a proxy whose service is away, or of a service that is about to stop: they pass, and are no fault of the event. */
+const AWAY = new Set(["HTTP_502", "HTTP_503", "HTTP_504"]);
+
 /** A failed send as the engine's tables judge it. */
 export function failureOf(error: unknown): MessageResult {
   const { kind, code, retryAfter, retryAfterMs } = classify(error);
-  const answered = /^HTTP_\d/.test(code) || code === "UNKNOWN";
+  const answered = (/^HTTP_\d/.test(code) && !AWAY.has(code)) || code === "UNKNOWN";
   return {
     ok: false,
     error,

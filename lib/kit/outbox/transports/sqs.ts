@@ -1,5 +1,5 @@
 import { EVENT_ID_HEADER, type Message, type MessageResult, type Transport } from "@/lib/kit/outbox/message";
-import { failureOf, throwOutage, unfit } from "@/lib/kit/outbox/transports/send-each";
+import { failureOf, throwOutage, unfit, untried } from "@/lib/kit/outbox/transports/send-each";
 
 type Attribute = { DataType: "String" | "Binary"; StringValue?: string; BinaryValue?: Uint8Array };
 
@@ -31,12 +31,14 @@ const ATTRIBUTES_MAX = 10;
  */
 export function sqsTransport(client: SqsClient): Transport {
   return {
-    publishMany: async (messages, signal) => {
+    publishMany: async (messages, signal, beginNoMore = signal) => {
       const results = new Map<Message, MessageResult>();
       for (const [queueUrl, ofQueue] of Map.groupBy(messages, ({ destination }) => destination)) {
-        for (const batch of batchesOf(ofQueue, results)) await sendBatch(client, { queueUrl, batch, results, signal });
+        for (const batch of batchesOf(ofQueue, results)) {
+          if (!beginNoMore.aborted) await sendBatch(client, { queueUrl, batch, results, signal });
+        }
       }
-      const inOrder = messages.map((message) => results.get(message)!);
+      const inOrder = messages.map((message) => results.get(message) ?? untried(beginNoMore));
       throwOutage(inOrder);
       return inOrder;
     },

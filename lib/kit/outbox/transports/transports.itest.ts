@@ -448,6 +448,24 @@ describe("Parkade", () => {
     ]);
     await parkade.stop();
   });
+
+  test.each([400, 403, 404, 422, 502])(
+    "a gateway's %d gives up no confirmation: Parkade has not read it",
+    async (status) => {
+      const gateway = createServer((request, response) => {
+        request.resume();
+        response.writeHead(status, { "content-type": "text/html" }).end("<h1>nginx</h1>");
+      });
+      await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+      const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+      await confirmProcessed(pool, { source: "orders", eventId: "e1", consumer: "billing" }, { table });
+      await expect(publishDue({ pool, table, transport: parkadeTransport({ url }) })).rejects.toThrow(String(status));
+      expect((await pool.query(`select status, attempts from ${table}`)).rows).toEqual([
+        { status: "NEW", attempts: 0 },
+      ]);
+      gateway.close();
+    },
+  );
 });
 
 describe("a route", () => {
