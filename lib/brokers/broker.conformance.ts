@@ -527,13 +527,15 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
       });
 
       it.each(["before-commit", "before-acknowledgement"] as const)(
-        "loses nothing when its process dies %s",
+        "loses nothing, and knows each message again, when its process dies %s",
         async (dies) => {
           if (harness.exact === null || harness.produce === null) return;
           const bodies = Array.from({ length: 200 }, (_, n) => `m-${n}`);
           await harness.produce(bodies);
           const committed = await readByDyingProcesses(name, harness, dies, () => harness.remaining());
-          expect([...new Set(committed.map((payload) => decoded(payload)))].sort()).toEqual([...bodies].sort());
+          expect([...new Set(committed.map(({ payload }) => decoded(payload)))].sort()).toEqual([...bodies].sort());
+          // A message that was committed twice is one event.
+          expect(new Set(committed.map(({ eventId }) => eventId)).size).toBe(bodies.length);
         },
         120_000,
       );
@@ -731,14 +733,14 @@ function redriveOf(
 
 /**
  * Reads a source by a process that dies in its first batch, then by one that lives, until nothing remains. Resolves with
- * every committed payload, repeats included. `remaining` is asked with those there are.
+ * every committed message, repeats included. `remaining` is asked with the payloads there are.
  */
 export async function readByDyingProcesses(
   kind: string,
   { config, positionFile }: { config: unknown; positionFile?: string },
   dies: "before-commit" | "before-acknowledgement",
   remaining: (committed: Buffer[]) => Promise<number> | number,
-): Promise<Buffer[]> {
+): Promise<{ eventId: string; payload: Buffer }[]> {
   const folder = mkdtempSync(join(tmpdir(), "parkade-reading-"));
   const file = join(folder, "committed");
   writeFileSync(file, "");
@@ -751,7 +753,8 @@ export async function readByDyingProcesses(
     readFileSync(file, "utf8")
       .split("\n")
       .filter(Boolean)
-      .map((line) => Buffer.from(line, "base64"));
+      .map((line) => line.split(" ") as [string, string])
+      .map(([payload, eventId]) => ({ eventId, payload: Buffer.from(payload, "base64") }));
   const survivor = async () => {
     const first = start(dies);
     const [, signal] = (await once(first, "exit")) as [number | null, string | null];
@@ -760,7 +763,7 @@ export async function readByDyingProcesses(
   };
   const second = await survivor();
   try {
-    await expect.poll(() => remaining(committed()), { interval: 100 }).toBe(0);
+    await expect.poll(() => remaining(committed().map(({ payload }) => payload)), { interval: 100 }).toBe(0);
     return committed();
   } finally {
     second.kill("SIGTERM"); // ends without an orderly stop; what it committed is acknowledged or comes again

@@ -26,7 +26,7 @@ const config = z.strictObject({
     z.strictObject({
       mode: field(z._default(choice(["origin-queue", "exchange"]), "origin-queue"), {
         label: "Redrive to",
-        hint: "origin-queue: the one queue it died in. exchange: where it was first published, to every subscriber.",
+        hint: "origin-queue: the one queue in which a consumer failed. exchange: where it was first published, to every subscriber.",
       }),
       queue: field(z.optional(amqpName), {
         label: "Queue",

@@ -162,4 +162,30 @@ describe("a message that cannot be parsed", () => {
     expect(letter.origin.convention).toBe("unreadable");
     expect(Buffer.from(letter.payload).equals(bytes)).toBe(true);
   });
+
+  it("has one id, however often it is delivered", () => {
+    const idOf = (delivery_count: number, body: string) => {
+      const encoded = rhea.message.encode({
+        delivery_count,
+        delivery_annotations: { at: delivery_count },
+        body,
+      } as never);
+      // Cut off in its last section.
+      const { letter } = receive(Buffer.from(encoded).subarray(0, -1), CONFIG);
+      expect(letter.origin.convention).toBe("unreadable");
+      return letter.eventId;
+    };
+    expect(idOf(2, "one")).toBe(idOf(1, "one"));
+    expect(idOf(1, "two")).not.toBe(idOf(1, "one"));
+  });
+});
+
+describe("a message without an id", () => {
+  const withCount = (delivery_count: number, change: object = {}) =>
+    read({ ...SERVICE_BUS, message_id: undefined, delivery_count, ...change }).eventId;
+
+  it("has one id, however often it is delivered", () => {
+    expect(withCount(1)).toBe(withCount(10));
+    expect(withCount(1)).not.toBe(withCount(1, { subject: "another" }));
+  });
 });

@@ -7,6 +7,7 @@ import {
   readSections,
   type Sections,
   VALUE,
+  withoutDelivery,
 } from "@/lib/brokers/amqp10/sections";
 import type { AmqpValue } from "@/lib/brokers/amqp10/value";
 import { textOf, toHeader, toJson } from "@/lib/brokers/amqp10/value";
@@ -95,7 +96,7 @@ function amqp10Message(sections: Sections, address: string): Message {
 }
 
 /**
- * Id of a message that carries none. A broker's sequence number stays through repeated deliveries; without one two
+ * Id of a message that carries none: of nothing that a delivery counts. A broker's sequence number stays through repeated deliveries; without one two
  * messages that are equal in every byte are one.
  */
 function hashId(address: string, { annotations, properties, application, body }: Sections): string {
@@ -117,7 +118,7 @@ export function receive(bytes: Buffer, { address, mapping = {} }: Pick<Amqp10Con
     sections = readSections(bytes);
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    const ownId = () => `sha256-${createHash("sha256").update(bytes).digest("hex")}`;
+    const ownId = () => `sha256-${createHash("sha256").update(withoutDelivery(bytes)).digest("hex")}`;
     const origin = { deadLetter: { address }, properties: {} };
     return { letter: unreadable({ body: bytes, origin, ownId, problem, headers: [] }), deliveries: 0 };
   }

@@ -28,6 +28,7 @@ export type PropertyName = (typeof PROPERTIES)[number];
 export type Properties = Partial<Record<PropertyName, AmqpValue>>;
 
 const HEADER = 0x70;
+const DELIVERY_ANNOTATIONS = 0x71;
 const ANNOTATIONS = 0x72;
 const PROPERTY_LIST = 0x73;
 const APPLICATION = 0x74;
@@ -37,7 +38,7 @@ export const VALUE = 0x77;
 
 const BY_SYMBOL: Record<string, number> = {
   "amqp:header:list": HEADER,
-  "amqp:delivery-annotations:map": 0x71,
+  "amqp:delivery-annotations:map": DELIVERY_ANNOTATIONS,
   "amqp:message-annotations:map": ANNOTATIONS,
   "amqp:properties:list": PROPERTY_LIST,
   "amqp:application-properties:map": APPLICATION,
@@ -71,6 +72,31 @@ function pairs(elements: AmqpValue[]): [string, AmqpValue][] {
   return found;
 }
 
+/** What section begins there, and where its content is. Throws AmqpValueError. */
+function descriptorAt(bytes: Buffer, at: number): { code: number | undefined; start: number } {
+  if (bytes[at] !== 0) throw new AmqpValueError("a section has no descriptor");
+  const { value, end: start } = readValue(bytes, at + 1);
+  return { code: value.type === "symbol" ? BY_SYMBOL[value.value] : Number((value as { value: bigint }).value), start };
+}
+
+/**
+ * The bytes of a message behind the sections that change with each delivery: the header, which counts the deliveries, and the
+ * delivery annotations. For a message that does not parse: up to where it does.
+ */
+export function withoutDelivery(bytes: Buffer): Buffer {
+  let at = 0;
+  try {
+    while (at < bytes.length) {
+      const { code, start } = descriptorAt(bytes, at);
+      if (code !== HEADER && code !== DELIVERY_ANNOTATIONS) break;
+      at = readValue(bytes, start).end;
+    }
+  } catch {
+    // What does not parse is left as it is.
+  }
+  return bytes.subarray(at);
+}
+
 /** The sections of a message. Throws AmqpValueError. */
 export function readSections(bytes: Buffer): Sections {
   const sections: Sections = {
@@ -83,10 +109,7 @@ export function readSections(bytes: Buffer): Sections {
   };
   let at = 0;
   while (at < bytes.length) {
-    if (bytes[at] !== 0) throw new AmqpValueError("a section has no descriptor");
-    const { value: descriptor, end: start } = readValue(bytes, at + 1);
-    const code =
-      descriptor.type === "symbol" ? BY_SYMBOL[descriptor.value] : Number((descriptor as { value: bigint }).value);
+    const { code, start } = descriptorAt(bytes, at);
     const { value: content, end } = readValue(bytes, start);
     if (code === HEADER) {
       const [, priority, , , deliveryCount] = readElements(bytes, start);

@@ -82,6 +82,44 @@ describe("conventions", () => {
       },
     ],
     [
+      "a retry topology: the queue in which a consumer failed, and the exchange by which it was first published",
+      delivery({
+        "x-death": deaths(
+          death({ queue: "orders.wait", reason: "expired", count: 2n, exchange: "dlx", keys: ["retry"] }),
+          death({ queue: "orders", reason: "rejected", count: 2n, exchange: "shop", keys: ["placed.7"] }),
+        ),
+        "x-first-death-queue": "orders",
+        "x-first-death-reason": "rejected",
+        "x-first-death-exchange": "shop",
+      }),
+      "orders.dlq",
+      {
+        convention: "rabbitmq-x-death",
+        queue: "orders",
+        errorCode: "REJECTED",
+        attempts: 2,
+        error: { type: null, message: "rejected from queue orders", stack: null },
+        origin: expect.objectContaining({ exchange: "shop", routingKeys: ["placed.7"] }),
+      },
+    ],
+    [
+      "a first death that was counted again and stands before a later one",
+      delivery({
+        "x-death": deaths(
+          death({ queue: "orders", reason: "rejected", count: 3n, exchange: "shop", keys: ["placed.7"] }),
+          death({ queue: "orders.wait", reason: "expired", count: 2n, exchange: "dlx", keys: ["retry"] }),
+        ),
+        "x-first-death-queue": "orders",
+        "x-first-death-reason": "rejected",
+      }),
+      "orders.dlq",
+      {
+        convention: "rabbitmq-x-death",
+        queue: "orders",
+        origin: expect.objectContaining({ exchange: "shop", routingKeys: ["placed.7"] }),
+      },
+    ],
+    [
       "quorum delivery limit",
       delivery({ "x-death": deaths(death({ queue: "orders.qq", reason: "delivery_limit" })) }),
       "dlq",

@@ -52,27 +52,36 @@ function deliveriesOf(deaths: readonly Death[]): number {
   return deaths.filter((death) => AFTER_DELIVERY.has(death.reason)).reduce((sum, death) => sum + death.count, 0);
 }
 
+/** `x-last-death-*` (RabbitMQ 3.13 and later) or `x-first-death-*`, which are left when a client removed `x-death`. */
+function namedDeath({ headers, container }: Message, which: "last" | "first"): Death | null {
+  const queue = headers.text(`x-${which}-death-queue`);
+  if (queue === null || queue === container) return null;
+  return {
+    queue,
+    reason: headers.text(`x-${which}-death-reason`) ?? "",
+    exchange: textOfValue(headers.value(`x-${which}-death-exchange`)),
+    routingKeys: [],
+    count: 1,
+    timeMs: null,
+  };
+}
+
 /**
- * The latest death: the newest entry, or `x-last-death-*` (RabbitMQ 3.13 and later), or the `x-first-death-*` that are
- * left when a client removed `x-death`. Deaths in the dead-letter queue itself are skipped: a redrive there would park
- * the message again.
+ * `failed`: the death after which the message is parked: the newest that a consumer caused. In a retry topology (work queue,
+ * dead-letter exchange, wait queue with a TTL, work queue) the newest of all is the expiry in the wait queue, where a
+ * redrive would only wait. Of a message that no consumer has got it is the newest.
+ * `first`: how the message was published. RabbitMQ moves an entry to the front when it counts it again, so the oldest need
+ * not be the last; the `x-first-death-*` name it.
+ * Deaths in the dead-letter queue itself are skipped: a redrive there would park the message again.
  */
-function latestDeath(view: Message, deaths: readonly Death[]): Death | null {
-  const elsewhere = deaths.find((death) => death.queue !== view.container);
-  if (elsewhere !== undefined) return elsewhere;
-  for (const which of ["last", "first"]) {
-    const queue = view.headers.text(`x-${which}-death-queue`);
-    if (queue === null || queue === view.container) continue;
-    return {
-      queue,
-      reason: view.headers.text(`x-${which}-death-reason`) ?? "",
-      exchange: view.headers.text(`x-${which}-death-exchange`),
-      routingKeys: [],
-      count: 1,
-      timeMs: null,
-    };
-  }
-  return null;
+function decidingDeaths(view: Message, deaths: readonly Death[]): { failed: Death; first: Death } | null {
+  const named = namedDeath(view, "first");
+  const elsewhere = deaths.filter((death) => death.queue !== view.container);
+  const known = elsewhere.length > 0 ? elsewhere : [namedDeath(view, "last"), named].filter((death) => death !== null);
+  const failed = known.find((death) => AFTER_DELIVERY.has(death.reason)) ?? known[0];
+  if (failed === undefined) return null;
+  const first = known.find((death) => death.queue === named?.queue && death.reason === named.reason) ?? known.at(-1)!;
+  return { failed, first };
 }
 
 const OWNED = /^x-(death|first-death-.*|last-death-.*|delivery-count|acquired-count|opt-deaths|stream-offset)$/;
@@ -84,25 +93,26 @@ export function isBrokerDeathHeader(headerName: string): boolean {
 
 function read(view: Message): Reading | null {
   const deaths = deathsOf(view.headers);
-  const death = latestDeath(view, deaths);
-  if (death === null) return null;
+  const deciding = decidingDeaths(view, deaths);
+  if (deciding === null) return null;
+  const { failed, first } = deciding;
   const written = consumerError(view.headers);
   return {
     convention: "rabbitmq-x-death",
     origin: {
-      queue: death.queue,
-      ...(death.exchange === null ? {} : { exchange: death.exchange }),
-      ...(death.routingKeys.length === 0 ? {} : { routingKeys: death.routingKeys }),
+      queue: failed.queue,
+      ...(first.exchange === null ? {} : { exchange: first.exchange }),
+      ...(first.routingKeys.length === 0 ? {} : { routingKeys: first.routingKeys }),
     },
     error: {
       type: written.type,
-      message: written.message ?? `${death.reason.replaceAll("_", " ")} from queue ${death.queue}`,
+      message: written.message ?? `${failed.reason.replaceAll("_", " ")} from queue ${failed.queue}`,
       stack: written.stack,
     },
     exceptionTypes: written.type === null ? [] : [written.type],
-    reason: death.reason === "" ? null : death.reason,
+    reason: failed.reason === "" ? null : failed.reason,
     attempts: Math.max(deliveriesOf(deaths), view.headers.count("x-delivery-count") ?? 0),
-    failedAtMs: death.timeMs,
+    failedAtMs: failed.timeMs,
     messageId: view.messageId,
     eventType: null,
     inner: null,

@@ -443,8 +443,9 @@ describe("outbox", () => {
           await late;
           return 701 - new Set(payloads.map(String)).size;
         });
-        const offered = committed.map((payload) => JSON.parse(String(payload)).n as number);
+        const offered = committed.map(({ payload }) => JSON.parse(String(payload)).n as number);
         expect(new Set(offered).size).toBe(701);
+        expect(new Set(committed.map(({ eventId }) => eventId)).size).toBe(701);
         // What was committed by the first process comes again under its id, and the store knows it.
         expect(offered).toHaveLength(dies === "before-commit" ? 701 : 701 + 500);
         const { rows } = await db.query(`select distinct status from ${table}`);

@@ -30,15 +30,44 @@ function storedProperties({ headers: _, timestamp, ...rest }: BasicProperties): 
   return { ...rest, ...(timestamp === undefined ? {} : { timestamp: String(timestamp) }) };
 }
 
+/** Headers that a quorum queue writes anew at each delivery: how often it has handed the message out before. */
+const DELIVERY_COUNTS = new Set(["x-delivery-count", "x-acquired-count"]);
+
+/** The same for each delivery of one message. An empty header table counts as none: the count may stand alone in it. */
+function encodedOnce({ headers = [], ...properties }: BasicProperties): Buffer {
+  const own = headers.filter(([name]) => !DELIVERY_COUNTS.has(name));
+  return encodeProperties(own.length === 0 ? properties : { ...properties, headers: own });
+}
+
+/** A count as a field of a table: a byte with the length of its name, the name, the type's tag, and a number of that type. */
+const COUNT_FIELD = /.x-(?:delivery|acquired)-count(?:[bB]|[su].|[Ii].{3}|[lT].{7})./gs;
+
 /**
- * Id of a message that carries none: a hash of all its facts, including when and where it was dead-lettered. Two messages
- * get one id only when they are equal in every byte and were dead-lettered in the same second in the same place; a message
- * that is delivered twice gets the same id twice.
+ * As `encodedOnce`, of a property list that does not parse: without the counts and the length of the header table, which
+ * they change. The table comes after the flags and, if the flags name them, two short texts.
  */
-export function hashId(place: { exchange: string; routingKey: string }, list: Uint8Array, body: Uint8Array): string {
+function rawOnce(list: Buffer): Buffer {
+  if (list.length < 2) return list;
+  let table = 2;
+  for (const flag of [0x80, 0x40]) if ((list[0]! & flag) !== 0) table += 1 + (list[table] ?? 0);
+  const rest = list.toString("latin1", table + 4).replace(COUNT_FIELD, "");
+  return Buffer.concat([list.subarray(0, table), Buffer.from(rest, "latin1")]);
+}
+
+/**
+ * Id of a message that carries none: a hash of all its facts, including when and where it was dead-lettered, but for those
+ * that change with each delivery. Two messages get one id only when they are equal in every byte and were dead-lettered in
+ * the same second in the same place. `list`: the raw bytes of properties that do not parse.
+ */
+export function hashId(
+  { exchange, routingKey }: { exchange: string; routingKey: string },
+  list: BasicProperties | Buffer,
+  body: Uint8Array,
+): string {
   const hash = createHash("sha256");
-  for (const part of [place.exchange, place.routingKey]) hash.update(part).update("\u0000");
-  return `sha256-${hash.update(list).update("\u0000").update(body).digest("hex")}`;
+  for (const part of [exchange, routingKey]) hash.update(part).update("\u0000");
+  hash.update(Buffer.isBuffer(list) ? rawOnce(list) : encodedOnce(list));
+  return `sha256-${hash.update("\u0000").update(body).digest("hex")}`;
 }
 
 type Place = { container: string; deadLetter: unknown };
@@ -67,6 +96,6 @@ export function amqpMessage(
       return typeof value === "string" && value !== "" ? value : null;
     },
     origin,
-    ownId: () => hashId({ exchange, routingKey }, encodeProperties(properties), body),
+    ownId: () => hashId({ exchange, routingKey }, properties, body),
   };
 }

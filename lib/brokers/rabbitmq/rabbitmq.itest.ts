@@ -12,6 +12,7 @@ import {
   type ExactMessage,
   eventually,
   outbound,
+  readByDyingProcesses,
 } from "@/lib/brokers/broker.conformance";
 import { textOfValue, textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage, Position, PublishError } from "@/lib/brokers/port";
@@ -362,6 +363,13 @@ const EVERY_TYPE: FieldTable = [
 
 const byName = ([a]: FieldTable[number], [b]: FieldTable[number]) => (a < b ? -1 : 1);
 
+/** Tables in tables, deeper than Parkade reads. */
+function nested(depth: number): FieldValue {
+  let value: FieldValue = { type: "int8", value: 1 };
+  for (let level = 0; level < depth; level += 1) value = { type: "table", value: [["in", value]] };
+  return value;
+}
+
 /** Publishes exactly these properties, as a producer in another language would. */
 async function produceExact(
   exchange: string,
@@ -501,6 +509,41 @@ function redriveTests(): void {
     await redrive({ ...config, redriveTo: { mode: "exchange", routingKey: "k2" } }, outbound({ exchange }));
     expect([await depth(a), await depth(b)]).toEqual([1, 2]);
   });
+
+  it.each(["classic", "quorum"])(
+    "goes from a retry topology of %s queues to the work queue, past the wait queue, or to every subscriber",
+    async (type) => {
+      const [exchange, dlx] = [unique("shop"), unique("dlx")];
+      const [work, wait, audit, dlq] = ["work", "wait", "audit", "dlq"].map(unique) as [string, string, string, string];
+      const of = (args: object) => ({ durable: true, arguments: { "x-queue-type": type, ...args } });
+      await channel.assertExchange(exchange, "topic");
+      await channel.assertExchange(dlx, "direct");
+      await channel.assertQueue(work, of({ "x-dead-letter-exchange": dlx, "x-dead-letter-routing-key": "retry" }));
+      const back = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": work, "x-message-ttl": 20 };
+      await channel.assertQueue(wait, of(back));
+      for (const queue of [audit, dlq]) await channel.assertQueue(queue, of({}));
+      await channel.bindQueue(wait, dlx, "retry");
+      for (const queue of [work, audit]) await channel.bindQueue(queue, exchange, "order.placed.#");
+      await produceExact(exchange, "order.placed.7", { messageId: "m-1" });
+      await take(audit);
+      // The consumer fails three times, and then puts the message into the dead-letter queue as it is.
+      for (let tries = 0; tries < 2; tries += 1) await rejectNext(work);
+      const last = await take(work);
+      await produceExact("", dlq, exactOf(last), last.content);
+      const letter = await parkOne(configOf(dlq));
+      expect(letter).toMatchObject({ errorCode: "REJECTED", attempts: 2 });
+      expect(letter.origin).toMatchObject({ queue: work, exchange, routingKeys: ["order.placed.7"] });
+      // A message that passes the wait queue brings its expiry there along.
+      await redrive(configOf(dlq), backOut(letter));
+      expect((exactOf(await take(work)).headers ?? []).map(([name]) => name)).not.toContain("x-death");
+      await redrive(configOf(dlq, { redriveTo: { mode: "exchange" } }), backOut(letter));
+      for (const queue of [work, audit]) {
+        const arrived = await take(queue);
+        expect(arrived.fields).toMatchObject({ exchange, routingKey: "order.placed.7" });
+        expect((exactOf(arrived).headers ?? []).map(([name]) => name)).not.toContain("x-death");
+      }
+    },
+  );
 
   it("arrives where a relay that republishes x-death loses the message", async () => {
     // orders expires into wait, and wait into the dead-letter queue.
@@ -738,21 +781,51 @@ function consumeTests(): void {
     hold.resolve();
   });
 
-  it("hands out a message again whose acknowledgement was lost, with the same event id", async () => {
-    const proxy = await startTcpProxy(rabbit.port);
-    const { queue, dlq } = await queueWithDlq();
-    await produceExact("", queue, {}, "no id at all");
-    await rejectNext(queue);
-    const ids: string[] = [];
-    consume({ queue: dlq, url: `amqp://guest:guest@127.0.0.1:${proxy.port}` }, async (batch) => {
-      ids.push(...batch.map((letter) => letter.eventId));
-      if (ids.length === 1) proxy.cut(); // committed, and the connection is gone before the ack
-    });
-    await eventually(() => ids.length).toBe(2);
-    expect(ids[0]).toBe(ids[1]);
-    await eventually(() => rabbit.messages(dlq)).toEqual({ ready: 0, unacknowledged: 0 });
-    await Promise.all(running.splice(0).map((consumer) => consumer.stop()));
-    await proxy.stop();
+  it.each(["classic", "quorum"])(
+    "hands out a message of a %s queue again whose acknowledgement was lost, with the same event id",
+    async (type) => {
+      const dlq = unique("dlq");
+      await channel.assertQueue(dlq, { durable: true, arguments: { "x-queue-type": type } });
+      const sent = ["with headers", "without headers", "unreadable headers"];
+      await produceExact("", dlq, { headers: [["x-tenant", { type: "longstr", value: "eu" }]] }, sent[0]);
+      await produceExact("", dlq, {}, sent[1]);
+      await produceExact("", dlq, { headers: [["deep", nested(70)]] }, sent[2]);
+      const ids = new Map<string, string[]>(sent.map((body) => [body, []]));
+      // The first and the second time the connection is gone after the commit and before the acknowledgement.
+      for (let time = 1; time <= 3; time += 1) {
+        const proxy = await startTcpProxy(rabbit.port);
+        const offered = new Set<string>();
+        const consumer = consume({ queue: dlq, url: `amqp://guest:guest@127.0.0.1:${proxy.port}` }, async (batch) => {
+          for (const letter of batch) {
+            const body = Buffer.from(letter.payload).toString();
+            if (offered.has(body)) continue;
+            offered.add(body);
+            ids.get(body)!.push(letter.eventId);
+          }
+          if (time < 3) await proxy.refuse().then(() => proxy.cut());
+        });
+        await eventually(() => [...offered].sort()).toEqual([...sent].sort());
+        if (time === 3) await eventually(() => rabbit.messages(dlq)).toEqual({ ready: 0, unacknowledged: 0 });
+        await consumer.stop();
+        await proxy.stop();
+      }
+      for (const [body, all] of ids) expect([all.length, new Set(all).size], body).toEqual([3, 1]);
+      expect(new Set([...ids.values()].flat()).size).toBe(sent.length);
+    },
+  );
+
+  it("commits each message of a quorum queue under one id, also when its worker is killed before the acknowledgement", async () => {
+    const queue = unique("killed");
+    await channel.assertQueue(queue, { durable: true, arguments: { "x-queue-type": "quorum" } });
+    const confirmed = await direct.createConfirmChannel();
+    for (let n = 0; n < 200; n += 1) confirmed.sendToQueue(queue, Buffer.from(`m-${n}`));
+    await confirmed.waitForConfirms();
+    const config: RabbitmqConfig = { url: rabbit.url, queue };
+    // What the killed worker has committed comes again, before or after the others.
+    const remaining = (payloads: Buffer[]) =>
+      200 - new Set(payloads.map(String)).size + (payloads.length > 200 ? 0 : 1);
+    const committed = await readByDyingProcesses("rabbitmq", { config }, "before-acknowledgement", remaining);
+    expect(new Set(committed.map(({ eventId }) => eventId)).size).toBe(200);
   });
 
   it("never lets a quorum queue drop a message because the store was down for long", async () => {

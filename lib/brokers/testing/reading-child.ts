@@ -8,7 +8,7 @@ import { systemClock } from "@/lib/platform/clock";
 
 /**
  * A worker process that reads one source, for tests that kill it. What stands for the commit is a line in a file for
- * each message. `dies`: kills itself with SIGKILL in its first batch, before the commit, or after it and before the
+ * each message: its payload and event id. `dies`: kills itself with SIGKILL in its first batch, before the commit, or after it and before the
  * acknowledgement; `never` = it reads on.
  */
 export type ReadingChild = {
@@ -30,7 +30,8 @@ const registry = brokerRegistry({
 const positions = path === undefined ? memoryPositions() : filePositions(path);
 const park = async (batch: DeadLetter[], progress?: Progress) => {
   if (dies === "before-commit") process.kill(process.pid, "SIGKILL");
-  appendFileSync(file, batch.map((letter) => `${Buffer.from(letter.payload).toString("base64")}\n`).join(""));
+  const lines = batch.map(({ payload, eventId }) => `${Buffer.from(payload).toString("base64")} ${eventId}\n`);
+  appendFileSync(file, lines.join(""));
   if (progress !== undefined) await positions.set(progress);
   if (dies === "before-acknowledgement") process.kill(process.pid, "SIGKILL");
 };
