@@ -77,3 +77,26 @@ test("a cooldown over an error code makes its events wait", async ({ page, parka
   const [refused] = await parkade.refusalsOf(source.name);
   expect(refused).toBe("cooling");
 });
+
+test("the page of controls keeps its place while it loads", async ({ page, parkade }) => {
+  const source = await parkade.source("still");
+  for (const at of [1, 2, 3]) {
+    const scope = { aggregateId: `${at}-of-${source.name}` };
+    await parkade.impose({ kind: "blacklist", scope, reason: "its customer is being merged" });
+  }
+  await page.addInitScript(() => {
+    const seen = Object.assign(window, { shifted: 0 });
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) seen.shifted += (entry as PerformanceEntry & { value: number }).value;
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+  // Each answer waits until the page without it was painted.
+  await page.route(/\/api\/v1\/(controls|settings)/, async (route) => {
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    await route.continue();
+  });
+  await page.goto("/controls");
+  await expect(page.getByRole("listitem").filter({ hasText: `1-of-${source.name}` })).toBeVisible();
+  await expect(page.getByRole("status", { name: "Loading" })).toHaveCount(0);
+  expect(await page.evaluate(() => (window as unknown as { shifted: number }).shifted)).toBeLessThanOrEqual(0.02);
+});

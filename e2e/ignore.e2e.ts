@@ -22,7 +22,7 @@ test("events are ignored with a reason, are not redriven, and are released again
   await expect(rowOf(page, "i-3")).toContainText("PENDING");
 
   // A redrive of all events leaves the ignored events out, and says so before it starts.
-  await page.keyboard.press("a");
+  await page.keyboard.press("Shift+A");
   await selection.getByRole("button", { name: "Redrive…" }).click();
   const redriving = page.getByRole("dialog", { name: "Redrive 1 of 3" });
   await expect(redriving).toContainText("2 will be refused:");

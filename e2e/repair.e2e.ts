@@ -85,6 +85,49 @@ test.describe("one event", () => {
     expect((await source.detail("k-1")).body.text).toBe('{"a": 1}  ');
   });
 
+  test("that is broken is named again in the review, and saved only by a choice that says so", async ({
+    page,
+    parkade,
+    downstream,
+  }) => {
+    const source = await parkade.source("broken");
+    await source.park([{ eventId: "b-1", payloadText: '{"a": 1}' }]);
+    const { id } = await source.event("b-1");
+    await page.goto(`/events/${id}?edit=1`);
+    await editor(page).press("Control+End");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.press("Control+Enter");
+    const problems = page.getByRole("list", { name: "Problems" });
+    await expect(problems).toContainText("A } is missing here");
+    await page.getByRole("textbox", { name: "Reason" }).fill("a slip");
+    const save = page.getByRole("button", { name: "Save with 1 problem" });
+    await expect(save).toBeDisabled();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("checkbox", { name: /although it has 1 problem/ }).check();
+    await save.click();
+
+    const saved = page.getByRole("status").filter({ hasText: "Saved as revision 2" });
+    await expect(saved).toContainText("not valid JSON");
+    await expect(saved).not.toContainText("next redrive sends");
+    await expect(saved.getByRole("button", { name: "Redrive this" })).toHaveCount(0);
+    expect(await violations(page)).toEqual([]);
+    await saved.getByRole("button", { name: "Edit again" }).click();
+
+    // The edit that was saved is gone: the editor begins with what was saved, and with nothing to save.
+    await expect(page.getByRole("heading", { name: "Edit revision 2" })).toBeVisible();
+    await expect(page.getByText("nothing changed")).toBeVisible();
+    await expect(page.getByText(/are back/)).toHaveCount(0);
+    await editor(page).press("Control+End");
+    await page.keyboard.type("}");
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("textbox", { name: "Reason" }).fill("the brace is back");
+    await page.getByRole("button", { name: "Save as a new revision" }).click();
+    await expect(page.getByRole("status").filter({ hasText: "Saved as revision 3." })).toContainText(
+      "next redrive sends",
+    );
+    expect(await downstream.deliveries(source.path)).toEqual([]);
+  });
+
   test("shows its revisions, compares any two and restores one, with Undo", async ({ page, parkade, request }) => {
     const source = await parkade.source("revisions");
     await source.park([{ eventId: "v-1", payloadText: '{"step": "first"}' }]);

@@ -264,7 +264,7 @@ describe("a mend", () => {
     const edits = edited.map((event) =>
       editEvent(
         world.deps,
-        { id: event, base: 1, text: "by hand", reason: "known", headersMax: 10 },
+        { id: event, base: 1, text: '"by hand"', reason: "known", headersMax: 10 },
         localViewer("bob"),
       ).then(
         () => "edited",

@@ -58,10 +58,15 @@ export function ControlsPage() {
         ))}
       </ul>
       <NextPageButton read={live}>More controls</NextPageButton>
-      <div className="px-3 pt-6">
-        <LimitsPanel />
-      </div>
-      <Ended />
+      {/* Nobody knows the height of the list before it is read: what follows waits for it, and does not move. */}
+      {live.isPending ? null : (
+        <>
+          <Ended />
+          <div className="px-3 pt-3 pb-3">
+            <LimitsPanel />
+          </div>
+        </>
+      )}
       {imposing ? <ControlDialog kind={imposing} onClose={() => setImposing(null)} /> : null}
     </>
   );

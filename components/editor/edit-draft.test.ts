@@ -9,6 +9,7 @@ import {
   keepDraft,
   keptDraft,
   languageOf,
+  onCurrent,
 } from "./edit-draft";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -62,6 +63,20 @@ it("says why it cannot be saved", () => {
   expect(faultOf(content())).toBeNull();
   expect(faultOf({ ...content(), contentType: " " })).toMatch(/content type/);
   expect(faultOf({ ...content(), headers: [["", "1"]] })).toMatch(/name/);
+});
+
+it("is nothing to save once the current revision holds it, whichever tab saved it", () => {
+  const typed = draft({ payload: bytes('{"a":2}') });
+  const event = (revision: number, text: string) => ({
+    revision,
+    headers: content().headers,
+    body: { contentType: "application/json", text, base64: btoa(text), bytes: text.length, masked: false },
+  });
+  const saved = onCurrent(typed, event(4, '{"a":2}'));
+  expect([saved.base, isChanged(saved)]).toEqual([4, false]);
+  // Another person's bytes, and the revision that the edit began with, leave it as it is.
+  expect(onCurrent(typed, event(4, '{"a":3}'))).toBe(typed);
+  expect(onCurrent(typed, event(3, '{"a":1}'))).toBe(typed);
 });
 
 describe("an unsaved edit", () => {

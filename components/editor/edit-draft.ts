@@ -35,6 +35,16 @@ export function isChanged(draft: Draft): boolean {
   return Object.values(changesOf(draft)).some(Boolean);
 }
 
+/**
+ * The draft on the current revision when that revision holds exactly what was typed: it was saved, here or in another tab
+ * with the same draft, and nothing is left to save.
+ */
+export function onCurrent(draft: Draft, event: Pick<EventDetail, "revision" | "body" | "headers">): Draft {
+  if (draft.base === event.revision) return draft;
+  const saved = { base: event.revision, was: contentOf(event), now: draft.now };
+  return isChanged(saved) ? draft : saved;
+}
+
 /** The headers as text, a line for each: two lists are equal when their texts are. */
 export function headerLines(headers: readonly Header[]): string {
   return headers

@@ -2,18 +2,23 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import Link from "next/link";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, type Ref, useEffect, useRef, useState } from "react";
 import { lastRedrive } from "@/components/events/action-rules";
 import { ActionButton } from "@/components/ui/action-button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { ReasonField } from "@/components/ui/reason-field";
+import { Shape } from "@/components/ui/shape";
 import { invalidateAfter } from "@/lib/browser/keys";
 import { saveRevision } from "@/lib/browser/revisions";
+import { ApiError } from "@/lib/contract/api-error";
 import type { EventDetail } from "@/lib/contract/events";
-import { formatNumber, shortenId } from "@/lib/core/format";
+import type { EditedAnswer } from "@/lib/contract/revisions";
+import { formatNumber, plural, shortenId } from "@/lib/core/format";
 import { ContentDiff } from "./content-diff";
-import { changesOf, type Draft, forgetDraft } from "./edit-draft";
-import { sameBytes, toBase64 } from "./exact-text";
+import { changesOf, type Draft, languageOf } from "./edit-draft";
+import { exactText, sameBytes, toBase64 } from "./exact-text";
+import { CHECKED_CHARS_MAX, readJson } from "./json-places";
+import { askSchema } from "./payload-editor";
 
 /** What changes, and the reason that the audit keeps. */
 export function EditReview({
@@ -24,7 +29,7 @@ export function EditReview({
 }: {
   event: EventDetail;
   draft: Draft;
-  onSaved: (revision: number) => void;
+  onSaved: (saved: EditedAnswer) => void;
   /** What stands against saving it. */
   children: ReactNode;
 }) {
@@ -33,9 +38,17 @@ export function EditReview({
   const [pressed, setPressed] = useState(false);
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<{ base: number; error: unknown } | null>(null);
+  const [accepted, setAccepted] = useState(false);
+  const found = useProblems(event, draft);
   // Whoever has chosen another base has answered the refusal.
-  const error = failure?.base === draft.base ? failure.error : null;
+  const refused = failure?.base === draft.base ? failure.error : null;
+  // The server also checks what is too long to be checked here, and its refusal is answered by the same choice.
+  const broken = refused instanceof ApiError && refused.code === "payload-broken" ? refused : null;
+  const error = broken === null ? refused : null;
+  const problems = found.length > 0 ? found : (broken?.fields ?? []).map(({ detail }) => detail);
+  const needsChoice = problems.length > 0 && !accepted;
   const field = useRef<HTMLTextAreaElement>(null);
+  const choice = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
   const missing = reason.trim() === "";
   const redriveId = lastRedrive(event);
@@ -44,12 +57,16 @@ export function EditReview({
   const save = async () => {
     setPressed(true);
     if (missing || busy) return field.current?.focus();
+    if (needsChoice) return choice.current?.focus();
     setBusy(true);
     setFailure(null);
     try {
-      const saved = await saveRevision(client, event.id, { ...editOf(draft), reason: reason.trim() });
-      forgetDraft(event.id);
-      onSaved(saved.revision);
+      const saved = await saveRevision(client, event.id, {
+        ...editOf(draft),
+        ...(problems.length > 0 ? { breaking: true } : {}),
+        reason: reason.trim(),
+      });
+      onSaved(saved);
     } catch (error) {
       setFailure({ base: draft.base, error });
       setBusy(false);
@@ -87,9 +104,17 @@ export function EditReview({
           onChange={setReason}
           onSubmit={() => void save()}
         />
+        {problems.length > 0 ? (
+          <Problems problems={problems} accepted={accepted} onAccept={setAccepted} choice={choice} />
+        ) : null}
         <div className="flex flex-wrap items-center gap-3">
-          <ActionButton variant="primary" type="submit" busy={busy}>
-            Save as a new revision
+          <ActionButton
+            variant={problems.length > 0 ? "danger" : "primary"}
+            type="submit"
+            busy={busy}
+            disabled={needsChoice}
+          >
+            {problems.length > 0 ? `Save with ${plural(problems.length, "problem")}` : "Save as a new revision"}
           </ActionButton>
           <span className="text-sm text-faint">
             {unchanged
@@ -101,6 +126,69 @@ export function EditReview({
       </div>
     </form>
   );
+}
+
+/** The problems of the payload that would be saved, and the choice to save it with them. */
+function Problems({
+  problems,
+  accepted,
+  onAccept,
+  choice,
+}: {
+  problems: string[];
+  accepted: boolean;
+  onAccept: (accepted: boolean) => void;
+  choice: Ref<HTMLInputElement>;
+}) {
+  const count = plural(problems.length, "problem");
+  return (
+    <div className="grid gap-1 rounded-md border border-l-2 border-danger px-3 py-2">
+      <p role="alert" className="font-medium">
+        The payload has {count}
+      </p>
+      <ul aria-label="Problems" className="grid gap-0.5">
+        {problems.map((problem) => (
+          <li key={problem} className="flex items-baseline gap-1.5">
+            <Shape name="cross" className="shrink-0 self-center text-danger" />
+            <span className="wrap-anywhere">{problem}</span>
+          </li>
+        ))}
+      </ul>
+      <label className="flex min-h-6 items-center gap-2">
+        <input
+          ref={choice}
+          type="checkbox"
+          checked={accepted}
+          onChange={(change) => onAccept(change.target.checked)}
+          className="size-3.5"
+        />
+        Save it although it has {count}
+      </label>
+    </div>
+  );
+}
+
+/** The errors of the payload in the draft. Empty while it is checked: the server refuses to save what is broken. */
+function useProblems({ source, eventType }: EventDetail, draft: Draft): string[] {
+  const [problems, setProblems] = useState<string[]>([]);
+  const { was, now } = draft;
+  useEffect(() => {
+    let current = true;
+    setProblems([]);
+    const changed = changesOf({ base: 0, was, now });
+    const text = exactText(now.payload)?.text ?? null;
+    if (!(changed.payload || changed.contentType) || text === null) return;
+    if (languageOf(now) !== "json" || text.length > CHECKED_CHARS_MAX) return;
+    const syntax = readJson(text).problems.filter(({ severity }) => severity === "error");
+    if (syntax.length > 0) return setProblems([...new Set(syntax.map(({ message }) => message))]);
+    void askSchema({ source, eventType, text }, () => undefined).then((found) => {
+      if (current) setProblems(found.map(({ pointer, message }) => `${pointer} ${message}`.trim()));
+    });
+    return () => {
+      current = false;
+    };
+  }, [source, eventType, was, now]);
+  return problems;
 }
 
 /** The request that saves the draft: parts that did not change are left out. */

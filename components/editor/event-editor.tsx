@@ -9,8 +9,19 @@ import { showToast } from "@/components/ui/toast";
 import { useHotkeys } from "@/lib/browser/hotkeys";
 import { useRevision } from "@/lib/browser/revisions";
 import type { EventDetail } from "@/lib/contract/events";
+import type { EditedAnswer } from "@/lib/contract/revisions";
 import { ContentDiff } from "./content-diff";
-import { changesOf, contentOf, type Draft, faultOf, forgetDraft, isChanged, keepDraft, keptDraft } from "./edit-draft";
+import {
+  changesOf,
+  contentOf,
+  type Draft,
+  faultOf,
+  forgetDraft,
+  isChanged,
+  keepDraft,
+  keptDraft,
+  onCurrent,
+} from "./edit-draft";
 import { EditReview } from "./edit-review";
 import { HeadersEditor } from "./headers-editor";
 import { type PartOfEdit, PayloadEditor } from "./payload-editor";
@@ -26,18 +37,20 @@ export function EventEditor({
 }: {
   event: EventDetail;
   onClose: () => void;
-  onSaved: (revision: number) => void;
+  onSaved: (saved: EditedAnswer) => void;
 }) {
   const kept = useMemo(() => keptDraft(event.id), [event.id]);
   const [restoredAtMs, setRestoredAtMs] = useState(kept?.atMs ?? null);
-  const [draft, setDraft] = useState<Draft>(
+  const [typed, setDraft] = useState<Draft>(
     () => kept?.draft ?? { base: event.revision, was: contentOf(event), now: contentOf(event) },
   );
   // A change of the whole content from outside of the fields makes them anew.
   const [generation, setGeneration] = useState(0);
   const [reviewing, setReviewing] = useState(false);
+  // The review shows what was typed until it closes, also while its own save makes it the current revision.
+  const draft = reviewing ? typed : onCurrent(typed, event);
   const dirty = isChanged(draft);
-  useKeptDraft(event.id, draft, dirty);
+  const forgetKept = useKeptDraft(event.id, draft, dirty);
 
   const replace = (next: Draft) => {
     setDraft(next);
@@ -102,7 +115,14 @@ export function EventEditor({
       ) : null}
       {reviewing ? null : notice}
       {reviewing ? (
-        <EditReview event={event} draft={draft} onSaved={onSaved}>
+        <EditReview
+          event={event}
+          draft={draft}
+          onSaved={(saved) => {
+            forgetKept();
+            onSaved(saved);
+          }}
+        >
           {notice}
         </EditReview>
       ) : (
@@ -111,34 +131,50 @@ export function EventEditor({
           event={event}
           draft={draft}
           onDone={review}
-          onChange={(part) => setDraft((now) => ({ ...now, now: { ...now.now, ...part } }))}
+          onChange={(part) =>
+            setDraft((before) => {
+              const { now, ...base } = onCurrent(before, event);
+              return { ...base, now: { ...now, ...part } };
+            })
+          }
         />
       )}
     </section>
   );
 }
 
-/** Stores the unsaved edit in this tab, and lets the browser warn before the tab closes. */
-function useKeptDraft(eventId: string, draft: Draft, dirty: boolean): void {
+/**
+ * Stores the unsaved edit in this tab, and lets the browser warn before the tab closes. Returns how to forget it for good:
+ * the closing editor would otherwise store what it has just saved.
+ */
+function useKeptDraft(eventId: string, draft: Draft, dirty: boolean): () => void {
+  const saved = useRef<Draft | null>(null);
   useEffect(() => {
     if (!dirty) return forgetDraft(eventId);
-    const timer = setTimeout(() => keepDraft(eventId, draft), KEEP_AFTER_MS);
+    const timer = setTimeout(() => {
+      if (draft !== saved.current) keepDraft(eventId, draft);
+    }, KEEP_AFTER_MS);
     return () => clearTimeout(timer);
   }, [eventId, draft, dirty]);
   const latest = useRef({ draft, dirty });
   latest.current = { draft, dirty };
   useEffect(() => {
+    const unsaved = () => latest.current.dirty && latest.current.draft !== saved.current;
     const warn = (event: BeforeUnloadEvent) => {
-      if (!latest.current.dirty) return;
+      if (!unsaved()) return;
       keepDraft(eventId, latest.current.draft);
       event.preventDefault();
     };
     window.addEventListener("beforeunload", warn);
     return () => {
       window.removeEventListener("beforeunload", warn);
-      if (latest.current.dirty) keepDraft(eventId, latest.current.draft);
+      if (unsaved()) keepDraft(eventId, latest.current.draft);
     };
   }, [eventId]);
+  return () => {
+    saved.current = draft;
+    forgetDraft(eventId);
+  };
 }
 
 function Notice({ children, tone = "line-strong" }: { children: ReactNode; tone?: "line-strong" | "warning" }) {

@@ -165,7 +165,7 @@ function bytesWords(bytes: number, text: ReturnType<typeof exactText>): string {
   return [formatBytes(bytes), text?.mark ? "with a byte order mark" : null, breaks].filter(Boolean).join(" · ");
 }
 
-async function askSchema(
+export async function askSchema(
   request: Parameters<typeof checkPayload>[0],
   say: (says: SchemaSays) => void,
 ): Promise<PointedProblem[]> {

@@ -3,36 +3,30 @@
 import Link from "next/link";
 import { Sparkline } from "@/components/charts/sparkline";
 import { mendHref } from "@/components/mend/mend-address";
+import { against, usualWords } from "@/components/overview/arrival-rows";
+import { windowed } from "@/components/overview/parked-filter";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
 import { STATE_LOOKS } from "@/components/ui/state-badge";
 import { TimeAgo } from "@/components/ui/time-ago";
+import { useZone } from "@/lib/browser/clock-zone";
 import { eventsHref } from "@/lib/browser/filter-read";
 import { randomKey } from "@/lib/browser/random-key";
+import { windowLabel } from "@/lib/browser/time-window";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupOut } from "@/lib/contract/events";
 import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
 import { formatNumber, visible } from "@/lib/core/format";
 import { groupFilter } from "./group-filter";
 import type { GroupAct } from "./groups-page";
-import { trendOf } from "./trend-view";
-
-const TREND_COLOUR = {
-  new: "text-danger",
-  rising: "text-warning",
-  falling: "text-ok",
-  steady: "text-muted",
-  quiet: "text-faint",
-};
 
 /** One group: its pattern, its counts, its trend and its actions. */
 export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: (act: GroupAct) => void }) {
   const { group, filter, onAct } = props;
   // Only pending events count: a queued event belongs to another redrive, and a redriven or ignored event is decided.
   const parked = group.counts.PENDING;
-  const trend = trendOf(group.trend);
   return (
     <li className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-1.5 border-b border-line px-3 py-2.5 lg:grid-cols-[minmax(0,1fr)_12rem_auto]">
       <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] content-start gap-1">
@@ -61,7 +55,7 @@ export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: 
       </div>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 lg:grid lg:content-start lg:justify-items-start">
         <Sparkline values={group.trend} width={112} height={22} />
-        <span className={classNames("text-sm", TREND_COLOUR[trend.kind])}>{trend.words}</span>
+        <Arrived group={group} filter={filter} />
         <span className="text-sm text-muted">
           last <TimeAgo at={group.lastSeen} /> · first <TimeAgo at={group.firstSeen} />
         </span>
@@ -102,6 +96,24 @@ export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: 
         </Link>
       </div>
     </li>
+  );
+}
+
+/** What arrived of the group in the window of the page, as the overview judges it. */
+function Arrived({ group: { arrivals }, filter }: { group: GroupOut; filter: EventFilter }) {
+  const zone = useZone();
+  const compared = against(arrivals);
+  const label = windowLabel(windowed(filter), zone);
+  return (
+    <span
+      className={classNames("text-sm", compared.unusual ? "text-warning" : "text-muted")}
+      data-tip={`First parked or come back in this window, whatever its state now\n${usualWords(arrivals)}`}
+    >
+      {label.startsWith("Last") ? label.toLowerCase() : label}:{" "}
+      {arrivals.count === 0 ? null : formatNumber(arrivals.count)}
+      {arrivals.count === 0 || compared.against === "" ? null : ", "}
+      {compared.against}
+    </span>
   );
 }
 

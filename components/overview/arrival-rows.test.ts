@@ -30,8 +30,9 @@ describe("rows of what arrived", () => {
     [{ factor: 0.2 }, "less than usual", false],
     [{ usual: 0, factor: null }, "new", true],
     [{ usual: null, factor: null }, "", false],
+    [{ count: 0, usual: 0, factor: null }, "none", false],
   ])("%j reads %s", (change, against, unusual) => {
-    expect(arrivalRows(stats(change), "code")[0]).toMatchObject({ against, unusual, count: 103 });
+    expect(arrivalRows(stats(change), "code")[0]).toMatchObject({ against, unusual });
   });
 
   it("lead to the events of the code or the group, and say what came back", () => {

@@ -43,7 +43,9 @@ export function arrivalRows(stats: Extract<TopErrors, { counts: "arrived" }>, by
   }));
 }
 
-function against({ usual, factor }: Pick<Arrivals, "usual" | "factor">): { against: string; unusual: boolean } {
+/** How what arrived compares with what usually arrives, in the words of every page. */
+export function against({ count, usual, factor }: Arrivals): { against: string; unusual: boolean } {
+  if (count === 0) return { against: "none", unusual: false };
   if (usual === null) return { against: "", unusual: false };
   if (factor === null) return { against: "new", unusual: true };
   if (factor >= NOTABLE) return { against: `${times(factor)} × usual`, unusual: true };
@@ -55,7 +57,7 @@ function times(factor: number): string {
   return factor >= 10 ? formatNumber(Math.round(factor)) : factor.toFixed(1).replace(/\.0$/, "");
 }
 
-function usualWords({ usual }: Pick<Arrivals, "usual">): string {
+export function usualWords({ usual }: Pick<Arrivals, "usual">): string {
   if (usual === null) return "too little history to tell what is usual";
   const rounded = usual >= 10 ? formatNumber(Math.round(usual)) : usual.toFixed(1).replace(/\.0$/, "");
   return `usual in as long a time: ${rounded}`;

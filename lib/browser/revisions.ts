@@ -2,6 +2,7 @@ import { type QueryClient, useQuery } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/contract/api-error";
 import type { SchemaCheckOut, SchemaCheckRequest } from "@/lib/contract/payload-schemas";
 import type {
+  EditedAnswer,
   EditRequest,
   RestoreRequest,
   RevisedAnswer,
@@ -32,8 +33,8 @@ export function useRevision(id: string, revision: number | null) {
 }
 
 /** Saves what was edited as a new revision, and makes it the current one. Parts that did not change are left out. */
-export async function saveRevision(client: QueryClient, id: string, edit: EditRequest): Promise<RevisedAnswer> {
-  const saved = await fetchJson<RevisedAnswer>(pathOf(id), { method: "POST", body: edit, once: true });
+export async function saveRevision(client: QueryClient, id: string, edit: EditRequest): Promise<EditedAnswer> {
+  const saved = await fetchJson<EditedAnswer>(pathOf(id), { method: "POST", body: edit, once: true });
   await invalidateAfter(client, "events");
   return saved;
 }

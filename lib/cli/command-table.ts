@@ -288,10 +288,12 @@ export const COMMANDS: readonly Command[] = [
       { name: "file", value: "name", required: true, text: "The file with the payload, stored byte for byte" },
       { ...base, text: "The revision that was edited; refused when it is not the current one any more" },
       { name: "content-type", value: "type", text: "Default: as it is" },
+      { name: "breaking", text: "Store also a payload that the dry run would refuse" },
       neededReason,
       ofSource,
     ],
-    details: "Adds a revision, which the next redrive sends; what arrived stays. An event in a redrive is refused.",
+    details:
+      "Adds a revision, which the next redrive sends; what arrived stays. An event in a redrive is refused, and so is a payload that is not valid JSON or breaks its JSON Schema, unless --breaking is given.",
     examples: ['parkade edit order-77-v3 --file body.json --base 1 --reason "the field was renamed"'],
   },
   {

@@ -5,7 +5,7 @@ import { UsageError } from "@/lib/cli/command-line";
 import { EXIT } from "@/lib/cli/command-table";
 import { findEvent } from "@/lib/cli/show";
 import { factsText, tableText } from "@/lib/cli/table";
-import type { RevisedAnswer, RevisionList } from "@/lib/contract/revisions";
+import type { EditedAnswer, RevisedAnswer, RevisionList } from "@/lib/contract/revisions";
 import { formatBytes } from "@/lib/core/format";
 
 export async function listRevisions(call: Call): Promise<number> {
@@ -37,6 +37,7 @@ export async function edit(call: Call): Promise<number> {
   return revise(call, "", {
     base: Number(line.text("base")),
     base64: payload.toString("base64"),
+    ...(line.flag("breaking") ? { breaking: true } : {}),
     ...(contentType === null ? {} : { contentType }),
   });
 }
@@ -51,11 +52,16 @@ async function revise(call: Call, path: string, change: object): Promise<number>
   const { id } = await findEvent(call, line.arguments[0]!);
   const body = { ...change, reason: line.text("reason") };
   const key = randomUUID();
-  const answer = await api.change<RevisedAnswer>(`api/v1/events/${id}/revisions${path}`, { method: "POST", body, key });
+  const answer = await api.change<RevisedAnswer & Partial<EditedAnswer>>(`api/v1/events/${id}/revisions${path}`, {
+    method: "POST",
+    body,
+    key,
+  });
   await printAnswer(call, answer, () =>
     factsText([
       ["event", answer.id],
       ["revision", answer.revision],
+      ...(answer.problems ?? []).map(({ detail }): [string, string] => ["no redrive sends it", detail]),
     ]),
   );
   return EXIT.done;

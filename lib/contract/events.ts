@@ -11,6 +11,7 @@ import {
   timeOut,
   versionOut,
 } from "@/lib/contract/schemas";
+import { arrivalsShape } from "@/lib/contract/stats";
 import { ADMISSION_MARKS } from "@/lib/core/admission";
 import { BULK_STATES } from "@/lib/core/bulk-operation";
 import type { Origin } from "@/lib/core/dead-letter";
@@ -288,6 +289,8 @@ const groupSchema = named(
     sources: z.array(z.string()),
     /** Parked per hour over the last 24 h, oldest first. */
     trend: z.array(z.number()),
+    /** In the window of the filter, without one in the last 24 h; of all the group's events in the filter's sources. */
+    arrivals: z.object(arrivalsShape),
   }),
   {
     fingerprint: "9f1c2b3a4d5e6f70",
@@ -301,6 +304,7 @@ const groupSchema = named(
     counts: { PENDING: 12, QUEUED: 0, REDRIVEN: 3, IGNORED: 1 },
     sources: ["orders"],
     trend: [0, 2, 10],
+    arrivals: { count: 12, usual: 1.5, factor: 8 },
   },
 );
 export type GroupOut = z.infer<typeof groupSchema>;

@@ -146,6 +146,8 @@ export const editRequestSchema = named(
     base64: z.optional(z.string("must be base64 text")),
     contentType: z.optional(contentType),
     headers: z.optional(headersSchema),
+    /** Also a payload that the dry run would refuse, as `problems` of the answer says. */
+    breaking: z.optional(z.boolean()),
     reason: reasonSchema,
   }),
   { base: 1, text: '{"orderNo":"77"}', reason: "the field was renamed" },
@@ -160,9 +162,18 @@ export const restoreRequestSchema = named(
 );
 export type RestoreRequest = z.infer<typeof restoreRequestSchema>;
 
-/** What an edit or a restore answers. */
+/** What a restore answers. */
 export const revisedSchema = named("Revised", z.object({ id: idOut, revision: z.int() }), {
   id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00",
   revision: 2,
 });
 export type RevisedAnswer = z.infer<typeof revisedSchema>;
+
+/** What an edit answers. `problems`: why the dry run would refuse the payload as it is now; empty = no reason was found. */
+export const editedSchema = named(
+  "Edited",
+  z.object({ id: idOut, revision: z.int(), problems: z.array(z.object({ reason: z.string(), detail: z.string() })) }),
+  { id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00", revision: 2, problems: [] },
+);
+export type EditedAnswer = z.infer<typeof editedSchema>;
+export type PayloadProblem = EditedAnswer["problems"][number];

@@ -20,7 +20,8 @@ export type StatsQuery = {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
-const WINDOW_DEFAULT_MS = DAY_MS;
+/** The window of charts and arrivals where none is asked for. */
+export const WINDOW_DEFAULT_MS = DAY_MS;
 const WINDOW_MS_MAX = 400 * DAY_MS;
 /** Widths a chart is cut into when it does not say: the first that gives at most BUCKETS_AIM. */
 const WIDTHS_MS = [1, 5, 10, 15, 30, 60, 180, 360, 720, 1440, 10_080].map((minutes) => minutes * MINUTE_MS);

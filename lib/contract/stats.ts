@@ -59,7 +59,7 @@ export const ageStatsSchema = named(
 export type AgeStats = z.infer<typeof ageStatsSchema>;
 
 /** What arrived in the window, against what usually arrives in as long a time. */
-const usual = {
+export const arrivalsShape = {
   /** parked + bounced. */
   count,
   /** Mean of as long a time before the window; null when the history is shorter than the window. */
@@ -68,15 +68,16 @@ const usual = {
   factor: nullableNumber,
 };
 /** `parked`: for the first time; `bounced`: come back after a redrive. */
-const arrivals = { ...usual, parked: count, bounced: count };
+const arrivals = { ...arrivalsShape, parked: count, bounced: count };
 const arrivedCodeSchema = z.object({ ...arrivals, errorCode: z.string() });
 const arrivedGroupSchema = z.object({
-  ...usual,
+  ...arrivalsShape,
   fingerprint: z.string(),
   errorCode: z.string(),
   pattern: z.string(),
 });
-export type Arrivals = Omit<ArrivedCode, "errorCode">;
+const arrivalsSchema = z.object(arrivalsShape);
+export type Arrivals = z.infer<typeof arrivalsSchema>;
 export type ArrivedCode = z.infer<typeof arrivedCodeSchema>;
 export type ArrivedGroup = z.infer<typeof arrivedGroupSchema>;
 

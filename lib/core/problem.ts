@@ -46,6 +46,7 @@ export const PROBLEM_CODES = [
   "stale-revision",
   "same-bytes",
   "masked-value",
+  "payload-broken",
   "not-tried",
   "approval-outdated",
   "idempotency-key-missing",

@@ -1,11 +1,18 @@
 import { decodeBase64 } from "@/lib/contract/arrival";
-import type { EditRequest, RestoreRequest, RevisedAnswer } from "@/lib/contract/revisions";
+import type {
+  EditedAnswer,
+  EditRequest,
+  PayloadProblem,
+  RestoreRequest,
+  RevisedAnswer,
+} from "@/lib/contract/revisions";
 import type { Header } from "@/lib/core/dead-letter";
 import { headerFault } from "@/lib/core/header-fault";
 import { unmaskHeaders, unmaskText } from "@/lib/core/masked-edit";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, may, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
+import type { PayloadCheck, PayloadChecker } from "@/lib/redriving/check-payload";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { unknownEvent, unknownRevision } from "@/lib/store/read/event-detail";
 import {
@@ -27,15 +34,15 @@ type Revising = Pick<Deps, "db" | "clock">;
 /**
  * Adds a revision to one event, which becomes the current one. Bytes are stored exactly as they were sent. Throws
  * DomainError `unknown-event`, `event-queued`, `illegal-transition`, `stale-revision`, `unknown-revision`, `same-bytes`,
- * `masked-value`, `payload-too-large`, `too-many-headers`, `invalid-request`, `idempotency-key-reused`.
+ * `masked-value`, `payload-broken`, `payload-too-large`, `too-many-headers`, `invalid-request`, `idempotency-key-reused`.
  */
 export async function editEvent(
-  deps: Revising,
+  deps: Revising & { checkPayloads: PayloadChecker },
   { id, idempotency, headersMax, ...request }: EditRequest & Revise & { headersMax: number },
   viewer: Viewer,
-): Promise<RevisedAnswer> {
+): Promise<EditedAnswer> {
   return reviseOnce(deps, idempotency, async (tx, atMs) => {
-    const { source, revision: current } = await readRevisable(tx, viewer, id);
+    const { source, sourceId, eventType, revision: current } = await readRevisable(tx, viewer, id);
     assertMay(viewer, "edit", [source]);
     const base = await readRevisionBytes(tx, id, request.base);
     if (base === null) throw unknownRevision(id, request.base);
@@ -55,11 +62,34 @@ export async function editEvent(
         fields: [{ field: payloadField(request), detail }],
       });
     }
+    const [check] = await deps.checkPayloads.inForce(tx, [{ ...edited, sourceId, eventType }]);
+    const problems = problemsOf(check!);
+    // New headers leave a payload as broken as it was.
+    if (problems.length > 0 && !request.breaking && changed.some((part) => part !== "headers")) {
+      throw new DomainError(
+        "payload-broken",
+        `No redrive would send this payload: ${problems.map(({ detail }) => detail).join("; ")}. Correct it, or save it with breaking: true`,
+        { fields: problems.map(({ detail }) => ({ field: payloadField(request), detail })) },
+      );
+    }
     const by = { cause: "edit" as const, actor: viewer.name, reason: request.reason, operationId: null, atMs };
     const revision = { id, base: request.base, ...edited, patch: { changed } };
     const [revised] = await reviseEvents(tx, { ...by, revisions: [revision] });
-    return audited(tx, viewer, { revised: revised!, before: request.base, action: "event.edited", ...by });
+    const answer = await audited(tx, viewer, {
+      revised: revised!,
+      before: request.base,
+      action: "event.edited",
+      ...by,
+    });
+    return { ...answer, problems };
   });
+}
+
+/** The reasons for which the dry run refuses a payload. */
+function problemsOf({ parses, schema }: PayloadCheck): PayloadProblem[] {
+  if (parses.ok === false) return [{ reason: "payload-unparsable", detail: parses.detail }];
+  if (schema.ok !== false) return [];
+  return [{ reason: schema.tooSlow ? "schema-timeout" : "schema-mismatch", detail: schema.detail }];
 }
 
 /**
@@ -86,11 +116,11 @@ export async function restoreRevision(
 }
 
 /** The change, its audit entry and its answer under the Idempotency-Key, in one transaction. */
-async function reviseOnce(
+async function reviseOnce<Answer extends RevisedAnswer>(
   { db, clock }: Revising,
   idempotency: Revise["idempotency"],
-  work: (tx: Tx, atMs: number) => Promise<RevisedAnswer>,
-): Promise<RevisedAnswer> {
+  work: (tx: Tx, atMs: number) => Promise<Answer>,
+): Promise<Answer> {
   const atMs = clock.wallMs();
   return (await db.transaction((tx) => answerOnce(tx, idempotency, atMs, () => work(tx, atMs)))).answer;
 }

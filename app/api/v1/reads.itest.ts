@@ -239,6 +239,33 @@ describe("groups", () => {
     const next = await console.call<GroupList>(groups.GET, { query: `?limit=1&cursor=${nextCursor}` });
     expect(next.body.items).toMatchObject([{ errorCode: "TIMEOUT" }]);
   });
+
+  test("are judged against what usually arrives by the numbers of the overview, for the same window", async () => {
+    const { db } = console.deps;
+    const before = `now() - interval '2 days'`;
+    await db.run(
+      `insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+       select date_trunc('minute', ${before}), s.id, g.error_code, g.fingerprint, 'parked', 96
+         from dlq_groups g, sources s where g.error_code = 'TIMEOUT' and s.name = 'orders'`,
+    );
+    for (const query of ["?from=-1h", "?from=-24h", "?from=-1h&source=orders", "?from=-2h&to=-1h&errorCode=TIMEOUT"]) {
+      const overview = (await console.call<TopErrors>(top.GET, { query })).body;
+      const arrived = overview.counts === "arrived" ? overview.groups : [];
+      const listed = (await console.call<GroupList>(groups.GET, { query })).body.items;
+      expect(listed.map(({ fingerprint }) => fingerprint).toSorted(), query).toEqual(
+        arrived.map(({ fingerprint }) => fingerprint).toSorted(),
+      );
+      for (const { fingerprint, arrivals } of listed) {
+        const { count, usual, factor } = arrived.find((group) => group.fingerprint === fingerprint)!;
+        expect(arrivals.count, query).toBe(count);
+        expect(arrivals.usual, query).toBeCloseTo(usual!, 1);
+        expect(arrivals.factor, query).toBeCloseTo(factor ?? 0, 0);
+      }
+    }
+    const last = (await console.call<GroupList>(groups.GET, { query: "?errorCode=TIMEOUT" })).body.items[0]!;
+    expect(last.arrivals).toMatchObject({ count: 40, factor: expect.closeTo(40 / last.arrivals.usual!, 3) });
+    await db.run(`delete from dlq_flow where minute < now() - interval '1 day'`);
+  });
 });
 
 describe("stats", () => {

@@ -275,7 +275,9 @@ function EventsList({
     x: () => toggleActive(false),
     " ": () => toggleActive(false),
     "shift+x": () => toggleActive(true),
-    a: selectAll,
+    // A stray letter of a word must not select everything: it only widens a selection that was begun.
+    a: () => (picked.kind === "none" ? undefined : selectAll()),
+    "shift+a": selectAll,
     r: () => actOn("redrive"),
     v: () => actOn("verify"),
     i: ignoreOrRelease,

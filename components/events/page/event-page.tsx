@@ -27,6 +27,7 @@ import { useEventFilter, usePageParam } from "@/lib/browser/filter-url";
 import { useHotkeys } from "@/lib/browser/hotkeys";
 import { isEmptyFilter } from "@/lib/browser/qualified-search";
 import type { EventDetail } from "@/lib/contract/events";
+import type { EditedAnswer } from "@/lib/contract/revisions";
 import { shortenId, visible } from "@/lib/core/format";
 import { AggregateView } from "./aggregate-view";
 import { Facts } from "./facts";
@@ -64,7 +65,7 @@ export function EventPage({ id, initial }: { id: string; initial: InitialDetail 
 
 function Loaded({ event, error, onRetry }: { event: EventDetail; error: unknown; onRetry: () => void }) {
   const [edit, setEdit] = usePageParam("edit");
-  const [saved, setSaved] = useState<number | null>(null);
+  const [saved, setSaved] = useState<EditedAnswer | null>(null);
   const editing = edit === "1";
   const close = () => setEdit(null);
   return (
@@ -73,7 +74,7 @@ function Loaded({ event, error, onRetry }: { event: EventDetail; error: unknown;
       {error ? <ErrorPanel error={error} inline onRetry={onRetry} /> : null}
       {editing ? null : <AdmissionNote event={event} />}
       {saved === null || editing ? null : (
-        <SavedRevision event={event} revision={saved} onClose={() => setSaved(null)} />
+        <SavedRevision event={event} saved={saved} onEdit={() => setEdit("1")} onClose={() => setSaved(null)} />
       )}
       <div className="flex min-h-0 flex-1 flex-col lg:flex-row">
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
@@ -81,8 +82,8 @@ function Loaded({ event, error, onRetry }: { event: EventDetail; error: unknown;
             <EditorOf
               event={event}
               onClose={close}
-              onSaved={(revision) => {
-                setSaved(revision);
+              onSaved={(answer) => {
+                setSaved(answer);
                 close();
               }}
             />
@@ -102,7 +103,7 @@ function Loaded({ event, error, onRetry }: { event: EventDetail; error: unknown;
 }
 
 /** The editor, or why the event cannot be edited. An edit that was begun stays open, so that its text is not lost. */
-function EditorOf(props: { event: EventDetail; onClose: () => void; onSaved: (revision: number) => void }) {
+function EditorOf(props: { event: EventDetail; onClose: () => void; onSaved: (saved: EditedAnswer) => void }) {
   const why = whyNotEdit(props.event);
   const [begun] = useState(why === null);
   // The server knows nothing of an unsaved edit that this tab keeps.

@@ -11,15 +11,18 @@ import { IconButton } from "@/components/ui/button";
 import { Shape } from "@/components/ui/shape";
 import { useNow } from "@/lib/browser/clock-zone";
 import type { EventDetail } from "@/lib/contract/events";
+import type { EditedAnswer, PayloadProblem } from "@/lib/contract/revisions";
 
-/** After an edit: the event can be verified or redriven at once. */
+/** After an edit: the event can be verified or redriven at once, or edited again when no redrive would send it. */
 export function SavedRevision({
   event,
-  revision,
+  saved: { revision, problems },
+  onEdit,
   onClose,
 }: {
   event: EventDetail;
-  revision: number;
+  saved: EditedAnswer;
+  onEdit: () => void;
   onClose: () => void;
 }) {
   const client = useQueryClient();
@@ -31,7 +34,8 @@ export function SavedRevision({
   useEffect(() => bar.current?.focus(), []);
   const refusal = whyNotRedrive(event, now);
   const taken = event.status === "QUEUED" || event.status === "REDRIVEN";
-  const next = taken ? refusal : event.revision === revision ? "It is what the next redrive sends." : null;
+  const broken = problems.length > 0;
+  const next = taken ? refusal : event.revision === revision ? nextWords(problems) : null;
   const send = async (mode: "deliver" | "verify") => {
     if (busy) return;
     setBusy(true);
@@ -43,10 +47,10 @@ export function SavedRevision({
       ref={bar}
       tabIndex={-1}
       role="status"
-      className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-l-3 border-line border-l-ok bg-surface px-3 py-1.5"
+      className={`flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-l-3 border-line bg-surface px-3 py-1.5 ${broken ? "border-l-warning" : "border-l-ok"}`}
     >
-      <Shape name="check" className="text-ok" />
-      <span>
+      <Shape name={broken ? "triangle" : "check"} className={broken ? "text-warning" : "text-ok"} />
+      <span className="min-w-0 wrap-anywhere">
         Saved as revision {revision}. {next}
       </span>
       <span className="ml-auto flex items-center gap-1.5">
@@ -55,16 +59,22 @@ export function SavedRevision({
             <ActionButton size="sm" aria-disabled={busy} onClick={() => void send("verify")}>
               Verify this
             </ActionButton>
-            <ActionButton
-              size="sm"
-              variant="primary"
-              aria-disabled={refusal !== null || busy}
-              data-tip={refusal ?? undefined}
-              className="aria-disabled:pointer-events-auto"
-              onClick={() => (refusal === null ? void send("deliver") : undefined)}
-            >
-              Redrive this
-            </ActionButton>
+            {broken ? (
+              <ActionButton size="sm" variant="primary" onClick={onEdit}>
+                Edit again
+              </ActionButton>
+            ) : (
+              <ActionButton
+                size="sm"
+                variant="primary"
+                aria-disabled={refusal !== null || busy}
+                data-tip={refusal ?? undefined}
+                className="aria-disabled:pointer-events-auto"
+                onClick={() => (refusal === null ? void send("deliver") : undefined)}
+              >
+                Redrive this
+              </ActionButton>
+            )}
           </>
         )}
         <IconButton size="sm" label="Close" onClick={onClose}>
@@ -73,4 +83,9 @@ export function SavedRevision({
       </span>
     </div>
   );
+}
+
+function nextWords(problems: readonly PayloadProblem[]): string {
+  if (problems.length === 0) return "It is what the next redrive sends.";
+  return `No redrive sends it: ${problems.map(({ detail }) => detail).join("; ")}.`;
 }

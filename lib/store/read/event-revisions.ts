@@ -14,13 +14,9 @@ const REVISIONS_MAX = 200;
 const SENDS_MAX = 20;
 
 /** One event, as far as its revisions need it. Throws DomainError `unknown-event`. */
-export async function readRevisable(
-  db: Queryable,
-  viewer: Viewer,
-  id: string,
-): Promise<{ source: string; status: EventStatus; revision: number; eventType: string | null }> {
-  const [row] = await db.query<{ source: string; status: EventStatus; revision: number; eventType: string | null }>(
-    `select s.name as source, e.status, e.revision, e.event_type as "eventType"
+export async function readRevisable(db: Queryable, viewer: Viewer, id: string): Promise<RevisableRow> {
+  const [row] = await db.query<RevisableRow>(
+    `select s.name as source, e.source_id as "sourceId", e.status, e.revision, e.event_type as "eventType"
        from dlq_event_rows e join sources s on s.id = e.source_id
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
     [id, sourceScope(viewer)],
@@ -29,6 +25,14 @@ export async function readRevisable(
   if (!row) throw unknownEvent(id);
   return row;
 }
+
+type RevisableRow = {
+  source: string;
+  sourceId: string;
+  status: EventStatus;
+  revision: number;
+  eventType: string | null;
+};
 
 type RevisionRow = Omit<RevisionOut, "sends" | "sentBy">;
 

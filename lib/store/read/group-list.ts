@@ -1,6 +1,7 @@
-import type { EventFilter } from "@/lib/contract/event-filter";
+import { type EventFilter, resolveWindow } from "@/lib/contract/event-filter";
 import type { GroupList, GroupOut } from "@/lib/contract/events";
 import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
+import { WINDOW_DEFAULT_MS } from "@/lib/contract/stats-query";
 import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
 import { iso } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
@@ -10,6 +11,7 @@ import { compileFilter, type Params, paramsFrom } from "@/lib/store/read/event-f
 import { isDecidedByKinds, kindConditions } from "@/lib/store/read/event-kinds";
 import { errorTextFor } from "@/lib/store/read/event-rows";
 import { flowRows, HOUR_MS } from "@/lib/store/read/flow";
+import { readGroupArrivals } from "@/lib/store/read/top-errors";
 import { PARKED } from "@/lib/store/state-sql";
 
 export type GroupQuery = { filter: EventFilter; limit: number; cursor: string | null };
@@ -63,17 +65,34 @@ export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowM
     params.values,
   );
   const shown = scope === null ? rows.slice(0, query.limit) : await ownSamples(db, rows.slice(0, query.limit), scope);
-  const trends = await readTrends(
-    db,
-    shown.map((row) => row.fingerprint),
-    scope,
-    nowMs,
-  );
+  const fingerprint = shown.map((row) => row.fingerprint);
+  const [trends, arrivals] = await Promise.all([
+    readTrends(db, fingerprint, scope, nowMs),
+    readGroupArrivals(db, { ...kindsOf(viewer, query.filter), fingerprint }, windowOf(query.filter, nowMs)),
+  ]);
   const last = shown.at(-1);
   return {
-    items: shown.map((row) => groupOut(row, trends.get(row.fingerprint), errorTextFor(viewer))),
+    items: shown.map((row) => ({
+      ...groupOut(row, trends.get(row.fingerprint), errorTextFor(viewer)),
+      arrivals: arrivals.get(row.fingerprint) ?? NO_ARRIVALS,
+    })),
     nextCursor: rows.length > query.limit && last ? encodeCursor(last) : null,
   };
+}
+
+const NO_ARRIVALS = { count: 0, usual: null, factor: null };
+
+/** The part of the filter by which arrivals are kept. */
+function kindsOf(viewer: Viewer, { source, errorCode }: EventFilter) {
+  const sources = sourceScope(viewer, source) ?? source;
+  return { ...(sources ? { source: sources } : {}), ...(errorCode ? { errorCode } : {}) };
+}
+
+/** The window of the filter; its default is that of the overview. */
+function windowOf(filter: EventFilter, nowMs: number): { fromMs: number; toMs: number } {
+  const window = resolveWindow(filter, nowMs);
+  const toMs = window.toMs ?? nowMs;
+  return { fromMs: Math.min(window.fromMs ?? toMs - WINDOW_DEFAULT_MS, toMs), toMs };
 }
 
 function rolledUp(filter: EventFilter, params: Params): string {
@@ -111,7 +130,11 @@ async function readTrends(
   return trends;
 }
 
-function groupOut(row: GroupRow, trend: number[] | undefined, textOut: ReturnType<typeof errorTextFor>): GroupOut {
+function groupOut(
+  row: GroupRow,
+  trend: number[] | undefined,
+  textOut: ReturnType<typeof errorTextFor>,
+): Omit<GroupOut, "arrivals"> {
   return {
     fingerprint: row.fingerprint,
     errorCode: row.error_code,

@@ -1,4 +1,4 @@
-import type { ArrivedCode, ArrivedGroup, TopErrors } from "@/lib/contract/stats";
+import type { Arrivals, ArrivedCode, ArrivedGroup, TopErrors } from "@/lib/contract/stats";
 import type { StatsQuery } from "@/lib/contract/stats-query";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 import { iso } from "@/lib/core/iso-time";
@@ -54,6 +54,8 @@ async function readParked(db: Queryable, query: StatsQuery, nowMs: number): Prom
   return { asOf: iso(nowMs), kind: "exact", counts: "parked-now", buckets, total: rows[0]?.total ?? 0 };
 }
 
+type Window = Pick<StatsQuery, "fromMs" | "toMs">;
+
 /** The counted window, and the time before it that gives the usual number. */
 type Times = { fromMs: number; toMs: number; usualFromMs: number | null };
 
@@ -81,7 +83,7 @@ async function knownSince(db: Queryable): Promise<number | null> {
   return row?.since ?? null;
 }
 
-function timesOf({ fromMs, toMs }: StatsQuery, sinceMs: number | null): Times {
+function timesOf({ fromMs, toMs }: Window, sinceMs: number | null): Times {
   const byHour = toMs - fromMs > BY_MINUTE_MS_MAX;
   const start = byHour ? floorHour(fromMs) : Math.floor(fromMs / MINUTE_MS) * MINUTE_MS;
   const end = byHour ? floorHour(toMs - 1) + HOUR_MS : toMs;
@@ -120,26 +122,49 @@ async function arrivedCodes(db: Queryable, query: StatsQuery, times: Times): Pro
 }
 
 /** The usual number in a time of the same length, and the ratio of arrivals to it. */
-function against(count: number, before: number, { fromMs, toMs, usualFromMs }: Times) {
+function against(count: number, before: number, { fromMs, toMs, usualFromMs }: Times): Omit<Arrivals, "count"> {
   if (usualFromMs === null) return { usual: null, factor: null };
   const usual = (before * (toMs - fromMs)) / (fromMs - usualFromMs);
   return { usual, factor: usual === 0 ? null : count / usual };
+}
+
+/** What arrived of these groups in the window, judged as the overview judges it. Absent = nothing arrived, now or before. */
+export async function readGroupArrivals(
+  db: Queryable,
+  filter: Pick<StatsQuery["filter"], "source" | "errorCode"> & { fingerprint: string[] },
+  window: Window,
+): Promise<Map<string, Arrivals>> {
+  const times = timesOf(window, await knownSince(db));
+  const arrived = groupsInFlow(filter, times);
+  const rows = await db.query<{ fingerprint: string; count: number; before: number }>(
+    `select * from (${arrived.sql}) arrived`,
+    arrived.values,
+    { name: statementName("group-arrivals", arrived.sql) },
+  );
+  return new Map(
+    rows.map(({ fingerprint, count, before }) => [fingerprint, { count, ...against(count, before, times) }]),
+  );
+}
+
+/** SQL: arrivals by group in the window, and `before` in the time that gives the usual number. */
+function groupsInFlow(filter: StatsQuery["filter"], times: Times): { sql: string; values: unknown[] } {
+  const flow = flowRows(filter, spansOf(times), { byGroup: true });
+  const inWindow = `at >= to_timestamp($${flow.values.push(times.fromMs)}::float8 / 1000)`;
+  const sql = `select fingerprint, coalesce(sum(parked + bounced) filter (where ${inWindow}), 0)::bigint as count,
+              coalesce(sum(parked + bounced) filter (where not ${inWindow}), 0)::bigint as before
+         from (${flow.sql}) flow group by fingerprint`;
+  return { sql, values: flow.values };
 }
 
 type GroupRow = { fingerprint: string; errorCode: string; pattern: string; count: number; before: number };
 
 /** The groups with the most arrivals. */
 async function arrivedGroups(db: Queryable, { filter }: StatsQuery, times: Times): Promise<ArrivedGroup[]> {
-  const flow = flowRows(filter, spansOf(times), { byGroup: true });
-  const inWindow = `at >= to_timestamp($${flow.values.push(times.fromMs)}::float8 / 1000)`;
-  const text = `with flow as (${flow.sql}),
-     arrived as (
-       select fingerprint, coalesce(sum(parked + bounced) filter (where ${inWindow}), 0)::bigint as count,
-              coalesce(sum(parked + bounced) filter (where not ${inWindow}), 0)::bigint as before
-         from flow group by fingerprint)
+  const arrived = groupsInFlow(filter, times);
+  const text = `with arrived as (${arrived.sql})
      select a.fingerprint, g.error_code as "errorCode", g.message_pattern as pattern, a.count, a.before
        from arrived a join dlq_groups g using (fingerprint)
       where a.count > 0 order by a.count desc, a.fingerprint limit ${GROUPS_MAX}`;
-  const rows = await db.query<GroupRow>(text, flow.values, { name: statementName("arrived-groups", text) });
+  const rows = await db.query<GroupRow>(text, arrived.values, { name: statementName("arrived-groups", text) });
   return rows.map(({ before, ...row }) => ({ ...row, ...against(row.count, before, times) }));
 }

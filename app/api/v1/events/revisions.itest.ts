@@ -166,6 +166,30 @@ test.each([
   expect((await call(getEvent)).body.revision).toBe(1);
 });
 
+test("a payload that no redrive would send is stored only when the request says so, and the answer names the problem", async () => {
+  const broken = FIRST.replace("}", "");
+  const refused = await mend({ text: broken });
+  expect(refused).toMatchObject({ status: 422, body: { code: "payload-broken", errors: [{ field: "text" }] } });
+  expect(String(refused.body.detail)).toContain("the payload is not valid JSON in UTF-8");
+  expect((await call(getEvent)).body.revision).toBe(1);
+  const problems = [{ reason: "payload-unparsable", detail: "the payload is not valid JSON in UTF-8" }];
+  expect(await mend({ text: broken, breaking: true })).toMatchObject({ status: 201, body: { revision: 2, problems } });
+  // A header does not break the payload further, and the answer still says that it is broken.
+  const headers = [["x-tenant", "south"]];
+  expect(await mend({ base: 2, text: undefined, headers })).toMatchObject({ status: 201, body: { problems } });
+  expect(await mend({ base: 3 })).toMatchObject({ status: 201, body: { revision: 4, problems: [] } });
+
+  const [source] = await parkade.deps.db.query<{ id: string }>("select id from sources where name = 'orders'");
+  await parkade.deps.db.run(
+    "insert into payload_schemas (id, source_id, version, body, current, origin, created_by, created_at) values (gen_random_uuid(), $1, 1, $2, true, 'uploaded', 'ada', now())",
+    [source!.id, JSON.stringify({ required: ["customerId"] })],
+  );
+  const mismatch = await mend({ base: 4, text: '{"a":1}' });
+  expect(mismatch).toMatchObject({ status: 422, body: { code: "payload-broken" } });
+  expect(String(mismatch.body.detail)).toContain("customerId");
+  await parkade.deps.db.run("delete from payload_schemas");
+});
+
 test("a payload beyond the setting is refused, with its size and the setting", async () => {
   const answer = await mend({ text: JSON.stringify({ text: "x".repeat(1_048_576) }) });
   expect(answer).toMatchObject({ status: 413, body: { code: "payload-too-large" } });
@@ -235,7 +259,7 @@ test("who may not reveal edits around the masks; who may not edit, edits nothing
   });
   await expect(as(["view"], "all", shown)).rejects.toMatchObject({ code: "forbidden" });
   await expect(as(["view", "edit"], ["billing"], shown)).rejects.toMatchObject({ code: "unknown-event" });
-  expect(await as(["view", "edit"], ["orders"], shown.replace("1", "2"))).toEqual({ id, revision: 3 });
+  expect(await as(["view", "edit"], ["orders"], shown.replace("1", "2"))).toEqual({ id, revision: 3, problems: [] });
   expect((await call(getPayload)).text).toBe(secret.replace("1", "2"));
 });
 

@@ -2,7 +2,7 @@ import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, REVISION_PROBLEMS } from "@/app/_server/operation";
 import { byId } from "@/lib/contract/query";
-import { editRequestSchema, revisedSchema, revisionListSchema } from "@/lib/contract/revisions";
+import { editedSchema, editRequestSchema, revisionListSchema } from "@/lib/contract/revisions";
 import { editEvent } from "@/lib/operations/revise-event";
 import { readRevisions } from "@/lib/store/read/event-revisions";
 
@@ -22,8 +22,8 @@ export const POST = handle({
   largeBody: true,
   idempotent: true,
   status: 201,
-  answer: revisedSchema,
-  problems: [...REVISION_PROBLEMS, "masked-value", "payload-too-large", "too-many-headers"],
+  answer: editedSchema,
+  problems: [...REVISION_PROBLEMS, "masked-value", "payload-broken", "payload-too-large", "too-many-headers"],
   links: { getRevision: { ...BODY_ID, revision: "$response.body#/revision" } },
   run: ({ deps, request, body, viewer, params: { id } }) => {
     const idempotency = idempotencyOf(request, viewer, body);
