@@ -68,14 +68,16 @@ export function headReason({ status, failures, bounces, cooling }: HeadFacts): s
 
 type HeadFacts = { status: (typeof HOLDING_STATUSES)[number]; failures: number; bounces: number; cooling: boolean };
 
+type HeadState = Pick<Head, "version" | "status">;
+
 /** Of these events of one aggregate those that hold the later versions, the head first. */
 export function headsOf<Event extends { version: bigint | null; status: EventStatus; id: string }>(
   events: readonly Event[],
   versionProcessed: bigint | null,
-): (Event & { version: bigint })[] {
+): (Event & HeadState)[] {
   return events
     .filter(
-      (event): event is Event & { version: bigint } =>
+      (event): event is Event & HeadState =>
         event.version !== null &&
         (HOLDING_STATUSES as readonly EventStatus[]).includes(event.status) &&
         (versionProcessed === null || event.version > versionProcessed),

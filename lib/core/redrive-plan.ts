@@ -37,11 +37,13 @@ export type OrderedItem = {
   version: bigint | null;
 };
 
+type Place = Pick<OrderedItem, "id" | "version">;
+
 /**
  * Order within an aggregate: by version, events without one last, then by the time they were parked (UUIDv7). The
  * same order is written in SQL in `store/write/claim-items.ts`.
  */
-export function compareItems(left: OrderedItem, right: OrderedItem): number {
+export function compareItems(left: Place, right: Place): number {
   if (left.version !== right.version) {
     if (left.version === null) return 1;
     if (right.version === null) return -1;

@@ -2,13 +2,19 @@ import type { ScopedSelection } from "@/lib/contract/scope";
 import { aggregateKey, aggregateKeyOf } from "@/lib/core/aggregate";
 import { EVENT_MOVES } from "@/lib/core/event-state";
 import { type GateRules, gate, gateChecks } from "@/lib/core/gate";
-import { type Earlier, HEADS_MAX, headsOf, headsText, isHeldBy } from "@/lib/core/order-gate";
+import { type Earlier, HEADS_MAX, type Head, headsOf } from "@/lib/core/order-gate";
 import { sliceOf } from "@/lib/core/redrive-plan";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import { readRulesOver } from "@/lib/redriving/read-rules";
 import type { Queryable, Tx } from "@/lib/store/db";
-import { readEarlierVersions, readOutsideOrder, type WantedAggregate } from "@/lib/store/read/aggregate-order";
+import {
+  readEarlierVersions,
+  readOutsideCooling,
+  readOutsideOrder,
+  type WantedAggregate,
+} from "@/lib/store/read/aggregate-order";
 import type { Candidate } from "@/lib/store/read/candidates";
+import { type HoldingEvents, holderOf } from "@/lib/store/read/dry-run-facts";
 import { skippedAmong } from "@/lib/store/read/tails";
 import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
@@ -30,6 +36,14 @@ export type FreezeTarget = {
 
 export type FrozenChunk = { total: number; open: number; refused: Record<string, number>; slices: Set<number> };
 
+/** Sets up to this size are frozen in the request's own transaction; larger ones by the worker in chunks. */
+export const FREEZE_INLINE_MAX = 2_000;
+
+/** What decides about the events of a redrive before any of them is frozen. `id` null: a preview, nothing is frozen. */
+export type PlanTarget = Pick<FreezeTarget, "slices" | "earlier" | "despite" | "selection" | "asOfMs" | "cutoff"> & {
+  id: string | null;
+};
+
 /** Number of earlier versions read in one page, when a chunk takes them along. */
 const EARLIER_PAGE = 5_000;
 
@@ -43,15 +57,28 @@ export async function freezeChunk(
   candidates: readonly Candidate[],
   nowMs: number,
 ): Promise<FrozenChunk> {
+  return freeze(tx, redrive, await planEvents(tx, redrive, candidates, nowMs), nowMs);
+}
+
+/**
+ * Decides for each candidate, and for the earlier versions that it takes along, whether a redrive would send it: the
+ * gate, and the order of its aggregate. A redrive freezes what this says, and a preview counts it.
+ */
+export async function planEvents(
+  tx: Queryable,
+  redrive: PlanTarget,
+  candidates: readonly Candidate[],
+  nowMs: number,
+): Promise<PlannedItem[]> {
   const selected = await gateEach(tx, redrive, candidates, nowMs);
   const planned =
     redrive.earlier === "include" ? [...selected, ...(await takeAlong(tx, redrive, selected, nowMs))] : selected;
-  return freeze(tx, redrive, redrive.earlier === "pass" ? planned : await holdBehindHeads(tx, redrive, planned), nowMs);
+  return redrive.earlier === "pass" ? planned : holdBehindHeads(tx, redrive, planned);
 }
 
-async function gateEach(
-  tx: Tx,
-  redrive: FreezeTarget,
+export async function gateEach(
+  tx: Queryable,
+  redrive: PlanTarget,
   candidates: readonly Candidate[],
   nowMs: number,
 ): Promise<PlannedItem[]> {
@@ -75,8 +102,8 @@ async function gateEach(
 
 /** Reads the earlier versions of the events that passed the gate, and puts each through the gate as well. */
 async function takeAlong(
-  tx: Tx,
-  redrive: FreezeTarget,
+  tx: Queryable,
+  redrive: PlanTarget,
   selected: readonly PlannedItem[],
   nowMs: number,
 ): Promise<PlannedItem[]> {
@@ -90,45 +117,88 @@ async function takeAlong(
   }
 }
 
+type Ordered = Pick<FreezeTarget, "earlier" | "selection" | "asOfMs" | "cutoff">;
+
 /**
- * Refuses the events behind a parked version that does not go before them: it lies outside of the selection, or the
- * gate refuses it here. A version that another chunk refuses is found when the worker examines the events behind it.
+ * Refuses the events behind one that holds them and does not go before them: it lies outside of the selection, or the
+ * gate refuses it here. An event that another chunk refuses is found when the worker examines the events behind it.
  */
 export async function holdBehindHeads(
   tx: Queryable,
-  redrive: Pick<FreezeTarget, "earlier" | "selection" | "asOfMs" | "cutoff">,
-  planned: PlannedItem[],
+  redrive: Ordered,
+  planned: readonly PlannedItem[],
 ): Promise<PlannedItem[]> {
+  return refuseHeld(planned, await readHolders(tx, redrive, planned));
+}
+
+/** `refused`: the heads among the planned events themselves, which the gate refuses. */
+export type Holders = HoldingEvents & { refused: Head[] };
+
+/** The events that hold the planned ones which passed the gate, by the key of their aggregate. */
+export async function readHolders(
+  tx: Queryable,
+  redrive: Ordered,
+  planned: readonly PlannedItem[],
+): Promise<Map<string, Holders>> {
+  const events = planned.map(({ candidate, refusal }) => ({ ...candidate, version: versionOf(candidate), refusal }));
+  const stopped = events.filter(({ refusal }) => refusal !== null);
   const skipped = await skippedAmong(
     tx,
-    planned.flatMap(({ refusal, candidate }) => (refusal === null ? [] : [candidate.id])),
+    stopped.map(({ id }) => id),
   );
   const refused = Map.groupBy(
-    planned.filter(({ refusal, candidate }) => refusal !== null && !skipped.has(candidate.id)),
-    ({ candidate }) => aggregateKeyOf(candidate),
+    stopped.filter(({ id }) => !skipped.has(id)),
+    (event) => aggregateKeyOf(event) ?? "",
   );
   const wanted = wantedAggregates(planned).map((each) => ({ ...each, judged: refused.has(aggregateKey(each)) }));
   const orders = await readOutsideOrder(tx, wanted, redrive);
-  const heads = new Map(
-    [...orders].map(([key, { heads: parked, versionProcessed }]) => {
-      const here = (refused.get(key) ?? []).map(({ candidate }) => ({ ...candidate, version: versionOf(candidate) }));
-      const outside = redrive.earlier === "include" ? [] : parked;
-      return [key, headsOf([...outside, ...here], versionProcessed).slice(0, HEADS_MAX)];
+  const passing = Map.groupBy(
+    events.filter(({ refusal }) => refusal === null),
+    (event) => aggregateKeyOf(event) ?? "",
+  );
+  passing.delete("");
+  const cooling = await readOutsideCooling(
+    tx,
+    [...passing.values()].map(([event]) => event!.aggregateId!),
+    redrive,
+  );
+  const ids = new Set(events.map(({ id }) => id));
+  return new Map(
+    [...passing.keys()].map((key) => {
+      const { heads = [], versionProcessed = null } = orders.get(key) ?? {};
+      const here = refused.get(key) ?? [];
+      return [
+        key,
+        {
+          heads: headsOf([...(redrive.earlier === "include" ? [] : heads), ...here], versionProcessed).slice(
+            0,
+            HEADS_MAX,
+          ),
+          refused: headsOf(here, versionProcessed),
+          cooling: [
+            ...(cooling.get(key) ?? []).filter(({ id }) => !ids.has(id)),
+            ...here.filter(
+              ({ status, cooldownUntilMs }) => status === "PENDING" && (cooldownUntilMs ?? 0) > redrive.asOfMs,
+            ),
+          ],
+        },
+      ];
     }),
   );
+}
+
+/** The planned events, those refused that one of these events holds. */
+export function refuseHeld(planned: readonly PlannedItem[], holders: ReadonlyMap<string, Holders>): PlannedItem[] {
   return planned.map((item) => {
-    const { aggregateId } = item.candidate;
-    const version = versionOf(item.candidate);
-    const before = (heads.get(aggregateKeyOf(item.candidate) ?? "") ?? []).filter((head) =>
-      isHeldBy({ version }, head),
-    );
-    if (item.refusal !== null || aggregateId === null || before.length === 0) return item;
-    return { ...item, refusal: "held-by-head", detail: headsText(aggregateId, before) };
+    const held = holders.get(aggregateKeyOf(item.candidate) ?? "");
+    const holder =
+      item.refusal === null && held ? holderOf({ ...item.candidate, version: versionOf(item.candidate) }, held) : null;
+    return holder === null ? item : { ...item, refusal: "held-by-head", detail: holder.text };
   });
 }
 
 /** The aggregates of the events that passed the gate, each with the highest version among them. */
-function wantedAggregates(planned: readonly PlannedItem[]): WantedAggregate[] {
+export function wantedAggregates(planned: readonly PlannedItem[]): WantedAggregate[] {
   const wanted = new Map<string, WantedAggregate>();
   for (const { candidate, refusal } of planned) {
     const { sourceId, aggregateType, aggregateId } = candidate;
@@ -142,7 +212,7 @@ function wantedAggregates(planned: readonly PlannedItem[]): WantedAggregate[] {
   return [...wanted.values()];
 }
 
-function versionOf({ version }: Candidate): bigint | null {
+export function versionOf({ version }: Candidate): bigint | null {
   return version === null ? null : BigInt(version);
 }
 

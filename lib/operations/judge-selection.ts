@@ -1,17 +1,40 @@
+import type { EarlierOut } from "@/lib/contract/redrive-preview";
+import { aggregateKeyOf } from "@/lib/core/aggregate";
 import { type GateFacts, gate } from "@/lib/core/gate";
+import { type Earlier, type Head, isHeldBy } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
+import { compareItems } from "@/lib/core/redrive-plan";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
+import {
+  FREEZE_INLINE_MAX,
+  gateEach,
+  type Holders,
+  planEvents,
+  readHolders,
+  refuseHeld,
+  versionOf,
+  wantedAggregates,
+} from "@/lib/operations/freeze-chunk";
 import { type Rules, readRules } from "@/lib/redriving/read-rules";
 import type { Db, Queryable } from "@/lib/store/db";
+import { readEarlierVersions } from "@/lib/store/read/aggregate-order";
 import {
   type Candidate,
   type CandidateGroup,
   type CandidatePage,
   groupCandidates,
+  readCandidates,
   readTouched,
   TOUCHED_MAX,
 } from "@/lib/store/read/candidates";
-import { type EarlierSummary, summarizeEarlier } from "@/lib/store/read/earlier-summary";
+import {
+  EARLIER_BEHIND_MAX,
+  EARLIER_SAMPLES_MAX,
+  type EarlierSummary,
+  summarizeEarlier,
+  versionOut,
+} from "@/lib/store/read/earlier-summary";
+import type { PlannedItem } from "@/lib/store/write/freeze-events";
 
 export type Selected = Omit<CandidatePage, "after" | "limit">;
 
@@ -28,6 +51,76 @@ export type JudgedSelection = {
   touched: { candidate: Candidate; ruling: Ruling }[];
   redriveLimit: number;
 };
+
+/** The events of a selection as its redrive would freeze them. `earlier`: those behind versions outside of it. */
+export type PlannedSelection = { planned: PlannedItem[]; earlier: EarlierOut };
+
+/**
+ * Plans a selection by the functions that freeze it, and freezes nothing. null = it has more events than a request
+ * freezes at once, or takes so many along: `judgeSelection` and `findEarlier` count it.
+ */
+export async function planSelection(
+  tx: Queryable,
+  selected: SelectedForRedrive,
+  earlier: Earlier,
+): Promise<PlannedSelection | null> {
+  const candidates = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX + 1 });
+  if (candidates.length > FREEZE_INLINE_MAX) return null;
+  const target = { ...selected, id: null, slices: 1, earlier: "hold" as const };
+  const gated = await gateEach(tx, target, candidates, selected.asOfMs);
+  const page = { ...selected, redriveId: null, above: null, limit: FREEZE_INLINE_MAX + 1 };
+  const outside = await readEarlierVersions(tx, wantedAggregates(gated), page);
+  if (candidates.length + outside.length > FREEZE_INLINE_MAX) return null;
+  const holders = await readHolders(tx, target, gated);
+  const held = refuseHeld(gated, holders);
+  return {
+    planned: earlier === "hold" ? held : await planEvents(tx, { ...target, earlier }, candidates, selected.asOfMs),
+    earlier: earlierOf(held, holders, outside),
+  };
+}
+
+/** What a redrive that holds says of earlier versions. `outside`: those that are not selected. */
+function earlierOf(
+  planned: readonly PlannedItem[],
+  holders: ReadonlyMap<string, Holders>,
+  outside: readonly Candidate[],
+): EarlierOut {
+  const heads = Map.groupBy(
+    outside.map((event) => ({ ...event, version: BigInt(event.version!) }) as Candidate & Head),
+    (event) => aggregateKeyOf(event)!,
+  );
+  const held = planned.flatMap(({ candidate, refusal }) => {
+    const event = { ...candidate, version: versionOf(candidate) };
+    const key = aggregateKeyOf(event);
+    if (key === null || refusal !== "held-by-head") return [];
+    const behind = [...(heads.get(key) ?? []), ...(holders.get(key)?.refused ?? [])].filter((head) =>
+      isHeldBy(event, head),
+    );
+    return behind.length === 0 ? [] : [{ event, key, behind: behind.sort(compareItems) }];
+  });
+  // The last event of an aggregate is behind every earlier version.
+  const last = [...Map.groupBy(held, ({ key }) => key).values()].map(
+    (of) => of.sort((a, b) => compareItems(a.event, b.event)).at(-1)!,
+  );
+  return {
+    heldEvents: held.length,
+    heldAggregates: last.length,
+    earlierEvents: last.reduce((sum, { behind }) => sum + behind.length, 0),
+    bounded: false,
+    samples: last
+      .sort((a, b) => (a.event.id < b.event.id ? 1 : -1))
+      .slice(0, EARLIER_SAMPLES_MAX)
+      .map(({ event: { id, eventId, source, aggregateType, aggregateId, version }, behind }) => ({
+        ...{ id, eventId, source, aggregateType, aggregateId: aggregateId!, version: versionOut(`${version}`) },
+        behind: behind.slice(0, EARLIER_BEHIND_MAX).map((head) => ({
+          id: head.id,
+          eventId: head.eventId,
+          version: versionOut(`${head.version}`),
+          status: head.status,
+        })),
+      })),
+  };
+}
 
 /** Throws DomainError `read-timeout`, also when too many events stand under controls of their own. */
 export async function judgeSelection(tx: Queryable, selected: SelectedForRedrive): Promise<JudgedSelection> {

@@ -2,7 +2,7 @@ import type { EarlierOut, PreviewOut, PreviewRequest } from "@/lib/contract/redr
 import { canarySchema } from "@/lib/contract/redrive-request";
 import { scopeSelection } from "@/lib/contract/scope";
 import { type ApprovalCause, approvalCauses } from "@/lib/core/approval";
-import type { gate } from "@/lib/core/gate";
+import type { GateRuling } from "@/lib/core/gate";
 import { iso } from "@/lib/core/iso-time";
 import type { Earlier } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
@@ -14,12 +14,15 @@ import {
   redriveTimeMs,
   type TargetPace,
 } from "@/lib/core/redrive-rate";
+import type { Refusal } from "@/lib/core/refusal";
 import type { Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import {
   findEarlier,
   type JudgedSelection,
   judgeSelection,
+  type PlannedSelection,
+  planSelection,
   type SelectedForRedrive,
 } from "@/lib/operations/judge-selection";
 import { assertSameKind, redriveTarget } from "@/lib/operations/redrive-target";
@@ -32,6 +35,7 @@ import { markedPlacesOfSources } from "@/lib/store/write/approvals";
 
 /** A preview that needs longer answers "unknown" and does not delay the redrive: the freeze is exact anyway. */
 const PREVIEW_TIMEOUT_MS = 4_000;
+const READ_ONLY = { statementTimeoutMs: PREVIEW_TIMEOUT_MS, readOnly: true };
 /** Time to count the events behind earlier versions; after it the preview says that the count is not known. */
 const EARLIER_TIMEOUT_MS = 3_000;
 
@@ -160,6 +164,8 @@ type Counted = Pick<PreviewOut, "byErrorCode" | "refused" | "earlier"> & {
 };
 
 async function count(deps: Deps, selected: SelectedForRedrive, earlier: Earlier): Promise<Counted> {
+  const plan = await deps.db.transaction((tx) => planSelection(tx, selected, earlier), READ_ONLY);
+  if (plan !== null) return { ...countPlanned(plan), earlier: plan.earlier };
   const judged = await judge(deps, selected);
   const found = await findEarlier(deps.db, selected, judged, EARLIER_TIMEOUT_MS);
   const shown = found && earlierOut(found);
@@ -172,11 +178,14 @@ async function count(deps: Deps, selected: SelectedForRedrive, earlier: Earlier)
   return { ...holdBack(countJudged(judgedTaken), stillHeld?.held ?? []), earlier: shown };
 }
 
+function countPlanned({ planned }: PlannedSelection): Omit<Counted, "earlier"> {
+  const counted = { total: 0, eligible: 0, refused: {}, byErrorCode: {}, bySource: {} };
+  for (const { candidate, refusal } of planned) add(counted, candidate, refusal, 1);
+  return counted;
+}
+
 function judge(deps: Deps, selected: SelectedForRedrive): Promise<JudgedSelection> {
-  return deps.db.transaction((tx) => judgeSelection(tx, selected), {
-    statementTimeoutMs: PREVIEW_TIMEOUT_MS,
-    readOnly: true,
-  });
+  return deps.db.transaction((tx) => judgeSelection(tx, selected), READ_ONLY);
 }
 
 function earlierOut({ held: _held, ids: _ids, ...out }: EarlierSummary): EarlierOut {
@@ -185,8 +194,8 @@ function earlierOut({ held: _held, ids: _ids, ...out }: EarlierSummary): Earlier
 
 function countJudged({ groups, touched }: JudgedSelection): Omit<Counted, "earlier"> {
   const counted = { total: 0, eligible: 0, refused: {}, byErrorCode: {}, bySource: {} };
-  for (const { group, ruling } of groups) add(counted, group, ruling, group.count);
-  for (const { candidate, ruling } of touched) add(counted, candidate, ruling, 1);
+  for (const { group, ruling } of groups) add(counted, group, refusalOf(ruling), group.count);
+  for (const { candidate, ruling } of touched) add(counted, candidate, refusalOf(ruling), 1);
   return counted;
 }
 
@@ -210,15 +219,19 @@ function takeOff(counts: Record<string, number>, name: string, count: number): v
 function add(
   counted: Omit<Counted, "earlier">,
   { errorCode, source }: { errorCode: string; source: string },
-  ruling: ReturnType<typeof gate>,
+  refusal: Refusal | null,
   count: number,
 ): void {
   counted.total += count;
-  if (ruling.pass) {
+  if (refusal === null) {
     counted.eligible += count;
     counted.byErrorCode[errorCode] = (counted.byErrorCode[errorCode] ?? 0) + count;
     counted.bySource[source] = (counted.bySource[source] ?? 0) + count;
   } else {
-    counted.refused[ruling.refusal] = (counted.refused[ruling.refusal] ?? 0) + count;
+    counted.refused[refusal] = (counted.refused[refusal] ?? 0) + count;
   }
+}
+
+function refusalOf(ruling: GateRuling): Refusal | null {
+  return ruling.pass ? null : ruling.refusal;
 }

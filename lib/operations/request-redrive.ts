@@ -18,7 +18,7 @@ import { BREAKER_WAIT_MS, START_AHEAD_MS_MAX } from "@/lib/core/redrive-wait";
 import type { Viewer } from "@/lib/core/viewer";
 import { assertRate } from "@/lib/operations/assert-pace";
 import type { Deps } from "@/lib/operations/deps";
-import { freezeChunk } from "@/lib/operations/freeze-chunk";
+import { FREEZE_INLINE_MAX, freezeChunk } from "@/lib/operations/freeze-chunk";
 import { findEarlier, judgeSelection, type SelectedForRedrive } from "@/lib/operations/judge-selection";
 import { assertSameKind, redriveTarget, unknownTarget } from "@/lib/operations/redrive-target";
 import { selectEvents } from "@/lib/operations/select-events";
@@ -37,8 +37,7 @@ import { appendAudit } from "@/lib/store/write/audit";
 import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
 import { insertRedrive, type NewRedrive } from "@/lib/store/write/redrive";
 
-/** Sets up to this size are frozen in the request's own transaction; larger ones by the worker in chunks. */
-export const FREEZE_INLINE_MAX = 2_000;
+export { FREEZE_INLINE_MAX };
 
 /**
  * Freezes a selection into a new redrive and adds its jobs to the queue. ONE transaction: items, events QUEUED,

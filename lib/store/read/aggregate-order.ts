@@ -250,6 +250,31 @@ export async function readOutsideOrder(
 }
 
 /**
+ * The events outside of a selection that cool down after a failure, by `aggregateKey`: with or without a version they
+ * hold what comes after them.
+ */
+export async function readOutsideCooling(
+  db: Queryable,
+  aggregateIds: readonly string[],
+  page: Pick<CandidatePage, "selection" | "asOfMs" | "cutoff">,
+): Promise<Map<string, AggregateOrder["cooling"]>> {
+  if (aggregateIds.length === 0) return new Map();
+  const selected = compileSelection(page.selection, page.asOfMs, 3);
+  // In this form the planner may begin with the few events that cool down.
+  const text = `select e.source_id as "sourceId", e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId",
+            e.id, e.event_id as "eventId", e.version::text as version
+       from dlq_event_rows e
+      where e.aggregate_id = any($2::text[]) and e.status = ${EVENT.PENDING} and e.cooldown_until > now()
+        and not ${SKIPPED} and not coalesce(e.id <= $1 and ${selected.where}, false)`;
+  type CoolingRow = AggregateName & { id: string; eventId: string; version: string | null };
+  const rows = await db.query<CoolingRow>(text, [page.cutoff, aggregateIds, ...selected.values], {
+    name: statementName("outside-cooling", text),
+  });
+  const cooling = rows.map((row) => ({ ...row, version: row.version === null ? null : BigInt(row.version) }));
+  return Map.groupBy(cooling, aggregateKey);
+}
+
+/**
  * Parked versions that come before the sent versions of these aggregates and are not selected: `include` takes them
  * along. Versions that an earlier chunk took into the redrive are left out. Oldest first, keyset-paged.
  */

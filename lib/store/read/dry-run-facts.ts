@@ -87,10 +87,13 @@ function behindHeads(event: OrderedItem, heads: readonly Head[]): string | null 
   return event.aggregateId === null || before.length === 0 ? null : headsText(event.aggregateId, before);
 }
 
+/** What holds an aggregate: its heads, and events that cool down. */
+export type HoldingEvents = Pick<AggregateOrder, "heads" | "cooling">;
+
 export type Holder = { id: string; eventId: string; text: string };
 
 /** The head holds later versions. An event that cools down holds every event behind it, with or without a version. */
-export function holderOf(event: OrderedItem, { heads, cooling }: AggregateOrder): Holder | null {
+export function holderOf(event: OrderedItem, { heads, cooling }: HoldingEvents): Holder | null {
   const text = behindHeads(event, heads);
   if (text !== null) return { id: heads[0]!.id, eventId: heads[0]!.eventId, text };
   const [first] = cooling

@@ -8,15 +8,17 @@ import {
   type CandidatePage,
   selectedWhere,
 } from "@/lib/store/read/candidates";
-import { HOLDS } from "@/lib/store/skip-sql";
+import { HOLDS, SKIPPED } from "@/lib/store/skip-sql";
 import { EVENT, HOLDING } from "@/lib/store/state-sql";
 
 /** Selected events looked at, newest first; of a larger selection the numbers are lower bounds. */
 const EARLIER_SELECTED_MAX = 100_000;
 /** Up to this many events, aggregates are looked up by index in each partition. */
 const LOOKED_UP_MAX = 5_000;
-const SAMPLES_MAX = 5;
-const BEHIND_MAX = 10;
+export const EARLIER_SAMPLES_MAX = 5;
+export const EARLIER_BEHIND_MAX = 10;
+/** Events without a version come last in their aggregate. */
+const NO_VERSION = "9223372036854775807";
 /** Earlier versions returned by id, for a preview that takes them along. */
 const EARLIER_IDS_MAX = 20_000;
 
@@ -54,7 +56,7 @@ type SummaryRow = {
 /**
  * The selected events behind parked versions that do not go before them: outside of the selection, or refused by the
  * gate within it. The rule of `core/order-gate` for a whole selection, in one statement that joins its aggregates once
- * with the parked events.
+ * with the parked events. `held` also has the events behind one that cools down, with or without a version.
  */
 export async function summarizeEarlier(
   db: Tx,
@@ -100,13 +102,21 @@ export async function summarizeEarlier(
  * parameters after these.
  */
 function summarySql(where: string): string {
-  return `with selected as materialized (
+  return `with cooling as materialized (
+     select e.id, e.source_id, coalesce(e.aggregate_type, '${NO_AGGREGATE_TYPE}') as aggregate_type, e.aggregate_id, e.version,
+            (e.id <= $1 and ${where}) is true as selected
+       from dlq_event_rows e
+      where e.status = ${EVENT.PENDING} and e.cooldown_until > to_timestamp($2::float8 / 1000) and e.aggregate_id is not null
+        and not ${SKIPPED}
+   ), selected as materialized (
      select e.id, e.event_id, e.source_id, coalesce(e.aggregate_type, '${NO_AGGREGATE_TYPE}') as aggregate_type,
             e.aggregate_id, e.version, e.error_code, s.name as source, e.status,
             (e.cooldown_until > to_timestamp($2::float8 / 1000)) is true as cooling, e.redrives >= $3 as exhausted,
             ${BLACKLISTED_HASHED} as blacklisted, coalesce(e.admission, '') as admission
        from dlq_event_rows e join sources s on s.id = e.source_id
-      where e.id <= $1 and e.version is not null and e.aggregate_id is not null and e.status in ${HOLDING} and ${where}
+      where e.id <= $1 and e.aggregate_id is not null and e.status in ${HOLDING} and ${where}
+        and (e.version is not null or (e.source_id, coalesce(e.aggregate_type, '${NO_AGGREGATE_TYPE}'), e.aggregate_id) in (
+              select source_id, aggregate_type, aggregate_id from cooling))
       order by e.id desc limit ${EARLIER_SELECTED_MAX + 1}
    ), judged as materialized (
      select *, (id = any($4::uuid[]) or (id <> all($5::uuid[]) and (source, error_code, status, cooling, exhausted, blacklisted, admission) in (
@@ -116,7 +126,7 @@ function summarySql(where: string): string {
      select id from judged where not passes
    ), wanted as materialized (
      select source_id, aggregate_type, aggregate_id, max(version) as top
-       from judged where passes group by source_id, aggregate_type, aggregate_id
+       from judged where passes and version is not null group by source_id, aggregate_type, aggregate_id
    ), parked as materialized (
      select w.source_id, w.aggregate_type, w.aggregate_id, e.id, e.event_id, e.version, e.status
        from wanted w join dlq_event_rows e on ${sameAggregate("e", "w")} and ${HOLDS} and e.version < w.top
@@ -142,18 +152,27 @@ function summarySql(where: string): string {
    ), held as materialized (
      select j.* from judged j join firsts f using (source_id, aggregate_type, aggregate_id)
       where j.passes and j.version > f.first
+   ), behind_cooling as materialized (
+     select j.id, j.source, j.error_code from judged j
+      where j.passes and exists (
+        select 1 from cooling c
+         where (c.source_id, c.aggregate_type, c.aggregate_id) = (j.source_id, j.aggregate_type, j.aggregate_id)
+           and (not c.selected or c.id in (select id from refused))
+           and (coalesce(c.version, ${NO_VERSION}), c.id) < (coalesce(j.version, ${NO_VERSION}), j.id))
    ), samples as (
      select * from (
        select distinct on (aggregate_id, source_id, aggregate_type) * from held
         order by aggregate_id, source_id, aggregate_type, version desc, id) last_of
-      order by id desc limit ${SAMPLES_MAX}
+      order by id desc limit ${EARLIER_SAMPLES_MAX}
    )
    select (select count(*) from selected) as selected,
           (select count(*) from held) as "heldEvents",
           (select count(*) from firsts) as "heldAggregates",
           (select count(*) from heads) as "earlierEvents",
           (select jsonb_agg(jsonb_build_object('source', source, 'errorCode', error_code, 'count', n))
-             from (select source, error_code, count(*) as n from held group by source, error_code) g) as held,
+             from (select source, error_code, count(*) as n from (
+                     select id, source, error_code from held union select id, source, error_code from behind_cooling) h
+                    group by source, error_code) g) as held,
           (select jsonb_agg(jsonb_build_object('id', s.id, 'eventId', s.event_id, 'source', s.source,
                     'aggregateType', nullif(s.aggregate_type, ''), 'aggregateId', s.aggregate_id,
                     'version', s.version::text, 'behind', b.behind) order by s.id desc)
@@ -163,7 +182,7 @@ function summarySql(where: string): string {
                  from (select * from heads h
                         where h.aggregate_id = s.aggregate_id and h.source_id = s.source_id
                           and h.aggregate_type = s.aggregate_type and h.version < s.version
-                        order by h.version, h.id limit ${BEHIND_MAX}) h) b) as samples,
+                        order by h.version, h.id limit ${EARLIER_BEHIND_MAX}) h) b) as samples,
           (select array_agg(id) from (
              select h.id from heads h where not exists (select 1 from judged j where j.id = h.id) limit ${EARLIER_IDS_MAX}) i) as ids`;
 }
@@ -192,7 +211,7 @@ export async function countEarlierUpTo(
 }
 
 /** The version as a number when a number holds it exactly, else its digits, as everywhere in the API. */
-function versionOut(digits: string): number | string {
+export function versionOut(digits: string): number | string {
   const version = Number(digits);
   return Number.isSafeInteger(version) ? version : digits;
 }
