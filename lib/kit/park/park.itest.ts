@@ -15,6 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ParkadeServer, parkadeServer } from "@/lib/kit/testing/parkade-server";
 import { systemClock } from "@/lib/platform/clock";
 import { createParker, type Parked, type Parker, type ParkerOptions } from "./park";
+import { Spool } from "./spool";
 
 let parkade: ParkadeServer;
 let folder: string;
@@ -35,6 +36,8 @@ const hasty = {
   ...systemClock,
   sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 10), signal),
 };
+/** For it the leases of all others are over. */
+const later = { ...hasty, wallMs: () => hasty.wallMs() + 61_000 };
 
 type Reported = { dropped: string[]; setAside: string[]; delays: number[]; errors: string[]; replayed: number };
 function parker(more: Partial<ParkerOptions> = {}): Parker & { reported: Reported } {
@@ -146,6 +149,55 @@ describe("Parkade does not answer", () => {
     gate.resolve();
     await expect.poll(() => parkade.parked()).toEqual(["e-0"]);
     expect(await park(by, "e-1")).toMatchObject({ status: "stored" });
+  });
+
+  test("an answer that was lost: the repeat has the key of the first, and is no bounce of an event redriven meanwhile", async () => {
+    const keys: (string | null)[] = [];
+    const losesTheFirst: typeof fetch = async (url, init) => {
+      const response = await fetch(url, init);
+      if (keys.push(new Headers(init?.headers).get("idempotency-key")) > 1) return response;
+      await parkade.console.deps.db.run("update dlq_events set status = 'REDRIVEN'");
+      throw new TypeError("fetch failed");
+    };
+    const by = parker({ fetch: losesTheFirst });
+    expect((await park(by, "e-0")).status).toBe("spooled");
+    await expect.poll(() => by.reported.replayed).toBe(1);
+    expect(keys).toEqual([expect.stringMatching(/^"msg_[\w-]{32}"$/), keys[0]]);
+    const rows = await parkade.console.deps.db.query("select status, bounces from dlq_events");
+    expect(rows).toEqual([{ status: "REDRIVEN", bounces: 0 }]);
+    // A new failure of the same event is a request of its own.
+    await park(by, "e-0");
+    expect(keys.at(-1)).not.toBe(keys[0]);
+  });
+
+  const html = (status: number) => new Response("<h1>nginx</h1>", { status, headers: { "content-type": "text/html" } });
+
+  test.each([400, 404, 415, 422])(
+    "a gateway's %d is an outage: nothing is set aside, all comes when it is mended",
+    async (status) => {
+      let mended = false;
+      const by = parker({ fetch: async (...call) => (mended ? fetch(...call) : html(status)) });
+      for (const id of ids("e", 3)) expect((await park(by, id)).status).toBe("spooled");
+      await expect.poll(() => by.reported.errors.at(-1)).toMatch(`answered ${status}, and not as Parkade does`);
+      mended = true;
+      await expect.poll(() => parkade.parked()).toEqual(ids("e", 3));
+      expect([by.reported.setAside, by.reported.dropped, readdirSync(folder)]).toEqual([[], [], []]);
+    },
+  );
+
+  test("a gateway's 413 sets aside only what is too large for it, and only once others came through it", async () => {
+    let closed = true;
+    const gateway: typeof fetch = async (url, init) =>
+      closed || String(init?.body).length > 1_500 ? html(413) : fetch(url, init);
+    const by = parker({ fetch: gateway });
+    for (const id of ["e-0", "e-1"]) expect((await park(by, id)).status).toBe("spooled");
+    expect((await park(by, "large", "x".repeat(1_800))).status).toBe("spooled");
+    await expect.poll(() => by.reported.delays.length).toBeGreaterThan(1);
+    expect(by.reported.setAside).toEqual([]);
+    closed = false;
+    await expect.poll(() => parkade.parked()).toEqual(["e-0", "e-1"]);
+    await expect.poll(() => by.reported.setAside).toEqual(["large http-413"]);
+    expect(readFileSync(join(folder, "refused.ndjson"), "utf8")).toMatch(/"eventId\\":\\"large/);
   });
 
   test("429 with Retry-After: waits at least that long, loses nothing", async () => {
@@ -261,16 +313,73 @@ describe("the spool", () => {
     expect(await parkade.parked()).toHaveLength(stored);
   });
 
+  test("an event that the disk took at half time is not spooled once more when its request fails", async () => {
+    const gate = Promise.withResolvers<void>();
+    parkade.before = () => gate.promise;
+    const by = parker({ waitMsMax: 600, requestTimeoutMs: 1_500, batch: 2 });
+    const wanted = ids("e", 6);
+    expect(statuses(await Promise.all(wanted.map((id) => park(by, id))))).toEqual(["spooled"]);
+    // The request that holds the first two ends by its limit, and the parker replays from its first segment.
+    await expect.poll(() => by.reported.delays.length).toBeGreaterThan(0);
+    const lines = segments().flatMap((name) => readFileSync(join(folder, name), "utf8").trimEnd().split("\n"));
+    expect(lines.map((line) => JSON.parse(line).eventId).toSorted()).toEqual(wanted);
+    gate.resolve();
+    await expect.poll(segments).toEqual([]);
+  });
+
+  test("a full refused.ndjson drops nothing that was acknowledged: it stays, and is set aside when there is room", async () => {
+    await parkade.down();
+    const by = parker({ spoolBytesMax: 6_000 });
+    await park(by, "e-0");
+    await park(by, "large", "x".repeat(3_000));
+    writeFileSync(join(folder, "refused.ndjson"), "x".repeat(5_000));
+    await parkade.up();
+    await expect
+      .poll(() => by.reported.errors.at(-1))
+      .toMatch(/payload-too-large.*refused.ndjson in .* is full: move it away/);
+    expect([by.reported.dropped, segments().length]).toEqual([[], 1]);
+    rmSync(join(folder, "refused.ndjson"));
+    await expect.poll(() => by.reported.setAside).toEqual(["large payload-too-large"]);
+    expect([await parkade.parked(), by.reported.dropped]).toEqual([["e-0"], []]);
+  });
+
+  const spool = (clock: typeof hasty, bytesMax = 1_000) => new Spool({ folder, bytesMax, fsync: "each", clock });
+  const linesOf = async (of: Spool) => (await Promise.all((await of.segments()).map((name) => of.read(name)))).flat();
+
+  test("an owner whose file was taken over while it was suspended writes to another one: no line is lost", async () => {
+    const [owner, other] = [spool(hasty), spool(later)];
+    await owner.append("one");
+    for (const name of await other.segments()) {
+      expect(await other.read(name)).toEqual(["one"]);
+      await other.remove(name);
+    }
+    await owner.append("two");
+    await owner.rotate();
+    expect(await linesOf(owner)).toEqual(["two"]);
+  });
+
+  test("files that another process took over count no more in the bytes of the one that lost them", async () => {
+    const [owner, other] = [spool(hasty, 500), spool(later, 500)];
+    await owner.append("x".repeat(400));
+    await owner.rotate();
+    for (const name of await other.segments()) await other.remove(name);
+    await expect(owner.append("y".repeat(400))).rejects.toThrow();
+    expect(await owner.segments()).toEqual([]);
+    expect(owner.holds).toBe(false);
+    await owner.append("y".repeat(400));
+  });
+
   test("a process that was closed leaves its events to the next one; a torn last line is left out", async () => {
     await parkade.down();
     const first = parker();
     for (const id of ids("e", 3)) await park(first, id);
     await first.close();
     expect(await park(first, "late")).toMatchObject({ status: "dropped", reason: "closed" });
+    expect(segments().map((name) => statSync(join(folder, name)).mtimeMs)).toEqual(segments().map(() => 0));
     const [segment] = segments();
     appendFileSync(join(folder, segment!), '{"source":"orders","eventId":"torn","errorCo');
     await parkade.up();
-    const next = parker();
+    const next = parker({ clock: later });
     expect((await park(next, "e-3")).status).toBe("spooled");
     await expect.poll(() => parkade.parked()).toEqual(ids("e", 4));
     expect(next.reported.setAside).toEqual([]);
@@ -285,7 +394,7 @@ describe("the spool", () => {
     const [segment] = segments();
     appendFileSync(join(folder, segment!), "\0\0garbage\n");
     await parkade.up();
-    const next = parker();
+    const next = parker({ clock: later });
     expect(await next.flush()).toBe(true);
     expect(await parkade.parked()).toEqual(["e-0"]);
     expect(next.reported.setAside.sort()).toEqual(["large payload-too-large", "null invalid-json"]);
@@ -334,50 +443,62 @@ describe("the spool", () => {
     await expect.poll(segments).toEqual([]);
   });
 
-  test("kill -9 of two processes in one folder: each event that was called safe arrives, in its order, and none is taken before", async () => {
-    // They find no Parkade, so all of their events wait on disk.
-    const nowhere = "http://127.0.0.1:1";
-    const doomed = ["left", "right"].map((name) => {
-      const child = spawn(
-        process.execPath,
-        ["--import", "tsx", "lib/kit/testing/doomed-parker.ts", nowhere, folder, name],
-        {
-          stdio: ["ignore", "pipe", "inherit"],
-        },
-      );
-      let out = "";
-      child.stdout.on("data", (chunk) => {
-        out += chunk;
-      });
-      return {
-        child,
-        safe: () =>
-          out
-            .split("\n")
-            .filter((line) => line.startsWith("spooled "))
-            .map((line) => line.slice(8)),
-      };
+  /** A process of this host name and the process id 1, which parks until it is killed. */
+  function doomed(name: string, url: string) {
+    const args = ["--import", "tsx", "lib/kit/testing/doomed-parker.ts", url, folder, name];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+    let out = "";
+    child.stdout.on("data", (chunk) => {
+      out += chunk;
     });
-    for (const { safe } of doomed) await expect.poll(() => safe().length).toBeGreaterThan(20);
-    await parker().flush();
-    expect(await parkade.parked()).toEqual([]);
-    for (const { child, safe } of doomed) {
-      const before = safe().length;
-      await expect.poll(() => safe().length).toBeGreaterThan(before + 20);
-      const exit = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGKILL");
-      await exit;
-    }
+    return {
+      name,
+      /** Whole lines only: the kill may cut the last one. */
+      safe: () => [...out.matchAll(/^(?:spooled|stored) (.+)\n/gm)].map(([, id]) => id!),
+      kill: async () => {
+        const exit = new Promise((resolve) => child.once("exit", resolve));
+        child.kill("SIGKILL");
+        await exit;
+      },
+    };
+  }
+  type Doomed = ReturnType<typeof doomed>;
+  const goesOn = async ({ safe }: Doomed) => {
+    const before = safe().length;
+    await expect.poll(() => safe().length).toBeGreaterThan(before + 20);
+  };
+  /** All that was called safe, in its order; beyond it at most the event whose answer the kill cut off. */
+  async function expectSafe({ name, safe }: Doomed) {
+    const arrived = (await parkade.parked()).filter((id) => id.startsWith(`${name}-`));
+    expect(arrived.slice(0, safe().length)).toEqual(safe());
+    expect(arrived.length - safe().length).toBeLessThanOrEqual(1);
+  }
+  const nowhere = "http://127.0.0.1:1";
+
+  test("kill -9 of two processes in one folder: each event that was called safe arrives, in its order, and none is taken before", async () => {
+    const both = ["left", "right"].map((name) => doomed(name, nowhere));
+    for (const one of both) await goesOn(one);
     expect(await parker().flush()).toBe(true);
-    const arrived = await parkade.parked();
-    for (const { safe } of doomed) {
-      const own = safe();
-      const [name] = own[0]!.split("-");
-      const mine = arrived.filter((id) => id.startsWith(`${name}-`));
-      expect(mine.slice(0, own.length)).toEqual(own);
-      // At most the event whose answer the kill cut off.
-      expect(mine.length - own.length).toBeLessThanOrEqual(1);
+    expect(await parkade.parked()).toEqual([]);
+    for (const one of both) {
+      await goesOn(one);
+      await one.kill();
     }
+    expect(await parker({ clock: later }).flush()).toBe(true);
+    for (const one of both) await expectSafe(one);
+    expect(segments()).toEqual([]);
+  });
+
+  test("two processes of one host name and one process id, of which one reaches Parkade: it leaves the other's open file alone, and takes it after its death", async () => {
+    const cut = doomed("cut", nowhere);
+    await goesOn(cut);
+    const connected = doomed("connected", parkade.url);
+    await goesOn(connected);
+    await goesOn(cut);
+    await Promise.all([cut.kill(), connected.kill()]);
+    expect((await parkade.parked()).filter((id) => id.startsWith("cut-"))).toEqual([]);
+    expect(await parker({ clock: later }).flush()).toBe(true);
+    for (const one of [cut, connected]) await expectSafe(one);
     expect(segments()).toEqual([]);
   });
 });

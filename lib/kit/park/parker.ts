@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type Signing, signingFault } from "@/lib/brokers/http/request-signature";
 import { host, withDefaults } from "@/lib/kit/host";
 import { type Delivery, deliver, ParkadeUnavailable } from "@/lib/kit/park/deliver";
@@ -13,6 +14,7 @@ export type ParkerOptions = {
   url: string;
   /** The source that these events belong to, as it is named in Parkade. */
   source: string;
+  /** Sent as `Authorization: Bearer`, for a proxy before Parkade: Parkade itself asks for none. */
   token?: string;
   /** For a source that takes signed requests only (`signedIntake`): each request is signed anew, the spool holds no signature. */
   signing?: Signing;
@@ -84,7 +86,8 @@ const ROUND_MS_MAX = 15_000;
 /** How long the disk alone is used after a failed request: were it full or broken, Parkade is asked again. */
 const DOWN_MS = 1_000;
 
-type Waiting = { event: ParkEvent; settle: (parked: Parked) => void };
+/** `toDisk`: it went, or goes, to the disk: a failed request does not spool it once more. */
+type Waiting = { event: ParkEvent; settle: (parked: Parked) => void; toDisk: boolean };
 
 /** Throws TypeError for options that cannot work. The folder is made on first use. */
 export function createParker(options: ParkerOptions): Parker {
@@ -104,6 +107,8 @@ class SpoolingParker implements Parker {
   #replaying: Promise<boolean> | null = null;
   #retrying: Promise<void> | null = null;
   #memoryBytes = 0;
+  /** Part of the Idempotency-Keys: another one after an answer that is not to be given again. */
+  #keySalt = "";
   /** After a failed request events go to the disk at once, until one succeeds or this time has passed. Monotonic. */
   #downUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -155,11 +160,12 @@ class SpoolingParker implements Parker {
     this.#memoryBytes += event.line.length;
     const { promise, resolve } = Promise.withResolvers<Parked>();
     // Half of the time is Parkade's, the rest is the disk's.
-    const toDisk = clock.timer(waitMsMax / 2, () => void this.#toDisk(event).then(resolve));
+    const waiting: Waiting = { event, settle: resolve, toDisk: false };
+    const toDisk = clock.timer(waitMsMax / 2, () => void this.#spoolOnce(waiting));
     const late = clock.timer(waitMsMax, () => {
       resolve(this.#dropped(eventId, "timeout", `no answer of Parkade and none of the disk within ${waitMsMax} ms`));
     });
-    void this.#handOver({ event, settle: resolve });
+    void this.#handOver(waiting);
     const parked = await promise;
     toDisk();
     late();
@@ -171,8 +177,8 @@ class SpoolingParker implements Parker {
   /** To Parkade when it answers and nothing waits on disk, else behind what waits. */
   async #handOver(waiting: Waiting): Promise<void> {
     await this.#start();
-    if (this.#options.clock.nowMs() < this.#downUntilMs || this.#spool.holds)
-      return waiting.settle(await this.#toDisk(waiting.event));
+    if (this.#options.clock.nowMs() < this.#downUntilMs || this.#spool.holds) await this.#spoolOnce(waiting);
+    if (waiting.toDisk) return;
     this.#queue.push(waiting);
     this.#sending ??= this.#sendQueue().finally(() => {
       this.#sending = null;
@@ -202,9 +208,18 @@ class SpoolingParker implements Parker {
       } catch {
         const rest = [...waiting, ...this.#queue.splice(0)];
         // In the order of their arrival.
-        await Promise.all(rest.map(async ({ event, settle }) => settle(await this.#toDisk(event))));
+        await Promise.all(rest.map((each) => this.#spoolOnce(each)));
       }
     }
+  }
+
+  /** Takes it out of the queue, so that `memoryBytesMax` bounds what is held. */
+  async #spoolOnce(waiting: Waiting): Promise<void> {
+    if (waiting.toDisk) return;
+    waiting.toDisk = true;
+    const at = this.#queue.indexOf(waiting);
+    if (at >= 0) this.#queue.splice(at, 1);
+    waiting.settle(await this.#toDisk(waiting.event));
   }
 
   #settled({ eventId }: ParkEvent, result: Delivery): Parked {
@@ -240,6 +255,7 @@ class SpoolingParker implements Parker {
         url: this.#url,
         token: this.#token,
         signing: this.#signing,
+        keySalt: this.#keySalt,
         fetch,
         wallMs: clock.wallMs,
         signal: late.signal,
@@ -248,6 +264,7 @@ class SpoolingParker implements Parker {
       return results;
     } catch (error) {
       this.#downUntilMs = clock.nowMs() + DOWN_MS;
+      if (error instanceof ParkadeUnavailable && error.answered) this.#keySalt = randomUUID();
       throw error;
     } finally {
       cancel();
@@ -303,6 +320,7 @@ class SpoolingParker implements Parker {
       let count = 0;
       for (let at = 0; at < lines.length; at += this.#options.batch) {
         count += await this.#replayLines(lines.slice(at, at + this.#options.batch));
+        await this.#spool.touch();
       }
       await this.#spool.remove(segment);
       this.#tell("replayed", { count });
@@ -327,14 +345,16 @@ class SpoolingParker implements Parker {
   }
 
   async #setAside(line: string, { code, detail }: { code: string; detail: string }): Promise<void> {
-    const eventId = eventIdOf(line) || null;
     try {
       await this.#spool.setAside(line, { code, detail });
-      this.#tell("setAside", { eventId, code, detail });
     } catch (error) {
       if (!(error instanceof SpoolFull)) throw error;
-      this.#dropped(eventId, "spool-full", `refused.ndjson is full, and Parkade refused the event: ${detail}`);
+      // The event was acknowledged: it stays in the spool, and what comes later behind it.
+      throw new ParkadeUnavailable(
+        `Parkade refused a spooled event (${code}: ${detail}), and refused.ndjson in ${this.#options.spoolDir} is full: move it away`,
+      );
     }
+    this.#tell("setAside", { eventId: eventIdOf(line) || null, code, detail });
   }
 
   async flush(): Promise<boolean> {

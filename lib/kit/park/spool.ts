@@ -20,38 +20,37 @@ export class SpoolFull extends Error {}
 
 /** A segment is read as a whole and removed as a whole. */
 const SEGMENT_BYTES = 1024 * 1024;
-/** An owner touches its segments when they are older than this; `segments` is to be called every 15 s at least. */
+/** An owner touches its segments when they are older than this; `touch` or `segments` is to be called every 15 s at least. */
 const TOUCH_MS = 5_000;
-/** A segment of another machine that nobody touched for this long has lost its owner. */
-const ABANDONED_MS = 60_000;
+/**
+ * A segment that nobody touched for this long has lost its owner. Nothing else says so: two containers may have one host
+ * name, and the same process ids.
+ */
+const LEASE_MS = 60_000;
 
-/** Segments that are open in this process, in any spool. */
-const openHere = new Set<string>();
-
-type Segment = { name: string; host: string; pid: number; owner: string; number: number };
-
-const NAME = /^(.+)\.(\d+)\.([0-9a-f]{8})\.(\d{9})\.ndjson$/;
+/** Machine and process are for people; the owner is drawn at random for each spool. */
+const NAME = /^.+\.\d+\.[0-9a-f]{8}\.(\d{9})\.ndjson$/;
 
 /**
- * Events on disk, one JSON line each, in files that are only appended to. Each process writes files of its own, named by
- * machine, process and number. A line counts when its line break is written: a crash in mid-write leaves a torn last
- * line, whose event was never reported as spooled.
+ * Events on disk, one JSON line each, in files that are only appended to. Each spool writes files of its own. A line
+ * counts when its line break is written: a crash in mid-write leaves a torn last line, whose event was never reported as
+ * spooled.
  */
 export class Spool {
   readonly #options: SpoolOptions;
   readonly #owner = randomUUID().slice(0, 8);
   readonly #host = hostname().replaceAll(/[^\w-]/g, "_");
   #number = 0;
-  #open: { name: string; handle: FileHandle; bytes: number; touchedMs: number } | null = null;
+  #open: { name: string; handle: FileHandle; bytes: number } | null = null;
+  /** Closed segments of this spool that are not replayed, with their bytes. */
+  readonly #closed = new Map<string, number>();
   #turn: Promise<unknown> = Promise.resolve();
   readonly #pending: { bytes: Buffer; resolve: () => void; reject: (error: unknown) => void }[] = [];
-  /** Bytes of this process's segments, lines under way included, and of others as last seen. */
-  #bytes = 0;
+  /** Of other spools, as last seen. */
   #othersBytes = 0;
-  /** Lines that are not on the disk yet. */
-  #unwritten = 0;
-  /** Closed segments that are not replayed. */
-  #left = 0;
+  /** Of lines that are not on the disk yet. */
+  #unwrittenBytes = 0;
+  #touchedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SpoolOptions) {
     this.#options = options;
@@ -59,7 +58,12 @@ export class Spool {
 
   /** Whether events of this process wait here. */
   get holds(): boolean {
-    return this.#left > 0 || this.#open !== null || this.#unwritten > 0;
+    return this.#closed.size > 0 || this.#open !== null || this.#unwrittenBytes > 0;
+  }
+
+  get #bytes(): number {
+    const closed = [...this.#closed.values()].reduce((sum, bytes) => sum + bytes, 0);
+    return this.#othersBytes + closed + (this.#open?.bytes ?? 0) + this.#unwrittenBytes;
   }
 
   /** Makes the folder and counts what is in it. */
@@ -71,9 +75,8 @@ export class Spool {
   /** Resolves when the line is as safe as `fsync` says. Rejects with SpoolFull, or with the error of the disk. */
   async append(line: string): Promise<void> {
     const bytes = Buffer.from(`${line}\n`, "utf8");
-    if (this.#bytes + this.#othersBytes + bytes.length > this.#options.bytesMax) throw new SpoolFull();
-    this.#bytes += bytes.length;
-    this.#unwritten++;
+    if (this.#bytes + bytes.length > this.#options.bytesMax) throw new SpoolFull();
+    this.#unwrittenBytes += bytes.length;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#pending.push({ bytes, resolve, reject });
     // One write and one fsync for all lines that came while the disk was busy.
@@ -92,38 +95,53 @@ export class Spool {
     const lines = this.#pending.splice(0);
     const bytes = Buffer.concat(lines.map((line) => line.bytes));
     try {
-      const segment = await this.#segment();
-      await segment.handle.appendFile(bytes);
-      if (this.#options.fsync === "each") await segment.handle.datasync();
-      segment.bytes += bytes.length;
+      // Again when the file was lost meanwhile: an event may then be in two files, but never in none.
+      while (!(await this.#write(bytes))) await this.#close();
       for (const { resolve } of lines) resolve();
     } catch (error) {
-      this.#bytes -= bytes.length;
       // The write may have ended inside of a line: nothing may follow it in this file.
       await this.#close().catch(() => undefined);
       for (const { reject } of lines) reject(error);
     } finally {
-      this.#unwritten -= lines.length;
+      this.#unwrittenBytes -= bytes.length;
     }
   }
 
+  /**
+   * False when another process has taken the file over, since this one was suspended for longer than its lease. It renames
+   * before it reads, so what was written under the old name until now is read.
+   */
+  async #write(bytes: Buffer): Promise<boolean> {
+    const segment = await this.#segment();
+    await segment.handle.appendFile(bytes);
+    if (this.#options.fsync === "each") await segment.handle.datasync();
+    segment.bytes += bytes.length;
+    return this.#keepsName(segment);
+  }
+
+  async #keepsName({ name, handle }: { name: string; handle: FileHandle }): Promise<boolean> {
+    const [named, held] = await Promise.all([stat(this.#path(name)).catch(() => null), handle.stat()]);
+    return named !== null && named.ino === held.ino && named.dev === held.dev;
+  }
+
   async #segment() {
-    const { folder, clock, fsync } = this.#options;
-    if (
-      this.#open !== null &&
-      (this.#open.bytes >= SEGMENT_BYTES || clock.nowMs() - this.#open.touchedMs > ABANDONED_MS / 2)
-    ) {
-      // A process that was suspended may have lost the file to another one.
-      await this.#close();
-    }
+    const { fsync } = this.#options;
+    if (this.#open !== null && this.#open.bytes >= SEGMENT_BYTES) await this.#close();
     if (this.#open === null) {
-      const name = `${this.#host}.${process.pid}.${this.#owner}.${String(this.#number++).padStart(9, "0")}.ndjson`;
-      openHere.add(name);
-      const handle = await open(join(folder, name), "ax");
-      if (fsync === "each") await syncFolder(folder);
-      this.#open = { name, handle, bytes: 0, touchedMs: clock.nowMs() };
+      const name = this.#newName();
+      const handle = await open(this.#path(name), "ax");
+      if (fsync === "each") await syncFolder(this.#options.folder);
+      this.#open = { name, handle, bytes: 0 };
     }
     return this.#open;
+  }
+
+  #newName(): string {
+    return `${this.#host}.${process.pid}.${this.#owner}.${String(this.#number++).padStart(9, "0")}.ndjson`;
+  }
+
+  #path(name: string): string {
+    return join(this.#options.folder, name);
   }
 
   /** Ends the open segment, so that it can be replayed. */
@@ -135,72 +153,59 @@ export class Spool {
     const segment = this.#open;
     this.#open = null;
     if (segment === null) return;
-    if (segment.bytes > 0) this.#left++;
-    openHere.delete(segment.name);
+    this.#closed.set(segment.name, segment.bytes);
     await segment.handle.close();
   }
 
   /**
-   * The segments that this process may replay, oldest first: its own closed ones, and those whose process is gone, which it
-   * takes over by a rename. Of two processes that try, one gets the file.
+   * The segments that this spool may replay, oldest first: its own closed ones, and those whose lease is over, which it takes
+   * over by a rename. Of two processes that try, one gets the file.
    */
   async segments(): Promise<string[]> {
-    const { folder } = this.#options;
-    const found: { name: string; own: boolean; bytes: number; bornMs: number; number: number }[] = [];
+    const { clock, folder } = this.#options;
+    const before = [...this.#closed.keys()];
+    const found: { name: string; bornMs: number; number: number }[] = [];
     let othersBytes = 0;
-    for (const name of await readdir(folder)) {
-      const parts = NAME.exec(name);
+    for (const seen of await readdir(folder)) {
+      const parts = NAME.exec(seen);
       // Removed since by its owner.
-      const facts = parts && (await stat(join(folder, name)).catch(() => null));
+      const facts = parts && (await stat(this.#path(seen)).catch(() => null));
       if (!parts || !facts) continue;
-      const segment: Segment = {
-        name,
-        host: parts[1]!,
-        pid: Number(parts[2]),
-        owner: parts[3]!,
-        number: Number(parts[4]),
-      };
-      const own = segment.owner === this.#owner && segment.host === this.#host;
-      if (own) await this.#touch(name, facts.mtimeMs);
-      else othersBytes += facts.size;
-      if (name === this.#open?.name || (!own && !this.#isAbandoned(segment, facts.mtimeMs))) continue;
-      found.push({ name, own, bytes: facts.size, bornMs: facts.birthtimeMs || facts.ctimeMs, number: segment.number });
-    }
-    const taken: string[] = [];
-    for (const { name, own, bytes } of found.sort((a, b) => a.bornMs - b.bornMs || a.number - b.number)) {
-      const mine = own ? name : await this.#takeOver(name);
-      if (mine === null) continue;
-      taken.push(mine);
-      if (own) continue;
-      othersBytes -= bytes;
-      this.#bytes += bytes;
+      const own = this.#closed.has(seen) || seen === this.#open?.name;
+      const isFree = !own && clock.wallMs() - facts.mtimeMs > LEASE_MS;
+      const name = isFree ? await this.#takeOver(seen, facts.size) : seen;
+      if (!own && (!isFree || name === null)) othersBytes += facts.size;
+      if (name === null || !this.#closed.has(name)) continue;
+      found.push({ name, bornMs: facts.birthtimeMs || facts.ctimeMs, number: Number(parts[1]) });
     }
     this.#othersBytes = othersBytes;
-    this.#left = taken.length;
-    return taken;
+    // Taken over by another process while this one was suspended.
+    for (const name of before) if (!found.some((segment) => segment.name === name)) this.#closed.delete(name);
+    await this.touch();
+    return found.sort((a, b) => a.bornMs - b.bornMs || a.number - b.number).map(({ name }) => name);
   }
 
-  /** Keeps a segment that waits for Parkade from looking abandoned to other machines. */
-  async #touch(name: string, touchedMs: number): Promise<void> {
-    const { clock, folder } = this.#options;
-    const nowMs = clock.wallMs();
-    if (name === this.#open?.name) this.#open.touchedMs = clock.nowMs();
+  /** Renews the lease of what waits here. Cheap when it was renewed a moment ago. */
+  async touch(): Promise<void> {
+    const { clock } = this.#options;
+    if (clock.nowMs() - this.#touchedMs < TOUCH_MS) return;
+    this.#touchedMs = clock.nowMs();
+    const names = [...this.#closed.keys(), ...(this.#open === null ? [] : [this.#open.name])];
+    for (const name of names) await this.#setTouched(name, clock.wallMs());
+  }
+
+  async #setTouched(name: string, atMs: number): Promise<void> {
     // Removed since: replayed, or taken over.
-    if (nowMs - touchedMs > TOUCH_MS)
-      await utimes(join(folder, name), nowMs / 1_000, nowMs / 1_000).catch(() => undefined);
+    await utimes(this.#path(name), atMs / 1_000, atMs / 1_000).catch(() => undefined);
   }
 
-  #isAbandoned({ name, host, pid }: Segment, touchedMs: number): boolean {
-    // An earlier process of this machine may have had this process's id.
-    if (host === this.#host && pid === process.pid) return !openHere.has(name);
-    if (host === this.#host && !isAlive(pid)) return true;
-    return this.#options.clock.wallMs() - touchedMs > ABANDONED_MS;
-  }
-
-  async #takeOver(name: string): Promise<string | null> {
-    const mine = `${this.#host}.${process.pid}.${this.#owner}.${String(this.#number++).padStart(9, "0")}.ndjson`;
+  async #takeOver(name: string, bytes: number): Promise<string | null> {
+    const mine = this.#newName();
+    // First, so that no third process finds it free under its new name.
+    await this.#setTouched(name, this.#options.clock.wallMs());
     try {
-      await rename(join(this.#options.folder, name), join(this.#options.folder, mine));
+      await rename(this.#path(name), this.#path(mine));
+      this.#closed.set(mine, bytes);
       return mine;
     } catch {
       return null; // another process was first
@@ -209,7 +214,7 @@ export class Spool {
 
   /** The whole lines of a segment; none when another process has taken it over. */
   async read(name: string): Promise<string[]> {
-    const text = await readFile(join(this.#options.folder, name), "utf8").catch((error: NodeJS.ErrnoException) => {
+    const text = await readFile(this.#path(name), "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return "";
       throw error;
     });
@@ -220,18 +225,16 @@ export class Spool {
   }
 
   async remove(name: string): Promise<void> {
-    const path = join(this.#options.folder, name);
-    const facts = await stat(path).catch(() => null);
-    if (facts === null) return;
-    await unlink(path);
-    this.#bytes -= facts.size;
-    this.#left--;
+    await unlink(this.#path(name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+    });
+    this.#closed.delete(name);
   }
 
   /** Keeps a line that Parkade refused, for a person: nobody waits for its result any more. */
   async setAside(line: string, why: { code: string; detail: string }): Promise<void> {
     const bytes = Buffer.from(`${JSON.stringify({ ...why, event: line })}\n`, "utf8");
-    const handle = await open(join(this.#options.folder, "refused.ndjson"), "a");
+    const handle = await open(this.#path("refused.ndjson"), "a");
     try {
       if ((await handle.stat()).size + bytes.length > this.#options.bytesMax) throw new SpoolFull();
       await handle.appendFile(bytes);
@@ -240,8 +243,10 @@ export class Spool {
     }
   }
 
+  /** Ends the lease, so that the next process need not wait for it. */
   async close(): Promise<void> {
     await this.rotate();
+    for (const name of this.#closed.keys()) await this.#setTouched(name, 0);
   }
 }
 
@@ -251,14 +256,5 @@ async function syncFolder(folder: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

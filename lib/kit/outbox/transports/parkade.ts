@@ -9,6 +9,7 @@ import { parseRetryAfter } from "@/lib/retry/retry-after";
 export type ParkadeOptions = {
   /** Of Parkade, such as `https://parkade.internal`. */
   url: string;
+  /** Sent as `Authorization: Bearer`, for a proxy before Parkade: Parkade itself asks for none. */
   token?: string;
   fetch?: typeof fetch;
   clock?: { wallMs(): number };
