@@ -46,12 +46,16 @@ export class HeldConnection<T extends { close(): Promise<void> | void }> {
     }
   }
 
+  /** The next user opens another connection; the caller closes this one. */
+  forget(connection: T): void {
+    if (this.held !== connection) return;
+    this.held = null;
+    this.opening = null;
+  }
+
   /** Ends a connection that can no longer be trusted; the next user opens another. */
   drop(connection: T): void {
-    if (this.held === connection) {
-      this.held = null;
-      this.opening = null;
-    }
+    this.forget(connection);
     void Promise.resolve(connection.close()).catch(() => undefined); // it is lost anyway
   }
 

@@ -13,10 +13,12 @@ import {
 } from "@/lib/brokers/broker.conformance";
 import { bullmqAdapter } from "@/lib/brokers/bullmq/adapter";
 import { MARKS } from "@/lib/brokers/bullmq/marks";
+import { memoryPositions } from "@/lib/brokers/testing/positions";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import type { BullmqConfig } from "@/lib/kinds/bullmq";
 import { parseSourceConfig } from "@/lib/kinds/kinds";
 import { systemClock } from "@/lib/platform/clock";
+import { manualClock } from "@/lib/testing/manual-clock";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
@@ -453,6 +455,79 @@ function suite(make: () => Promise<App>): void {
       await redis.del(`bull:${queue.name}:job-3`);
       redis.disconnect();
       expect(new Set((await readAll(config, 259)).map(({ eventId }) => eventId)).size).toBe(259);
+    });
+
+    it("lets the other sends of a store end when one of them is given up", async ({ skip }) => {
+      const queue = app.queue(unique("orders"));
+      const config = configOf({ url: app.url().href, queue: queue.name });
+      skip(config.url.startsWith("redis"), "Redis answers one command after another");
+      await addAndFail(app, queue, [
+        { data: {}, opts: { jobId: "slow" } },
+        { data: {}, opts: { jobId: "beside" } },
+      ]);
+      const letters = new Map((await readAll(config, 2)).map((letter) => [letter.eventId, letter]));
+      const locks = ["slow", "beside"].map((id) => ({ id, client: new pg.Client({ connectionString: config.url }) }));
+      for (const { id, client } of locks) {
+        await client.connect();
+        await client.query("begin");
+        await client.query("select 1 from bullmq.job where queue = $1 and id = $2 for update", [queue.name, id]);
+      }
+      const publisher = adapter.publisher(config);
+      const giveUp = new AbortController();
+      const sendOf = (id: string, signal: AbortSignal) => {
+        const { eventId, payload, contentType, headers, origin } = letters.get(id)!;
+        const sending = publisher.publish(outbound(origin, { eventId, payload, contentType, headers }), signal);
+        return sending.then(
+          ({ status }) => status,
+          (error: Error) => error.message,
+        );
+      };
+      const slow = sendOf("slow", giveUp.signal);
+      const beside = sendOf("beside", never);
+      const watcher = new pg.Client({ connectionString: config.url });
+      await watcher.connect();
+      const waiting =
+        "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      await eventually(async () => (await watcher.query<{ n: number }>(waiting)).rows[0]!.n).toBe(2);
+      giveUp.abort(new Error("given up"));
+      expect(await slow).toBe("given up");
+      await locks[1]!.client.query("commit");
+      expect(await beside).toBe("job beside waits again");
+      await Promise.all([watcher, ...locks.map(({ client }) => client)].map((client) => client.end()));
+      await publisher.close();
+    });
+
+    it("reads a job once, and not with each walk through the failed set", async ({ skip }) => {
+      const queue = app.queue(unique("orders"));
+      const config = configOf({ url: app.url().href, queue: queue.name });
+      skip(!config.url.startsWith("redis"), "only Redis counts its commands by name");
+      await addAndFail(
+        app,
+        queue,
+        Array.from({ length: 130 }, (_, n) => ({ data: { n } })),
+      );
+      const clock = manualClock();
+      const session = await bullmqAdapter({ clock, random: () => 0 }).reader!(config, "orders", memoryPositions()).open(
+        never,
+        () => undefined,
+      );
+      const take = () => session.take(100, never, 1);
+      const parked = [...(await take()), ...(await take())].map(({ handle }) => handle);
+      expect(parked).toHaveLength(130);
+      await session.acknowledge(parked);
+      const redis = new Redis(config.url);
+      const callsOf = async (command: string) =>
+        Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(await redis.info("commandstats"))?.[1] ?? 0);
+      const [walks, jobs] = [await callsOf("zrange"), await callsOf("hgetall")];
+      await clock.advance(61_000);
+      const looking = take();
+      await eventually(() => clock.pending()).toBe(1);
+      await clock.advance(1_000);
+      expect(await looking).toEqual([]);
+      expect(await callsOf("zrange")).toBeGreaterThan(walks + 1);
+      expect(await callsOf("hgetall")).toBe(jobs);
+      redis.disconnect();
+      await session.close(true);
     });
 
     it("counts a new job as sent when the failed one cannot be removed", async ({ skip }) => {

@@ -24,11 +24,16 @@ export type JobQueue = Pick<Queue, "getJob" | "getJobs" | "addJobLog" | "getFail
 
 type Stored = { data: string; marks: Marks };
 
+/** A failed job of a queue, without its data. `finishedOn`: when it failed, epoch ms. */
+export type FailedJob = { id: string; finishedOn: number };
+
 /** The queues of an application, over one connection to its Redis or PostgreSQL. */
 export type JobStore = {
   queue(name: string): JobQueue;
   /** Whether an application has ever used the queue. */
   exists(name: string): Promise<boolean>;
+  /** Failed jobs from position `start` on, `count` at most, without their data: it may be large. */
+  failed(queue: string, page: { start: number; count: number; oldestFirst: boolean }): Promise<FailedJob[]>;
   /**
    * The data of a job as it is stored, since BullMQ's own reading rounds large numbers, and what Parkade wrote beside it.
    * null = the job is gone.
@@ -92,6 +97,16 @@ async function redisStore(config: BullmqConfig, connecting: Connecting, deps: Ad
   return {
     queue,
     exists: async (name) => (await redis.exists(`${prefix}:${name}:meta`)) === 1,
+    failed: async (name, { start, count, oldestFirst }) => {
+      const key = `${prefix}:${name}:failed`;
+      const end = start + count - 1;
+      const order = oldestFirst ? [] : ["REV"];
+      const flat = (await redis.call("zrange", key, start, end, ...order, "WITHSCORES")) as string[];
+      return Array.from({ length: flat.length / 2 }, (_, at) => ({
+        id: flat[2 * at]!,
+        finishedOn: Number(flat[2 * at + 1]),
+      }));
+    },
     stored: async (name, id) => {
       const [data, marks] = await redis.hmget(`${prefix}:${name}:${id}`, "data", MARKS);
       return typeof data === "string" ? { data, marks: marksOf(marks ?? null) } : null;
@@ -163,6 +178,14 @@ async function postgresStore(
         [name],
       );
       return found.rows.length > 0;
+    },
+    failed: async (name, { start, count, oldestFirst }) => {
+      const { rows } = await pool.query<{ id: string; at: string }>(
+        `select id, finished_at_ms::text as at from job where queue = $1 and state = 'failed'
+          order by finished_at_ms ${oldestFirst ? "asc" : "desc"} offset $2 limit $3`,
+        [name, start, count],
+      );
+      return rows.map(({ id, at }) => ({ id, finishedOn: Number(at) }));
     },
     stored: async (name, id) => {
       const { rows } = await pool.query<{ data: string; marks: string | null }>(

@@ -65,21 +65,30 @@ function jobOf(message: OutboundMessage): OriginJob | null {
   return typeof job?.id === "string" ? { ...job, id: job.id, name: job.name ?? "redrive" } : null;
 }
 
+/**
+ * A store that sends share. `suspect`: a send was given up before it was answered, and none was answered since. `retired`:
+ * further sends use another one; it is closed when its last send has ended.
+ */
+type SharedStore = { store: JobStore; sends: number; suspect: boolean; retired: boolean; close(): Promise<void> };
+
 /** Retries failed jobs in their place, or adds new ones. Every effect is checked: BullMQ ignores what it cannot do. */
 export class BullmqPublisher implements Publisher {
   private readonly config: BullmqConfig;
   private readonly lane: "main" | "slow";
   private readonly deps: AdapterDeps;
-  private readonly stores: HeldConnection<JobStore>;
+  private readonly stores: HeldConnection<SharedStore>;
   private readonly knownUntilMs = new Map<string, number>();
 
   constructor(config: BullmqConfig, lane: "main" | "slow", deps: AdapterDeps) {
     this.config = config;
     this.lane = lane;
     this.deps = deps;
-    this.stores = new HeldConnection(
-      (signal) => openJobStore(config, { name: "parkade-redrive", signal }, deps),
-      isOpen,
+    this.stores = new HeldConnection<SharedStore>(
+      async (signal) => {
+        const store = await openJobStore(config, { name: "parkade-redrive", signal }, deps);
+        return { store, sends: 0, suspect: false, retired: false, close: () => store.close() };
+      },
+      ({ store }) => isOpen(store),
     );
   }
 
@@ -89,39 +98,57 @@ export class BullmqPublisher implements Publisher {
     const slow = this.lane === "slow" ? slowLaneQueue : undefined;
     const isNew = slow !== undefined || redriveTo?.mode === "new-job";
     const target = slow ?? redriveTo?.queue ?? message.origin.queue ?? this.config.queue;
-    const store = await this.open(signal);
+    const shared = await this.open(signal);
     onPhase?.("connected");
     const aborted = Promise.withResolvers<never>();
     aborted.promise.catch(() => undefined);
-    const stop = () => {
-      this.stores.drop(store); // a server that is silent would hold the next call too
+    const giveUp = () => {
+      shared.suspect = true;
       aborted.reject(signal.reason);
     };
-    signal.addEventListener("abort", stop, { once: true });
+    signal.addEventListener("abort", giveUp, { once: true });
+    shared.sends += 1;
+    const { store } = shared;
+    const sending = isNew ? this.addNew(store, message, target) : this.retry(store, message);
+    const answered = () => {
+      shared.suspect = false;
+    };
+    sending.then(answered, (error) => {
+      if (error instanceof PublishError || wasRefused(error)) answered();
+    });
     try {
-      return await Promise.race([
-        isNew ? this.addNew(store, message, target) : this.retry(store, message),
-        aborted.promise,
-      ]);
+      return await Promise.race([sending, aborted.promise]);
     } catch (error) {
       if (signal.aborted || error instanceof PublishError) throw error;
       const refused = wasRefused(error);
-      if (!refused) this.stores.drop(store);
+      if (!refused) this.retire(shared);
       const sent = refused ? "no" : "maybe";
       throw new PublishError(storeCode(error), describeStore(error, this.config), { sent, cause: error });
     } finally {
-      signal.removeEventListener("abort", stop);
+      signal.removeEventListener("abort", giveUp);
+      shared.sends -= 1;
+      if (shared.retired && shared.sends === 0) void shared.close().catch(() => undefined); // no send needs it
     }
   }
 
-  private async open(signal: AbortSignal): Promise<JobStore> {
+  private async open(signal: AbortSignal): Promise<SharedStore> {
     if (this.stores.closed) throw refuse("BULLMQ_CLOSED", "the publisher is closed");
     try {
+      const shared = await this.stores.use(signal);
+      if (!shared.suspect) return shared;
+      this.retire(shared);
       return await this.stores.use(signal);
     } catch (error) {
       signal.throwIfAborted();
       throw new PublishError(storeCode(error), describeStore(error, this.config), { sent: "no", cause: error });
     }
+  }
+
+  /** The next send opens another store. Sends under way keep this one: one slow send must not cut off the others. */
+  private retire(shared: SharedStore): void {
+    shared.retired = true;
+    this.stores.forget(shared);
+    if (shared.sends === 0) void shared.close().catch(() => undefined); // it is lost, or silent
   }
 
   /** The failed job waits again, with all its attempts. Only a job that is failed is touched. */

@@ -2,6 +2,7 @@ import type { Job } from "bullmq";
 import { jobMessage } from "@/lib/brokers/bullmq/job-message";
 import {
   describeStore,
+  type FailedJob,
   type JobQueue,
   type JobStore,
   JobStoreFailure,
@@ -28,10 +29,7 @@ export function soonAgainMs(walkTookMs: number): number {
   return Math.min(walkTookMs, WALK_EVERY_MS);
 }
 
-/** One failure of one job. */
-type Failure = { id: string; finishedOn: number };
-
-export function bullmqReader(config: BullmqConfig, deps: AdapterDeps): Reader<Failure> {
+export function bullmqReader(config: BullmqConfig, deps: AdapterDeps): Reader<FailedJob> {
   return {
     what: bullmq.reads(config)!,
     batchMax: PAGE,
@@ -60,7 +58,7 @@ export async function letterOf(
   store: JobStore,
   config: BullmqConfig,
   job: Job,
-): Promise<{ letter: DeadLetter; failure: Failure } | null> {
+): Promise<{ letter: DeadLetter; failure: FailedJob } | null> {
   const { queue: name, mapping = {} } = config;
   const finishedOn = job.finishedOn ?? 0;
   const stored = await store.stored(name, job.id!);
@@ -77,7 +75,7 @@ export async function letterOf(
  * that is retried leaves the set, and PostgreSQL gives jobs that failed in one millisecond in another order once one is
  * marked. A walk that finds a job which the walk before it passed by is therefore followed by one more soon.
  */
-class FailedSetSession implements ReadSession<Failure> {
+class FailedSetSession implements ReadSession<FailedJob> {
   readonly inHandMax = Number.POSITIVE_INFINITY;
   private readonly store: JobStore;
   private readonly queue: JobQueue;
@@ -103,11 +101,11 @@ class FailedSetSession implements ReadSession<Failure> {
     this.walkBeganMs = clock.nowMs();
   }
 
-  take(_: number, signal: AbortSignal, withinMs?: number): Promise<Taken<Failure>[]> {
+  take(_: number, signal: AbortSignal, withinMs?: number): Promise<Taken<FailedJob>[]> {
     return poll(() => this.look(signal), { clock: this.clock, signal, everyMs: POLL_MS, withinMs });
   }
 
-  private async look(signal: AbortSignal): Promise<Taken<Failure>[]> {
+  private async look(signal: AbortSignal): Promise<Taken<FailedJob>[]> {
     this.store.assertOpen();
     if (this.walkAt === null && this.clock.nowMs() >= this.walkAgainMs) {
       this.walkAt = 0;
@@ -131,27 +129,29 @@ class FailedSetSession implements ReadSession<Failure> {
     return this.fresh(await this.page(0, false));
   }
 
-  /** `oldestFirst`: the way of the walk; the newest page shows what has just failed. */
-  private async page(start: number, oldestFirst: boolean): Promise<(Job | null | undefined)[]> {
-    return await this.queue.getJobs(["failed"], start, start + PAGE - 1, oldestFirst);
+  /** `oldestFirst`: the direction of the walk; the newest page shows the jobs that have just failed. */
+  private page(start: number, oldestFirst: boolean): Promise<FailedJob[]> {
+    return this.store.failed(this.config.queue, { start, count: PAGE, oldestFirst });
   }
 
-  /** A page may hold nothing in the place of a job whose key was removed by other means than BullMQ. */
-  private async fresh(jobs: readonly (Job | null | undefined)[]): Promise<Taken<Failure>[]> {
-    const look = async (job: Job | null | undefined): Promise<Taken<Failure>[]> => {
-      if (!job?.id) return [];
-      const { id, finishedOn = 0 } = job;
+  /**
+   * The failures that are not known yet. Only their jobs are read: a parked job stays in the set, and reading all of them
+   * once a minute would move gigabytes. A job of the set is gone when its key was removed by other means than BullMQ.
+   */
+  private async fresh(failures: readonly FailedJob[]): Promise<Taken<FailedJob>[]> {
+    const look = async ({ id, finishedOn }: FailedJob): Promise<Taken<FailedJob>[]> => {
       const known = (this.known.get(id) ?? this.knownBefore.get(id)) === finishedOn;
-      const read = known ? null : await letterOf(this.store, this.config, job);
+      const job = known ? null : await this.queue.getJob(id);
+      const read = job ? await letterOf(this.store, this.config, job) : null;
       this.known.set(id, finishedOn);
       return read === null ? [] : [{ letter: read.letter, handle: read.failure, deliveries: 0 }];
     };
-    const taken = (await Promise.all(jobs.map(look))).flat();
+    const taken = (await Promise.all(failures.map(look))).flat();
     for (const { handle } of taken) this.newest = Math.max(this.newest, handle.finishedOn);
     return taken.sort((left, right) => left.handle.finishedOn - right.handle.finishedOn);
   }
 
-  async acknowledge(failures: readonly Failure[]): Promise<void> {
+  async acknowledge(failures: readonly FailedJob[]): Promise<void> {
     const { queue } = this.config;
     const parked = failures.map(({ id, finishedOn }) =>
       this.store.mark(queue, id, { parked: finishedOn, redrive: null }),
