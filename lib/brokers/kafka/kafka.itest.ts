@@ -29,6 +29,7 @@ import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
 import { clusterFacts } from "@/lib/brokers/kafka/client";
 import { fetchFrom } from "@/lib/brokers/kafka/fetch";
 import { type KafkaRecord, recordsOf } from "@/lib/brokers/kafka/record-batch";
+import { UNPACKED_BYTES_MAX } from "@/lib/brokers/kafka/unpack";
 import type { PublishError } from "@/lib/brokers/port";
 import type { ReadingChild } from "@/lib/brokers/testing/reading-child";
 import type { DeadLetter } from "@/lib/core/dead-letter";
@@ -763,6 +764,23 @@ function downTests(): void {
     const arrived = [...new Set((await recordsFrom(topic)).map(({ value }) => Number(value)))];
     expect(arrived.length).toBeGreaterThan(250);
     expect(arrived).toEqual([...arrived].sort((a, b) => a - b));
+  });
+
+  it("parks a batch packed that is too large when unpacked, and reads on behind it", async () => {
+    const topic = unique("bomb");
+    await makeTopic(kafka, topic);
+    const zeros = Buffer.alloc(2 * UNPACKED_BYTES_MAX);
+    await producer.send({ messages: [{ topic, value: zeros }], compression: "gzip" });
+    await send(topic, { value: Buffer.from("after") });
+    const { parked, park } = parking();
+    const { config } = read({ topics: [topic] }, park);
+    await eventually(() => parked.length).toBe(2);
+    expect(parked.map(({ origin }) => origin.convention)).toEqual(["unreadable", "generic"]);
+    expect(parked[0]!.error.message).toContain(
+      `record batch 0 to 0 of ${topic} [0]: it is larger than 67108864 bytes when unpacked`,
+    );
+    expect(parked[0]!.payload.byteLength).toBeLessThan(1_000_000);
+    await eventually(async () => (await committed(config.groupId, topic)).get(0)).toBe(2n);
   });
 
   it("parks a batch whole that rotted on its disk, and its neighbours as they are", async () => {

@@ -1,4 +1,5 @@
-import { compressionsAlgorithmsByBitmask, crc32c } from "@platformatic/kafka";
+import { crc32c } from "@platformatic/kafka";
+import { unpack } from "@/lib/brokers/kafka/unpack";
 
 /** A record as it lies in its partition. Values of headers may be null, names repeat, their order matters. */
 export type KafkaRecord = {
@@ -36,6 +37,9 @@ const RECORD_COUNT = 57;
 const RECORDS = 61;
 /** Base offset and length stand before what the length counts. */
 const PREFIX = 12;
+
+/** A record takes some 300 bytes of memory, and as few as 7 in its batch. */
+const RECORDS_MAX = 250_000;
 
 const CODEC = 0b111;
 const LOG_APPEND_TIME = 1 << 3;
@@ -75,11 +79,9 @@ export function recordsOf(batch: RecordBatch): KafkaRecord[] {
   const { raw, attributes } = batch;
   if (raw[MAGIC] !== 2) throw new RecordBatchError(`record format ${raw[MAGIC]}, only 2 is read`);
   if (crc32c(raw.subarray(ATTRIBUTES)) !== raw.readUInt32BE(CRC)) throw new RecordBatchError("the checksum is wrong");
-  const codec = attributes & CODEC;
-  const packed = raw.subarray(RECORDS);
-  const algorithm = codec === 0 ? null : compressionsAlgorithmsByBitmask[codec];
-  if (algorithm === undefined) throw new RecordBatchError(`unknown compression ${codec}`);
-  const bytes = algorithm === null ? packed : algorithm.decompressSync(packed);
+  if (batch.recordCount > RECORDS_MAX)
+    throw new RecordBatchError(`it holds ${batch.recordCount} records, more than ${RECORDS_MAX}`);
+  const bytes = unpack(attributes & CODEC, raw.subarray(RECORDS));
   const appendedMs = (attributes & LOG_APPEND_TIME) === 0 ? null : batch.maxTimestampMs;
   const reader = new RecordReader(bytes);
   return Array.from({ length: batch.recordCount }, () => reader.record(batch, appendedMs));
