@@ -6,8 +6,10 @@ const TRUST = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
-/** What is wrong with the certificate of a server, and the setting that mends it; null for any other code. */
-export function certificateFault(code: string, address: string): string | null {
+/** What is wrong with the TLS of a server, and the setting that mends it; null for any other code. */
+export function tlsFault(code: string, address: string): string | null {
+  if (code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "ERR_SSL_PACKET_LENGTH_TOO_LONG")
+    return `${address} does not speak TLS (${code}): use the port that does, or turn TLS off`;
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
     return `the certificate of ${address} is for another name (${code}): correct the address, or set tls.servername`;
   if (code === "CERT_HAS_EXPIRED") return `the certificate of ${address} has expired (${code})`;

@@ -49,8 +49,8 @@ const config = z
     }),
     stream: field(name, { label: "Stream", hint: "The stream to read.", example: "ORDERS_DLQ" }),
     filter: field(z.optional(text(1, 500)), {
-      label: "Subjects",
-      hint: "Only messages of these subjects; * and > are wildcards.",
+      label: "Subject",
+      hint: "Only messages of this subject; * and > are wildcards.",
       example: "orders.dlq.>",
       advanced: true,
     }),

@@ -2,7 +2,7 @@ import { isIP, connect as tcpConnect } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import rhea, { type AmqpError, type Connection, type ConnectionOptions, type Delivery, type Session } from "rhea";
 import type { AdapterDeps } from "@/lib/brokers/port";
-import { certificateFault } from "@/lib/brokers/tls-fault";
+import { tlsFault } from "@/lib/brokers/tls-fault";
 import type { Amqp10Config } from "@/lib/kinds/amqp10";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import type { Clock } from "@/lib/platform/clock";
@@ -74,7 +74,7 @@ export function describeAmqp10(error: unknown, config: Amqp10Config, address: st
   const code = amqp10Code(error);
   const { description, message } = (error ?? {}) as Failure;
   const said = description ?? message ?? "no reason given";
-  const untrusted = certificateFault(code, where);
+  const untrusted = tlsFault(code, where);
   if (untrusted !== null) return untrusted;
   if (code === "AMQP_ACCESS_REFUSED")
     return address === null

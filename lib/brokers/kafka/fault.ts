@@ -104,6 +104,9 @@ export function describeKafka(error: unknown, { bootstrap, sasl }: KafkaConfig):
       return `${where} does not offer SASL ${sasl?.mechanism}: choose another mechanism`;
     case "KAFKA_TLS_REQUIRED":
       return `${where} answers with TLS: turn on the encryption`;
+    case "KAFKA_ILLEGAL_SASL_STATE":
+      return `${where} takes no login on this port: leave sasl out, or use the port that asks for one`;
+    case "ECONNRESET":
     case "KAFKA_NETWORK_EXCEPTION":
       return `${where} closed the connection without an answer: check the port, TLS and SASL`;
     case "KAFKA_GROUP_AUTHORIZATION_FAILED":

@@ -1,6 +1,13 @@
 import { type Admin, type BaseOptions, type Broker, Consumer } from "@platformatic/kafka";
 import { AssignedPartition } from "@/lib/brokers/kafka/assigned-partition";
-import { CLIENT_PREFIX, type ClusterFacts, clientOf, request, type TopicFacts } from "@/lib/brokers/kafka/client";
+import {
+  CLIENT_PREFIX,
+  type ClusterFacts,
+  clientOf,
+  namesTopic,
+  request,
+  type TopicFacts,
+} from "@/lib/brokers/kafka/client";
 import { KafkaFault, kafkaCode } from "@/lib/brokers/kafka/fault";
 import type { AdapterDeps } from "@/lib/brokers/port";
 import type { KafkaConfig } from "@/lib/kinds/kafka";
@@ -28,6 +35,8 @@ type Joined = {
 export type GroupOptions = {
   config: KafkaConfig;
   groupId: string;
+  /** Its name goes into the client id, so that another source of the same group is told. */
+  source: string;
   admin: Admin;
   deps: Pick<AdapterDeps, "addresses">;
   /** The partitions of this member have changed. */
@@ -53,7 +62,7 @@ export class Group {
   private committing: Promise<void> = Promise.resolve();
 
   constructor(options: GroupOptions) {
-    const { config, groupId } = options;
+    const { config, groupId, source } = options;
     this.options = options;
     const make = (client: BaseOptions) =>
       new Consumer({
@@ -64,7 +73,7 @@ export class Group {
         heartbeatInterval: HEARTBEAT_MS,
         rebalanceTimeout: REBALANCE_TIMEOUT_MS,
       });
-    this.consumer = clientOf(config, "source", options.deps, make);
+    this.consumer = clientOf(config, `source:${source}`, options.deps, make);
     this.consumer.on("consumer:group:join", (joined) => this.joined(joined as Joined));
     this.consumer.on("consumer:heartbeat:stalled", () =>
       options.onLost(new KafkaFault("KAFKA_GROUP_LOST", `the coordinator of group ${groupId} does not answer`)),
@@ -251,9 +260,13 @@ export const END_OFFSET = LATEST;
 
 /**
  * Throws when the group belongs to an application: one of its members reads now, or it has offsets of topics that this
- * source does not read. Joining would take partitions away from the application.
+ * source does not read. Joining would take partitions away from the application. Throws too when another source of
+ * Parkade reads with it: each of the two would get a part of the dead letters. `source` null = not known.
  */
-export async function assertOwnGroup(admin: Admin, groupId: string, reads: (topic: string) => boolean): Promise<void> {
+export async function assertOwnGroup(
+  admin: Admin,
+  { groupId, source, topics }: { groupId: string; source: string | null; topics: readonly string[] },
+): Promise<void> {
   const shared = (why: string) =>
     new KafkaFault(
       "KAFKA_GROUP_SHARED",
@@ -261,9 +274,16 @@ export async function assertOwnGroup(admin: Admin, groupId: string, reads: (topi
     );
   try {
     const group = (await admin.describeGroups({ groups: [groupId] })).get(groupId);
-    for (const { clientId, clientHost } of group?.members.values() ?? [])
+    for (const { clientId, clientHost } of group?.members.values() ?? []) {
       if (!clientId.startsWith(`${CLIENT_PREFIX}-`))
         throw shared(`client ${clientId} at ${clientHost.replace(/^\//, "")}`);
+      const other = sourceOfClient(clientId);
+      if (source !== null && other !== null && other !== source)
+        throw new KafkaFault(
+          "KAFKA_GROUP_SHARED",
+          `group ${groupId} is read by source ${other} of Parkade: give this source a group of its own`,
+        );
+    }
   } catch (error) {
     // Of a group that is not there yet the broker says so; the permission to look is not needed to read.
     if (error instanceof KafkaFault || !NO_GROUP.has(kafkaCode(error))) throw error;
@@ -271,9 +291,18 @@ export async function assertOwnGroup(admin: Admin, groupId: string, reads: (topi
   }
   const [offsets] = await admin.listConsumerGroupOffsets({ groups: [{ groupId, topics: null }] });
   const other = (offsets?.topics ?? []).find(
-    ({ name, partitions }) => !reads(name) && partitions.some(({ metadata }) => metadata !== OFFSET_METADATA),
+    ({ name, partitions }) =>
+      !topics.some((pattern) => namesTopic(pattern, name)) &&
+      partitions.some(({ metadata }) => metadata !== OFFSET_METADATA),
   );
   if (other !== undefined) throw shared(`it has offsets of topic ${other.name}, which this source does not read`);
+}
+
+const SOURCE_CLIENT = `${CLIENT_PREFIX}-source:`;
+
+/** The source that a member of a group reads for; null for another client, and for one of an earlier version of Parkade. */
+export function sourceOfClient(clientId: string): string | null {
+  return clientId.startsWith(SOURCE_CLIENT) ? clientId.slice(SOURCE_CLIENT.length) : null;
 }
 
 const NO_GROUP = new Set(["KAFKA_GROUP_ID_NOT_FOUND", "KAFKA_GROUP_AUTHORIZATION_FAILED"]);

@@ -30,7 +30,9 @@ import { clusterFacts } from "@/lib/brokers/kafka/client";
 import { fetchFrom } from "@/lib/brokers/kafka/fetch";
 import { type KafkaRecord, recordsOf } from "@/lib/brokers/kafka/record-batch";
 import { UNPACKED_BYTES_MAX } from "@/lib/brokers/kafka/unpack";
+import { ParkLoop } from "@/lib/brokers/park-loop";
 import type { PublishError } from "@/lib/brokers/port";
+import { memoryPositions } from "@/lib/brokers/testing/positions";
 import type { ReadingChild } from "@/lib/brokers/testing/reading-child";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import type { KafkaConfig } from "@/lib/kinds/kafka";
@@ -38,6 +40,7 @@ import { systemClock } from "@/lib/platform/clock";
 import { testCertificates } from "@/lib/testing/certificates";
 import { describeWith } from "@/lib/testing/describe-with";
 import { kafkaMissing, makeTopic, runShareGroup, type TestKafka, testKafka } from "@/lib/testing/kafka";
+import { manualClock } from "@/lib/testing/manual-clock";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 
 const never = new AbortController().signal;
@@ -212,9 +215,18 @@ async function makeHarness(): Promise<BrokerHarness<KafkaConfig>> {
         [
           "a password without a login",
           { ...config, bootstrap: [kafka.securedBootstrap!] },
-          /answers with TLS|closed the connection/,
+          /answers with TLS|closed the connection without an answer: check/,
         ],
-        ["TLS towards a plain listener", { ...config, encrypt: true }, /closed the connection|TLS|EPROTO|ECONNRESET/],
+        [
+          "TLS towards a plain listener",
+          { ...config, encrypt: true },
+          /closed the connection without an answer: check/,
+        ],
+        [
+          "a login where none is asked for",
+          { ...config, sasl: { mechanism: "PLAIN", username: "parkade", password: "hunter2" } },
+          /takes no login on this port/,
+        ],
         ["a topic that may not be read", secured({ ...config, topics: [DENIED] }), /READ (on )?topic denied/],
         ["a group that may not be joined", secured({ ...config, groupId: DENIED }), /READ (on )?(the consumer )?group/],
       ],
@@ -552,6 +564,56 @@ function groupTests(): void {
     expect(parked).toEqual([]);
     expect(rebalances).toBe(1);
     await theirs.disconnect();
+    expect(await adapter.probe(config, never)).toMatchObject({ reachable: true });
+  });
+
+  it("is refused when a stopped application left offsets of other topics in it, by the probe too", async () => {
+    const [topic, orders] = [unique("dead"), unique("orders")];
+    await makeTopic(kafka, topic);
+    await makeTopic(kafka, orders);
+    const groupId = unique("app");
+    const application = new Kafka({ brokers: [kafka.bootstrap], clientId: "billing", logLevel: logLevel.NOTHING });
+    const theirs = application.admin();
+    await theirs.connect();
+    await theirs.setOffsets({ groupId, topic: orders, partitions: [{ partition: 0, offset: "0" }] });
+    await theirs.disconnect();
+    const { consumer, config } = read({ topics: [topic], groupId }, parking().park);
+    const says = `group ${groupId} is used by an application (it has offsets of topic ${orders}`;
+    await eventually(() => consumer.state().lastError).toContain(says);
+    expect(await adapter.probe(config, never)).toMatchObject({
+      reachable: false,
+      detail: expect.stringContaining(says),
+    });
+  });
+
+  it("is refused when another source of Parkade reads with it, and the probe names that source", async () => {
+    const topic = unique("both");
+    await makeTopic(kafka, topic);
+    const groupId = unique("group");
+    const { consumer: first, config } = read({ topics: [topic], groupId }, parking().park);
+    await eventually(() => first.state().state).toBe("running");
+    await eventually(async () => (await adapter.probe(config, never)).detail).toContain(
+      `group ${groupId} is read by source conformance of Parkade`,
+    );
+    const second = new ParkLoop(adapter.reader!(config, "another", memoryPositions()), parking().park, {
+      ...deps,
+      report: () => undefined,
+    });
+    await eventually(() => second.state().lastError).toBe(
+      `group ${groupId} is read by source conformance of Parkade: give this source a group of its own`,
+    );
+    await second.stop();
+    expect(first.state().state).toBe("running");
+  });
+
+  it("says that its pattern matches no topic, and reads one that appears", async () => {
+    const name = unique("later");
+    const { parked, park } = parking();
+    const { consumer } = read({ topics: [`${name}.*`] }, park);
+    await eventually(() => consumer.state().lastError).toBe(`no topic that may be read matches ${name}.*`);
+    await makeTopic(kafka, `${name}.dlt`);
+    await send(`${name}.dlt`, { value: Buffer.from("first") });
+    await eventually(() => parked.length).toBe(1);
   });
 
   it("tells the lag of each partition, and how much lies there without joining", async () => {
@@ -621,6 +683,26 @@ function publishTests(): void {
       code: "KAFKA_UNKNOWN_PARTITION",
       sent: "no",
     });
+  });
+
+  it("says of a record that it was not sent when it was behind a part without an answer", async () => {
+    const topic = unique("parts");
+    await makeTopic(kafka, topic, { partitions: 2 });
+    const clock = manualClock();
+    const publisher = kafkaAdapter({ clock, random: () => 0 }).publisher({
+      bootstrap: [kafka.bootstrap],
+      topics: ["unused"],
+    });
+    const to = (partition: number) => outbound({ topic, partition, key: null }, { payload: Buffer.alloc(600_000) });
+    await publisher.publish(to(0), never);
+    proxy.stall("toClient");
+    // Two of one partition do not fit one part: the second one opens another, with the record of the other partition.
+    const sends = [0, 0, 1].map((partition) => failure(publisher.publish(to(partition), never)));
+    await eventually(() => clock.pending()).toBe(1);
+    await clock.advance(10_000);
+    expect(await Promise.all(sends)).toMatchObject([{ sent: "maybe" }, { sent: "no" }, { sent: "no" }]);
+    proxy.resume();
+    await publisher.close();
   });
 
   it("fails the one record that is too large, and sends its neighbours in their order", async () => {

@@ -4,7 +4,7 @@ import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import { adminOf, mayDo, OPERATION, request, type TopicFacts, topicsOf } from "@/lib/brokers/kafka/client";
 import { describeKafka, kafkaCode } from "@/lib/brokers/kafka/fault";
 import { fetchFrom } from "@/lib/brokers/kafka/fetch";
-import { assertOwnGroup, END_OFFSET, FIRST_OFFSET, keyOf, offsetsAt } from "@/lib/brokers/kafka/group";
+import { assertOwnGroup, END_OFFSET, FIRST_OFFSET, keyOf, offsetsAt, sourceOfClient } from "@/lib/brokers/kafka/group";
 import { kafkaMessage } from "@/lib/brokers/kafka/message";
 import { recordsOf } from "@/lib/brokers/kafka/record-batch";
 import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
@@ -61,6 +61,7 @@ async function look(admin: Admin, config: KafkaConfig): Promise<ProbeResult> {
     `${depth.toLocaleString("en")} message${depth === 1 ? "" : "s"} over ${parts.length} partition${parts.length === 1 ? "" : "s"}`,
     ...(sample.length === 0 ? [] : [`${found} headers found`]),
     ...problems,
+    ...(await readersOf(admin, config)),
   ].join("; ");
   return readable.length === 0 || ofGroup.length > 0
     ? { reachable: false, detail }
@@ -97,12 +98,24 @@ async function samples(
   return records.slice(0, SAMPLE_MAX).map((record) => sampleOf(readDeadLetter(kafkaMessage(record, place), {})));
 }
 
+/** Which sources of Parkade read with the group now: nothing tells whether one of them is the source that is tried. */
+async function readersOf(admin: Admin, { groupId }: KafkaConfig): Promise<string[]> {
+  if (groupId === undefined) return [];
+  try {
+    const group = (await admin.describeGroups({ groups: [groupId] })).get(groupId);
+    const names = [...(group?.members.values() ?? [])].flatMap(({ clientId }) => sourceOfClient(clientId) ?? []);
+    return [...new Set(names)].map((name) => `group ${groupId} is read by source ${name} of Parkade`);
+  } catch {
+    return []; // there is no such group yet, or it may not be looked at
+  }
+}
+
 /** What stands between this source and its group. A heartbeat of no member needs the permission that joining needs. */
 async function groupProblems(admin: Admin, config: KafkaConfig): Promise<string[]> {
   const groupId = config.groupId ?? "parkade.probe";
   const name = config.groupId === undefined ? "the group parkade.<name of the source>" : `group ${groupId}`;
   try {
-    await assertOwnGroup(admin, groupId, () => true);
+    await assertOwnGroup(admin, { groupId, source: null, topics: config.topics });
     const [coordinator] = await admin.findCoordinator({ keyType: 0, keys: [groupId] });
     await request(admin, "Heartbeat", coordinator!, groupId, 0, "parkade-probe", null);
     return [];

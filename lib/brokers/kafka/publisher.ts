@@ -230,6 +230,7 @@ export class KafkaPublisher implements Publisher {
   }
 
   private async sendPart(producer: Producer, part: readonly Placed[]): Promise<BatchOutcome[]> {
+    if (this.producer !== producer) return part.map(() => this.neverSent());
     // Its connections are closed, so that the send fails.
     const stopTimer = this.deps.clock.timer(SEND_MS, () => this.retire(producer));
     try {
@@ -273,6 +274,12 @@ export class KafkaPublisher implements Publisher {
         ? `: allow WRITE on it`
         : "";
     return new PublishError(fault.code, fault.message + size, { sent, cause });
+  }
+
+  /** The connections were closed while an earlier part was under way: this part has not left. */
+  private neverSent(): PublishError {
+    const where = this.config.bootstrap.join(", ");
+    return new PublishError("KAFKA_NETWORK_EXCEPTION", `lost ${where} before this record was sent`, { sent: "no" });
   }
 
   private unanswered(error: unknown): PublishError {

@@ -2,7 +2,7 @@ import type { Admin, Broker } from "@platformatic/kafka";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import { Inbox } from "@/lib/brokers/inbox";
 import type { AssignedPartition } from "@/lib/brokers/kafka/assigned-partition";
-import { adminOf, namesTopic, type TopicFacts, topicsOf } from "@/lib/brokers/kafka/client";
+import { adminOf, type ClusterFacts, type TopicFacts, topicsOf } from "@/lib/brokers/kafka/client";
 import { describeKafka, KafkaFault, kafkaCode, protocolFault } from "@/lib/brokers/kafka/fault";
 import { type Fetched, fetchFrom } from "@/lib/brokers/kafka/fetch";
 import { assertOwnGroup, FIRST_OFFSET, Group, keyOf, offsetsAt } from "@/lib/brokers/kafka/group";
@@ -42,7 +42,7 @@ export function kafkaReader(config: KafkaConfig, source: string, deps: AdapterDe
     batchMax: config.batchSize ?? BATCH_DEFAULT,
     // A batch that cannot be committed is held: leaving the group would start a rebalance at each try.
     holdFromDeliveries: 0,
-    open: (signal) => KafkaSession.open(config, groupOf(config, source), deps, signal),
+    open: (signal, tell) => KafkaSession.open({ config, source, tell }, deps, signal),
     describe: (error) => {
       // A commit needs READ as well, and its answer says only that a topic lacks it.
       const denied = !(error instanceof KafkaFault) && kafkaCode(error) === "KAFKA_TOPIC_AUTHORIZATION_FAILED";
@@ -61,12 +61,16 @@ type Handle = { partition: AssignedPartition; offset: bigint };
 type Slab = { partition: AssignedPartition; batch: RecordBatch; from: bigint };
 type Unpacked = { partition: AssignedPartition; record: KafkaRecord };
 
+type SessionOptions = { config: KafkaConfig; source: string; tell: (notice: string) => void };
+
 class KafkaSession implements ReadSession<Handle> {
   readonly inHandMax = SET_ASIDE_MAX;
   private readonly inbox = new Inbox<Slab>();
   private bufferedBytes = 0;
   private unpacked: Unpacked[] = [];
   private readonly config: KafkaConfig;
+  private readonly source: string;
+  private readonly tell: SessionOptions["tell"];
   private readonly clock: Clock;
   private readonly admin: Admin;
   private readonly group: Group;
@@ -77,38 +81,36 @@ class KafkaSession implements ReadSession<Handle> {
   private rotation = 0;
   private refreshing: Promise<void> | null = null;
 
-  private constructor(config: KafkaConfig, groupId: string, admin: Admin, deps: AdapterDeps) {
+  private constructor({ config, source, tell }: SessionOptions, admin: Admin, deps: AdapterDeps) {
     this.config = config;
+    this.source = source;
+    this.tell = tell;
     this.clock = deps.clock;
     this.admin = admin;
     this.group = new Group({
       config,
-      groupId,
+      groupId: groupOf(config, source),
+      source,
       admin,
       deps,
       onAssigned: () => {
         this.fetchAll();
         // An application may have joined.
-        this.checkGroup(groupId).catch((error) => this.inbox.fail(error));
+        this.checkGroup().catch((error) => this.inbox.fail(error));
       },
       onLost: (error) => this.inbox.fail(error),
     });
   }
 
-  static async open(
-    config: KafkaConfig,
-    groupId: string,
-    deps: AdapterDeps,
-    signal: AbortSignal,
-  ): Promise<KafkaSession> {
-    const admin = adminOf(config, "source-admin", deps);
-    const session = new KafkaSession(config, groupId, admin, deps);
+  static async open(options: SessionOptions, deps: AdapterDeps, signal: AbortSignal): Promise<KafkaSession> {
+    const admin = adminOf(options.config, "source-admin", deps);
+    const session = new KafkaSession(options, admin, deps);
     const aborted = Promise.withResolvers<never>();
     const abort = () => aborted.reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     try {
       signal.throwIfAborted();
-      await Promise.race([session.start(groupId), aborted.promise]);
+      await Promise.race([session.start(), aborted.promise]);
       return session;
     } catch (error) {
       await session.close(false);
@@ -118,20 +120,26 @@ class KafkaSession implements ReadSession<Handle> {
     }
   }
 
-  private async start(groupId: string): Promise<void> {
-    const { topics, missing, brokers } = await topicsOf(this.admin, this.config.topics);
-    const [first] = missing;
-    if (topics.length === 0 && first !== undefined) throw missingTopic(first, this.config);
-    await this.checkGroup(groupId);
-    this.missing = missing;
-    await this.group.subscribe({ topics, brokers });
+  private async start(): Promise<void> {
+    await this.checkGroup();
+    await this.group.subscribe(await this.topics());
     this.inbox.throwIfFailed();
     void this.watchTopics();
   }
 
-  private checkGroup(groupId: string): Promise<void> {
-    const reads = (topic: string) => this.config.topics.some((pattern) => namesTopic(pattern, topic));
-    return assertOwnGroup(this.admin, groupId, reads);
+  private checkGroup(): Promise<void> {
+    const { config, source } = this;
+    return assertOwnGroup(this.admin, { groupId: groupOf(config, source), source, topics: config.topics });
+  }
+
+  /** The topics that are there. Throws when a name has none; a pattern waits for its first topic, and that is told. */
+  private async topics(): Promise<ClusterFacts> {
+    const { topics, missing, brokers } = await topicsOf(this.admin, this.config.topics);
+    this.missing = missing;
+    const [first] = missing;
+    if (topics.length === 0 && first !== undefined) throw missingTopic(first, this.config);
+    if (topics.length === 0) this.tell(`no topic that may be read matches ${this.config.topics.join(", ")}`);
+    return { topics, brokers };
   }
 
   private async watchTopics(): Promise<void> {
@@ -154,11 +162,7 @@ class KafkaSession implements ReadSession<Handle> {
   }
 
   private async refresh(): Promise<void> {
-    const { topics, missing, brokers } = await topicsOf(this.admin, this.config.topics);
-    this.missing = missing;
-    const [first] = missing;
-    if (topics.length === 0 && first !== undefined) throw missingTopic(first, this.config);
-    await this.group.subscribe({ topics, brokers });
+    await this.group.subscribe(await this.topics());
     this.fetchAll();
   }
 

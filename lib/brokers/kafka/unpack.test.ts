@@ -10,7 +10,7 @@ const CODECS = { gzip, snappy, lz4, zstd };
 function snappyJava(bytes: Buffer): Buffer {
   const chunks = [Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0, 0, 0, 0, 1, 0, 0, 0, 1])];
   for (let at = 0; at < bytes.length; at += 32_768) {
-    const chunk = snappy.compressSync(bytes.subarray(at, at + 32_768));
+    const chunk = Buffer.from(snappy.compressSync(bytes.subarray(at, at + 32_768) as never));
     const length = Buffer.alloc(4);
     length.writeUInt32BE(chunk.length);
     chunks.push(length, chunk);
@@ -22,7 +22,7 @@ const words = Buffer.from(Array.from({ length: 20_000 }, (_, n) => `{"order":${n
 const zeros = Buffer.alloc(UNPACKED_BYTES_MAX + 1);
 const packers: [string, number, (bytes: Buffer) => Buffer][] = [
   ...Object.entries(CODECS).map(([name, { bitmask, compressSync }]) => {
-    return [name, bitmask, (bytes: Buffer) => Buffer.from(compressSync(bytes))] as (typeof packers)[number];
+    return [name, bitmask, (bytes: Buffer) => Buffer.from(compressSync(bytes as never))] as (typeof packers)[number];
   }),
   ["snappy-java", snappy.bitmask, snappyJava],
 ];

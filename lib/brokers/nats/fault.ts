@@ -7,7 +7,7 @@ import {
   TimeoutError,
   UserAuthenticationExpiredError,
 } from "@nats-io/transport-node";
-import { certificateFault } from "@/lib/brokers/tls-fault";
+import { tlsFault } from "@/lib/brokers/tls-fault";
 import type { NatsConfig } from "@/lib/kinds/nats";
 import { ADDRESS_REFUSED, addressRefusal } from "@/lib/platform/address-filter";
 
@@ -64,7 +64,7 @@ export function natsFault(error: unknown, config: NatsConfig): NatsFault {
       return said("NATS_TIMEOUT", `${where} did not answer in time`);
     if (link instanceof ClosedConnectionError) return said("NATS_CONNECTION_CLOSED", `lost ${where}`);
     if (typeof link.code === "string" && NODE_CODE.test(link.code))
-      return said(link.code, certificateFault(link.code, where) ?? `cannot reach ${where} (${link.code})`);
+      return said(link.code, tlsFault(link.code, where) ?? `cannot reach ${where} (${link.code})`);
   }
   const text = error instanceof Error ? error.message : String(error);
   // The client's only word for a server that speaks TLS alone, or none, or something else.

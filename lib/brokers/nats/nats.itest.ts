@@ -43,6 +43,7 @@ accounts { APP: {
     { user: noack, password: hunter2, permissions: { publish: { deny: ["$JS.ACK.>"] } } }
     { user: noinfo, password: hunter2, permissions: { publish: { deny: ["$JS.API.STREAM.INFO.>", "$JS.API.CONSUMER.>"] } } }
     { user: noget, password: hunter2, permissions: { publish: { deny: ["$JS.API.STREAM.MSG.GET.>"] } } }
+    { user: nosecret, password: hunter2, permissions: { publish: { deny: ["$JS.API.STREAM.MSG.GET.SECRET"] } } }
     { user: nosend, password: hunter2, permissions: { publish: { deny: ["sent.>"] } } }
   ]
 } }
@@ -239,9 +240,9 @@ describeWith(natsMissing, "nats", () => {
 });
 
 /** A stream with a consumer that gives a message up after one delivery, and a stream that captures what NATS says of it. */
-async function makeOrders(change: Partial<StreamConfig> = {}) {
+async function makeOrders(change: Partial<StreamConfig> = {}, name?: string) {
   const id = randomBytes(4).toString("hex");
-  const [orders, subject] = [`ORDERS_${id}`, `orders.${id}`];
+  const [orders, subject] = [name ?? `ORDERS_${id}`, `orders.${id}`];
   await jsm.streams.add({ name: orders, subjects: [`${subject}.>`], ...change });
   await jsm.consumers.add(orders, {
     durable_name: "worker",
@@ -409,6 +410,41 @@ function redriveTests(): void {
     expect(await takeAll(sent)).toEqual([]);
   });
 
+  it("reads by the subject that the source has now, and changes no consumer of somebody else", async () => {
+    const id = randomBytes(4).toString("hex");
+    const [dead, first, second] = [`DEAD_${id}`, `dead.${id}.first`, `dead.${id}.second`];
+    await jsm.streams.add({ name: dead, subjects: [`dead.${id}.>`] });
+    const config = configOf({ stream: dead, filter: first });
+    /** What a source reads, with this configuration, of messages that are published once its consumer is as configured. */
+    const reads = async (changed: NatsConfig): Promise<string[]> => {
+      const parked: string[] = [];
+      const consumer = consumerOf(adapter, changed, async (batch) => {
+        parked.push(...batch.map(({ payload }) => Buffer.from(payload).toString()));
+      });
+      const present = async () => (await jsm.consumers.info(dead, "reader").catch(() => null))?.config;
+      const { filter, ackWaitSeconds } = changed;
+      await expect
+        .poll(async () => [(await present())?.filter_subject ?? "", consumer.state().lastError], { timeout: 9000 })
+        .toEqual([filter ?? "", null]);
+      await eventually(async () => (await present())?.ack_wait).toBe(nanos(ackWaitSeconds! * 1_000));
+      for (const subject of [first, second, first]) await publish(subject, { body: Buffer.from(subject), headers: [] });
+      await publish(filter ?? second, { body: Buffer.from("the last"), headers: [] });
+      await eventually(() => parked.at(-1)).toBe("the last");
+      await consumer.stop();
+      return parked.slice(0, -1);
+    };
+    expect(await reads(config)).toEqual([first, first]);
+    expect((await reads({ ...config, filter: second, ackWaitSeconds: 7 })).slice(-1)).toEqual([second]);
+    const { filter: _, ...all } = config;
+    expect((await reads(all)).slice(-3)).toEqual([first, second, first]);
+
+    await jsm.consumers.add(dead, { durable_name: "theirs", ack_policy: AckPolicy.Explicit, filter_subject: first });
+    const consumer = consumerOf(adapter, { ...config, consumer: "theirs", filter: second }, async () => undefined);
+    await eventually(() => consumer.state().lastError).toContain(`reads ${first}, not ${second}: change it`);
+    await consumer.stop();
+    expect((await jsm.consumers.info(dead, "theirs")).config.filter_subject).toBe(first);
+  });
+
   it("holds messages for longer than the acknowledgement wait", async () => {
     const { dead, deadSubject } = await makeStreams();
     await publish(deadSubject, { body: Buffer.from("slow"), headers: [] });
@@ -450,6 +486,34 @@ function permissionTests(): void {
     await consumer.stop();
     // Nothing is lost: with the permission it is read.
     expect(await parkOne(read === "stream" ? configOf({ stream: dead }) : config)).toBeDefined();
+  });
+
+  it("goes on with the other streams when it may not read the one that an advisory names", async () => {
+    const secret = await makeOrders({}, "SECRET");
+    const { orders, subject, config } = await makeOrders();
+    const { filter: _, ...both } = { ...config, user: "nosecret", password: "hunter2" };
+    await capture(config);
+    for (const [stream, at] of [
+      ["SECRET", secret.subject],
+      [orders, subject],
+    ] as const) {
+      await publish(`${at}.placed`, { body: Buffer.from(stream), headers: [] });
+      await failNext(stream, (message) => message.term());
+    }
+    const parked: string[] = [];
+    const consumer = consumerOf(adapter, both, async (batch) => {
+      parked.push(...batch.map(({ payload }) => Buffer.from(payload).toString()));
+    });
+    await eventually(() => parked).toContain(orders);
+    await eventually(() => consumer.state()).toMatchObject({
+      state: "running",
+      lastError: expect.stringMatching(/no permission to publish to \$JS.API.STREAM.MSG.GET.SECRET/),
+    });
+    await consumer.stop();
+    // Nothing is lost: with the permission it is read.
+    expect(parked).not.toContain("SECRET");
+    expect(Buffer.from((await parkOne(secret.config)).payload).toString()).toBe("SECRET");
+    await jsm.streams.delete("SECRET");
   });
 
   it("says that it may not publish", async () => {

@@ -2,6 +2,7 @@ import {
   AckPolicy,
   type ConsumerInfo,
   type ConsumerMessages,
+  type ConsumerUpdateConfig,
   DeliverPolicy,
   JetStreamApiCodes,
   JetStreamApiError,
@@ -11,7 +12,7 @@ import {
   jetstreamManager,
   StorageType,
 } from "@nats-io/jetstream";
-import { type Msg, type NatsConnection, nanos } from "@nats-io/transport-node";
+import { type Msg, type NatsConnection, nanos, PermissionViolationError } from "@nats-io/transport-node";
 import { abortable } from "@/lib/brokers/abortable";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import { Inbox } from "@/lib/brokers/inbox";
@@ -33,6 +34,8 @@ const LINGER_MS = 20;
 const ACK_WAIT_SECONDS_DEFAULT = 60;
 /** Originals that are fetched at a time. */
 const FETCHES_MAX = 32;
+/** After this time an advisory whose original may not be read is looked at again. */
+const DENIED_AGAIN_MS = 10_000;
 /** How long, on stop, the server may take to take back what was not acknowledged. */
 const HAND_BACK_MS = 2_000;
 
@@ -47,10 +50,13 @@ export function natsReader(config: NatsConfig, source: string, deps: AdapterDeps
     batchMax: BATCH_MAX,
     // Only a consumer with max_deliver counts: there, `deliveries` is above 0.
     holdFromDeliveries: 1,
-    open: async (signal) => {
+    open: async (signal, tell) => {
       const nc = await connectNats(config, `parkade source ${source}`, deps, signal);
       try {
-        return await abortable(StreamSession.open(nc, config, consumerName(config, source), deps.clock), signal);
+        return await abortable(
+          StreamSession.open(nc, { config, durable: consumerName(config, source), clock: deps.clock, tell }),
+          signal,
+        );
       } catch (error) {
         await nc.close().catch(() => undefined);
         throw error;
@@ -60,12 +66,40 @@ export function natsReader(config: NatsConfig, source: string, deps: AdapterDeps
   };
 }
 
+/** Tells a consumer that Parkade has made from one that was there. */
+const DESCRIPTION = "dead letters read by Parkade";
+
+/**
+ * The consumer with the subjects and the acknowledgement wait of the source: they may have been changed since it was made.
+ * A consumer that somebody else has made is not changed. Throws NatsFault when its subjects differ from the source's.
+ */
+async function asConfigured(jsm: JetStreamManager, config: NatsConfig, info: ConsumerInfo): Promise<ConsumerInfo> {
+  const { stream_name: stream, name, config: present } = info;
+  const ackWait = config.ackWaitSeconds === undefined ? null : nanos(config.ackWaitSeconds * 1000);
+  const subjects = present.filter_subjects ?? (present.filter_subject ? [present.filter_subject] : []);
+  const isOwn = present.description === DESCRIPTION;
+  const wanted = config.filter === undefined ? (isOwn ? [] : subjects) : [config.filter];
+  const sameSubjects = subjects.length === wanted.length && subjects.every((subject) => wanted.includes(subject));
+  if (!isOwn && !sameSubjects)
+    throw new NatsFault(
+      "NATS_UNFIT_CONSUMER",
+      `consumer ${name} of stream ${stream} reads ${subjects.join(", ") || "all subjects"}, not ${config.filter}: change it, or name another one in consumer`,
+    );
+  const sameWait =
+    present.ack_wait === (ackWait ?? (isOwn ? nanos(ACK_WAIT_SECONDS_DEFAULT * 1000) : present.ack_wait));
+  if (sameSubjects && (sameWait || !isOwn)) return info;
+  const change = { filter_subject: wanted[0], ack_wait: ackWait ?? nanos(ACK_WAIT_SECONDS_DEFAULT * 1000) };
+  // Without a subject the consumer reads all of them; the type of the client knows no way to take one away.
+  return await jsm.consumers.update(stream, name, change as Partial<ConsumerUpdateConfig>);
+}
+
 /** The settings of Parkade's own consumer, made when it is missing. */
 async function ownConsumer(jsm: JetStreamManager, config: NatsConfig, durable: string): Promise<ConsumerInfo> {
   const { stream, filter, ackWaitSeconds } = config;
   try {
     const info = await jsm.consumers.info(stream, durable);
-    if (info.config.ack_policy === AckPolicy.Explicit && info.config.deliver_subject === undefined) return info;
+    if (info.config.ack_policy === AckPolicy.Explicit && info.config.deliver_subject === undefined)
+      return await asConfigured(jsm, config, info);
     throw new NatsFault(
       "NATS_UNFIT_CONSUMER",
       `consumer ${durable} of stream ${stream} is not a pull consumer with explicit acknowledgements: name another one in consumer`,
@@ -75,7 +109,7 @@ async function ownConsumer(jsm: JetStreamManager, config: NatsConfig, durable: s
   }
   return await jsm.consumers.add(stream, {
     durable_name: durable,
-    description: "dead letters read by Parkade",
+    description: DESCRIPTION,
     ack_policy: AckPolicy.Explicit,
     deliver_policy: DeliverPolicy.All,
     ack_wait: nanos((ackWaitSeconds ?? ACK_WAIT_SECONDS_DEFAULT) * 1000),
@@ -100,6 +134,13 @@ function headerBytes(message: JsMsg): Uint8Array | null {
   throw new NatsFault("NATS_CLIENT_CHANGED", "this version of the NATS client hides the bytes of headers");
 }
 
+type SessionOptions = { config: NatsConfig; clock: Clock; tell: (notice: string) => void };
+
+/** The account may not read the stream that an advisory names. Advisories of other streams can be read. */
+function isOriginDenied(error: unknown): boolean {
+  return error instanceof PermissionViolationError && /^\$JS\..*\bSTREAM\.MSG\.GET\./.test(error.subject);
+}
+
 class StreamSession implements ReadSession<JsMsg> {
   readonly inHandMax = IN_HAND_MAX;
   private readonly inbox = new Inbox<JsMsg>();
@@ -111,39 +152,44 @@ class StreamSession implements ReadSession<JsMsg> {
   private readonly config: NatsConfig;
   private readonly info: ConsumerInfo;
   private readonly clock: Clock;
+  private readonly tell: (notice: string) => void;
   private messages: ConsumerMessages | null = null;
 
   private constructor(
     nc: NatsConnection,
     jsm: JetStreamManager,
-    { config, info, clock }: { config: NatsConfig; info: ConsumerInfo; clock: Clock },
+    { config, clock, tell }: SessionOptions,
+    info: ConsumerInfo,
   ) {
     this.nc = nc;
     this.jsm = jsm;
     this.config = config;
     this.info = info;
     this.clock = clock;
+    this.tell = tell;
   }
 
-  static async open(nc: NatsConnection, config: NatsConfig, durable: string, clock: Clock): Promise<StreamSession> {
+  static async open(nc: NatsConnection, session: SessionOptions & { durable: string }): Promise<StreamSession> {
+    const { config, durable } = session;
     const options = { checkAPI: false, ...(config.domain === undefined ? {} : { domain: config.domain }) };
     const jsm = await jetstreamManager(nc, options);
     if (config.createStream) await ensureStream(jsm, config);
     const info = await ownConsumer(jsm, config, durable);
-    const session = new StreamSession(nc, jsm, { config, info, clock });
-    session.watch();
+    const made = new StreamSession(nc, jsm, session, info);
+    made.watch();
     const consumer = jetstream(nc, options).consumers.getConsumerFromInfo(info);
-    session.messages = await consumer.consume({ max_messages: AHEAD_MAX, abort_on_missing_resource: true });
-    void session.receive(session.messages);
-    void session.keepHeld();
-    return session;
+    made.messages = await consumer.consume({ max_messages: AHEAD_MAX, abort_on_missing_resource: true });
+    void made.receive(made.messages);
+    void made.keepHeld();
+    return made;
   }
 
   /** Errors of NATS come beside the calls: a permission that is missing, a connection that is lost. */
   private watch(): void {
     const { nc, inbox } = this;
     void (async () => {
-      for await (const status of nc.status()) if (status.type === "error") inbox.fail(status.error);
+      for await (const status of nc.status())
+        if (status.type === "error" && !isOriginDenied(status.error)) inbox.fail(status.error);
     })();
     void nc
       .closed()
@@ -183,12 +229,14 @@ class StreamSession implements ReadSession<JsMsg> {
       const part = batch.slice(taken.length, taken.length + FETCHES_MAX);
       const letters = await Promise.all(part.map((message) => this.letterOf(message)));
       for (const [index, handle] of part.entries())
-        taken.push({ letter: letters[index]!, handle, deliveries: counts ? handle.info.deliveryCount - 1 : 0 });
+        if (letters[index] !== null)
+          taken.push({ letter: letters[index]!, handle, deliveries: counts ? handle.info.deliveryCount - 1 : 0 });
     }
     return taken;
   }
 
-  private async letterOf(message: JsMsg): Promise<DeadLetter> {
+  /** null = the original may not be read: the advisory comes again later, and the others of the batch go on. */
+  private async letterOf(message: JsMsg): Promise<DeadLetter | null> {
     const { subject, seq, data, info } = message;
     const from: FromStream = {
       stream: info.stream,
@@ -198,7 +246,15 @@ class StreamSession implements ReadSession<JsMsg> {
       headers: headerBytes(message),
       data,
     };
-    return await letterFrom(this.nc, this.config, from);
+    try {
+      return await letterFrom(this.nc, this.config, from);
+    } catch (error) {
+      if (!isOriginDenied(error)) throw error;
+      this.tell(natsFault(error, this.config).message);
+      this.held.delete(message);
+      message.nak(DENIED_AGAIN_MS);
+      return null;
+    }
   }
 
   async acknowledge(messages: readonly JsMsg[]): Promise<void> {

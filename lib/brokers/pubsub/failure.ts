@@ -1,6 +1,6 @@
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { errorInfosIn } from "@/lib/brokers/pubsub/wire";
-import { certificateFault } from "@/lib/brokers/tls-fault";
+import { tlsFault } from "@/lib/brokers/tls-fault";
 import { ADDRESS_REFUSED } from "@/lib/platform/address-filter";
 
 /** A failed request. The message names the resource, the cause and the fix, and never a credential. */
@@ -52,7 +52,7 @@ export function pubsubFault(error: ServiceError, asked: Asked): PubsubFault {
   const network = code === status.UNAVAILABLE ? connectionCode(details) : null;
   if (network === ADDRESS_REFUSED) return new PubsubFault(network, details, { cause: error });
   if (network !== null)
-    return new PubsubFault(network, certificateFault(network, address) ?? `cannot reach ${address} (${network})`, {
+    return new PubsubFault(network, tlsFault(network, address) ?? `cannot reach ${address} (${network})`, {
       cause: error,
     });
   if (code === status.RESOURCE_EXHAUSTED && /Received message larger than max/.test(details))

@@ -1,6 +1,6 @@
 import { type ChannelModel, connect } from "amqplib";
 import { keepExactProperties } from "@/lib/brokers/rabbitmq/exact-properties";
-import { certificateFault } from "@/lib/brokers/tls-fault";
+import { tlsFault } from "@/lib/brokers/tls-fault";
 import type { TlsSettings } from "@/lib/kinds/fields";
 import { ADDRESS_REFUSED, type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import type { Clock } from "@/lib/platform/clock";
@@ -36,19 +36,24 @@ const REPLY_NAMES: Record<number, string> = {
 /** Code of an error thrown by amqplib or by the socket below it. */
 export function amqpCode(error: unknown): string {
   if (error instanceof AmqpError) return error.code;
-  const code = (error as { code?: unknown } | null)?.code;
+  const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
   if (typeof code === "string") return code;
+  // The library keeps the answer to itself: the server closes here when it refuses the virtual host (530, NOT_ALLOWED).
+  if (message.startsWith("Expected ConnectionOpenOk; got <ConnectionClose")) return "AMQP_NOT_ALLOWED";
   // A refused handshake carries the reply code in its text alone: `... 403 (ACCESS-REFUSED) with message ...`.
-  const inText = /\b(\d{3}) \([A-Z-]+\)/.exec(error instanceof Error ? error.message : "")?.[1];
+  const inText = /\b(\d{3}) \([A-Z-]+\)/.exec(message)?.[1];
   const reply = typeof code === "number" ? code : Number(inText);
   return REPLY_NAMES[reply] ?? (Number.isNaN(reply) ? "AMQP_NOT_CONNECTED" : `AMQP_${reply}`);
 }
 
 /** Why a connection could not be made, with what a person can do about it. */
 function refusalText(error: unknown, code: string, url: string): string {
+  if (code === "AMQP_ACCESS_REFUSED") return "it refuses the login: check the user and the password";
+  if (code === "AMQP_NOT_ALLOWED")
+    return "it does not open this virtual host: it does not exist, or the user may not use it";
   // The bytes that another kind of server has sent help no person, and may help a person who scans ports.
   if (code === "AMQP_NOT_CONNECTED") return "it does not answer as an AMQP broker";
-  return certificateFault(code, new URL(url).host) ?? (error instanceof Error ? error.message : String(error));
+  return tlsFault(code, new URL(url).host) ?? (error instanceof Error ? error.message : String(error));
 }
 
 /** A broker with its virtual host, and how the connection to it is encrypted. */

@@ -68,8 +68,11 @@ function unreachable(config: RabbitmqConfig, error: unknown): ProbeResult {
   const code = amqpCode(error);
   if (code === "AMQP_NOT_FOUND")
     return { reachable: false, detail: `queue ${config.queue} does not exist on ${where}` };
-  if (code === "AMQP_ACCESS_REFUSED")
-    return { reachable: false, detail: `${where} refuses access: check the user, the password and the permissions` };
+  if (code === "AMQP_ACCESS_REFUSED" && !(error instanceof AmqpError))
+    return {
+      reachable: false,
+      detail: `${where} refuses access: the user needs the permission to read ${config.queue}`,
+    };
   return { reachable: false, detail: error instanceof AmqpError ? error.message : `lost ${where} (${code})` };
 }
 

@@ -214,10 +214,23 @@ async function makeHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
         await openDirect();
       },
       misconfigured: [
-        ["a wrong password", { ...config, url: url("guest:hunter2") }, /refuses access: check the user, the password/],
+        [
+          "a wrong password",
+          { ...config, url: url("guest:hunter2") },
+          /refuses the login: check the user and the password/,
+        ],
         ["a queue that is not there", { ...config, queue: "not-there" }, /queue not-there does not exist/],
-        ["another virtual host", { ...config, url: `${url("guest:guest")}/none` }, /vhost none/],
-        ["a user who may not read", { ...config, url: url("reader:hunter2") }, /refuses access/],
+        [
+          "another virtual host",
+          { ...config, url: `${url("guest:guest")}/none` },
+          /vhost none: it does not open this virtual host: it does not exist/,
+        ],
+        ["a user who may not read", { ...config, url: url("reader:hunter2") }, /needs the permission to read/],
+        [
+          "TLS towards a plain listener",
+          { ...config, url: url("guest:guest").replace("amqp:", "amqps:") },
+          /^cannot connect to \S+, vhost \/: \S+ does not speak TLS \(ERR_SSL_WRONG_VERSION_NUMBER\)/,
+        ],
       ],
       tls: {
         good: over({ ca: certificates.ca, cert: certificates.client.cert, key: certificates.client.key }),

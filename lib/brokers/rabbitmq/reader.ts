@@ -57,8 +57,8 @@ export function rabbitmqReader(
       if (code === "AMQP_NOT_FOUND" && error instanceof Error && error.message.includes("inaccessible"))
         return `queue ${config.queue} is down on ${where}, or still starting there`;
       if (code === "AMQP_NOT_FOUND") return `queue ${config.queue} does not exist on ${where}`;
-      if (code === "AMQP_ACCESS_REFUSED")
-        return `${where} refuses access: check the user, the password and the permission to read ${config.queue}`;
+      if (code === "AMQP_ACCESS_REFUSED" && !(error instanceof AmqpError))
+        return `${where} refuses access: the user needs the permission to read ${config.queue}`;
       return error instanceof AmqpError ? error.message : `lost ${where} (${code})`;
     },
   };

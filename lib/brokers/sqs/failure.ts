@@ -1,4 +1,4 @@
-import { certificateFault } from "@/lib/brokers/tls-fault";
+import { tlsFault } from "@/lib/brokers/tls-fault";
 import { queueName } from "@/lib/kinds/sqs";
 import { ADDRESS_REFUSED, addressRefusal } from "@/lib/platform/address-filter";
 
@@ -71,7 +71,7 @@ export function sqsError(error: unknown, attempted: Attempted): SqsError {
     return new SqsError(ADDRESS_REFUSED, `cannot connect to ${address}: ${refused.message}`, { cause: error });
   const network = status === null ? networkCode(error) : null;
   if (network !== null)
-    return new SqsError(network, certificateFault(network, address) ?? `cannot reach ${address} (${network})`, {
+    return new SqsError(network, tlsFault(network, address) ?? `cannot reach ${address} (${network})`, {
       cause: error,
     });
   if (name === "CredentialsProviderError" || name === "TokenProviderError")

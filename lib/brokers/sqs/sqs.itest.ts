@@ -292,6 +292,11 @@ async function makeHarness(fifo: boolean): Promise<BrokerHarness<SqsConfig>> {
           { ...config, endpoint: "http://127.0.0.1:1" },
           /cannot reach http:\/\/127.0.0.1:1 \(ECONNREFUSED\)/,
         ],
+        [
+          "TLS towards a plain listener",
+          { ...config, endpoint: config.endpoint!.replace("http:", "https:") },
+          /does not speak TLS \(ERR_SSL_WRONG_VERSION_NUMBER\)/,
+        ],
       ],
       tls: {
         good: { ...config, endpoint: secure, tls: { ca: certificates.ca } },

@@ -224,11 +224,13 @@ async function readFlow(db: Queryable, scope: string[] | null, nowMs: number): P
   const confirmed = Math.max(0, of(day, "confirmed") - of(day, "unconfirmed"));
   const settled = confirmed + of(day, "bounced", "failed");
   return [
-    gauge("dlq_in_rate", "Events parked per second, over five minutes.", [
-      { value: of(recent, "parked", "bounced", "released") / RATE_WINDOW_S },
-    ]),
+    gauge(
+      "dlq_in_rate",
+      "Events that entered the parked set per second, over five minutes: parked, bounced or released.",
+      [{ value: of(recent, "parked", "bounced", "released") / RATE_WINDOW_S }],
+    ),
     gauge("dlq_out_rate", "Events that left the parked set per second, over five minutes.", [
-      { value: of(recent, "redriven", "ignored", "expired") / RATE_WINDOW_S },
+      { value: of(recent, "redriven", "ignored") / RATE_WINDOW_S },
     ]),
     gauge(
       "redrive_success_rate",
