@@ -19,6 +19,9 @@ const STATEMENT_MS_MAX = 5_000;
 /** How long an orderly end may take before the sockets are closed. */
 const CLOSE_MS_MAX = 1_000;
 
+/** A state of BullMQ's jobs. */
+const FAILED = "failed";
+
 /** The part of BullMQ's Queue that is used, the same on both backends. */
 export type JobQueue = Pick<Queue, "getJob" | "getJobs" | "addJobLog" | "getFailedCount" | "add" | "close">;
 
@@ -181,9 +184,9 @@ async function postgresStore(
     },
     failed: async (name, { start, count, oldestFirst }) => {
       const { rows } = await pool.query<{ id: string; at: string }>(
-        `select id, finished_at_ms::text as at from job where queue = $1 and state = 'failed'
+        `select id, finished_at_ms::text as at from job where queue = $1 and state = $4
           order by finished_at_ms ${oldestFirst ? "asc" : "desc"} offset $2 limit $3`,
-        [name, start, count],
+        [name, start, count, FAILED],
       );
       return rows.map(({ id, at }) => ({ id, finishedOn: Number(at) }));
     },
