@@ -156,7 +156,7 @@ describe("parkade serve", () => {
     const run = await runTool(process.execPath, [join(folder, "bin/parkade.mjs"), "serve"], { cwd: alone });
     rmSync(alone, { recursive: true });
     expect(run.output).toMatch(
-      /^parkade: the package parkade-server is not installed .*npm install parkade parkade-server/,
+      /^parkade: the package parkade-server is not installed .*No registry has it: .*pack:server.*parkade-server-VERSION\.tgz/,
     );
     expect(run.code).toBe(1);
   });

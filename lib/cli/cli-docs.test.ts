@@ -15,14 +15,18 @@ ${SUMMARY} This page is made of the table in
 
 ## Install
 
+No registry has the packages: a clone of Parkade makes them, as tarballs in \`dist-kit/\`.
+
 \`\`\`sh
-npm install parkade                    # the command line, and the parts for services
-npm install parkade parkade-server     # also \`parkade serve\`: console and worker, built
-npx -p parkade -p parkade-server parkade serve
+npm run pack:kit                                             # in the clone: the command line, and the parts for services
+npm run pack:server                                          # in the clone: console and worker, built, for \`parkade serve\`
+npm install /path/to/dist-kit/parkade-[0-9]*.tgz             # where the command line is wanted
+npm install /path/to/dist-kit/parkade-server-[0-9]*.tgz      # and beside it, where Parkade is to run
+npx parkade serve
 \`\`\`
 
-Both packages come as tarballs from a clone, until they are in a registry: \`npm run pack:kit\` and \`npm run pack:server\` write
-them into \`dist-kit/\`. \`parkade serve\` needs Node 22.22 or newer, and no sources, no git and no compiler; npm installs the
+The names alone (\`npm install parkade\`, or \`npx parkade\` where it is not installed) would fetch whatever a registry has under
+them. \`parkade serve\` needs Node 22.22 or newer, and no sources, no git and no compiler; npm installs the
 embedded PostgreSQL of the platform with it.
 
 Every command but \`serve\` is a client of the [HTTP API](api.md) and works from any machine that reaches it.

@@ -14,7 +14,7 @@ export async function serve({ line, terminal }: Pick<Call, "line" | "terminal">)
   } catch (error) {
     if (!(error instanceof Error) || !error.message.includes(`'${SERVER_PACKAGE}'`)) throw error;
     terminal.say(
-      `parkade: the package ${SERVER_PACKAGE} is not installed beside parkade: \`npm install parkade ${SERVER_PACKAGE}\`. In a clone of Parkade use \`npm start\`.`,
+      `parkade: the package ${SERVER_PACKAGE} is not installed beside parkade. No registry has it: \`npm run pack:server\` in a clone of Parkade makes it, then \`npm install /path/to/dist-kit/${SERVER_PACKAGE}-VERSION.tgz\` here. In the clone itself use \`npm start\`.`,
     );
     return EXIT.refused;
   }

@@ -1,6 +1,7 @@
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { PublishError } from "@/lib/brokers/port";
+import { REDACTED } from "@/lib/core/redact";
 import { createLog } from "@/lib/platform/log";
 import { closeOf, logAttempt } from "@/lib/redriving/attempt-record";
 import type { SliceTarget } from "@/lib/redriving/target";
@@ -104,6 +105,19 @@ describe("what is kept of an attempt", () => {
       inputs: { attempt: 1, lastAttempt: 5, draw: 0.5 },
     });
     expect(JSON.stringify(close.decision)).not.toContain("4711");
+  });
+
+  test("has the words of the causes that say something more, without their credentials", async () => {
+    const deepest = new Error("connect ECONNREFUSED 10.0.0.9:5671");
+    const cause = new Error("handshake with amqps://ann:hunter2@broker failed", { cause: deepest });
+    const outer = new PublishError("AMQP_LOST", "lost the broker: connect ECONNREFUSED 10.0.0.9:5671", {
+      sent: "no",
+      cause,
+    });
+    const { target, made } = await records([outer]);
+    expect(closeOf(ITEM, target, made[0]!).detail).toBe(
+      `lost the broker: connect ECONNREFUSED 10.0.0.9:5671; caused by: handshake with amqps://${REDACTED}@broker failed`,
+    );
   });
 
   test("is no decision where nothing was decided", async () => {

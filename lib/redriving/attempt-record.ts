@@ -1,5 +1,7 @@
+import { redactText } from "@/lib/core/redact";
 import type { Deps } from "@/lib/redriving/deps";
 import type { SliceTarget } from "@/lib/redriving/target";
+import { chain } from "@/lib/retry/classify/facts";
 import type { AttemptRecord } from "@/lib/retry/execute";
 import type { RecordedOperation } from "@/lib/retry/replay";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";
@@ -25,7 +27,7 @@ export function closeOf(item: ClaimedItem, target: SliceTarget, record: AttemptR
     state: failed ? (record.verdict?.sent === "maybe" ? "ambiguous" : "failed") : "delivered",
     latencyMs: record.elapsedMs,
     code: record.verdict?.code ?? "OK",
-    detail: failed ? textOf(record.error) : null,
+    detail: failed ? chainText(record.error) : null,
     decision: decisionOf(target, record),
   };
 }
@@ -39,6 +41,19 @@ function decisionOf(target: SliceTarget, record: AttemptRecord): StoredDecision 
 /** An error's own words, for the store and the console of an operator; never for an anonymous client. */
 export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * An error's own words, then those of its causes that say something more. An adapter writes its own words without
+ * credentials; those of a client library are masked here.
+ */
+function chainText(error: unknown): string {
+  const said: string[] = [textOf(error)];
+  for (const { message } of chain(error).slice(1)) {
+    const text = typeof message === "string" ? redactText(message.trim()) : "";
+    if (text !== "" && !said.some((one) => one.includes(text))) said.push(text);
+  }
+  return said.join("; caused by: ");
 }
 
 /** One wide line per attempt: whatever is asked about it later is in it. */

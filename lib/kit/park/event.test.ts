@@ -1,5 +1,15 @@
 import { describe, expect, test } from "vitest";
+import { fingerprintOf } from "@/lib/core/fingerprint";
 import { StaleVersionError } from "@/lib/kit/inbox/process-once";
+import {
+  createTarget,
+  ensureOk,
+  execute,
+  GUARDS,
+  type OperationError,
+  type RetryPolicy,
+  type Send,
+} from "@/lib/kit/retry/retry";
 import { type FailedMessage, parkEvent } from "./event";
 
 const at = { source: "orders", nowMs: 1_795_000_000_000 };
@@ -32,6 +42,60 @@ describe("what Parkade learns of the error", () => {
     ["just text", "UNHANDLED_EXCEPTION"],
   ])("%s is %s", (error, code) => {
     expect(event(error).errorCode).toBe(code);
+  });
+
+  describe("of an error of the retry engine", () => {
+    const once = { maxAttempts: 1 } as const;
+    const given = async (send: Send<unknown>, policy: RetryPolicy = once) =>
+      execute(policy, send, { idempotent: true }).catch((error: unknown) => error);
+    const answer = async (status: number) => ensureOk(new Response("no", { status }));
+
+    test.each([
+      ["permanent", 422, "UPSTREAM_4XX"],
+      ["exhausted", 503, "UPSTREAM_5XX"],
+    ])("%s: the cause's type, message and family, the reason beside it", async (reason, status, errorCode) => {
+      const thrown = await given(() => answer(status));
+      expect((thrown as OperationError).code).toBe(`HTTP_${status}`);
+      const said = event(thrown, { tags: { shop: "1" } });
+      expect(said).toMatchObject({ errorCode, attempts: 1, tags: { shop: "1", "gave-up": reason } });
+      expect([said.error.type, said.error.message]).toEqual(["HttpError", `HTTP ${status}`]);
+      expect(said.error.stack).toMatch(
+        new RegExp(
+          `^HttpError: HTTP ${status}\\n[\\s\\S]*Given up by: OperationError: failed \\(${reason}\\) after 1 attempts`,
+        ),
+      );
+    });
+
+    test("one cause is one group, whichever way the engine gave up", async () => {
+      const send = () => answer(503);
+      const budget = { ...GUARDS.budget, ratio: 0, floorPerSecond: 0, ceilingPerSecond: 0 };
+      const target = createTarget({ maxAttempts: 3, budget });
+      const ways = [
+        await given(send),
+        await execute(target, send, { idempotent: true }).catch((error: unknown) => error),
+      ];
+      const said = ways.map((error) => event(error));
+      expect(new Set(said.map(({ tags }) => tags["gave-up"]))).toEqual(new Set(["exhausted", "budget"]));
+      expect(new Set(said.map(({ errorCode, error }) => `${errorCode} ${error.type} ${error.message}`)).size).toBe(1);
+      const groups = said.map(({ errorCode, error }) => fingerprintOf({ errorCode, error } as never).fingerprint);
+      expect(new Set(groups).size).toBe(1);
+    });
+
+    test("a timeout, a service's own error around it, a status that its message leaves out, and no cause at all", async () => {
+      const late = await given(() => new Promise(() => undefined), { maxAttempts: 1, attemptTimeoutMs: 20 });
+      expect(event(late)).toMatchObject({ errorCode: "TIMEOUT", error: { type: "TimeoutError" } });
+      class PriceError extends Error {}
+      const own = event(new PriceError("no price", { cause: await given(() => answer(503)) }));
+      expect(own).toMatchObject({ errorCode: "UPSTREAM_5XX", error: { type: "PriceError", message: "no price" } });
+      const silent = event(Object.assign(new Error("refused by stock"), { code: "HTTP_409", status: 409 }));
+      expect(silent).toMatchObject({ errorCode: "UPSTREAM_4XX", error: { message: "refused by stock (HTTP 409)" } });
+      const target = createTarget({ maxAttempts: 1, breaker: GUARDS.breaker });
+      target.force("open");
+      const refused = await execute(target, () => answer(200)).catch((error: unknown) => error);
+      const alone = event(refused);
+      expect(alone).toMatchObject({ errorCode: "BREAKER_OPEN", error: { type: "OperationError" } });
+      expect(alone.tags).toBeUndefined();
+    });
   });
 
   test("a hostile error is described as far as it can be read", () => {

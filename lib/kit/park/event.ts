@@ -41,7 +41,11 @@ export function parkEvent(
   message: FailedMessage,
   { source, nowMs }: { source: string; nowMs: number },
 ): ParkEvent {
-  const links = chainOf(error);
+  const all = chainOf(error);
+  // The retry engine's own error says how it gave up: not what happened, which its cause says.
+  const causes = all.filter(({ gaveUp }) => gaveUp === null);
+  const links = causes.length > 0 ? causes : all;
+  const wrapper = causes.length > 0 ? (all.find(({ gaveUp }) => gaveUp !== null) ?? null) : null;
   const payload = payloadOf(message);
   const headers = headersOf(message.headers);
   const eventId = cut(message.eventId ?? hashOf(source, message.eventType ?? "", payload.bytes), TEXT_MAX.eventId);
@@ -53,14 +57,14 @@ export function parkEvent(
     version: message.version === undefined ? undefined : String(message.version),
     eventType: message.eventType,
     errorCode: cut(message.errorCode ?? errorCodeOf(links), TEXT_MAX.errorCode),
-    error: errorOf(links),
-    attempts: Math.min(message.attempts ?? attemptsOf(links) ?? 0, ATTEMPTS_MAX),
+    error: errorOf(links, wrapper),
+    attempts: Math.min(message.attempts ?? attemptsOf(all) ?? 0, ATTEMPTS_MAX),
     traceId: message.traceId ?? traceIdOf(headers),
     failedAt: nowMs,
     ...payload.fields,
     contentType: message.contentType ?? payload.contentType,
     headers,
-    tags: tagsOf(message.tags),
+    tags: tagsOf(message.tags, wrapper),
     origin: message.origin,
   };
   return { eventId, line: JSON.stringify(event) };
@@ -74,6 +78,8 @@ type Link = {
   code: string | null;
   status: number | null;
   attempts: number | null;
+  /** Of the retry engine: `budget`, `exhausted`, `deadline`, `breaker-open`, `deferred`, ... null for any other error. */
+  gaveUp: string | null;
 };
 
 function chainOf(error: unknown): Link[] {
@@ -111,7 +117,14 @@ function linkOf(error: unknown): Link {
     code: typeof code === "string" ? code : null,
     status: typeof status === "number" ? status : null,
     attempts: typeof attempts === "number" && Number.isInteger(attempts) && attempts >= 0 ? attempts : null,
+    gaveUp: type === "OperationError" ? gaveUpOf(read(error, "outcome")) : null,
   };
+}
+
+function gaveUpOf(outcome: unknown): string | null {
+  const kind = read(outcome, "kind");
+  const reason = kind === "failed" ? read(outcome, "reason") : kind;
+  return typeof reason === "string" ? reason : null;
 }
 
 function constructorName(error: unknown): string {
@@ -127,13 +140,15 @@ function textOf(value: unknown): string {
   }
 }
 
-function errorOf(links: readonly Link[]) {
-  const [outer] = links;
-  const stack = links.map((link, at) => (at === 0 ? link.stack : `Caused by: ${link.stack}`)).join("\n");
+function errorOf(links: readonly Link[], wrapper: Link | null) {
+  const { type, message, status } = links[0]!;
+  const stacks = links.map(({ stack }, at) => (at === 0 ? stack : `Caused by: ${stack}`));
+  if (wrapper !== null) stacks.push(`Given up by: ${wrapper.stack}`);
+  const unsaid = status !== null && !message.includes(String(status));
   return {
-    type: cut(outer!.type, TEXT_MAX.errorType),
-    message: cut(outer!.message, MESSAGE_CHARS_MAX),
-    stack: cut(stack, STACK_CHARS_MAX),
+    type: cut(type, TEXT_MAX.errorType),
+    message: cut(unsaid ? `${message} (HTTP ${status})` : message, MESSAGE_CHARS_MAX),
+    stack: cut(stacks.join("\n"), STACK_CHARS_MAX),
   };
 }
 
@@ -144,10 +159,13 @@ const OWN_CODE = /^(?!ERR_|UND_ERR_|E[A-Z]+$)[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$/;
 
 /** By code and type along the chain, never by message text. */
 function errorCodeOf(links: readonly Link[]): string {
-  for (const { code, status } of links) {
-    if (code !== null && TIMEOUT_CODES.has(code)) return "TIMEOUT";
+  for (const { code, status: given } of links) {
+    if (code !== null && (TIMEOUT_CODES.has(code) || code.startsWith("TIMEOUT_"))) return "TIMEOUT";
     if (code !== null && CONNECTION_CODES.has(code)) return "CONNECTION_ERROR";
-    if (code !== null && OWN_CODE.test(code)) return code;
+    // A code such as HTTP_503 is a status, and belongs to its family.
+    const named = /^HTTP_(\d{3})$/.exec(code ?? "")?.[1];
+    const status = given ?? (named === undefined ? null : Number(named));
+    if (code !== null && named === undefined && OWN_CODE.test(code)) return code;
     if (status !== null && status >= 400 && status < 600) return status >= 500 ? "UPSTREAM_5XX" : "UPSTREAM_4XX";
   }
   // The table has the names of other languages for these two.
@@ -196,10 +214,14 @@ function traceIdOf(headers: readonly Header[] | undefined): string | undefined {
   return /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-/.exec(text ?? "")?.[1];
 }
 
-function tagsOf(tags: Record<string, string> | undefined): Record<string, string> | undefined {
-  if (tags === undefined) return undefined;
+/** Beside the tags of the service: how the engine gave up. Not in the message, by which failures are grouped. */
+const GAVE_UP_TAG = "gave-up";
+
+function tagsOf(tags: Record<string, string> | undefined, wrapper: Link | null): Record<string, string> | undefined {
+  if (tags === undefined && wrapper === null) return undefined;
+  const gaveUp = wrapper === null ? {} : { [GAVE_UP_TAG]: wrapper.gaveUp! };
   return Object.fromEntries(
-    Object.entries(tags)
+    Object.entries({ ...tags, ...gaveUp, ...tags })
       .slice(0, TAGS_MAX)
       .map(([name, value]) => [cut(name, TEXT_MAX.tagKey), cut(value, TEXT_MAX.tagValue)]),
   );
