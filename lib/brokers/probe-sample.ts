@@ -46,7 +46,8 @@ function withinLimit(headers: DeadLetter["headers"]): DeadLetter["headers"] {
 
 /** Properties lie in `origin.properties`, facts of the place where it was read in `origin.deadLetter`. */
 function propertiesOf({ properties, deadLetter }: Origin): Record<string, string> {
-  const all = { ...(deadLetter as Record<string, unknown> | undefined), ...properties };
+  const { storedAtMs: _, ...place } = (deadLetter ?? {}) as Record<string, unknown>;
+  const all: Record<string, unknown> = { ...place, ...properties };
   const scalars = Object.entries(all).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value));
   return Object.fromEntries(scalars.map(([name, value]) => [name, String(value)]));
 }

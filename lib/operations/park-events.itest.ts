@@ -231,13 +231,51 @@ describe("a bounce", () => {
     expect(await event()).toMatchObject({ status: "PENDING", bounced_redrives: [redriveId] });
   });
 
-  test("is none when a log is read again, which gives the first letter from the same place", async () => {
-    const at = (offset: string) => ({ origin: { deadLetter: { topic: "orders.dlt", partition: 3, offset } } });
-    await one(at("41"));
-    await move("REDRIVEN", { redriveId: await addRedrive(), state: "delivered" });
-    expect(await one(at("41"))).toEqual(["duplicate"]);
-    expect(await event()).toMatchObject({ status: "REDRIVEN", bounces: 0 });
-    expect(await one(at("97"))).toEqual(["bounced"]);
+  test.each([
+    ["topic", (offset: string) => ({ deadLetter: { topic: "orders.dlt", partition: 3, offset } })],
+    ["NATS stream", (sequence: string) => ({ deadLetter: { stream: "DEAD", subject: "dead.a", sequence } })],
+    [
+      "Redis stream, by a new group",
+      (id: string) => ({ deadLetter: { stream: "dead", group: `group-${Math.random()}`, id } }),
+    ],
+    [
+      "SQS queue",
+      (MessageId: string) => ({ deadLetter: { queue: "dead" }, properties: { MessageId, SentTimestamp: "4" } }),
+    ],
+  ])(
+    "is none when a %s gives a letter again that is stored: the first one, or an earlier bounce",
+    async (_, origin) => {
+      const at = (place: string) => ({ origin: origin(place) });
+      await one(at("41"));
+      await move("REDRIVEN", { redriveId: await addRedrive(), state: "delivered" });
+      expect(await one(at("41"))).toEqual(["duplicate"]);
+      expect(await event()).toMatchObject({ status: "REDRIVEN", bounces: 0 });
+      expect(await one(at("97"))).toEqual(["bounced"]);
+      await move("REDRIVEN", { redriveId: await addRedrive(), state: "delivered" });
+      expect(await one(at("97"))).toEqual(["duplicate"]);
+      expect(await one(at("41"))).toEqual(["duplicate"]);
+      expect(await event()).toMatchObject({ status: "REDRIVEN", bounces: 1 });
+    },
+  );
+
+  test("is none when a queue gives again what its broker stored before the send, whatever its clock shows", async () => {
+    // The broker's clock is a day behind.
+    const died = Date.now() - 86_400_000;
+    const at = (storedAtMs: number) => ({ origin: { deadLetter: { queue: "dead", storedAtMs } } });
+    await one(at(died));
+    const redriveId = await addRedrive();
+    await move("REDRIVEN", { redriveId, state: "delivered", attempt: true });
+    await db.run("update redrive_attempts set opened_at = now() + interval '10 minutes'");
+    expect(await one(at(died))).toEqual(["duplicate"]);
+    // Another letter of the same event, from before the send too.
+    expect(await one(at(died + 240_000))).toEqual(["duplicate"]);
+    expect(await one(at(died + 601_000))).toEqual(["bounced"]);
+  });
+
+  test("is one when only a producer or a consumer says that it died before the send", async () => {
+    await one({ failedAtMs: 1_000 });
+    await move("REDRIVEN", { redriveId: await addRedrive(), state: "delivered", attempt: true });
+    expect(await one({ failedAtMs: 1_000 })).toEqual(["bounced"]);
   });
 
   test("that overtakes the finish leaves the event queued, and says which redrive came back", async () => {

@@ -1,7 +1,7 @@
 import type { Arrival } from "@/lib/contract/arrival";
 import { admissionRecord } from "@/lib/core/admission";
 import { type AggregateName, aggregateKey } from "@/lib/core/aggregate";
-import { meaningOf } from "@/lib/core/bounce";
+import { meaningOf, storedMsOf } from "@/lib/core/bounce";
 import { cooldownAfter } from "@/lib/core/cooldown";
 import { supersededText } from "@/lib/core/dry-run";
 import { PARKED_AS } from "@/lib/core/event-state";
@@ -351,7 +351,9 @@ async function bouncesAmong(tx: Tx, parkings: Parking[], { ours, settings }: Bou
     const event = found.get(keyOf(parking));
     if (!event) return [];
     const mark = parking.letter.redrive?.redriveId ?? null;
-    const meaning = meaningOf(event, mark !== null && ours.has(mark) ? mark : null, settings.redriveLimit);
+    const markedRedrive = mark !== null && ours.has(mark) ? mark : null;
+    const arrived = { markedRedrive, storedMs: storedMsOf(parking.letter.origin) };
+    const meaning = meaningOf(event, arrived, settings.redriveLimit);
     if (meaning.kind === "duplicate") return [];
     const { status, redriveId } = meaning;
     // A send that counted as failed and bounced later is one failure of its redrive, not two.

@@ -58,8 +58,11 @@ function originOf(sections: Sections, shape: BodyShape, address: string): Origin
   }
   const kept = keptAnnotations(sections.annotations).map(([name, value]) => [name, toJson(value)]);
   const group = textOf(sections.properties.groupId);
+  // The number of the message in its queue, as Service Bus or Artemis names it: another send has another one.
+  const numbered = ["x-opt-sequence-number", "x-opt-ORIG-MESSAGE-ID"];
+  const sequence = textOf(sections.annotations.find(([name]) => numbered.includes(name))?.[1]);
   return {
-    deadLetter: { address },
+    deadLetter: { address, ...(sequence === null ? {} : { sequence }) },
     properties,
     ...(sections.priority === undefined ? {} : { priority: toJson(sections.priority) }),
     ...(kept.length === 0 ? {} : { annotations: kept }),

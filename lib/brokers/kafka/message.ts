@@ -16,7 +16,8 @@ function ownId({ topicId, partition }: Place, offset: bigint): string {
 }
 
 /** A record as the conventions read it. `offset`, `partition` and `topic` of the origin are set by a convention alone. */
-export function kafkaMessage({ key, value, headers, offset, timestampMs }: KafkaRecord, place: Place): Message {
+export function kafkaMessage(record: KafkaRecord, place: Place): Message {
+  const { key, value, headers, offset, timestampMs, isAppendTime } = record;
   const { topic, partition } = place;
   const orderKey = key === null ? null : textOrNull(key);
   /** Names that are no UTF-8 text: their bytes stand in the origin. */
@@ -49,7 +50,12 @@ export function kafkaMessage({ key, value, headers, offset, timestampMs }: Kafka
     orderKey,
     property: (name) => properties()[name] ?? null,
     origin: {
-      deadLetter: { topic, partition, offset: String(offset) },
+      deadLetter: {
+        topic,
+        partition,
+        offset: String(offset),
+        ...(isAppendTime ? { storedAtMs: timestampMs } : {}),
+      },
       key: key?.toString("base64") ?? null,
       properties: { timestampMs },
       ...(schemaIds.length === 0 ? {} : { schemaRegistry: Object.fromEntries(schemaIds) }),

@@ -5,6 +5,8 @@ import { unpack } from "@/lib/brokers/kafka/unpack";
 export type KafkaRecord = {
   offset: bigint;
   timestampMs: number;
+  /** The timestamp is that of the broker which appended the record, not of its producer. Absent = unknown. */
+  isAppendTime?: boolean;
   key: Buffer | null;
   value: Buffer | null;
   headers: [name: Buffer, value: Buffer | null][];
@@ -111,7 +113,7 @@ class RecordReader {
       headers.push([name, this.content(end)]);
     }
     if (this.at !== end) throw new RecordBatchError("a record is not as long as it says");
-    return { offset, timestampMs: appendedMs ?? timestampMs, key, value, headers };
+    return { offset, timestampMs: appendedMs ?? timestampMs, isAppendTime: appendedMs !== null, key, value, headers };
   }
 
   /** Bytes behind their length; null for length -1. */

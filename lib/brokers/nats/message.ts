@@ -39,6 +39,10 @@ export function advisoryOf(data: Uint8Array): Advisory | null {
   }
 }
 
+function storedAtMs({ timeNanos }: Pick<FromStream, "timeNanos">): number | null {
+  return timeNanos === null ? null : Number(BigInt(timeNanos) / 1_000_000n);
+}
+
 function messageOf(from: FromStream, origin: Origin, properties: Record<string, string>): Message {
   const headers = headersOf(from.headers);
   const view = new HeaderView(headers.map(([name, value]) => [name, textOrNull(value) ?? value]));
@@ -50,7 +54,7 @@ function messageOf(from: FromStream, origin: Origin, properties: Record<string, 
     messageId: view.text("Nats-Msg-Id"),
     type: null,
     contentType: null,
-    sentAtMs: from.timeNanos === null ? null : Number(BigInt(from.timeNanos) / 1_000_000n),
+    sentAtMs: storedAtMs(from),
     orderKey: null,
     property: (name) => properties[name] ?? null,
     origin: { ...origin, properties },
@@ -62,7 +66,7 @@ function messageOf(from: FromStream, origin: Origin, properties: Record<string, 
 /** A dead letter that a consumer has published to a stream of dead letters. */
 export function deadLetterMessage(from: FromStream): Message {
   const { stream, subject, seq } = from;
-  const deadLetter = { stream, subject, sequence: String(seq) };
+  const deadLetter = { stream, subject, sequence: String(seq), storedAtMs: storedAtMs(from) };
   return messageOf(from, { deadLetter }, { subject, stream, sequence: String(seq) });
 }
 
@@ -70,7 +74,7 @@ export function deadLetterMessage(from: FromStream): Message {
 export function advisedMessage(
   original: FromStream,
   advisory: Advisory,
-  adviser: Pick<FromStream, "stream" | "subject" | "seq">,
+  adviser: Pick<FromStream, "stream" | "subject" | "seq" | "timeNanos">,
 ): Message {
   const { stream, subject, seq } = original;
   const { consumer, deliveries, reason, domain, timestamp, type } = advisory;
@@ -81,7 +85,12 @@ export function advisedMessage(
       stream,
       streamSequence: String(seq),
       consumer,
-      deadLetter: { stream: adviser.stream, subject: adviser.subject, sequence: String(adviser.seq) },
+      deadLetter: {
+        stream: adviser.stream,
+        subject: adviser.subject,
+        sequence: String(adviser.seq),
+        storedAtMs: storedAtMs(adviser),
+      },
     },
     {
       subject,

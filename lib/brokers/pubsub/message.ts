@@ -26,7 +26,7 @@ export function pubsubMessage({ message, deliveryAttempt }: ReceivedMessage, con
     orderKey: orderingKey === "" ? null : orderingKey,
     property: (name) => (Object.hasOwn(properties, name) ? String(properties[name]) : null),
     origin: {
-      deadLetter: { subscription: container },
+      deadLetter: { subscription: container, storedAtMs: sentAtMs },
       ...(orderingKey === "" ? {} : { messageGroup: orderingKey }),
       properties,
     },

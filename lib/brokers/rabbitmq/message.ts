@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { deathsOf } from "@/lib/brokers/conventions/x-death";
 import { type HeaderValue, HeaderView, type Message } from "@/lib/brokers/message";
 import { type BasicProperties, encodeProperties, shortText } from "@/lib/brokers/rabbitmq/basic-properties";
 import { toHeader } from "@/lib/brokers/rabbitmq/field-header";
@@ -78,10 +79,14 @@ export function amqpMessage(
   { container, deadLetter }: Place,
 ): Message {
   const { exchange = "", routingKey = "" } = deadLetter as { exchange?: string; routingKey?: string };
-  const origin: Origin = { deadLetter, properties: storedProperties(properties) };
+  const headers = headerViewOf(properties.headers);
+  // Of the broker, in whole seconds; a redrive leaves out the deaths before it.
+  const storedAtMs = deathsOf(headers)[0]?.timeMs ?? null;
+  const letter = storedAtMs === null ? deadLetter : { ...(deadLetter as object), storedAtMs };
+  const origin: Origin = { deadLetter: letter, properties: storedProperties(properties) };
   return {
     container,
-    headers: headerViewOf(properties.headers),
+    headers,
     storedHeaders: () => (properties.headers ?? []).map(([name, value]) => toHeader(name, value)),
     body,
     messageId: shortText(properties.messageId),

@@ -54,7 +54,7 @@ export function messageOf({ id, fields }: Entry, { stream, group, payloadField, 
   };
   const origin: Origin = {
     ...(deliveries === null ? {} : { stream, consumer: group }),
-    deadLetter: { stream, group, id },
+    deadLetter: { stream, group, id, storedAtMs: timeOf(id) },
     ...(at < 0 ? {} : { payloadField: fields[at]![0].toString(), payloadAt: at }),
     ...raw,
   };

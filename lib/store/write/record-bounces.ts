@@ -1,4 +1,4 @@
-import type { KnownEvent } from "@/lib/core/bounce";
+import { type KnownEvent, placeOf, storedMsOf } from "@/lib/core/bounce";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import type { EventStatus } from "@/lib/core/event-state";
 import { flowBesideBounce } from "@/lib/core/flow";
@@ -39,33 +39,38 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
     `select e.id, e.source_id as "sourceId", e.event_id as "eventId", e.error_code as "errorCode", e.fingerprint,
             e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.attempts, e.bounces, e.failures,
             e.confirmed_at is not null as confirmed, e.confirmed_redrive as "confirmedRedrive",
-            case when w.place is null then false
-                 else coalesce(w.place = (select b.origin -> 'deadLetter' from dlq_event_bodies b where b.id = e.id), false)
-                 end as "isFirstLetter",
+            coalesce(b.origin @> w.place or exists (
+              select 1 from event_bounces x where x.id = e.id and x.origin @> w.place), false) as "isStoredLetter",
+            (extract(epoch from e.first_seen) * 1000)::float8 as "firstSeenMs",
+            case when jsonb_typeof(b.origin -> 'deadLetter' -> 'storedAtMs') = 'number'
+                 then (b.origin -> 'deadLetter' ->> 'storedAtMs')::float8 end as "firstStoredMs",
+            (select (extract(epoch from min(t.opened_at)) * 1000)::float8 from redrive_attempts t
+              where t.id = e.id and t.redrive_id = coalesce(sending.redrive_id, delivered.redrive_id)) as "sentAtMs",
             e.status, e.redrives, coalesce(e.bounced_redrives, '{}') as "bouncedRedrives",
             array(select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.failed}) as "failedRedrives",
-            (select i.redrive_id from redrive_items i
-              where i.id = e.id and i.state = ${ITEM.open}
-                and exists (select 1 from redrive_attempts t where t.id = i.id and t.redrive_id = i.redrive_id))
-              as "sendingRedrive",
-            (select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.delivered}
-              order by i.finished_at desc limit 1) as "deliveredRedrive"
-       from unnest($1::uuid[], $2::text[], $3::jsonb[]) as w (source_id, event_id, place)
+            sending.redrive_id as "sendingRedrive", delivered.redrive_id as "deliveredRedrive"
+       from unnest($1::uuid[], $2::text[], $3::jsonb[], $4::bool[]) as w (source_id, event_id, place, dated)
        join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
-       join dlq_events e on e.id = k.id`,
+       join dlq_events e on e.id = k.id
+       left join dlq_event_bodies b on b.id = e.id and (w.place is not null or w.dated)
+       left join lateral (
+         select i.redrive_id from redrive_items i
+          where i.id = e.id and i.state = ${ITEM.open}
+            and exists (select 1 from redrive_attempts t where t.id = i.id and t.redrive_id = i.redrive_id)) sending on true
+       left join lateral (
+         select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.delivered}
+          order by i.finished_at desc limit 1) delivered on true`,
     [
       parkings.map((parking) => parking.sourceId),
       parkings.map((parking) => parking.letter.eventId),
-      parkings.map((parking) => placeInLog(parking.letter)),
+      parkings.map(({ letter }) => {
+        const place = placeOf(letter.origin);
+        return place && JSON.stringify(place);
+      }),
+      parkings.map(({ letter }) => storedMsOf(letter.origin) !== null),
     ],
     { name: "find-known" },
   );
-}
-
-/** JSON of the place where a letter lies in a log; null = it was in a queue, whose places have no offsets. */
-function placeInLog({ origin: { deadLetter } }: DeadLetter): string | null {
-  const { offset } = (deadLetter ?? {}) as { offset?: unknown };
-  return offset === undefined ? null : JSON.stringify(deadLetter);
 }
 
 /** The stored redrives among these: a mark of any other redrive is not ours. */
