@@ -690,7 +690,7 @@ function publishTests(): void {
     await makeTopic(kafka, topic, { partitions: 2 });
     const clock = manualClock();
     const publisher = kafkaAdapter({ clock, random: () => 0 }).publisher({
-      bootstrap: [kafka.bootstrap],
+      bootstrap: [`127.0.0.1:${proxy.port}`],
       topics: ["unused"],
     });
     const to = (partition: number) => outbound({ topic, partition, key: null }, { payload: Buffer.alloc(600_000) });

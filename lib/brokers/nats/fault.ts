@@ -23,7 +23,7 @@ export class NatsFault extends Error {
 }
 
 /** The error and what it holds, outermost first. */
-function* linksOf(error: unknown): Iterable<Error & { code?: unknown }> {
+export function* linksOf(error: unknown): Iterable<Error & { code?: unknown }> {
   let link = error;
   for (let depth = 0; link instanceof Error && depth < 8; depth++) {
     yield link;

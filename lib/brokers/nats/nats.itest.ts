@@ -491,7 +491,12 @@ function permissionTests(): void {
   it("goes on with the other streams when it may not read the one that an advisory names", async () => {
     const secret = await makeOrders({}, "SECRET");
     const { orders, subject, config } = await makeOrders();
-    const { filter: _, ...both } = { ...config, user: "nosecret", password: "hunter2" };
+    const { filter: _, ...both } = {
+      ...config,
+      consumer: `${config.consumer}_both`,
+      user: "nosecret",
+      password: "hunter2",
+    };
     await capture(config);
     for (const [stream, at] of [
       ["SECRET", secret.subject],

@@ -17,7 +17,7 @@ import { abortable } from "@/lib/brokers/abortable";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import { Inbox } from "@/lib/brokers/inbox";
 import { connectNats, storedMessage } from "@/lib/brokers/nats/connection";
-import { ADVISORIES, NatsFault, natsFault } from "@/lib/brokers/nats/fault";
+import { ADVISORIES, linksOf, NatsFault, natsFault } from "@/lib/brokers/nats/fault";
 import { advisedMessage, advisoryOf, deadLetterMessage, type FromStream } from "@/lib/brokers/nats/message";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import type { DeadLetter } from "@/lib/core/dead-letter";
@@ -34,8 +34,6 @@ const LINGER_MS = 20;
 const ACK_WAIT_SECONDS_DEFAULT = 60;
 /** Originals that are fetched at a time. */
 const FETCHES_MAX = 32;
-/** After this time an advisory whose original may not be read is looked at again. */
-const DENIED_AGAIN_MS = 10_000;
 /** How long, on stop, the server may take to take back what was not acknowledged. */
 const HAND_BACK_MS = 2_000;
 
@@ -138,7 +136,9 @@ type SessionOptions = { config: NatsConfig; clock: Clock; tell: (notice: string)
 
 /** The account may not read the stream that an advisory names. Advisories of other streams can be read. */
 function isOriginDenied(error: unknown): boolean {
-  return error instanceof PermissionViolationError && /^\$JS\..*\bSTREAM\.MSG\.GET\./.test(error.subject);
+  return [...linksOf(error)].some(
+    (link) => link instanceof PermissionViolationError && /^\$JS\..*\bSTREAM\.MSG\.GET\./.test(link.subject),
+  );
 }
 
 class StreamSession implements ReadSession<JsMsg> {
@@ -225,8 +225,8 @@ class StreamSession implements ReadSession<JsMsg> {
     const batch = await this.inbox.takeBatch(max, { signal, withinMs, lingerMs: LINGER_MS, clock: this.clock });
     const counts = (this.info.config.max_deliver ?? -1) > 0;
     const taken: Taken<JsMsg>[] = [];
-    while (taken.length < batch.length) {
-      const part = batch.slice(taken.length, taken.length + FETCHES_MAX);
+    for (let from = 0; from < batch.length; from += FETCHES_MAX) {
+      const part = batch.slice(from, from + FETCHES_MAX);
       const letters = await Promise.all(part.map((message) => this.letterOf(message)));
       for (const [index, handle] of part.entries())
         if (letters[index] !== null)
@@ -235,7 +235,7 @@ class StreamSession implements ReadSession<JsMsg> {
     return taken;
   }
 
-  /** null = the original may not be read: the advisory comes again later, and the others of the batch go on. */
+  /** null = the original may not be read: the others of the batch go on, and NATS hands the advisory out again. */
   private async letterOf(message: JsMsg): Promise<DeadLetter | null> {
     const { subject, seq, data, info } = message;
     const from: FromStream = {
@@ -252,7 +252,6 @@ class StreamSession implements ReadSession<JsMsg> {
       if (!isOriginDenied(error)) throw error;
       this.tell(natsFault(error, this.config).message);
       this.held.delete(message);
-      message.nak(DENIED_AGAIN_MS);
       return null;
     }
   }
