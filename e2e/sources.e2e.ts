@@ -58,14 +58,16 @@ test.describe("a source of a real broker", () => {
     await dialog(page).getByRole("button", { name: "Probe" }).click();
     await expect(dialog(page).getByRole("status")).toContainText("not reached");
     await expect(dialog(page).getByRole("status")).toContainText(/check the user, the password/);
-    await dialog(page).getByRole("button", { name: "Next" }).click();
+    // The answer belongs to the address, and stands beside it.
+    await expect(dialog(page).getByLabel("Broker URL")).toBeInViewport();
+    await expect(dialog(page).getByRole("status")).toBeInViewport();
+    await dialog(page).getByRole("button", { name: "Go on anyway" }).click();
     await dialog(page).getByRole("button", { name: "Next" }).click();
     await dialog(page).getByLabel("Name").fill(name);
     await dialog(page).getByRole("button", { name: "Connect", exact: true }).click();
     await expect(toast(page, `Connected ${name}`)).toBeVisible();
 
     // It fails, says why and when it is tried again, and shows no password.
-    await page.getByRole("link", { name, exact: true }).click();
     await expect(page).toHaveURL(new RegExp(`/sources/${name}$`));
     await expect(state(page)).toContainText("FAILING");
     await expect(page.getByText(/refuses access: check the user, the password/).first()).toBeVisible();
@@ -158,8 +160,12 @@ test("a source without a broker is connected on a phone and deleted again @phone
   await dialog(page).getByLabel("Redrive URL").fill("http://127.0.0.1:9/redrive");
   for (const _ of ["mapping", "name"]) await dialog(page).getByRole("button", { name: "Next" }).click();
   await dialog(page).getByRole("button", { name: "Connect", exact: true }).click();
-  await page.getByRole("link", { name, exact: true }).click();
-  await expect(state(page)).toContainText("READY");
+  // The page of the source says what comes next, until the first event is there.
+  await expect(state(page)).toContainText("NO EVENT YET");
+  const next = page.getByRole("region", { name: "Next" });
+  await expect(next).toContainText("Waiting for the first event");
+  await expect(next).toContainText(`"source":"${name}"`);
+  expect(await violations(page)).toEqual([]);
   await expect(page.getByText("http://127.0.0.1:9/redrive").first()).toBeVisible();
   expect(await violations(page)).toEqual([]);
   await choose(page, name, "Delete…");
@@ -168,4 +174,36 @@ test("a source without a broker is connected on a phone and deleted again @phone
   await expect(page).toHaveURL(/\/sources$/);
   await page.goto(`/sources/${name}`);
   await expect(page.getByRole("heading", { name: "There is no such source" })).toBeVisible();
+});
+
+test("the two signatures of an HTTP source have heads of their own, and what waits for events sees the first", async ({
+  page,
+  request,
+}) => {
+  const name = `signed-${Date.now() % 1e8}`;
+  await page.goto("/sources");
+  await page.getByRole("button", { name: "Connect a source…" }).first().click();
+  await dialog(page).getByRole("button", { name: /^HTTP/ }).click();
+  for (const head of ["Signature of what Parkade sends", "Signature of what is sent to Parkade"]) {
+    await expect(dialog(page).getByRole("group", { name: head }).getByLabel("Signature")).toHaveCount(1);
+  }
+  await dialog(page)
+    .getByRole("button", { name: /^More:/ })
+    .click();
+  const sent = dialog(page).getByRole("group", { name: "Signature of what Parkade sends" });
+  await expect(sent.getByLabel("Timestamp header")).toBeVisible();
+  expect(await violations(page)).toEqual([]);
+  await dialog(page).getByLabel("Redrive URL").fill("http://127.0.0.1:9/redrive");
+  await dialog(page).getByRole("button", { name: "Probe" }).click();
+  await expect(dialog(page).getByRole("status")).toContainText("not reached");
+  await dialog(page).getByRole("button", { name: "Go on anyway" }).click();
+  await dialog(page).getByRole("button", { name: "Next" }).click();
+  await dialog(page).getByLabel("Name").fill(name);
+  await dialog(page).getByRole("button", { name: "Connect", exact: true }).click();
+  await expect(toast(page, `Connected ${name}`)).toContainText("did not reach it");
+  await expect(state(page)).toContainText("NO EVENT YET");
+  const event = { source: name, eventId: "first", errorCode: "TIMEOUT", payload: {} };
+  expect((await request.post("/api/v1/events", { data: event })).ok()).toBe(true);
+  await expect(state(page)).toContainText("READY");
+  await expect(page.getByText("Waiting for the first event")).toHaveCount(0);
 });

@@ -23,7 +23,7 @@ export type ChartPanelProps<Row extends { atMs: number }> = {
   error: unknown;
   onRetry: () => void;
   /** An entry with `href` links to its events. */
-  legend?: readonly { key: string; label: string; colour: string; dash?: string; href?: string }[];
+  legend?: readonly { key: string; label: string; colour: string; dash?: string; glyph?: string; href?: string }[];
   /** The same numbers as a table. */
   columns: { label: string; value: (row: Row) => ReactNode }[];
   /** Shown when the chart has no data. */
@@ -100,9 +100,15 @@ function Legend({ legend }: { legend: NonNullable<ChartPanelProps<{ atMs: number
     <ul className="flex flex-wrap gap-x-4 gap-y-0.5 px-3 pt-1 pb-2 text-sm text-muted">
       {legend.map((entry) => (
         <li key={entry.key} className="flex min-w-0 items-center gap-1.5">
-          <svg aria-hidden="true" width="14" height="8" className="shrink-0">
-            <line x1="0" x2="14" y1="4" y2="4" stroke={entry.colour} strokeWidth="2.5" strokeDasharray={entry.dash} />
-          </svg>
+          {entry.glyph ? (
+            <span aria-hidden className="text-xs" style={{ color: entry.colour }}>
+              {entry.glyph}
+            </span>
+          ) : (
+            <svg aria-hidden="true" width="14" height="8" className="shrink-0">
+              <line x1="0" x2="14" y1="4" y2="4" stroke={entry.colour} strokeWidth="2.5" strokeDasharray={entry.dash} />
+            </svg>
+          )}
           {entry.href ? (
             <Link
               href={entry.href}

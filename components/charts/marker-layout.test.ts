@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { draggedWindow, groupMarkers } from "@/components/charts/marker-layout";
+import { draggedWindow, groupMarkers, markerLegend } from "@/components/charts/marker-layout";
 
 const marker = (second: number, kind: "redrive" | "control") => ({
   at: new Date(Date.UTC(2026, 10, 20, 12, 0, second)).toISOString(),
@@ -9,6 +9,17 @@ const marker = (second: number, kind: "redrive" | "control") => ({
 });
 
 describe("markers on a chart", () => {
+  it("have a legend of the kinds that are drawn", () => {
+    const legend = (...items: ReturnType<typeof marker>[]) =>
+      markerLegend(groupMarkers(items, 1)).map(({ glyph, label }) => `${glyph} ${label}`);
+    expect(legend(marker(0, "control"), marker(5, "redrive"))).toEqual([
+      "▲ a redrive began",
+      "■ a control was imposed",
+    ]);
+    expect(legend(marker(0, "control"))).toEqual(["■ a control was imposed"]);
+    expect(legend()).toEqual([]);
+  });
+
   it("joins what would overlap and keeps the rest apart, in order of time", () => {
     const groups = groupMarkers(
       [marker(50, "control"), marker(0, "redrive"), marker(9, "redrive"), marker(4, "control")],

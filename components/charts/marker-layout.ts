@@ -7,6 +7,17 @@ export type MarkerGroup = {
   kinds: Markers["items"][number]["kind"][];
 };
 
+export const MARKER_GLYPH = { redrive: "▲", control: "■" } as const;
+
+const MARKER_WORDS = { redrive: "a redrive began", control: "a control was imposed" } as const;
+
+/** What the marks on the chart mean, of the kinds that it shows. */
+export function markerLegend(groups: readonly MarkerGroup[]) {
+  return (["redrive", "control"] as const)
+    .filter((kind) => groups.some(({ kinds }) => kinds.includes(kind)))
+    .map((kind) => ({ key: kind, label: MARKER_WORDS[kind], colour: "var(--muted)", glyph: MARKER_GLYPH[kind] }));
+}
+
 /**
  * Markers that would overlap become one group: twenty redrives in a minute are one line.
  *

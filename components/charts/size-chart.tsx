@@ -14,7 +14,7 @@ import {
 } from "recharts";
 import { seriesColours } from "@/components/charts/chart-palette";
 import { ChartTooltip } from "@/components/charts/chart-tooltip";
-import { draggedWindow, type MarkerGroup } from "@/components/charts/marker-layout";
+import { draggedWindow, MARKER_GLYPH, type MarkerGroup } from "@/components/charts/marker-layout";
 import type { SizeSeries } from "@/components/charts/size-series";
 import { AXIS_TICK, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
 import { useZone } from "@/lib/browser/clock-zone";
@@ -29,8 +29,6 @@ export type SizeChartProps = {
   /** Called after a press on an area without a drag, with the error codes of the area. */
   onPick: (codes: string[]) => void;
 };
-
-const GLYPH = { redrive: "▲", control: "■" } as const;
 
 type ChartPointer = { activeLabel?: string | number | undefined };
 
@@ -122,7 +120,7 @@ export default function SizeChart({ data, markers, chosen, onChoose, onPick }: S
             stroke="var(--muted)"
             strokeDasharray="2 3"
             label={{
-              value: group.kinds.map((kind) => GLYPH[kind]).join(""),
+              value: group.kinds.map((kind) => MARKER_GLYPH[kind]).join(""),
               position: "insideTop",
               fill: "var(--muted)",
               fontSize: 10,
@@ -172,7 +170,7 @@ function SizeTooltip(
         .reverse()}
       note={near.slice(0, 3).map((marker) => (
         <p key={marker.id} className="mt-1 truncate text-muted">
-          {GLYPH[marker.kind]} {marker.label}
+          {MARKER_GLYPH[marker.kind]} {marker.label}
         </p>
       ))}
     />

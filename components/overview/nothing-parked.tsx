@@ -46,15 +46,7 @@ function Connect({ connected }: { connected: string | null }) {
     <>
       <h3 className="mt-4 font-medium">{connected === null ? "Connect a source" : "Park one by hand"}</h3>
       {commands.map((command) => (
-        <div key={command.what} className="grid gap-1">
-          <p className="flex items-center justify-between gap-2 text-muted">
-            {command.what}
-            <CopyButton text={command.text} label="command" />
-          </p>
-          <pre className="whitespace-pre-wrap wrap-anywhere rounded-md border border-line bg-canvas px-3 py-2 font-mono text-sm">
-            {command.text}
-          </pre>
-        </div>
+        <Command key={command.what} {...command} />
       ))}
       <div className="mt-2 flex gap-2">
         <LinkButton href="/sources" variant={connected === null ? "primary" : "secondary"}>
@@ -62,5 +54,20 @@ function Connect({ connected }: { connected: string | null }) {
         </LinkButton>
       </div>
     </>
+  );
+}
+
+/** A shell command to copy, and what it does. */
+export function Command({ what, text }: { what: string; text: string }) {
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-1">
+      <p className="flex items-center justify-between gap-2 text-muted">
+        {what}
+        <CopyButton text={text} label="command" />
+      </p>
+      <pre className="whitespace-pre-wrap wrap-anywhere rounded-md border border-line bg-canvas px-3 py-2 font-mono text-sm">
+        {text}
+      </pre>
+    </div>
   );
 }

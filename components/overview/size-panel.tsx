@@ -6,7 +6,7 @@ import { useMemo, useState } from "react";
 import { seriesColours } from "@/components/charts/chart-palette";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { SizeChart } from "@/components/charts/lazy-charts";
-import { groupMarkers } from "@/components/charts/marker-layout";
+import { groupMarkers, markerLegend } from "@/components/charts/marker-layout";
 import { sizeSeries } from "@/components/charts/size-series";
 import { Button, IconButton, LinkButton } from "@/components/ui/button";
 import { useZone } from "@/lib/browser/clock-zone";
@@ -64,12 +64,17 @@ export function SizePanel(props: {
       error={size.error}
       onRetry={props.onRetry}
       empty="Nothing was parked in this window."
-      legend={data?.series.map((series) => ({
-        key: series.key,
-        label: `${series.key} ${formatNumber(series.last)}`,
-        colour: colours.get(series.key)!,
-        href: codesHref(series.codes),
-      }))}
+      legend={
+        data && [
+          ...data.series.map((series) => ({
+            key: series.key,
+            label: `${series.key} ${formatNumber(series.last)}`,
+            colour: colours.get(series.key)!,
+            href: codesHref(series.codes),
+          })),
+          ...markerLegend(groups),
+        ]
+      }
       columns={[
         { label: "parked", value: (row) => formatNumber(row.total) },
         ...(data?.series ?? []).map((series) => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { etaBefore, etaLeft, paceWords, rateWords, spanWords } from "@/components/redrives/eta-words";
+import { etaBefore, etaLeft, paceWords, rateWords, spanWords, stallWords } from "@/components/redrives/eta-words";
 
 describe("time a redrive takes", () => {
   it.each([
@@ -31,6 +31,17 @@ describe("time a redrive takes", () => {
     expect(paceWords(4.9, 918_000)).toBe("4.9/s · about 15 min left");
     expect(paceWords(0, 200)).toBe("nothing sent in the last 30 s");
     expect(paceWords(null, 918_000)).toBe("starting");
+  });
+
+  it("says what a redrive waits for and how long, and an end only when the wait passes by itself", () => {
+    const nowMs = Date.UTC(2026, 10, 20, 14);
+    const stalled = { text: "", until: new Date(nowMs + 9_000).toISOString(), target: null, redriveId: null };
+    const words = (code: "canary-waits" | "breaker-open" | "no-worker", until: string | null = stalled.until) =>
+      stallWords({ ...stalled, code, until }, 660_000, nowMs);
+    expect(words("canary-waits")).toBe("canary waits 9 s · about 11 min left");
+    expect(words("breaker-open")).toBe("the breaker is open 9 s");
+    expect(words("no-worker", null)).toBe("no worker is alive");
+    expect(stallWords({ ...stalled, code: "canary-waits" }, null, 0)).toBe("canary waits");
   });
 
   it.each([

@@ -1,3 +1,5 @@
+import type { RedriveOut } from "@/lib/contract/redrives";
+
 const UNITS = [
   { ms: 86_400_000, word: "d" },
   { ms: 3_600_000, word: "h" },
@@ -58,4 +60,33 @@ export function paceWords(rateNow: number | null, etaMs: number | null): string 
   if (rateNow === null) return "starting";
   if (rateNow === 0) return "nothing sent in the last 30 s";
   return `${rateWords(rateNow)} · ${etaLeft(etaMs)}`;
+}
+
+type Stalled = NonNullable<RedriveOut["stalled"]>;
+
+const STALLED: Record<Stalled["code"], string> = {
+  paused: "paused: nothing is sent",
+  stopped: "the sends are stopped",
+  approval: "waits for approval",
+  "starts-later": "waits for its start",
+  "waits-for-breaker": "waits for the breaker",
+  "no-worker": "no worker is alive",
+  hold: "can still be undone",
+  "breaker-open": "the breaker is open",
+  "canary-waits": "canary waits",
+  deferred: "waits for the next try",
+  blocked: "another redrive goes first",
+  rate: "its rate is low",
+  "in-hand": "waits for its target",
+  unknown: "nothing is sent",
+};
+
+/**
+ * Why a running redrive sends nothing now, and how long: `canary waits 9 s · about 11 min left`. The time left includes the
+ * waits of a canary, which pass by themselves; any other cause makes it unknown.
+ */
+export function stallWords({ code, until }: Stalled, etaMs: number | null, nowMs: number): string {
+  const leftMs = until === null || nowMs === 0 ? 0 : Date.parse(until) - nowMs;
+  const words = leftMs > 0 ? `${STALLED[code]} ${spanWords(leftMs)}` : STALLED[code];
+  return code === "canary-waits" && etaMs !== null ? `${words} · ${etaLeft(etaMs)}` : words;
 }

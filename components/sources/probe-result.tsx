@@ -8,10 +8,15 @@ import { Table, Td, Th, Tr } from "@/components/ui/table";
 import type { ProbeOut } from "@/lib/contract/sources";
 import { formatBytes, formatNumber, plural, shortenId } from "@/lib/core/format";
 
+/** Whether the source and its targets were reached. */
+export function isReached({ reachable, targets }: ProbeOut): boolean {
+  return reachable && targets.every((target) => target.reachable);
+}
+
 /** Whether the source can be reached, and what its first messages would become. They stay where they are. */
 export function ProbeResult({ probe, onClose }: { probe: ProbeOut; onClose?: () => void }) {
   const box = useRef<HTMLDivElement>(null);
-  // Below a long form the answer would be out of sight.
+  // In a long form the address, and the answer below it, may be out of sight.
   useEffect(() => {
     if (probe) box.current?.scrollIntoView({ block: "nearest" });
   }, [probe]);

@@ -3,7 +3,9 @@
 import Link from "next/link";
 import { useRouter } from "next/navigation";
 import type { ReactNode } from "react";
+import { connectCommands } from "@/components/overview/connect-commands";
 import { FlowPanel } from "@/components/overview/flow-panel";
+import { Command } from "@/components/overview/nothing-parked";
 import { TopErrors } from "@/components/overview/top-errors";
 import { SchemasPanel } from "@/components/schemas/schemas-panel";
 import { LinkButton } from "@/components/ui/button";
@@ -11,6 +13,7 @@ import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
+import { Shape } from "@/components/ui/shape";
 import { CardSkeletons } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref, filterHref } from "@/lib/browser/filter-read";
@@ -70,6 +73,7 @@ function Loaded({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
       />
       <div className="grid grid-cols-[minmax(0,1fr)] gap-3 px-3 pb-4 lg:grid-cols-[minmax(0,1fr)_24rem] lg:items-start">
         <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+          {source.events === 0 && source.mode !== "stopped" ? <FirstEvent source={source} kind={kind} /> : null}
           <Panel bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-3 p-3">
             <SourceNumbers source={source} reads={reads} />
             <SourceTrouble source={source} />
@@ -88,6 +92,28 @@ function Loaded({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
         </div>
       </div>
     </>
+  );
+}
+
+/** The next step of a new source. The page reads the source again every two seconds, and this is gone with its first event. */
+function FirstEvent({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
+  const [command] = kind?.capabilities.reads ? [] : connectCommands(window.location.origin, source.name, null);
+  return (
+    <Panel title="Next" bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-2 p-3">
+      <p role="status" className="flex items-center gap-1.5">
+        <Shape name="ring" className="shrink-0 text-pending" />
+        Waiting for the first event…
+      </p>
+      <p className="text-muted">
+        {command
+          ? "Let its service park a dead letter, or park one by hand. It appears here by itself."
+          : "The next dead letter that its workers read appears here by itself."}
+        {kind?.capabilities.redrives === false
+          ? null
+          : " Probe says whether the place it is read from and sent back to answers."}
+      </p>
+      {command ? <Command {...command} /> : null}
+    </Panel>
   );
 }
 

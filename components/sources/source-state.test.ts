@@ -14,8 +14,8 @@ const state = (word: ConsumerWord, agoMs: number): SourceOut["state"] => ({
   ratePerSecond: null,
   workers: 2,
 });
-const look = (mode: SourceMode, state: SourceOut["state"], reads = true) =>
-  sourceState({ mode, state }, { reads, nowMs });
+const look = (mode: SourceMode, state: SourceOut["state"], reads = true, events = 3) =>
+  sourceState({ mode, state, events }, { reads, nowMs });
 
 describe("how a source is doing", () => {
   it("is what its consumers last said, while that is fresh", () => {
@@ -41,6 +41,7 @@ describe("how a source is doing", () => {
   });
   it("is ready without a consumer only where none is needed", () => {
     expect(look("running", null, false).word).toBe("READY");
+    expect(look("running", null, false, 0).word).toBe("NO EVENT YET");
     expect(look("running", null).word).toBe("NOT SEEN");
   });
 });

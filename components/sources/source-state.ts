@@ -25,11 +25,12 @@ const LOOKS: Record<ConsumerWord, Omit<StateLook, "word">> = {
  * @param nowMs 0 while the clock is unknown
  */
 export function sourceState(
-  source: Pick<SourceOut, "mode" | "state">,
+  source: Pick<SourceOut, "mode" | "state"> & { events?: number },
   { reads, nowMs }: { reads: boolean; nowMs: number },
 ): StateLook {
-  const { mode, state } = source;
+  const { mode, state, events } = source;
   if (mode === "stopped") return { word: "STOPPED", ...LOOKS.stopped };
+  if (!reads && events === 0) return { word: "NO EVENT YET", shape: "ring", colour: "text-muted" };
   if (!reads) return { word: "READY", shape: "disc", colour: "text-ok" };
   if (state === null) return { word: "NOT SEEN", shape: "ring", colour: "text-pending" };
   const isDraining = mode === "draining" && (state.state === "failing" || state.state === "connecting");

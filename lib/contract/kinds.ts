@@ -12,6 +12,8 @@ const kindFieldSchema = z.object({
   /** `address`: a server that credentials are bound to. `secret`: never shown. Both take `env:NAME`. */
   role: z.optional(z.enum(["address", "secret"])),
   required: z.boolean(),
+  /** The head over the settings of one object. */
+  section: z.optional(z.string()),
   /** Not needed to start. */
   advanced: z.boolean(),
   /** Several lines, as a certificate has. */

@@ -157,6 +157,8 @@ export const sourceSchema = named(
       }),
     ),
     parked: z.nullable(z.int()),
+    /** Its events in the store, whatever their state; 0 = none has arrived, or none is kept. */
+    events: z.int(),
     /** Of one source alone, not of the list. */
     consumers: z.optional(z.array(sourceConsumerSchema)),
   }),
@@ -176,6 +178,7 @@ export const sourceSchema = named(
     updatedAt: "2026-11-20T09:00:00.000Z",
     state: null,
     parked: 12,
+    events: 15,
   },
 );
 export type SourceOut = z.infer<typeof sourceSchema>;

@@ -17,6 +17,8 @@ export type FieldMeta = {
    * Only these two take `env:NAME`: anywhere else a broker repeats the text, in an error, a name, a message.
    */
   role?: "address" | "secret";
+  /** The head of a part of the form: settings of two objects may have the same labels. */
+  section?: string;
   /** Not needed to start: folded away. */
   advanced?: true;
   /** Holds several lines, as a certificate does. */

@@ -14,36 +14,41 @@ const headerName = text(1, 100).check(
   z.refine((name) => !RESERVED_HEADER.test(name), "is set by Parkade itself"),
 );
 
-const scheme = field(choice(["standard-webhooks", "hmac"]), {
-  label: "Signature",
-  hint: "standard-webhooks: webhook-id, webhook-timestamp and webhook-signature. hmac: one header over the body, HMAC-SHA256.",
-});
 const SECRET_HINT = "standard-webhooks: base64 behind whsec_. hmac: any text, at best env:PARKADE_SECRET_NAME.";
 
-/** How the signature of hmac is written. */
-const plainSignature = {
-  header: field(z._default(headerName, "x-signature"), { label: "Header", hint: "Of hmac.", advanced: true }),
-  prefix: field(
-    z._default(text(0, 40).check(z.regex(/^[\x21-\x7e]*$/, "holds characters that a header cannot carry")), ""),
-    {
-      label: "Prefix",
-      hint: "What stands before the signature.",
-      example: "sha256=",
-      advanced: true,
+/** The scheme of a signature, and how that of hmac is written. */
+function signature(section: string) {
+  const rare = { section, advanced: true } as const;
+  const prefix = text(0, 40).check(z.regex(/^[\x21-\x7e]*$/, "holds characters that a header cannot carry"));
+  return {
+    scheme: field(choice(["standard-webhooks", "hmac"]), {
+      label: "Signature",
+      hint: "standard-webhooks: webhook-id, webhook-timestamp and webhook-signature. hmac: one header over the body, HMAC-SHA256.",
+      section,
+    }),
+    rest: {
+      header: field(z._default(headerName, "x-signature"), { label: "Header", hint: "Of hmac.", ...rare }),
+      prefix: field(z._default(prefix, ""), {
+        label: "Prefix",
+        hint: "Text in front of the signature.",
+        example: "sha256=",
+        ...rare,
+      }),
+      encoding: field(z._default(choice(["hex", "base64"]), "hex"), { label: "Encoding", hint: "Of hmac.", ...rare }),
+      timestampHeader: field(z.optional(headerName), {
+        label: "Timestamp header",
+        hint: "Seconds since 1970. With it hmac signs TIMESTAMP.BODY, and five minutes are tolerated.",
+        example: "x-timestamp",
+        ...rare,
+      }),
     },
-  ),
-  encoding: field(z._default(choice(["hex", "base64"]), "hex"), {
-    label: "Encoding",
-    hint: "Of hmac.",
-    advanced: true,
-  }),
-  timestampHeader: field(z.optional(headerName), {
-    label: "Timestamp header",
-    hint: "Seconds since 1970. With it hmac signs TIMESTAMP.BODY, and five minutes are tolerated.",
-    example: "x-timestamp",
-    advanced: true,
-  }),
-};
+  };
+}
+
+const SENT_BY = "Signature of what Parkade sends";
+const SENT_TO = "Signature of what is sent to Parkade";
+const sentBy = signature(SENT_BY);
+const sentTo = signature(SENT_TO);
 
 const isWebhookSecret = (value: string): boolean => referenceIn(value) !== null || WEBHOOK_SECRET.test(value);
 
@@ -85,9 +90,9 @@ const config = z.strictObject({
   signing: z.optional(
     z
       .strictObject({
-        scheme,
-        secret: field(secret(), { label: "Secret", hint: SECRET_HINT, role: "secret" }),
-        ...plainSignature,
+        scheme: sentBy.scheme,
+        secret: field(secret(), { label: "Secret", hint: SECRET_HINT, role: "secret", section: SENT_BY }),
+        ...sentBy.rest,
       })
       .check(
         z.refine((signing) => signing.scheme === "hmac" || isWebhookSecret(signing.secret), {
@@ -99,13 +104,14 @@ const config = z.strictObject({
   signedIntake: z.optional(
     z
       .strictObject({
-        scheme,
+        scheme: sentTo.scheme,
         secrets: field(list(10, secret()), {
           label: "Secrets of senders",
-          hint: `Any of them counts, so that one can take the place of another. ${SECRET_HINT}`,
+          hint: `A signature by any of them is accepted, so that a secret can be replaced. ${SECRET_HINT}`,
           role: "secret",
+          section: SENT_TO,
         }),
-        ...plainSignature,
+        ...sentTo.rest,
       })
       .check(
         z.refine((intake) => intake.scheme === "hmac" || intake.secrets.every(isWebhookSecret), {

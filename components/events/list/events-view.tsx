@@ -297,7 +297,7 @@ function EventsList({
       <MeaningsLine filter={filter} />
       <CountsLine
         counts={counts.data}
-        failed={counts.isError}
+        failed={counts.isError && !isOffline(counts.error)}
         filter={filter}
         newcomers={list.newcomers}
         onFilter={setFilter}

@@ -3,6 +3,18 @@ import type { RedriveRate } from "@/lib/contract/redrives";
 export type RateRow = { atMs: number; values: { delivered: number; failed: number; refused: number } };
 
 /**
+ * The lines of the chart: what is sent. A refusal is no send and has no rate limit: a thousand of them at once would press
+ * the sends to the bottom of the axis. The samples of the rate do not tell the deduplicated events from the sent ones.
+ */
+export function rateLines(deduplicated: number) {
+  const label = deduplicated === 0 ? "sent" : "sent or deduplicated";
+  return [
+    { key: "delivered", label, colour: "var(--state-redriven)", step: true },
+    { key: "failed", label: "failed", colour: "var(--state-blacklisted)", dash: "4 2", step: true },
+  ] as const;
+}
+
+/**
  * Outcomes per second and bucket, in the unit of the set rate. The answer has no bucket without outcomes; such a bucket
  * is zero here, because a line across a pause would show sends that did not happen.
  */

@@ -2,11 +2,12 @@
 
 import { useMemo } from "react";
 import { waitWords } from "@/components/approvals/approval-words";
-import { paceWords } from "@/components/redrives/eta-words";
+import { paceWords, stallWords } from "@/components/redrives/eta-words";
 import { decided, outcomeWords, progressSentence, stayedWords } from "@/components/redrives/progress-segments";
 import { SegmentedBar, SegmentLegend } from "@/components/redrives/segmented-bar";
 import { Panel } from "@/components/ui/panel";
 import { TimeAbsolute } from "@/components/ui/time-ago";
+import { useNow } from "@/lib/browser/clock-zone";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber } from "@/lib/core/format";
 import { isFinal } from "@/lib/core/redrive-state";
@@ -21,6 +22,7 @@ export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
 
 /** The same within another panel. */
 export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
+  const now = useNow();
   return (
     <div className="grid gap-3">
       <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
@@ -28,7 +30,7 @@ export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
         <p className="text-muted">
           {formatNumber(decided(redrive))} of {formatNumber(redrive.total)} decided
         </p>
-        <p className="ml-auto text-muted">{stateWords(redrive)}</p>
+        <p className="ml-auto text-muted">{stateWords(redrive, now)}</p>
       </div>
       <Stayed redrive={redrive} />
       <SegmentedBar counts={redrive} className="h-3!" />
@@ -55,7 +57,7 @@ export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
         </p>
       ) : null}
       {redrive.state === "PLANNING" ? (
-        <p className="text-muted">Freezing the set; sending begins when it is complete.</p>
+        <p className="text-muted">Its events are being collected; sending begins when all are.</p>
       ) : null}
       <Announcement redrive={redrive} />
     </div>
@@ -79,10 +81,12 @@ function Stayed({ redrive }: { redrive: RedriveOut }) {
   );
 }
 
-function stateWords(redrive: RedriveOut): string {
+function stateWords(redrive: RedriveOut, nowMs: number): string {
   switch (redrive.state) {
     case "RUNNING":
-      return redrive.stalled ? "nothing moves" : paceWords(redrive.rateNow, redrive.etaMs);
+      return redrive.stalled
+        ? stallWords(redrive.stalled, redrive.etaMs, nowMs)
+        : paceWords(redrive.rateNow, redrive.etaMs);
     case "PLANNING":
       return "freezing the set";
     case "PLANNED":

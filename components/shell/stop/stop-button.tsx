@@ -21,10 +21,10 @@ export function StopButton() {
         onClick={() => setOrder({ stop: true, target: null })}
         aria-label="Stop all sends"
         data-tip="Stop all sends: parking and confirmations go on"
-        className="border-danger! px-1.5! lg:px-2!"
+        className="px-1.5! lg:px-2!"
       >
         <OctagonX size={14} aria-hidden />
-        <span className="hidden lg:inline">Stop</span>
+        <span className="hidden lg:inline">Stop sends</span>
       </Button>
       {order ? <StopDialog order={order} onClose={() => setOrder(null)} /> : null}
     </>

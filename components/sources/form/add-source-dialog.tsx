@@ -1,7 +1,8 @@
 "use client";
 
+import { useRouter } from "next/navigation";
 import { useId, useState } from "react";
-import { ProbeResult } from "@/components/sources/probe-result";
+import { isReached, ProbeResult } from "@/components/sources/probe-result";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
@@ -26,6 +27,7 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
   const kinds = useKinds();
   const create = useCreateSource();
   const probe = useProbe();
+  const router = useRouter();
   const [draft, setDraft] = useState(NEW_SOURCE);
   const [step, setStep] = useState<Step>("Kind");
   const [start, setStart] = useState<"running" | "paused">("running");
@@ -40,6 +42,8 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
   };
   const set = (part: Partial<SourceDraft>) => setDraft({ ...draft, ...part });
   const at = STEPS.indexOf(step);
+  const missed = probe.data !== undefined && !isReached(probe.data);
+  const unreached = step === "Connection" && missed;
 
   const go = (to: Step) => {
     setPressed(false);
@@ -70,7 +74,11 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
       return; // shown from `failure`, and beside its fields
     }
     onClose();
-    void showToast({ title: `Connected ${name}`, tone: "success" });
+    router.push(`/sources/${encodeURIComponent(name)}`);
+    void showToast({
+      title: `Connected ${name}`,
+      ...(missed ? { detail: "The last probe did not reach it: see its page." } : { tone: "success" }),
+    });
   };
   const samples = probe.data?.sample ?? [];
 
@@ -87,12 +95,17 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
               Back
             </Button>
             {step === "Connection" || step === "Mapping" ? (
-              <ActionButton busy={probe.isPending} onClick={look}>
+              <ActionButton variant={unreached ? "primary" : "secondary"} busy={probe.isPending} onClick={look}>
                 Probe
               </ActionButton>
             ) : null}
-            <ActionButton variant="primary" type="submit" form="add-source" busy={create.isPending}>
-              {step === "Name" ? "Connect" : "Next"}
+            <ActionButton
+              variant={unreached ? "secondary" : "primary"}
+              type="submit"
+              form="add-source"
+              busy={create.isPending}
+            >
+              {step === "Name" ? "Connect" : unreached ? "Go on anyway" : "Next"}
             </ActionButton>
           </>
         )
@@ -134,12 +147,12 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
               config={draft.config}
               errors={errors}
               onConfig={(config) => set({ config })}
+              probe={probe.data ? <ProbeResult probe={probe.data} /> : null}
             />
             <p className="text-sm text-faint">
               A password may stay in the environment: write env:PARKADE_SECRET_NAME in its place. {kind.label} in the
               docs: {kind.docs}
             </p>
-            {probe.data ? <ProbeResult probe={probe.data} /> : null}
           </>
         ) : null}
         {step === "Mapping" && kind ? (

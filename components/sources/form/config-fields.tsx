@@ -1,7 +1,7 @@
 "use client";
 
 import { X } from "lucide-react";
-import { useId, useState } from "react";
+import { Fragment, type ReactNode, useId, useState } from "react";
 import { Button, IconButton } from "@/components/ui/button";
 import { Checkbox, CodeTextarea, Field, Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
@@ -10,27 +10,39 @@ import { type Config, KEPT, numberOrText, type SourceErrors, valueAt, withValue 
 
 export type FieldsProps = {
   fields: readonly KindField[];
+  /** What is shown below the first address: the answer of a probe of it. */
+  belowAddress?: ReactNode;
   config: Config;
   errors: SourceErrors;
   onConfig: (config: Config) => void;
 };
 
 /** A control for each setting of a kind, in their order. Settings of one object stand together. */
-export function ConfigFields({ fields, ...rest }: FieldsProps) {
+export function ConfigFields({ fields, belowAddress, ...rest }: FieldsProps) {
+  const address = fields.find(({ role }) => role === "address");
   const groups = Object.values(Object.groupBy(fields, ({ path }) => (path.length > 1 ? path[0]! : path.join("."))));
   return groups.map((group) => {
-    const controls = group!.map((field) => <ConfigField key={field.path.join(".")} field={field} {...rest} />);
+    const controls = group!.map((field) => (
+      <Fragment key={field.path.join(".")}>
+        <ConfigField field={field} {...rest} />
+        {field === address ? belowAddress : null}
+      </Fragment>
+    ));
     const [first] = group!;
     if (first!.path.length === 1) return controls;
     return (
-      <div key={first!.path[0]} className="grid grid-cols-[minmax(0,1fr)] gap-4 border-l-2 border-line pl-3">
+      <fieldset
+        key={first!.path[0]}
+        className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-4 border-l-2 border-line pl-3"
+      >
+        {first!.section === undefined ? null : <legend className="mb-3 font-medium">{first!.section}</legend>}
         {controls}
-      </div>
+      </fieldset>
     );
   });
 }
 
-type FieldProps = Omit<FieldsProps, "fields"> & { field: KindField };
+type FieldProps = Omit<FieldsProps, "fields" | "belowAddress"> & { field: KindField };
 
 function ConfigField({ field, config, errors, onConfig }: FieldProps) {
   const { path, label, hint, required, input } = field;

@@ -1,6 +1,6 @@
 "use client";
 
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { CodeTextarea, Field } from "@/components/ui/input";
 import type { KindOut } from "@/lib/contract/kinds";
@@ -15,11 +15,14 @@ export function ConfigForm({
   config,
   errors,
   onConfig,
+  probe,
 }: {
   kind: KindOut;
   config: Config;
   errors: SourceErrors;
   onConfig: (config: Config) => void;
+  /** The answer of the last probe, which belongs to the address. */
+  probe?: ReactNode;
 }) {
   const [json, setJson] = useState<string | null>(null);
   const rare = kind.fields.filter((field) => field.advanced && !isMapping(field));
@@ -32,10 +35,9 @@ export function ConfigForm({
     <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
       {json === null ? (
         <>
-          <ConfigFields fields={usual} {...part} />
-          {rare.length === 0 ? null : open ? (
-            <ConfigFields fields={rare} {...part} />
-          ) : (
+          {/* Unfolded, the rare settings of an object stand below its usual ones. */}
+          <ConfigFields fields={open ? [...usual, ...rare] : usual} belowAddress={probe} {...part} />
+          {rare.length === 0 || open ? null : (
             <Button
               variant="ghost"
               size="sm"
@@ -43,7 +45,9 @@ export function ConfigForm({
               className="max-w-full justify-self-start"
               onClick={() => setUnfolded(true)}
             >
-              <span className="truncate">More: {rare.map(({ label }) => label).join(", ")}</span>
+              <span className="truncate">
+                More: {[...new Set(rare.map(({ label, section }) => section ?? label))].join(", ")}
+              </span>
             </Button>
           )}
         </>
@@ -69,6 +73,7 @@ export function ConfigForm({
           )}
         </Field>
       )}
+      {json === null ? null : probe}
       {errors.config && json === null ? (
         <p role="alert" className="text-sm text-danger">
           {errors.config}

@@ -77,8 +77,7 @@ export function EditSourceDialog(props: { source: SourceOut; kind: KindOut; onCl
         }}
       >
         {failure ? <ErrorPanel error={failure} inline title="This was not done" /> : null}
-        <ConfigForm {...part} />
-        {probe.data ? <ProbeResult probe={probe.data} /> : null}
+        <ConfigForm {...part} probe={probe.data ? <ProbeResult probe={probe.data} /> : null} />
         <h3 className="border-t border-line pt-3 font-medium">Mapping</h3>
         <MappingForm {...part} samples={probe.data?.sample ?? []} sampledAt={probe.submittedAt} />
         <PayloadSchemaField

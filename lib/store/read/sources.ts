@@ -43,13 +43,13 @@ export async function listSources(
   );
   const shown = found.slice(0, page.limit);
   const ids = shown.map(({ id }) => id);
-  const [parked, consumers, schemas] = await Promise.all([
-    parkedBySource(db),
+  const [held, consumers, schemas] = await Promise.all([
+    eventsBySource(db),
     readConsumers(db, ids),
     readSourceSchemas(db, ids),
   ]);
   const items = shown.map((source) => ({
-    ...sourceOut(source, parked, schemas),
+    ...sourceOut(source, held, schemas),
     state: stateOf(consumers.get(source.id) ?? []),
   }));
   return { items, nextCursor: found.length > page.limit ? (items.at(-1)?.name ?? null) : null };
@@ -60,22 +60,26 @@ export async function readSource({ db, lowRate }: Stores, viewer: Viewer, name: 
   if (sourceScope(viewer, [name])?.length === 0) throw unknownSource(name);
   const source = await lowRate.read((client) => client.source.findUnique({ where: { name } }));
   if (!source) throw unknownSource(name);
-  const [parked, consumers, schemas] = await Promise.all([
-    parkedBySource(db),
+  const [held, consumers, schemas] = await Promise.all([
+    eventsBySource(db),
     readConsumers(db, [source.id]),
     readSourceSchemas(db, [source.id]),
   ]);
   const rows = consumers.get(source.id) ?? [];
-  return { ...sourceOut(source, parked, schemas), state: stateOf(rows), consumers: rows.map(consumerOut) };
+  return { ...sourceOut(source, held, schemas), state: stateOf(rows), consumers: rows.map(consumerOut) };
 }
 
-async function parkedBySource(db: Queryable): Promise<Map<string, number>> {
-  const rows = await db.query<{ id: string; n: number }>(
-    "select source_id as id, sum(n)::bigint as n from dlq_level_sums where status = any($1::text[]) group by source_id",
+type Held = { parked: number; events: number };
+
+async function eventsBySource(db: Queryable): Promise<Map<string, Held>> {
+  const rows = await db.query<Held & { id: string }>(
+    `select source_id as id, sum(n)::bigint as events,
+            coalesce(sum(n) filter (where status = any($1::text[])), 0)::bigint as parked
+       from dlq_level_sums group by source_id`,
     [PARKED_STATUSES],
-    { name: "parked-by-source" },
+    { name: "events-by-source" },
   );
-  return new Map(rows.map(({ id, n }) => [id, n]));
+  return new Map(rows.map(({ id, ...held }) => [id, held]));
 }
 
 /** The schema of all types without one of their own, of each source that has one. */
@@ -94,7 +98,7 @@ async function readSourceSchemas(
 
 function sourceOut(
   source: Source,
-  parked: Map<string, number>,
+  held: Map<string, Held>,
   schemas: Map<string, Record<string, unknown>>,
 ): Omit<SourceOut, "state"> {
   return {
@@ -111,6 +115,6 @@ function sourceOut(
     needsApproval: source.needsApproval,
     createdAt: source.createdAt.toISOString(),
     updatedAt: source.updatedAt.toISOString(),
-    parked: parked.get(source.id) ?? 0,
+    ...(held.get(source.id) ?? { parked: 0, events: 0 }),
   };
 }
