@@ -51,7 +51,7 @@ test("a cooldown over an error code makes its events wait", async ({ page, parka
   const code = `THROTTLED_${source.name.toUpperCase().replaceAll("-", "_")}`;
   await source.park([{ eventId: "c-1", errorCode: code }, { eventId: "c-2" }]);
   await page.goto("/controls");
-  await page.getByRole("button", { name: "Impose a control…" }).first().click();
+  await page.getByRole("button", { name: "Add a control…" }).first().click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("radio", { name: "cooldown" }).check();
   await dialog.getByRole("combobox", { name: "Scope" }).selectOption("error code");

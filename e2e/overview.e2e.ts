@@ -92,7 +92,7 @@ test("the last hour is the last hour: what arrived in it, by code and by group, 
 
   // A window in the past, before any event arrived.
   await page.goto(`/?source=${source.name}&from=-3h&to=-2h`);
-  await expect(arrived).toContainText("Nothing arrived in this window.");
+  await expect(arrived).toContainText("No events in this time window.");
   const parked = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "parked now" }) });
   await expect(parked).toContainText("3");
   await expect(parked).toContainText("3 in 1 h");

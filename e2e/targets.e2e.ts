@@ -31,7 +31,7 @@ test("a target's pace and fallback are changed with a reason, at the desk and on
   await expect(rate).toHaveValue("12");
   await warmUp.fill("30");
   await dialog.getByRole("checkbox", { name: /^No bursts/ }).check();
-  await dialog.getByRole("combobox", { name: "While it takes nothing" }).selectOption("wait and look again");
+  await dialog.getByRole("combobox", { name: "When it cannot take events" }).selectOption("wait and look again");
   await dialog.getByRole("textbox", { name: "Look again after, minutes" }).fill("2");
   await expectWithinWindow(dialog);
   expect(await violations(page)).toEqual([]);

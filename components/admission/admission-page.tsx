@@ -46,7 +46,7 @@ export function AdmissionPage() {
       ) : null}
       {rules.isPending ? <SkeletonRows rows={4} columns={["w-16", "flex-1", "w-24"]} /> : null}
       {only === null && source === null && rules.isSuccess && items.length === 0 ? (
-        <EmptyState title="There is no rule" action={<Button onClick={() => setEditing("new")}>New rule…</Button>}>
+        <EmptyState title="No rule yet" action={<Button onClick={() => setEditing("new")}>New rule…</Button>}>
           A rule looks at each message that arrives, before it is stored: it can give it an error code, name its group,
           park it early because its failure is permanent, ask for a confirmation before a redrive, or drop known noise.
         </EmptyState>

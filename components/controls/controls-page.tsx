@@ -37,7 +37,7 @@ export function ControlsPage() {
         meta={live.data ? `${formatNumber(items.length)}${live.hasNextPage ? "+" : ""} in force` : undefined}
         actions={
           <Button variant="primary" onClick={() => setImposing("blacklist")}>
-            Impose a control…
+            Add a control…
           </Button>
         }
       />
@@ -46,7 +46,7 @@ export function ControlsPage() {
       {live.isSuccess && items.length === 0 ? (
         <EmptyState
           title="No control is in force"
-          action={<Button onClick={() => setImposing("blacklist")}>Impose a control…</Button>}
+          action={<Button onClick={() => setImposing("blacklist")}>Add a control…</Button>}
         >
           A blacklist keeps events from being redriven, a cooldown makes them wait, a whitelist lets them through while
           they cool down. Parkade itself blacklists an aggregate that keeps failing, by the limits below.
@@ -89,7 +89,7 @@ function Catches({ control }: { control: ControlOut }) {
   if (control.catches === null || !scope) return <span className="text-muted">how many it catches is not known</span>;
   if (control.catches === 0) return <span className="text-muted">catches nothing now</span>;
   return (
-    <Link href={eventsHref(scopeFilter(control.scope))} className="text-accent hover:underline">
+    <Link href={eventsHref(scopeFilter(control.scope))} className="touch text-accent hover:underline">
       catches {plural(control.catches, "event")}
     </Link>
   );
@@ -125,7 +125,7 @@ function Why({ control }: { control: ControlOut }) {
         <TimeAgo at={control.createdAt} /> ·{" "}
         <Link
           href={`/audit?subjectKind=control&subjectId=${control.id}`}
-          className="inline-block min-h-6 hover:text-ink hover:underline"
+          className="touch inline-block min-h-6 hover:text-ink hover:underline"
         >
           audit
         </Link>

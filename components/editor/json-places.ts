@@ -17,8 +17,8 @@ const ERRORS_MAX = 20;
 const STRICT = { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false };
 
 const MESSAGES: Partial<Record<ReturnType<typeof printParseErrorCode>, string>> = {
-  InvalidSymbol: "This is no JSON value: text stands between double quotes",
-  InvalidNumberFormat: "This is no JSON number",
+  InvalidSymbol: "This is not a JSON value: text needs double quotes",
+  InvalidNumberFormat: "This is not a JSON number",
   PropertyNameExpected: "A name between double quotes is missing here",
   ValueExpected: "A value is missing here",
   ColonExpected: "A colon is missing here",
@@ -67,7 +67,7 @@ function refusedByParse(text: string): PlacedProblem[] | null {
     JSON.parse(text);
     return null;
   } catch (error) {
-    return [whole(text, error instanceof Error ? error.message : "This is no JSON", "error")];
+    return [whole(text, error instanceof Error ? error.message : "This is not valid JSON", "error")];
   }
 }
 

@@ -85,8 +85,8 @@ export function PayloadEditor({ event, draft, onChange, onDone }: PartOfEdit) {
             onClick={() => {
               if (handle.current?.format() === false) {
                 void showToast({
-                  title: "This is no JSON yet",
-                  detail: "Mend the marked places first.",
+                  title: "This is not valid JSON yet",
+                  detail: "Correct the marked places first.",
                   tone: "error",
                 });
               }

@@ -65,7 +65,7 @@ function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: Ev
         title="Groups"
         meta={
           groups.data
-            ? `${formatNumber(items.length)}${groups.hasNextPage ? "+" : ""} · events that failed the same way`
+            ? `${formatNumber(items.length)}${groups.hasNextPage ? "+" : ""} ${items.length === 1 ? "group" : "groups"} of events that failed the same way`
             : undefined
         }
       />

@@ -1,11 +1,14 @@
 "use client";
 
 import { useQueryClient } from "@tanstack/react-query";
+import Link from "next/link";
 import { useSearchParams } from "next/navigation";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
+import { PayloadView } from "@/components/events/payload/payload-view";
 import { selectionWords } from "@/components/redrives/redrive-title";
 import { Button, LinkButton } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
+import { countText } from "@/components/ui/count-text";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { whenOpened } from "@/components/ui/lazily";
@@ -13,18 +16,20 @@ import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
+import { useCaught } from "@/lib/browser/controls";
 import { pushAddress } from "@/lib/browser/filter-url";
 import { keys } from "@/lib/browser/keys";
 import { useMendCounts, useMendOf, useMendSamples } from "@/lib/browser/mends";
+import type { CountOut, EventDetail } from "@/lib/contract/events";
 import type { Recipe } from "@/lib/contract/recipes";
 import type { Selection } from "@/lib/contract/selection";
-import { plural } from "@/lib/core/format";
+import { plural, shortenId, visible } from "@/lib/core/format";
 import { backToRecipe, readMendAddress, withStarted } from "./mend-address";
 import { MendApply } from "./mend-apply";
 import { MendLine, MendPreview } from "./mend-preview";
 import { MendProgress, SendProgress, VerifyProgress } from "./mend-steps";
-import { placesOf } from "./payload-places";
-import { EMPTY_DRAFT, type RecipeDraft, recipeOf } from "./recipe-draft";
+import { placesOf, sharedError } from "./payload-places";
+import { EMPTY_DRAFT, faultsOfTyped, type RecipeDraft, recipeOf } from "./recipe-draft";
 
 const RecipeEditor = whenOpened(
   () => import("./recipe-editor").then(({ RecipeEditor }) => RecipeEditor),
@@ -165,12 +170,13 @@ function Write({ selection, onStarted }: { selection: Selection; onStarted: (ope
   };
   return (
     <>
+      <Selected selection={selection} samples={samples.data ?? []} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-3 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <Panel title="Recipe" bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-3 p-3">
           <RecipeEditor
             draft={draft}
             recipe={recipe}
-            faults={pressed ? faults : []}
+            faults={pressed ? faults : faultsOfTyped(draft, faults)}
             places={places}
             source={only ?? (sources.size === 1 ? [...sources][0]! : null)}
             onChange={setDraft}
@@ -189,7 +195,7 @@ function Write({ selection, onStarted }: { selection: Selection; onStarted: (ope
           </div>
         </Panel>
         <Sample
-          ids={samples.data?.map(({ id }) => id) ?? null}
+          events={samples.data ?? null}
           error={samples.error}
           recipe={later}
           onRetry={() => void samples.refetch()}
@@ -202,21 +208,45 @@ function Write({ selection, onStarted }: { selection: Selection; onStarted: (ope
   );
 }
 
+/** How many events the recipe is for, and their error when the samples share it. */
+function Selected({ selection, samples }: { selection: Selection; samples: EventDetail[] }) {
+  const filter = "filter" in selection ? selection.filter : null;
+  const counted = useCaught(filter ?? {}, filter !== null);
+  const count = "ids" in selection ? plural(selection.ids.length, "event") : countWords(counted.data?.total);
+  const error = sharedError(samples);
+  if (count === null && error === null) return null;
+  return (
+    <p className="flex flex-wrap items-baseline gap-x-2 px-1">
+      <span className="font-medium">
+        {count}
+        {count !== null && error !== null ? ":" : null}
+      </span>
+      {error === null ? null : <bdi className="line-clamp-2 font-mono text-sm wrap-anywhere">{visible(error)}</bdi>}
+    </p>
+  );
+}
+
+function countWords(total: CountOut | undefined): string | null {
+  if (!total || total.value === null) return null;
+  return `${countText(total)} ${total.value === 1 ? "event" : "events"}`;
+}
+
 /** What the recipe does to a few of the events, while it is written. */
 function Sample({
-  ids,
+  events,
   error,
   recipe,
   onRetry,
 }: {
   /** null = not read yet. */
-  ids: string[] | null;
+  events: EventDetail[] | null;
   error: unknown;
   recipe: Recipe | null;
   onRetry: () => void;
 }) {
   const settled = useSettled(recipe);
-  const tried = useMendOf(ids ?? [], settled);
+  const tried = useMendOf(events?.map(({ id }) => id) ?? [], settled);
+  const [first] = events ?? [];
   return (
     <Panel
       title="Samples"
@@ -225,12 +255,14 @@ function Sample({
     >
       {error ? <ErrorPanel error={error} inline onRetry={onRetry} /> : null}
       {tried.isError ? <ErrorPanel error={tried.error} inline title="The recipe cannot be tried" /> : null}
-      {ids?.length === 0 ? (
+      {events?.length === 0 ? (
         <p className="text-muted">The selection matches no event, so a recipe has nothing to change.</p>
       ) : settled === null ? (
-        <p className="text-muted">
-          What the recipe does to {ids === null ? "them" : plural(ids.length, "sample")} stands here once it is whole.
-        </p>
+        first ? (
+          <FirstPayload event={first} of={events!.length} />
+        ) : error ? null : (
+          <Skeleton className="h-40 w-full" />
+        )
       ) : tried.data ? (
         <ul className={classNames("grid gap-px", recipe === null && "opacity-60")}>
           {tried.data.map((item) => (
@@ -241,6 +273,24 @@ function Sample({
         <Skeleton className="h-12 w-full" />
       )}
     </Panel>
+  );
+}
+
+/** What a recipe is written for: one of the payloads as it is, until the recipe can be tried. */
+function FirstPayload({ event, of }: { event: EventDetail; of: number }) {
+  return (
+    <>
+      <p className="text-muted">
+        The payload of{" "}
+        <Link href={`/events/${event.id}`} prefetch={false} className="font-mono text-sm text-accent hover:underline">
+          {shortenId(event.eventId, 20, 8)}
+        </Link>
+        . Complete the recipe to see what it does to {plural(of, "sample")}.
+      </p>
+      <div className="flex max-h-96 flex-col overflow-y-auto rounded-md border border-line">
+        <PayloadView key={event.id} eventId={event.id} body={event.body} />
+      </div>
+    </>
   );
 }
 

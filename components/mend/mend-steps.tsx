@@ -41,12 +41,12 @@ export function MendProgress({ id, ...next }: { id: string } & NextProps) {
               </p>
             ) : null}
             <Link href={`/operations/${id}`} prefetch={false} className="ml-auto text-accent hover:underline">
-              its page
+              Details
             </Link>
           </div>
           <OperationBar operation={operation} className="h-3!" />
           {operation.refused > 0 ? (
-            <p className="text-muted">Left alone: {leftAlone(operation.refusedByReason)}.</p>
+            <p className="text-muted">Not changed: {leftAlone(operation.refusedByReason)}.</p>
           ) : null}
           {operation.recipe ? <p className="text-muted wrap-anywhere">{recipeWords(operation.recipe)}</p> : null}
           <p className="text-muted wrap-anywhere">“{operation.reason}”</p>

@@ -18,6 +18,13 @@ export function placesOf(events: readonly Pick<EventDetail, "body" | "headers">[
   return [...places].slice(0, PLACES_MAX);
 }
 
+/** The error that all samples have, cut to what a line holds; null = they have several, or none. */
+export function sharedError(events: readonly Pick<EventDetail, "fingerprint" | "lastError">[]): string | null {
+  const [first, ...others] = events;
+  if (!first?.lastError || others.some(({ fingerprint }) => fingerprint !== first.fingerprint)) return null;
+  return first.lastError.slice(0, 300).toWellFormed();
+}
+
 function readTree(text: string): Node | undefined {
   try {
     return parseTree(text, []);

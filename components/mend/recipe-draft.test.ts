@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { type Recipe, recipeSchema } from "@/lib/contract/recipes";
-import { draftOf, EMPTY_DRAFT, newStep, type RecipeDraft, recipeOf, recipeWords, type StepDraft } from "./recipe-draft";
+import {
+  draftOf,
+  EMPTY_DRAFT,
+  faultsOfTyped,
+  newStep,
+  type RecipeDraft,
+  recipeOf,
+  recipeWords,
+  type StepDraft,
+} from "./recipe-draft";
 
 const form = (...steps: Partial<StepDraft>[]): RecipeDraft => ({
   ...EMPTY_DRAFT,
@@ -65,6 +74,17 @@ describe("what is wrong with a draft", () => {
       [0, "when"],
       [0, "when value"],
     ]);
+  });
+  it("is said of what is typed, and not of what is still empty", () => {
+    const typed = (draft: RecipeDraft) =>
+      faultsOfTyped(draft, recipeOf(draft).faults).map(({ step, field, detail }) => [step, field, detail]);
+    expect(typed(form({ op: "set", at: "/a", value: "oops" }))).toEqual([
+      [0, "value", 'is not JSON: text needs double quotes, such as "oops"'],
+    ]);
+    expect(typed(form({ op: "set" }, { op: "rename", at: "/a" }))).toEqual([]);
+    expect(typed({ ...EMPTY_DRAFT, kind: "json-patch", jsonPatch: "[" })).toEqual([]);
+    const when = { at: "", test: "equals" as const, value: "x y" };
+    expect(typed(form({ op: "remove", at: "/a", when }))).toEqual([[0, "when value", "must be JSON"]]);
   });
   it("is an empty recipe of any kind", () => {
     expect(faults(form())).toEqual([[null, "steps"]]);

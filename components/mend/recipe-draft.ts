@@ -97,8 +97,7 @@ function faultsOf(draft: RecipeDraft): RecipeFault[] {
 function stepFaults({ op, at, to, value, when }: StepDraft): [field: string, detail: string][] {
   const faults: [string, string][] = [];
   if (!PLACE.test(at) || (at === "" && op !== "convert")) faults.push(["at", NO_PLACE]);
-  if (op === "set" && parsed(value) === undefined)
-    faults.push(["value", 'must be JSON: text stands between double quotes, "like this"']);
+  if (op === "set" && parsed(value) === undefined) faults.push(["value", valueFault(value)]);
   if (op === "rename" && to === "") faults.push(["to", "give it a new name"]);
   if ((op === "copy" || op === "move") && (to === "" || !PLACE.test(to))) faults.push(["to", NO_PLACE]);
   if (when !== null) {
@@ -110,6 +109,22 @@ function stepFaults({ op, at, to, value, when }: StepDraft): [field: string, det
       faults.push(["when value", "must be a text; * stands for any characters"]);
   }
   return faults;
+}
+
+function valueFault(value: string): string {
+  if (value.trim() === "") return "give it a value, as JSON";
+  return `is not JSON: text needs double quotes, such as ${JSON.stringify(value.trim())}`;
+}
+
+/** The faults of fields that hold a text: they are shown while it is typed. What is still empty is not wrong yet. */
+export function faultsOfTyped({ steps }: RecipeDraft, faults: readonly RecipeFault[]): RecipeFault[] {
+  return faults.filter(({ step, field }) => {
+    const written = step === null ? undefined : steps[step];
+    if (!written) return false;
+    const { when, ...fields } = written;
+    const text = { ...fields, when: when?.at ?? "", "when value": when?.value ?? "" }[field as "at"];
+    return text !== undefined && text !== "";
+  });
 }
 
 /** undefined = no JSON. */

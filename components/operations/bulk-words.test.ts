@@ -10,19 +10,19 @@ it("has a large or unknown number typed, and a small one not", () => {
 it("says what was changed and what was left alone and why", () => {
   expect(changedText("ignore", { changed: 37, refused: { "not-pending": 2, "not-found": 0 } })).toEqual({
     title: "Ignored 37 events",
-    detail: "Left alone: 2 not PENDING",
+    detail: "Not changed: 2 not PENDING",
   });
   expect(changedText("ignore", { changed: 1, refused: { "in-flight": 3, "not-pending": 1 } }).detail).toBe(
-    "Left alone: 3 sends already under way · 1 not PENDING",
+    "Not changed: 3 sends already under way · 1 not PENDING",
   );
   expect(changedText("release", { changed: 0, refused: { "not-ignored": 1 } })).toEqual({
     title: "Nothing was released",
-    detail: "Left alone: 1 not IGNORED",
+    detail: "Not changed: 1 not IGNORED",
   });
   expect(changedText("release", { changed: 1, refused: {} })).toEqual({ title: "Released 1 event", detail: undefined });
   expect(changedText("undo-mend", { changed: 0, refused: { "stale-revision": 238 } })).toEqual({
     title: "The mend of no event was undone",
-    detail: "Left alone: 238 revised meanwhile",
+    detail: "Not changed: 238 revised meanwhile",
   });
   expect(leftAlone({ "not-json": 2, unchanged: 1 })).toBe(
     "its payload is not JSON in UTF-8 (2) · 1 not changed by the recipe",

@@ -72,7 +72,7 @@ export function changedText(
   const left = leftAlone(refused);
   return {
     title: changed === 0 ? none : `${done} ${plural(changed, "event")}`,
-    detail: left === "" ? undefined : `Left alone: ${left}`,
+    detail: left === "" ? undefined : `Not changed: ${left}`,
   };
 }
 

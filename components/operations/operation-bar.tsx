@@ -21,7 +21,7 @@ export function OperationBar({ operation, className }: { operation: Counts; clas
         <div
           className="bg-ignored"
           style={{ width: `${(operation.refused / whole) * 100}%` }}
-          data-tip={`Left alone: ${left}`}
+          data-tip={`Not changed: ${left}`}
         />
       )}
     </div>

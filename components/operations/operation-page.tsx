@@ -135,7 +135,7 @@ function Progress({ operation }: { operation: BulkOperationOut }) {
         <p className="ml-auto text-muted">{running ? paceWords(operation) : null}</p>
       </div>
       <OperationBar operation={operation} className="h-3!" />
-      {refused > 0 ? <p className="text-muted">Left alone: {leftAlone(refusedByReason)}.</p> : null}
+      {refused > 0 ? <p className="text-muted">Not changed: {leftAlone(refusedByReason)}.</p> : null}
       {undoneText(operation) === null ? null : <p>{undoneText(operation)}.</p>}
       {operation.state === "CANCELLED" ? (
         <p className="text-muted">

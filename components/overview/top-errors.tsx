@@ -79,7 +79,7 @@ function Rows({
 }) {
   const rows = arrivalRows(stats, by);
   if (rows.length === 0) {
-    return <p className="px-3 py-6 text-center text-muted">Nothing arrived in this window.</p>;
+    return <p className="px-3 py-6 text-center text-muted">No events in this time window.</p>;
   }
   const most = Math.max(...rows.map((row) => row.count));
   return (

@@ -87,7 +87,7 @@ export function RuleCard({ rule, above, below, onEdit }: { rule: RedriveRuleOut;
       {open === "delete" ? (
         <DeleteRuleDialog
           name={rule.name}
-          description="It asks for no further redrive. Redrives that it asked for go on and keep its name."
+          description="The rule starts no more redrives. Redrives it already started continue and keep its name."
           onDelete={(reason) => remove.mutateAsync({ id: rule.id, reason })}
           onClose={close}
         />

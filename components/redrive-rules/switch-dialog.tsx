@@ -60,7 +60,7 @@ export function SwitchOffDialog({ rule, onClose }: { rule: RedriveRuleOut; onClo
   return (
     <ReasonDialog
       title={`Switch off: ${rule.name}`}
-      description="It asks for no further redrive. A redrive that runs goes on: pause or cancel it on its page."
+      description="The rule starts no more redrives. Redrives it already started continue: pause or cancel them on their pages."
       size="sm"
       verb="Switch off"
       stops

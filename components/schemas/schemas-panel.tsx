@@ -29,7 +29,9 @@ export function SchemasPanel({ source }: { source: string }) {
     <Panel title="Schemas" bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-3 p-3">
       <ReadError read={schemas} stale={items.length > 0} />
       {schemas.isSuccess && items.length === 0 ? (
-        <p className="text-muted">None: a payload only has to parse. A schema refuses in the dry run what breaks it.</p>
+        <p className="text-muted">
+          No schema: a payload only has to be valid. With a schema the dry run refuses payloads that do not match it.
+        </p>
       ) : null}
       {items.length > 0 ? (
         <ul aria-label="Schemas by event type" className="grid grid-cols-[minmax(0,1fr)] gap-2">

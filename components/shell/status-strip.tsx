@@ -51,8 +51,8 @@ export function StatusStrip() {
     );
   }
   const asOf = lastAnswerMs() || Date.parse(data.asOf);
-  const worker = workerHealth(data.worker);
   const approvals = approvalsShown(data);
+  const lamps = lampsOf(data, { old: level !== "fresh", now, asOf: formatClock(asOf, zone) });
   // Old data cannot show health.
   const old = level !== "fresh";
   return (
@@ -89,24 +89,48 @@ export function StatusStrip() {
             no answer, last one {now === 0 ? "" : formatAgo(asOf, now)}
           </span>
         ) : null}
-        <span
-          data-tip={`${worker.detail}${data.worker?.lastSeenAt && now > 0 ? `, last seen ${formatAgo(Date.parse(data.worker.lastSeenAt), now)}` : ""}`}
-        >
-          <Health ok={worker.ok} unknown={worker.unknown || old} word="worker" />
-        </span>
-        <span data-tip={`queue on ${data.queue.backend}: ${data.queue.ok ? "answers" : "does not answer"}`}>
-          <Health ok={data.queue.ok} unknown={old} word={data.queue.backend === "redis" ? "redis" : "queue"} />
-        </span>
-        <span
-          className="hidden md:inline"
-          data-tip={`PostgreSQL ${data.store.ok ? "answers" : "does not answer"}\nas of ${formatClock(asOf, zone)}`}
-        >
-          <Health ok={data.store.ok} unknown={old && data.store.ok} word="store" />
-        </span>
+        {lamps.map((lamp) => (
+          // A phone has no room for all: it names what is not well.
+          <span key={lamp.word} className={isWell(lamp) ? "hidden md:inline" : undefined} data-tip={lamp.tip}>
+            <Health ok={lamp.ok} unknown={lamp.unknown} word={lamp.word} />
+          </span>
+        ))}
+        {lamps.every(isWell) ? (
+          <span className="md:hidden">
+            <Health ok word="all up" />
+          </span>
+        ) : null}
         <span className="sr-only">{plural(data.worker?.alive ?? 0, "worker")} alive</span>
       </div>
     </section>
   );
+}
+
+type Lamp = { word: string; ok: boolean; unknown: boolean; tip: string };
+
+const isWell = ({ ok, unknown }: Lamp) => ok && !unknown;
+
+function lampsOf(data: StatusOut, { old, now, asOf }: { old: boolean; now: number; asOf: string }): Lamp[] {
+  const worker = workerHealth(data.worker);
+  const seenAt = data.worker?.lastSeenAt;
+  const seen = seenAt && now > 0 ? `, last seen ${formatAgo(Date.parse(seenAt), now)}` : "";
+  const answers = (ok: boolean) => (ok ? "answers" : "does not answer");
+  const { queue, store } = data;
+  return [
+    { word: "worker", ok: worker.ok, unknown: worker.unknown || old, tip: `${worker.detail}${seen}` },
+    {
+      word: queue.backend === "redis" ? "redis" : "queue",
+      ok: queue.ok,
+      unknown: old,
+      tip: `queue on ${queue.backend}: ${answers(queue.ok)}`,
+    },
+    {
+      word: "store",
+      ok: store.ok,
+      unknown: old && store.ok,
+      tip: `PostgreSQL ${answers(store.ok)}\nas of ${asOf}`,
+    },
+  ];
 }
 
 /** Problems that would otherwise show on their own page only. */

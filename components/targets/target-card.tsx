@@ -131,7 +131,7 @@ function Breaker({ target, engine, stopped }: { target: TargetOut; engine: Engin
     );
   }
   if (state === undefined) {
-    return <p className="text-muted">No live worker has sent to it yet: its state is not known.</p>;
+    return <p className="text-muted">Not used yet</p>;
   }
   const look = BREAKER_LOOKS[state];
   const waitMs = engine?.breaker.waitMs ?? null;

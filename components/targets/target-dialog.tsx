@@ -26,7 +26,7 @@ export function TargetDialog(props: {
   return (
     <ReasonDialog
       title={`Edit ${target.name}`}
-      description="Holds at once for everything that sends there, also for redrives that run."
+      description="Takes effect at once for everything that sends there, running redrives included."
       verb="Save"
       keep="Close"
       onClose={onClose}
@@ -161,7 +161,7 @@ function FallbackFields(props: Part & { target: TargetOut; others: readonly stri
   return (
     <div className="grid gap-4 sm:grid-cols-3">
       <div className="sm:col-span-2">
-        <Field label="While it takes nothing" hint="breaker open, unreachable, or no retry budget">
+        <Field label="When it cannot take events" hint="breaker open, unreachable, or no retry budget">
           {(control) => (
             <Select
               {...control}

@@ -17,7 +17,7 @@ const VARIANTS: Record<NonNullable<ButtonLook["variant"]>, string> = {
 
 export function buttonClass({ variant = "secondary", size = "md" }: ButtonLook, extra?: string): string {
   return classNames(
-    "inline-flex shrink-0 items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap select-none",
+    "touch inline-flex shrink-0 items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap select-none",
     "transition-colors duration-100 disabled:opacity-50 aria-disabled:opacity-50 disabled:pointer-events-none",
     size === "sm" ? "h-6 px-2 text-sm" : "h-7 px-2.5",
     VARIANTS[variant],

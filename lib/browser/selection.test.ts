@@ -34,6 +34,20 @@ describe("the selection", () => {
     expect(extendTo(all, "a", ORDER)).toBe(all);
   });
 
+  it("as all matching loses single rows once all of them are loaded", () => {
+    const all: Picked = { kind: "all" };
+    expect(toggle(all, "b", ["a", "b", "c"])).toEqual({ kind: "ids", ids: new Set(["a", "c"]), anchor: "b" });
+    expect(toggle(all, "zz", ["a", "b", "c"])).toBe(all);
+    expect(
+      toggle(
+        all,
+        "0",
+        Array.from({ length: SELECTED_IDS_MAX + 1 }, (_, index) => String(index)),
+      ),
+    ).toBe(all);
+    expect(toggle(all, "a", ["a"])).toEqual(NOTHING);
+  });
+
   it("counts all matching as unknown when their number is", () => {
     expect(pickedCount({ kind: "all" }, null)).toBeNull();
     expect(pickedCount({ kind: "all" }, 12_481)).toBe(12_481);

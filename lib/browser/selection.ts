@@ -24,9 +24,15 @@ export function isPicked(now: Picked, id: string): boolean {
   return now.kind === "all" || (now.kind === "ids" && now.ids.has(id));
 }
 
-/** Selects or deselects a row. Has no effect on "all matching": a filter cannot say "all but one". */
-export function toggle(now: Picked, id: string): Picked {
-  if (now.kind === "all") return now;
+/**
+ * Selects or deselects a row. A filter cannot say "all but one": all matching become single rows when `whole`, the ids of
+ * all of them, are known; else they stay selected.
+ */
+export function toggle(now: Picked, id: string, whole: readonly string[] | null = null): Picked {
+  if (now.kind === "all") {
+    if (whole === null || !whole.includes(id) || whole.length > SELECTED_IDS_MAX) return now;
+    return picked(new Set(whole.filter((each) => each !== id)), id);
+  }
   const ids = new Set(idsOf(now));
   if (ids.has(id)) ids.delete(id);
   else if (ids.size < SELECTED_IDS_MAX) ids.add(id);

@@ -118,7 +118,7 @@ export const EXIT_TEXTS: Record<keyof typeof EXIT, string> = {
 
 export const GLOBAL_OPTIONS: readonly Option[] = [
   { name: "url", value: "url", text: "Parkade's address, in place of PARKADE_URL" },
-  { name: "actor", value: "name", text: "Who acts, for the audit, in place of PARKADE_ACTOR" },
+  { name: "actor", value: "name", text: "Name recorded in the audit, in place of PARKADE_ACTOR" },
   { name: "json", text: "Answers as JSON, in the shapes of the API; errors as a JSON line on standard error" },
   { name: "help", short: "h", text: "Show the help of the command" },
   { name: "version", text: "Show the version" },
@@ -129,7 +129,7 @@ export const SIGNING_SECRET = "PARKADE_SIGNING_SECRET";
 
 export const ENVIRONMENT: readonly { name: string; text: string }[] = [
   { name: "PARKADE_URL", text: "Parkade's address; default http://127.0.0.1:3000" },
-  { name: "PARKADE_ACTOR", text: "Who acts, for the audit; default: the name of the operating system's user" },
+  { name: "PARKADE_ACTOR", text: "Name recorded in the audit; default: the name of the operating system's user" },
   {
     name: SIGNING_SECRET,
     text: "park: the secret of a source that takes signed requests only; with it requests are signed",
@@ -180,7 +180,7 @@ const target: Option = {
   name: "target",
   value: "name",
   names: "targets",
-  text: "The target that gets them, such as a named one; default: of each event's source, on the lane",
+  text: "Target to send to; default: the target of each event's source on the lane",
 };
 const stoppedTarget: Option = { ...target, text: "Only the sends to this target; default: all sends" };
 const rate: Option = { name: "rate", value: "n", number: "any", text: "At most so many events per second" };
@@ -774,7 +774,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "Switch a redrive rule off",
     arguments: [{ name: "name" }],
     options: [neededReason],
-    details: "It asks for no further redrive. A redrive that runs goes on: `parkade cancel` stops it.",
+    details: "The rule starts no more redrives. Redrives it already started continue: `parkade cancel` stops them.",
     examples: ['parkade redrive-rule off "timeouts of orders" --reason "the stock service is rebuilt"'],
   },
   {

@@ -54,7 +54,7 @@ export const SETTING_BOUNDS: { [Name in keyof Settings]: { initial: number; min:
       initial: 86_400_000,
       min: 60_000,
       max: 30 * 86_400_000,
-      text: "time after which an approval that nobody gives expires, ms",
+      text: "time until an unanswered request for approval expires, ms",
     },
     payloadBytesMax: { initial: 1_048_576, min: 1_024, max: 104_857_600, text: "largest payload that is sent, bytes" },
     reasonRequiredAbove: {

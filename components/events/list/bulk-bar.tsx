@@ -115,7 +115,7 @@ export function BulkBar({
         <ActionButton
           size="sm"
           onClick={() => onAction("confirm")}
-          data-tip="Their consumers have processed them: nothing is sent"
+          data-tip="Mark them as processed by their consumers; nothing is sent"
         >
           Confirm…
         </ActionButton>

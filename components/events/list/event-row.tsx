@@ -28,7 +28,7 @@ type Props = {
   top: number;
   height: number;
   selected: boolean;
-  /** All matching events are selected: a single box is checked and cannot be changed. */
+  /** All matching events are selected, and not all are loaded: a single box is checked and cannot be changed. */
   locked: boolean;
   active: boolean;
   opened: boolean;
@@ -76,7 +76,11 @@ export const EventRow = memo(function EventRow({
             tabIndex={-1}
             checked={selected}
             disabled={locked}
-            data-tip={locked ? "All matching are selected" : undefined}
+            data-tip={
+              locked
+                ? "All matching are selected, also those that are not loaded: narrow the filter to leave some out"
+                : undefined
+            }
             aria-label={`Select event ${event.eventId}`}
             onChange={(change) =>
               actions.toggle(event.id, change.nativeEvent instanceof MouseEvent && change.nativeEvent.shiftKey)

@@ -10,6 +10,8 @@ import type { ListRow } from "./list-rows";
 import { scrollTopFor, useRowWindow } from "./use-window";
 
 const ROW_PX = 32;
+/** In a narrow window the error has a line of its own. */
+const TWO_LINES_PX = 52;
 const CARD_PX = 84;
 /** The next page is fetched this many rows before the end: about a screen and a half. */
 const FETCH_AHEAD_ROWS = 40;
@@ -38,6 +40,8 @@ type EventTableProps = {
   openId: string | null;
   /** The number of all matching events, for `aria-rowcount`; null = unknown. */
   total: number | null;
+  /** All matching events are selected, and no single one can be left out: not all are loaded. */
+  locked: boolean;
   actions: RowActions;
   hasMore: boolean;
   handle: RefObject<TableHandle | null>;
@@ -59,6 +63,7 @@ export function EventTable({
   activeId,
   openId,
   total,
+  locked,
   actions,
   hasMore,
   handle,
@@ -69,11 +74,10 @@ export function EventTable({
   onScrolled,
 }: EventTableProps) {
   const scroller = useRef<HTMLDivElement>(null);
-  const phone = useIsPhone();
-  const rowPx = phone ? CARD_PX : ROW_PX;
+  const rowPx = useRowPx();
   const { first, start, end } = useRowWindow(scroller, { rowPx, rows: rows.length, assumedPx: ASSUMED_PX });
 
-  useTableScroll({ scroller, handle, rows, startAt, openId, headPx: phone ? 0 : ROW_PX, rowPx });
+  useTableScroll({ scroller, handle, rows, startAt, openId, headPx: rowPx === CARD_PX ? 0 : ROW_PX, rowPx });
   useEffect(() => onFirstVisible(first), [first, onFirstVisible]);
   useEffect(() => {
     if (hasMore && end >= rows.length - FETCH_AHEAD_ROWS) onNearEnd();
@@ -113,7 +117,7 @@ export function EventTable({
                 top={index * rowPx}
                 height={rowPx}
                 selected={isPicked(picked, id)}
-                locked={picked.kind === "all"}
+                locked={locked}
                 active={id === activeId}
                 opened={id === openId}
                 actions={actions}
@@ -223,17 +227,22 @@ export function ListSkeleton() {
 
 /** The theme's `sm`: below this width the rows of the table are cards. */
 const PHONE = "(width < 641px)";
+/** As in the style sheet: the error has a line of its own. */
+const NARROW = "(width < 1000px)";
 
-function onPhoneChange(listener: () => void) {
-  const media = window.matchMedia(PHONE);
-  media.addEventListener("change", listener);
-  return () => media.removeEventListener("change", listener);
+function onWidthChange(listener: () => void) {
+  const queries = [PHONE, NARROW].map((query) => window.matchMedia(query));
+  for (const media of queries) media.addEventListener("change", listener);
+  return () => {
+    for (const media of queries) media.removeEventListener("change", listener);
+  };
 }
 
-function useIsPhone(): boolean {
+function useRowPx(): number {
+  const matches = (query: string) => window.matchMedia(query).matches;
   return useSyncExternalStore(
-    onPhoneChange,
-    () => window.matchMedia(PHONE).matches,
-    () => false,
+    onWidthChange,
+    () => (matches(PHONE) ? CARD_PX : matches(NARROW) ? TWO_LINES_PX : ROW_PX),
+    () => ROW_PX,
   );
 }

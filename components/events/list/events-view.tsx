@@ -145,8 +145,13 @@ function EventsList({
   const order = useMemo(() => rows.map((row) => row.event.id), [rows]);
   const events = useMemo(() => rows.map((row) => row.event), [rows]);
   const { activeId, setActiveId, activeAt, next } = useActiveRow(order, openId ?? place?.activeId ?? null);
-  const latest = useRef({ order, picked, filter });
-  latest.current = { order, picked, filter };
+  const counted = counts.isPlaceholderData ? undefined : counts.data;
+  const matching = counted?.total;
+  const total = matching?.value ?? null;
+  // Without a further page and with as many rows as match, "all matching" can be named one by one.
+  const whole = !list.hasMore && matching?.kind === "exact" && total === order.length ? order : null;
+  const latest = useRef({ order, whole, picked, filter });
+  latest.current = { order, whole, picked, filter };
 
   const goToPage = useCallback(
     (id: string) => {
@@ -168,7 +173,7 @@ function EventsList({
       open,
       toggle: (id: string, range: boolean) => {
         setActiveId(id);
-        setPicked((now) => (range ? extendTo(now, id, latest.current.order) : toggle(now, id)));
+        setPicked((now) => (range ? extendTo(now, id, latest.current.order) : toggle(now, id, latest.current.whole)));
       },
     }),
     [open, setActiveId],
@@ -287,9 +292,6 @@ function EventsList({
     escape: closeOrClear,
   });
 
-  const counted = counts.isPlaceholderData ? undefined : counts.data;
-  const matching = counted?.total;
-  const total = matching?.value ?? null;
   const wrongFilter = list.error instanceof ApiError && list.error.code === "invalid-filter";
 
   return (
@@ -326,6 +328,7 @@ function EventsList({
               activeId={activeId}
               openId={openId}
               total={total}
+              locked={picked.kind === "all" && whole === null}
               actions={actions}
               hasMore={list.hasMore}
               handle={table}

@@ -72,6 +72,7 @@ function Loaded({ event, error, onRetry }: { event: EventDetail; error: unknown;
     <div className="flex min-h-full flex-col lg:h-full lg:min-h-0">
       <Header event={event} editing={editing} />
       {error ? <ErrorPanel error={error} inline onRetry={onRetry} /> : null}
+      {editing ? null : <ErrorLine event={event} />}
       {editing ? null : <AdmissionNote event={event} />}
       {saved === null || editing ? null : (
         <SavedRevision event={event} saved={saved} onEdit={() => setEdit("1")} onClose={() => setSaved(null)} />
@@ -139,7 +140,8 @@ function Header({ event, editing }: { event: EventDetail; editing: boolean }) {
   const aggregate = aggregateText(event);
   return (
     <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2">
-      <div className="min-w-0">
+      {/* On a phone the walk stands beside the title, so that the actions fit one line. */}
+      <div className="min-w-0 flex-1 basis-60">
         <h1 className="flex flex-wrap items-center gap-x-3 text-lg font-semibold">
           <StateBadge state={state} remainingMs={remainingMs} />
           <bdi className="font-mono wrap-anywhere">{visible(event.errorCode)}</bdi>
@@ -157,17 +159,41 @@ function Header({ event, editing }: { event: EventDetail; editing: boolean }) {
           </span>
         </p>
       </div>
-      <div className="ml-auto flex flex-wrap items-center gap-1.5">
-        {editing ? null : (
-          <>
-            <Walk id={event.id} />
+      {editing ? null : (
+        <>
+          <Walk id={event.id} />
+          <div className="flex flex-wrap items-center gap-1.5 max-sm:basis-full">
             <EventActions event={event} keyboard />
-          </>
-        )}
-      </div>
+          </div>
+        </>
+      )}
     </header>
   );
 }
+
+/** Why the event was parked, in one line; the tab Error has all of it. */
+function ErrorLine({ event }: { event: EventDetail }) {
+  const [, setTab] = usePageParam("tab");
+  const text = event.lastError ?? event.errorDetail.message;
+  if (!text) return null;
+  return (
+    <p className="flex shrink-0 items-baseline gap-3 border-b border-line px-4 py-1.5">
+      <span className="line-clamp-2 min-w-0 font-mono text-sm wrap-anywhere">
+        <bdi>{visible(text.slice(0, ERROR_LINE_CHARS).toWellFormed())}</bdi>
+      </span>
+      <button
+        type="button"
+        onClick={() => setTab("error")}
+        className="touch shrink-0 text-sm text-accent hover:underline"
+      >
+        Error details
+      </button>
+    </p>
+  );
+}
+
+/** Two lines of the widest screen hold no more. */
+const ERROR_LINE_CHARS = 500;
 
 /** Links to the previous and the next event of the list that opened this event. */
 function Walk({ id }: { id: string }) {

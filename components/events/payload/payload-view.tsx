@@ -177,12 +177,12 @@ export function PayloadView({
         <p className="border-b border-line px-3 py-1.5 text-muted">
           {json?.doc
             ? "Values under secret names are masked: you may not reveal them."
-            : "This payload is no JSON, so its secrets are not known: you may not reveal it."}
+            : "This payload is not valid JSON, so its secret values cannot be found: you may not reveal it."}
         </p>
       ) : null}
       {!body.masked && json?.fault && body.contentType.includes("json") && mode !== "hex" ? (
         <p className="border-b border-line px-3 py-1.5 text-warning">
-          It says it is JSON and is none: <span className="wrap-anywhere">{json.fault}</span>
+          Its content type is JSON, but it is not valid JSON: <span className="wrap-anywhere">{json.fault}</span>
         </p>
       ) : null}
       {mode === "tree" && json?.doc ? (

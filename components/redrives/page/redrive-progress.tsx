@@ -57,7 +57,7 @@ export function ProgressOf({ redrive }: { redrive: RedriveOut }) {
         </p>
       ) : null}
       {redrive.state === "PLANNING" ? (
-        <p className="text-muted">Its events are being collected; sending begins when all are.</p>
+        <p className="text-muted">Its events are being collected. Sending begins when the set is complete.</p>
       ) : null}
       <Announcement redrive={redrive} />
     </div>
