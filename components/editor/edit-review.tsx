@@ -180,7 +180,9 @@ function useProblems({ source, eventType }: EventDetail, draft: Draft): string[]
     if (!(changed.payload || changed.contentType) || text === null) return;
     if (languageOf(now) !== "json" || text.length > CHECKED_CHARS_MAX) return;
     const syntax = readJson(text).problems.filter(({ severity }) => severity === "error");
-    if (syntax.length > 0) return setProblems([...new Set(syntax.map(({ message }) => message))]);
+    const lineOf = (from: number) => text.slice(0, from).split("\n").length;
+    const named = syntax.map(({ from, message }) => `line ${lineOf(from)}: ${message}`);
+    if (named.length > 0) return setProblems([...new Set(named)]);
     void askSchema({ source, eventType, text }, () => undefined).then((found) => {
       if (current) setProblems(found.map(({ pointer, message }) => `${pointer} ${message}`.trim()));
     });

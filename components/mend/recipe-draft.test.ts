@@ -79,7 +79,10 @@ describe("what is wrong with a draft", () => {
     const typed = (draft: RecipeDraft) =>
       faultsOfTyped(draft, recipeOf(draft).faults).map(({ step, field, detail }) => [step, field, detail]);
     expect(typed(form({ op: "set", at: "/a", value: "oops" }))).toEqual([
-      [0, "value", 'is not JSON: text needs double quotes, such as "oops"'],
+      [0, "value", 'text needs double quotes: "oops"'],
+    ]);
+    expect(typed(form({ op: "set", at: "/a", value: '{"a":' }))).toEqual([
+      [0, "value", "not complete: its JSON has no end, or a fault"],
     ]);
     expect(typed(form({ op: "set" }, { op: "rename", at: "/a" }))).toEqual([]);
     expect(typed({ ...EMPTY_DRAFT, kind: "json-patch", jsonPatch: "[" })).toEqual([]);

@@ -113,7 +113,8 @@ function stepFaults({ op, at, to, value, when }: StepDraft): [field: string, det
 
 function valueFault(value: string): string {
   if (value.trim() === "") return "give it a value, as JSON";
-  return `is not JSON: text needs double quotes, such as ${JSON.stringify(value.trim())}`;
+  if (/^\s*[[{"]/.test(value)) return "not complete: its JSON has no end, or a fault";
+  return `text needs double quotes: ${JSON.stringify(value.trim())}`;
 }
 
 /** The faults of fields that hold a text: they are shown while it is typed. What is still empty is not wrong yet. */

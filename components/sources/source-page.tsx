@@ -106,11 +106,8 @@ function FirstEvent({ source, kind }: { source: SourceOut; kind: KindOut | null 
       </p>
       <p className="text-muted">
         {command
-          ? "Let its service park a dead letter, or park one by hand. It appears here by itself."
-          : "The next dead letter that its workers read appears here by itself."}
-        {kind?.capabilities.redrives === false
-          ? null
-          : " Probe says whether the place it is read from and sent back to answers."}
+          ? "Let a service park a dead letter, or park one by hand. This page shows it when it arrives. Probe checks whether redrives would reach their URL."
+          : "This page shows the first dead letter when a worker has read it. Probe checks the connection."}
       </p>
       {command ? <Command {...command} /> : null}
     </Panel>

@@ -64,12 +64,13 @@ export async function editEvent(
     }
     const [check] = await deps.checkPayloads.inForce(tx, [{ ...edited, sourceId, eventType }]);
     const problems = problemsOf(check!);
+    const field = changed.includes("payload") ? payloadField(request) : "contentType";
     // New headers leave a payload as broken as it was.
     if (problems.length > 0 && !request.breaking && changed.some((part) => part !== "headers")) {
       throw new DomainError(
         "payload-broken",
         `No redrive would send this payload: ${problems.map(({ detail }) => detail).join("; ")}. Correct it, or save it with breaking: true`,
-        { fields: problems.map(({ detail }) => ({ field: payloadField(request), detail })) },
+        { fields: problems.map(({ detail }) => ({ field, detail })) },
       );
     }
     const by = { cause: "edit" as const, actor: viewer.name, reason: request.reason, operationId: null, atMs };
