@@ -25,8 +25,7 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
     ...(line.text("earlier") === null ? {} : { earlier: line.text("earlier") }),
   };
   if (line.flag("preview") || (mode === "deliver" && !line.flag("yes"))) {
-    const body = { ...request, sample: line.flag("preview") };
-    const preview = await api.change<PreviewOut>("api/v1/redrives/preview", { method: "POST", body });
+    const preview = await api.change<PreviewOut>("api/v1/redrives/preview", { method: "POST", body: request });
     if (line.flag("preview")) {
       await printAnswer(call, preview, () => previewText(preview, line.text("earlier")));
       return EXIT.done;
@@ -54,7 +53,19 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
 }
 
 function previewText(
-  { total, kind, eligible, refused, byErrorCode, ratePerSecond, etaMs, sample, earlier, approvalCauses }: PreviewOut,
+  {
+    total,
+    kind,
+    eligible,
+    refused,
+    byErrorCode,
+    ratePerSecond,
+    etaMs,
+    sample,
+    earlier,
+    approvalCauses,
+    unknown,
+  }: PreviewOut,
   earlierChosen: string | null,
 ) {
   const about = kind === "exact" ? "" : kind === "atLeast" ? "at least " : "about ";
@@ -71,13 +82,15 @@ function previewText(
     [
       "dry run",
       sample &&
-        `${wouldBeRefused === 0 ? "none" : formatNumber(wouldBeRefused)} of ${formatNumber(sample.checked)} sampled would be refused${wouldBeRefused === 0 ? "" : `: ${reasonsText(sample.refused)}`}`,
+        `${wouldBeRefused === 0 ? "none" : formatNumber(wouldBeRefused)} of ${formatNumber(sample.checked)} ${sample.whole ? "checked" : "sampled"} would be refused${wouldBeRefused === 0 ? "" : `: ${reasonsText(sample.refused)}`}`,
     ],
+    ["because", sample?.samples[0] ? `${sample.samples[0].eventId}: ${sample.samples[0].findings[0]?.detail}` : null],
     [
       "earlier",
       earlier && earlier.heldEvents > 0
         ? `${plural(earlier.heldEvents, "event")} behind ${plural(earlier.earlierEvents, "parked earlier version")}${earlierChosen === null ? ": see --earlier" : ""}`
         : null,
     ],
+    ["unknown", unknown.map(({ detail }) => detail).join("; ") || null],
   ]);
 }

@@ -82,13 +82,29 @@ export type SampleTarget = z.infer<typeof sampleTargetSchema>;
 /** `refused` by reason; checked = wouldGo + refused. What a target answers is not known before a send. */
 const sampleSchema = z.object({
   checked: countOut,
+  /** Every event that the controls and the order let go was checked; `eligible` then counts what the checks let go, too. */
+  whole: z.boolean(),
   wouldGo: countOut,
   refused: countsOut,
   /** Some of the refused, with every check that did not pass. */
-  samples: z.array(z.object({ id: idOut, eventId: z.string(), refusal: z.string(), findings: z.array(findingSchema) })),
+  samples: z.array(
+    z.object({
+      id: idOut,
+      eventId: z.string(),
+      version: z.nullable(versionOut),
+      refusal: z.string(),
+      findings: z.array(findingSchema),
+    }),
+  ),
   targets: z.array(sampleTargetSchema),
 });
 export type SampleOut = z.infer<typeof sampleSchema>;
+
+const unknownPartSchema = z.object({
+  part: z.enum(["total", "earlier", "sample", "changedSince"]),
+  detail: z.string(),
+});
+export type UnknownPart = z.infer<typeof unknownPartSchema>;
 
 /**
  * POST /api/v1/redrives/preview. `kind` says what `total` is. `etaMs` counts the rates, the warm-ups and the canary's waits;
@@ -99,6 +115,7 @@ export const previewSchema = named(
   z.object({
     total: z.nullable(countOut),
     kind: z.enum(["exact", "estimated", "atLeast"]),
+    /** What goes: null = not known, `unknown` says which part is missing. */
     eligible: z.nullable(countOut),
     refused: countsOut,
     byErrorCode: countsOut,
@@ -124,6 +141,8 @@ export const previewSchema = named(
     reasonRequiredAbove: countOut,
     /** Why a second person must approve it; empty = nobody must, null = not known in time. */
     approvalCauses: z.nullable(z.array(causeSchema)),
+    /** The parts that the store did not answer in time, in words; the other parts are as they say. */
+    unknown: z.array(unknownPartSchema),
     cutoff: timeOut,
   }),
   {
@@ -141,6 +160,7 @@ export const previewSchema = named(
     changedSince: null,
     reasonRequiredAbove: 1_000,
     approvalCauses: [{ kind: "source", name: "orders" }],
+    unknown: [],
     cutoff: "2026-11-22T02:45:00.000Z",
   },
 );

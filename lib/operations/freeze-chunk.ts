@@ -198,7 +198,7 @@ export function refuseHeld(planned: readonly PlannedItem[], holders: ReadonlyMap
 }
 
 /** The aggregates of the events that passed the gate, each with the highest version among them. */
-export function wantedAggregates(planned: readonly PlannedItem[]): WantedAggregate[] {
+export function wantedAggregates(planned: readonly Pick<PlannedItem, "candidate" | "refusal">[]): WantedAggregate[] {
   const wanted = new Map<string, WantedAggregate>();
   for (const { candidate, refusal } of planned) {
     const { sourceId, aggregateType, aggregateId } = candidate;

@@ -138,29 +138,22 @@ export async function judgeSelection(tx: Queryable, selected: SelectedForRedrive
   };
 }
 
-/**
- * The events of a judged selection that are behind parked versions outside of it; null = not known within `timeoutMs`.
- */
+/** The events of a judged selection that are behind others which do not go before them. Throws DomainError `read-timeout`. */
 export async function findEarlier(
   db: Db,
   selected: Selected,
   judged: JudgedSelection,
   timeoutMs: number,
-): Promise<EarlierSummary | null> {
+): Promise<EarlierSummary> {
   const passing = {
     groups: judged.groups.filter(({ ruling }) => ruling.pass).map(({ group }) => group),
     touched: judged.touched.map(({ candidate, ruling }) => ({ id: candidate.id, passes: ruling.pass })),
     redriveLimit: judged.redriveLimit,
   };
-  try {
-    return await db.transaction((tx) => summarizeEarlier(tx, selected, passing), {
-      statementTimeoutMs: timeoutMs,
-      readOnly: true,
-    });
-  } catch (error) {
-    if (error instanceof DomainError && error.code === "read-timeout") return null;
-    throw error;
-  }
+  return db.transaction((tx) => summarizeEarlier(tx, selected, passing), {
+    statementTimeoutMs: timeoutMs,
+    readOnly: true,
+  });
 }
 
 type Asked = Pick<SelectedForRedrive, "asOfMs" | "despite">;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RedriveRequest } from "@/lib/contract/redrive-request";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { localViewer } from "@/lib/core/viewer";
+import { addTarget } from "@/lib/operations/add-target";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { systemClock } from "@/lib/platform/clock";
 import { createPayloadChecker } from "@/lib/redriving/check-payload";
@@ -31,6 +32,8 @@ type Situation = {
   /** Numbers of the selected events; absent = all. */
   select?: number[];
   request?: Partial<RedriveRequest>;
+  /** Done before the preview. */
+  before?: (source: string, ids: string[]) => Promise<unknown>;
   goes: number;
   refused: Record<string, number>;
 };
@@ -46,6 +49,9 @@ const ignored = (number: number) =>
 const control = (kind: string, scope: string, value: string) =>
   `insert into controls (id, kind, scope, source, value, reason, created_by)
    select gen_random_uuid(), '${kind}', '${scope}', s.name, '${value}', 'test', 'ada' from sources s where s.id = $1`;
+
+const payload = (body: unknown) => ({ payload: Buffer.from(JSON.stringify(body)) });
+const NEEDS_AMOUNT = { type: "object", required: ["amount"] };
 
 const SITUATIONS: Record<string, Situation> = {
   "a cooling head in the selection, with versions": {
@@ -167,6 +173,65 @@ const SITUATIONS: Record<string, Situation> = {
     goes: 2,
     refused: {},
   },
+  "a version that a newer one has overtaken": {
+    events: times(3, (index) => version(index + 1)),
+    facts: [
+      `insert into processed_events (event_id, source_id, consumer, aggregate_type, aggregate_id, version)
+       values ('other', $1, 'stock', 'order', 'order-7', 2)`,
+    ],
+    goes: 2,
+    refused: { "version-superseded": 1 },
+  },
+  "a head whose payload fails its schema": {
+    events: [3, 4, 5, 6].map((of) => ({ ...version(of), ...payload(of === 3 ? {} : { amount: of }) })),
+    schema: NEEDS_AMOUNT,
+    goes: 0,
+    refused: { "schema-mismatch": 1, "held-by-head": 3 },
+  },
+  "a head whose payload fails its schema, taken along": {
+    events: [3, 4, 5, 6].map((of) => ({ ...version(of), ...payload(of === 3 ? {} : { amount: of }) })),
+    schema: NEEDS_AMOUNT,
+    select: [3],
+    request: { earlier: "include" },
+    goes: 0,
+    refused: { "schema-mismatch": 1, "held-by-head": 3 },
+  },
+  "a version in the middle whose payload fails its schema": {
+    events: [3, 4, 5, 6].map((of) => ({ ...version(of), ...payload(of === 5 ? {} : { amount: of }) })),
+    schema: NEEDS_AMOUNT,
+    goes: 2,
+    refused: { "schema-mismatch": 1, "held-by-head": 1 },
+  },
+  "a payload without a version that fails its schema": {
+    events: times(3, (index) => ({ ...unversioned(), ...payload(index === 0 ? {} : { amount: 1 }) })),
+    schema: NEEDS_AMOUNT,
+    goes: 2,
+    refused: { "schema-mismatch": 1 },
+  },
+  "the last version in a redrive that starts later": {
+    events: times(3, (index) => version(index + 1)),
+    before: (_source, ids) =>
+      world.request({
+        select: { ids: [ids[2]!] },
+        earlier: "pass",
+        startAt: new Date(Date.now() + 3_600_000).toISOString(),
+      }),
+    goes: 2,
+    refused: { "already-queued": 1 },
+  },
+  "a head that fails its schema, to a named target": {
+    events: [3, 4].map((of) => ({ ...version(of), ...payload(of === 3 ? {} : { amount: of }) })),
+    schema: NEEDS_AMOUNT,
+    before: (source) =>
+      addTarget(
+        world.deps,
+        { source, request: { name: "audit", destination: { redriveUrl: world.sink.url }, reason: "test" } },
+        localViewer("ada"),
+      ),
+    request: { target: "audit" },
+    goes: 0,
+    refused: { "schema-mismatch": 1, "held-by-head": 1 },
+  },
   "cooling heads of more events than a request plans at once": {
     events: times(2_001, (index) =>
       index % 2 === 0 ? unversioned(`order-${index % 100}`) : version(index, `order-${index % 100}`),
@@ -203,7 +268,7 @@ async function threeAnswers(request: Partial<RedriveRequest>) {
   };
 }
 
-async function arrange(name: string, { events, schema, facts = [], select }: Situation) {
+async function arrange(name: string, { events, schema, facts = [], select, before }: Situation) {
   const sourceId = await world.source(name, schema ? { schema } : {});
   await world.park(events.length, (index) => events[index] ?? {}, name);
   for (const sql of facts) await world.db.run(sql, [sourceId]);
@@ -211,8 +276,10 @@ async function arrange(name: string, { events, schema, facts = [], select }: Sit
     "select id from dlq_events where source_id = $1 order by event_id",
     [sourceId],
   );
+  const ids = rows.map(({ id }) => id);
+  await before?.(name, ids);
   if (!select) return { filter: { source: [name] } };
-  return { ids: select.map((index) => rows[index]!.id) };
+  return { ids: select.map((index) => ids[index]!) };
 }
 
 test.each(Object.entries(SITUATIONS))("preview, dry run and redrive say the same of %s", async (title, situation) => {
@@ -224,4 +291,57 @@ test.each(Object.entries(SITUATIONS))("preview, dry run and redrive say the same
     verify: expected,
     redrive: expected,
   });
+});
+
+test("a sample of many holds the heads: of each aggregate its first event, with those that are taken along", async () => {
+  const events = times(2_100, (index) => ({
+    ...version(1 + Math.floor(index / 100), `order-${index % 100}`),
+    ...payload(index < 200 ? {} : { amount: 1 }),
+  }));
+  const select = await arrange("heads", { events, schema: NEEDS_AMOUNT, goes: 0, refused: {} });
+  const all = await ask({ select } as Partial<RedriveRequest>);
+  expect(all).toMatchObject({ total: 2_100, eligible: 2_100, sample: { whole: false, wouldGo: 0, checked: 50 } });
+  const rows = await world.db.query<{ id: string }>(
+    "select e.id from dlq_events e join sources s on s.id = e.source_id where s.name = 'heads' and e.version = 21",
+  );
+  const taken = await ask({ select: { ids: rows.map(({ id }) => id) }, earlier: "include" } as Partial<RedriveRequest>);
+  expect(taken).toMatchObject({ total: 2_100, sample: { whole: false, wouldGo: 0, checked: 50 } });
+  expect(taken.sample!.refused["schema-mismatch"]).toBeGreaterThan(0);
+});
+
+test("of fewer aggregates than a sample has places it holds each one's first events", async () => {
+  const events = times(90, (index) => ({
+    ...version(1 + Math.floor(index / 30), `order-${index % 30}`),
+    ...payload(index % 30 === 7 && index < 30 ? {} : { amount: 1 }),
+  }));
+  const select = await arrange("first", { events, schema: NEEDS_AMOUNT, goes: 0, refused: {} });
+  const { sample, eligible } = await ask({ select } as Partial<RedriveRequest>);
+  expect({ eligible, checked: sample!.checked, whole: sample!.whole }).toEqual({
+    eligible: 90,
+    checked: 50,
+    whole: false,
+  });
+  expect(sample!.refused["schema-mismatch"]).toBe(1);
+  expect(sample!.samples[0]).toMatchObject({ eventId: "event-0007", version: 1, refusal: "schema-mismatch" });
+});
+
+/** Runs `look` while another transaction holds the table, so that what reads it is not answered in time. */
+async function whileHeld<Answer>(table: string, look: () => Promise<Answer>): Promise<Answer> {
+  return world.db.transaction(async (tx) => {
+    await tx.run(`lock table ${table} in access exclusive mode`);
+    return look();
+  });
+}
+
+test("a preview that the store does not answer in time says which part is unknown, and answers the others", async () => {
+  const many = await arrange("slow-store", { events: times(2_001, () => unversioned()), goes: 0, refused: {} });
+  const look = () => ask({ select: many } as Partial<RedriveRequest>);
+  const withoutOrder = await whileHeld("processed_events", look);
+  expect(withoutOrder).toMatchObject({ total: 2_001, kind: "exact", eligible: null, earlier: null, sample: null });
+  expect(withoutOrder.approvalCauses).toBeNull();
+  expect(withoutOrder.unknown.map(({ part }) => part).sort()).toEqual(["earlier", "sample"]);
+  const withoutCount = await whileHeld("dlq_events", look);
+  expect(withoutCount).toMatchObject({ total: null, eligible: null });
+  expect(withoutCount.unknown.map(({ part }) => part).sort()).toEqual(["sample", "total"]);
+  expect((await look()).unknown).toEqual([]);
 });

@@ -1,11 +1,11 @@
-import type { EarlierOut, PreviewOut, PreviewRequest } from "@/lib/contract/redrive-preview";
+import type { EarlierOut, PreviewOut, PreviewRequest, UnknownPart } from "@/lib/contract/redrive-preview";
 import { canarySchema } from "@/lib/contract/redrive-request";
 import { scopeSelection } from "@/lib/contract/scope";
 import { type ApprovalCause, approvalCauses } from "@/lib/core/approval";
 import type { GateRuling } from "@/lib/core/gate";
 import { iso } from "@/lib/core/iso-time";
 import type { Earlier } from "@/lib/core/order-gate";
-import { DomainError } from "@/lib/core/problem";
+import type { DomainError } from "@/lib/core/problem";
 import {
   canaryAhead,
   effectiveRate,
@@ -21,7 +21,6 @@ import {
   findEarlier,
   type JudgedSelection,
   judgeSelection,
-  type PlannedSelection,
   planSelection,
   type SelectedForRedrive,
 } from "@/lib/operations/judge-selection";
@@ -30,10 +29,12 @@ import { type SampleDeps, sampleDryRun } from "@/lib/operations/sample-dry-run";
 import { countChangedSince, cutoffOf } from "@/lib/store/read/candidates";
 import type { EarlierSummary, HeldGroup } from "@/lib/store/read/earlier-summary";
 import { readSettings } from "@/lib/store/read/settings";
-import { readPaces } from "@/lib/store/read/targets";
+import { readPaces, type TargetRow } from "@/lib/store/read/targets";
+import { isReadTimeout } from "@/lib/store/retrying";
 import { markedPlacesOfSources } from "@/lib/store/write/approvals";
+import type { PlannedItem } from "@/lib/store/write/freeze-events";
 
-/** A preview that needs longer answers "unknown" and does not delay the redrive: the freeze is exact anyway. */
+/** A part that needs longer is unknown, and the answer names it; the redrive is not delayed: the freeze is exact anyway. */
 const PREVIEW_TIMEOUT_MS = 4_000;
 const READ_ONLY = { statementTimeoutMs: PREVIEW_TIMEOUT_MS, readOnly: true };
 /** Time to count the events behind earlier versions; after it the preview says that the count is not known. */
@@ -57,52 +58,82 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
     readSettings(deps.db),
     redriveTarget(deps.db, viewer, request.target),
   ]);
+  const unknown: UnknownPart[] = [];
+  const inTime = <Part>(part: UnknownPart["part"], read: () => Promise<Part>) => knownInTime(unknown, part, read);
+  const counts = await countAndSample(deps, { ...request, target }, selected, inTime);
+  const { counted, frozen, sample, earlier } = counts;
+  if (target !== null) await assertSameKind(deps.db, target, Object.keys(frozen.bySource));
+  const sources =
+    target === null ? pacesBySource(counted.bySource, paces[request.lane]) : sharesOf(counted.bySource, target);
   const asked = request.ratePerSecond ?? null;
-  const cutoff = iso(nowMs);
-  const sampling =
-    request.sample !== false && deps.sample
-      ? sampleDryRun({ ...deps, ...deps.sample }, { ...request, target }, selected)
-      : Promise.resolve(null);
-  // The count runs meanwhile; if both fail, the failure of the count is thrown.
-  sampling.catch(() => undefined);
+  const all = target === null ? Object.values(paces[request.lane]) : [target];
+  const { total, eligible, refused, byErrorCode } = counted;
+  const times = request.mode === "verify" || eligible === null;
+  return {
+    ...{ total, eligible, refused, byErrorCode, sample, earlier, sources, canaryQuietMs, reasonRequiredAbove },
+    kind: total === null ? "estimated" : "exact",
+    ratePerSecond: effectiveRate(asked, eligible === null ? all : Object.values(sources)),
+    etaMs: times ? null : previewTimeMs(request, eligible, sources, canaryQuietMs),
+    changedSince:
+      "redrive" in selection ? await inTime("changedSince", () => countChangedSince(deps.db, selection)) : null,
+    approvalCauses: await causesOf(deps, request, { ...frozen, above: approvalAbove, targetId: target?.id ?? null }),
+    unknown,
+    cutoff: iso(nowMs),
+  };
+}
+
+const UNKNOWN: Record<UnknownPart["part"], string> = {
+  total: "The events were not counted",
+  earlier: "What is behind earlier versions was not found, and such events will be refused",
+  sample: "No event was checked: a dry run checks each of them",
+  changedSince: "Which events have other bytes now was not found",
+};
+
+/** null = the store took too long, and `unknown` says so. */
+async function knownInTime<Part>(
+  unknown: UnknownPart[],
+  part: UnknownPart["part"],
+  read: () => Promise<Part>,
+): Promise<Part | null> {
   try {
-    const counted = await count(deps, selected, request.earlier ?? "hold");
-    const { bySource, ...shown } = counted;
-    if (target !== null) await assertSameKind(deps.db, target, Object.keys(bySource));
-    const sources = target === null ? pacesBySource(bySource, paces[request.lane]) : sharesOf(bySource, target);
-    return {
-      ...shown,
-      kind: "exact",
-      ratePerSecond: effectiveRate(asked, Object.values(sources)),
-      canaryQuietMs,
-      etaMs: request.mode === "verify" ? null : previewTimeMs(request, counted.eligible, sources, canaryQuietMs),
-      sources,
-      sample: await sampling,
-      changedSince: "redrive" in selection ? await countChangedSince(deps.db, selection) : null,
-      reasonRequiredAbove,
-      approvalCauses: await causesOf(deps, request, { ...counted, above: approvalAbove, targetId: target?.id ?? null }),
-      cutoff,
-    };
+    return await read();
   } catch (error) {
-    if (!(error instanceof DomainError) || error.code !== "read-timeout") throw error;
-    return {
-      total: null,
-      kind: "estimated",
-      eligible: null,
-      refused: {},
-      byErrorCode: {},
-      ratePerSecond: effectiveRate(asked, target === null ? Object.values(paces[request.lane]) : [target]),
-      canaryQuietMs,
-      etaMs: null,
-      sources: {},
-      earlier: null,
-      sample: await sampling,
-      changedSince: null,
-      reasonRequiredAbove,
-      approvalCauses: request.mode === "verify" ? [] : null,
-      cutoff,
-    };
+    if (!isReadTimeout(error)) throw error;
+    unknown.push({ part, detail: `${UNKNOWN[part]}. ${(error as DomainError).message}` });
+    return null;
   }
+}
+
+type InTime = <Part>(part: UnknownPart["part"], read: () => Promise<Part>) => Promise<Part | null>;
+
+/** `frozen`: what the redrive would freeze to send. `counted`: without what its dry run refuses, when all were checked. */
+type Counts = Pick<PreviewOut, "sample" | "earlier"> & { counted: Counted; frozen: Counted };
+
+async function countAndSample(
+  deps: PreviewDeps,
+  request: Omit<PreviewRequest, "target"> & { target: TargetRow | null },
+  selected: SelectedForRedrive,
+  inTime: InTime,
+): Promise<Counts> {
+  const choice = request.earlier ?? "hold";
+  const found = await inTime("total", async () => ({
+    plan: await deps.db.transaction((tx) => planSelection(tx, selected, choice), READ_ONLY),
+  }));
+  const plan = found?.plan ?? null;
+  const { sample: checks } = deps;
+  const sampling =
+    request.sample !== false && checks
+      ? inTime("sample", () => sampleDryRun({ ...deps, ...checks }, request, selected, plan?.planned ?? null))
+      : Promise.resolve(null);
+  // A large selection is counted meanwhile; if both fail, the failure of the count is thrown.
+  sampling.catch(() => undefined);
+  const large = found !== null && plan === null ? await countLarge(deps, selected, choice, inTime) : null;
+  const sampled = await sampling;
+  const sample = sampled?.out ?? null;
+  if (plan === null) return { counted: UNCOUNTED, frozen: UNCOUNTED, earlier: null, ...large, sample };
+  const frozen = countPlanned(plan.planned);
+  const counted = sampled?.refusals ? countPlanned(plan.planned, sampled.refusals) : frozen;
+  return { counted, frozen, sample, earlier: plan.earlier };
 }
 
 /** As `askIfNeeded` decides it when the manifest is complete. */
@@ -110,8 +141,9 @@ async function causesOf(
   deps: Deps,
   { mode, lane }: PreviewRequest,
   { eligible, bySource, above, targetId }: Counted & { above: number; targetId: string | null },
-): Promise<ApprovalCause[]> {
+): Promise<ApprovalCause[] | null> {
   if (mode === "verify" || eligible === 0) return [];
+  if (eligible === null) return null;
   const marked = await markedPlacesOfSources(deps.db, Object.keys(bySource), { lane, targetId });
   return approvalCauses({ events: eligible, above, ...marked });
 }
@@ -156,31 +188,59 @@ function sharesOf(bySource: Counted["bySource"], { ratePerSecond, warmUpMs }: Ta
   );
 }
 
-type Counted = Pick<PreviewOut, "byErrorCode" | "refused" | "earlier"> & {
-  total: number;
-  eligible: number;
+type Counted = Pick<PreviewOut, "byErrorCode" | "refused"> & {
+  /** null = not known. */
+  total: number | null;
+  eligible: number | null;
   /** Eligible events by source name. */
   bySource: Record<string, number>;
 };
 
-async function count(deps: Deps, selected: SelectedForRedrive, earlier: Earlier): Promise<Counted> {
-  const plan = await deps.db.transaction((tx) => planSelection(tx, selected, earlier), READ_ONLY);
-  if (plan !== null) return { ...countPlanned(plan), earlier: plan.earlier };
-  const judged = await judge(deps, selected);
-  const found = await findEarlier(deps.db, selected, judged, EARLIER_TIMEOUT_MS);
-  const shown = found && earlierOut(found);
-  if (found === null || earlier === "pass") return { ...countJudged(judged), earlier: shown };
-  if (earlier === "hold") return { ...holdBack(countJudged(judged), found.held), earlier: shown };
-  // With the earlier versions the set is larger: it is counted again by the same gate.
-  const taken = { ...selected, also: found.ids };
-  const judgedTaken = await judge(deps, taken);
-  const stillHeld = await findEarlier(deps.db, taken, judgedTaken, EARLIER_TIMEOUT_MS);
-  return { ...holdBack(countJudged(judgedTaken), stillHeld?.held ?? []), earlier: shown };
+/** Counted in time. */
+type Tally = Counted & { total: number; eligible: number };
+
+const UNCOUNTED: Counted = { total: null, eligible: null, refused: {}, byErrorCode: {}, bySource: {} };
+
+async function countLarge(
+  deps: Deps,
+  selected: SelectedForRedrive,
+  choice: Earlier,
+  inTime: InTime,
+): Promise<Omit<Counts, "sample">> {
+  const judged = await inTime("total", () => judge(deps, selected));
+  if (judged === null) return { counted: UNCOUNTED, frozen: UNCOUNTED, earlier: null };
+  const found = await inTime("earlier", () => findEarlier(deps.db, selected, judged, EARLIER_TIMEOUT_MS));
+  const earlier = found && earlierOut(found);
+  const counted = await withEarlier(deps, selected, { judged, found, choice }, inTime);
+  return { counted, frozen: counted, earlier };
 }
 
-function countPlanned({ planned }: PlannedSelection): Omit<Counted, "earlier"> {
-  const counted = { total: 0, eligible: 0, refused: {}, byErrorCode: {}, bySource: {} };
-  for (const { candidate, refusal } of planned) add(counted, candidate, refusal, 1);
+async function withEarlier(
+  deps: Deps,
+  selected: SelectedForRedrive,
+  { judged, found, choice }: { judged: JudgedSelection; found: EarlierSummary | null; choice: Earlier },
+  inTime: InTime,
+): Promise<Counted> {
+  const counted = countJudged(judged);
+  if (choice === "pass") return counted;
+  // What the gate refuses is known; what the order refuses of the rest is not.
+  const { refused, total } = counted;
+  if (found === null) return { ...UNCOUNTED, refused, total: choice === "hold" ? total : null };
+  if (choice === "hold") return holdBack(counted, found.held);
+  // With the earlier versions the set is larger: it is counted again by the same gate.
+  const taken = { ...selected, also: found.ids };
+  const judgedTaken = await inTime("total", () => judge(deps, taken));
+  if (judgedTaken === null) return { ...UNCOUNTED, refused };
+  const stillHeld = await inTime("earlier", () => findEarlier(deps.db, taken, judgedTaken, EARLIER_TIMEOUT_MS));
+  const all = countJudged(judgedTaken);
+  return stillHeld === null ? { ...UNCOUNTED, refused: all.refused, total: all.total } : holdBack(all, stillHeld.held);
+}
+
+function countPlanned(planned: readonly PlannedItem[], refusals?: ReadonlyMap<string, Refusal>): Tally {
+  const counted: Tally = { total: 0, eligible: 0, refused: {}, byErrorCode: {}, bySource: {} };
+  for (const { candidate, refusal } of planned) {
+    add(counted, candidate, refusal ?? refusals?.get(candidate.id) ?? null, 1);
+  }
   return counted;
 }
 
@@ -192,15 +252,15 @@ function earlierOut({ held: _held, ids: _ids, ...out }: EarlierSummary): Earlier
   return out;
 }
 
-function countJudged({ groups, touched }: JudgedSelection): Omit<Counted, "earlier"> {
-  const counted = { total: 0, eligible: 0, refused: {}, byErrorCode: {}, bySource: {} };
+function countJudged({ groups, touched }: JudgedSelection): Tally {
+  const counted: Tally = { total: 0, eligible: 0, refused: {}, byErrorCode: {}, bySource: {} };
   for (const { group, ruling } of groups) add(counted, group, refusalOf(ruling), group.count);
   for (const { candidate, ruling } of touched) add(counted, candidate, refusalOf(ruling), 1);
   return counted;
 }
 
 /** Counts the events that passed the gate and are behind an earlier version as refused. */
-function holdBack(counted: Omit<Counted, "earlier">, held: readonly HeldGroup[]): Omit<Counted, "earlier"> {
+function holdBack(counted: Tally, held: readonly HeldGroup[]): Tally {
   for (const { source, errorCode, count } of held) {
     counted.eligible -= count;
     counted.refused["held-by-head"] = (counted.refused["held-by-head"] ?? 0) + count;
@@ -217,7 +277,7 @@ function takeOff(counts: Record<string, number>, name: string, count: number): v
 }
 
 function add(
-  counted: Omit<Counted, "earlier">,
+  counted: Tally,
   { errorCode, source }: { errorCode: string; source: string },
   refusal: Refusal | null,
   count: number,

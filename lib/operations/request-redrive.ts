@@ -118,7 +118,6 @@ async function countStranded(deps: Deps, selected: SelectedForRedrive): Promise<
       readOnly: true,
     });
     const found = await findEarlier(deps.db, selected, judged, STRANDED_TIMEOUT_MS);
-    if (found === null) return null;
     const sample = found.samples.flatMap(({ behind }) => behind.map(({ id }) => id)).slice(0, STRANDED_SAMPLE_MAX);
     return { count: found.earlierEvents, bounded: found.bounded, sample };
   } catch (error) {

@@ -37,13 +37,19 @@ test("a preview says how many of those it checked the dry run would refuse, and 
   await world.source("billing", { schema: NEEDS_AMOUNT });
   await world.park(12, (index) => ({ payload: payload(index < 9 ? {} : { amount: 1 }) }), "billing");
   const answer = await preview();
-  expect(answer).toMatchObject({ total: 12, eligible: 12, refused: {}, sources: { billing: { eligible: 12 } } });
+  expect(answer).toMatchObject({
+    total: 12,
+    eligible: 3,
+    refused: { "schema-mismatch": 9 },
+    sources: { billing: { eligible: 3 } },
+  });
   expect(answer.sample!.samples).toHaveLength(5);
   expect(answer.sample!.samples[0]).toMatchObject({
     refusal: "schema-mismatch",
     findings: [{ check: "payload-schema", ok: false, pointer: "", fix: expect.stringContaining('"amount"') }],
   });
   expect(answer.sample).toMatchObject({
+    whole: true,
     checked: 12,
     wouldGo: 3,
     refused: { "schema-mismatch": 9 },

@@ -1,28 +1,39 @@
 import type { CheckAnswer, CheckedEvent } from "@/lib/brokers/port";
 import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/contract/redrive-preview";
-import { type DryRunFacts, dryRun } from "@/lib/core/dry-run";
-import { gate } from "@/lib/core/gate";
+import { someOf } from "@/lib/contract/scope";
+import { aggregateKeyOf } from "@/lib/core/aggregate";
+import { type Check, type DryRunFacts, dryRun, withFix } from "@/lib/core/dry-run";
 import { iso } from "@/lib/core/iso-time";
-import { DomainError } from "@/lib/core/problem";
+import type { ItemOutcome } from "@/lib/core/item-outcome";
+import { type Earlier, type EndedItem, heldBehind } from "@/lib/core/order-gate";
+import { aggregateRuns } from "@/lib/core/redrive-plan";
+import type { Refusal } from "@/lib/core/refusal";
 import type { Deps } from "@/lib/operations/deps";
+import { planEvents, versionOf, wantedAggregates } from "@/lib/operations/freeze-chunk";
 import type { SelectedForRedrive } from "@/lib/operations/judge-selection";
 import { checkedEvent, type OwnerJudgement, ownerFinding } from "@/lib/redriving/ask-owner";
 import type { PayloadChecker } from "@/lib/redriving/check-payload";
-import { type Rules, readRules } from "@/lib/redriving/read-rules";
 import type { Queryable } from "@/lib/store/db";
+import { readEarlierVersions } from "@/lib/store/read/aggregate-order";
 import { type EventBody, readBodies } from "@/lib/store/read/bodies";
-import { type Candidate, sampleCandidates } from "@/lib/store/read/candidates";
+import { type Candidate, readPayloadBytes, sampleCandidates, selectedAmong } from "@/lib/store/read/candidates";
 import { readPlannedOrderFacts } from "@/lib/store/read/dry-run-facts";
+import { versionOut } from "@/lib/store/read/earlier-summary";
+import { readSettings } from "@/lib/store/read/settings";
 import { readOpenBreakers } from "@/lib/store/read/stall-facts";
+import { skippedAmong } from "@/lib/store/read/tails";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
+import type { PlannedItem } from "@/lib/store/write/freeze-events";
 
-/** Number of events that a preview examines. */
+/** Number of events that a preview examines: a selection that sends no more is examined whole. */
 const SAMPLE_MAX = 50;
 /** Maximum bytes of payloads in memory; an event whose payload would exceed it is left out of the sample. */
 const SAMPLE_BYTES_MAX = 8 * 1024 * 1024;
 const SAMPLE_TIMEOUT_MS = 1_500;
 /** Refused events that the preview shows. */
 const SAMPLES_MAX = 5;
+/** Earlier versions of sampled events that are read, at most. */
+const EARLIER_MAX = 1_000;
 /** Maximum number of targets of a selection whose connection is tested. */
 const TARGETS_MAX = 8;
 
@@ -41,82 +52,226 @@ export type SampleDeps = Pick<Deps, "db" | "clock" | "log"> & {
 type SampleRequest = Pick<PreviewRequest, "lane" | "earlier"> & { target: TargetRow | null };
 
 /**
- * The dry run of some of the selected events that no control refuses, spread over their time, with the state of the
- * targets. null = the time limit was over. The dry run cannot know how the target will answer, nor what changes before
- * the send.
+ * `refusals`: when every event that may go was examined, those that the dry run refuses by id, whatever the state of the
+ * targets now, since a send waits for its target. null = some were not examined.
+ */
+export type Sampled = { out: SampleOut; refusals: ReadonlyMap<string, Refusal> | null };
+
+/**
+ * The dry run of the events that the gate and the order let go, the first of each aggregate before its later ones, with
+ * the state of the targets. `planned` null: the selection is too large to be planned, and events spread over its time
+ * are planned here. The dry run cannot know how the target will answer, nor what changes before the send. Throws
+ * DomainError `read-timeout`.
  */
 export async function sampleDryRun(
   deps: SampleDeps,
   request: SampleRequest,
   selected: SelectedForRedrive,
-): Promise<SampleOut | null> {
-  try {
-    return await deps.db.transaction((tx) => examine(deps, tx, request, selected), {
-      statementTimeoutMs: SAMPLE_TIMEOUT_MS,
-      readOnly: true,
-    });
-  } catch (error) {
-    if (error instanceof DomainError && error.code === "read-timeout") return null;
-    throw error;
-  }
+  planned: readonly PlannedItem[] | null,
+): Promise<Sampled> {
+  return deps.db.transaction((tx) => examine(deps, tx, request, { selected, planned }), {
+    statementTimeoutMs: SAMPLE_TIMEOUT_MS,
+    readOnly: true,
+  });
 }
+
+/** An event of the sample. `aside`: its refusal if every target took sends now. */
+type Examined = {
+  event: Event;
+  findings: Check[];
+  refusal: Refusal | null;
+  aside: Refusal | null;
+};
 
 async function examine(
   deps: SampleDeps,
   tx: Queryable,
-  { lane, earlier, target }: SampleRequest,
-  selected: SelectedForRedrive,
-): Promise<SampleOut> {
-  const rules = await readRules(tx);
-  const events = chosen(await sampleCandidates(tx, selected, SAMPLE_MAX), rules, selected);
-  const bodies = await readBodies(tx, events);
-  const order = await readPlannedOrderFacts(tx, { ...selected, earlier: earlier ?? "hold" }, events);
+  { lane, earlier = "hold", target }: SampleRequest,
+  { selected, planned }: { selected: SelectedForRedrive; planned: readonly PlannedItem[] | null },
+): Promise<Sampled> {
+  const plan = planned ?? (await planSome(tx, selected, earlier));
+  const passing = plan.flatMap(({ candidate, refusal }) =>
+    refusal === null ? [{ ...candidate, version: versionOf(candidate) }] : [],
+  );
+  const events = await firstOfEach(tx, passing);
   const own = (await readTargets(tx)).filter((row) => row.lane === lane);
   const ofSource = new Map(own.map((row) => [row.sourceId, row]));
   const sources = [...new Set(events.map(({ sourceId }) => sourceId))];
   const wanted = target === null ? sources.flatMap((id) => ofSource.get(id) ?? []) : events.length > 0 ? [target] : [];
   const targets = await targetStates(deps, tx, wanted);
   const targetOf = ({ sourceId }: Event) => target ?? ofSource.get(sourceId) ?? null;
-  const sample: SampleOut = {
-    checked: 0,
-    wouldGo: 0,
-    refused: {},
-    samples: [],
-    targets: targets.map(({ out }) => out),
+  const examined = await examineEach(deps, tx, { selected, earlier, events, targetOf, targets, lane });
+  const skipped = await skippedAmong(
+    tx,
+    examined.map(({ event }) => event.id),
+  );
+  const ends = endsOf(examined, skipped, earlier, ({ refusal }) => refusal);
+  const whole = planned !== null && examined.length === passing.length;
+  return {
+    out: { ...summary(examined, ends), whole, targets: targets.map(({ out }) => out) },
+    refusals: whole ? refusalsOf(endsOf(examined, skipped, earlier, ({ aside }) => aside)) : null,
   };
+}
+
+/** Some events of a large selection, spread over its time, with what comes before them in their aggregates. */
+async function planSome(tx: Queryable, selected: SelectedForRedrive, earlier: Earlier): Promise<PlannedItem[]> {
+  const sampled = await sampleCandidates(tx, selected, SAMPLE_MAX);
+  const named = (events: readonly Candidate[]) => ({
+    ...selected,
+    selection: someOf(
+      selected.selection,
+      events.map(({ id }) => id),
+    ),
+  });
+  const wanted = wantedAggregates(sampled.map((candidate) => ({ candidate, refusal: null })));
+  const page = { ...named(sampled), redriveId: null, above: null, limit: EARLIER_MAX };
+  const before = await readEarlierVersions(tx, wanted, page);
+  const inside = await selectedAmong(
+    tx,
+    selected,
+    before.map(({ id }) => id),
+  );
+  const events = [...sampled, ...before.filter(({ id }) => inside.has(id))];
+  // An event of the selection that is not among these counts as parked outside: it holds what is behind it.
+  return planEvents(tx, { ...named(events), id: null, slices: 1, earlier }, events, selected.asOfMs);
+}
+
+/**
+ * Up to SAMPLE_MAX of the events within the memory limit: the first event of each aggregate, then the second ones and so
+ * on. An event is not among them without those before it; where there are too many, they are spread over their order.
+ */
+async function firstOfEach(tx: Queryable, passing: readonly Event[]): Promise<Event[]> {
+  const runs = aggregateRuns(passing);
+  const chosen: Event[] = [];
+  for (let place = 0; chosen.length < SAMPLE_MAX; place++) {
+    const next = runs.flatMap((run) => run[place] ?? []);
+    if (next.length === 0) break;
+    const count = Math.min(next.length, SAMPLE_MAX - chosen.length);
+    for (let index = 0; index < count; index++) chosen.push(next[Math.floor((index * next.length) / count)]!);
+  }
+  const sizes = await readPayloadBytes(
+    tx,
+    chosen.map(({ id }) => id),
+  );
+  const tooLarge = new Set<string>();
+  let bytes = 0;
+  return chosen.filter((event) => {
+    const key = aggregateKeyOf(event) ?? event.id;
+    bytes += sizes.get(event.id) ?? 0;
+    if (bytes > SAMPLE_BYTES_MAX) tooLarge.add(key);
+    return !tooLarge.has(key);
+  });
+}
+
+async function examineEach(
+  deps: SampleDeps,
+  tx: Queryable,
+  set: {
+    selected: SelectedForRedrive;
+    earlier: Earlier;
+    events: readonly Event[];
+    targetOf: (event: Event) => TargetRow | null;
+    targets: readonly TargetState[];
+    lane: string;
+  },
+): Promise<Examined[]> {
+  const bodies = await readBodies(tx, set.events);
+  const order = await readPlannedOrderFacts(tx, set.events);
+  const { payloadBytesMax: bytesMax } = await readSettings(tx);
   // An event without a body was removed after it was selected.
-  const held = events.flatMap((event) => {
+  const held = set.events.flatMap((event) => {
     const body = bodies.get(event.id);
-    const facts = targets.find(({ row }) => row.id === targetOf(event)?.id)?.facts;
-    return body ? [{ event, body, facts }] : [];
+    return body ? [{ event, body }] : [];
   });
   const payloads = await deps.checkPayloads.inForce(
     tx,
     held.map(({ event: { sourceId }, body }) => ({ ...body, sourceId })),
   );
-  const owners = await askOwners(deps, held, (event) => targetOf(event));
-  for (const [index, { event, body, facts }] of held.entries()) {
-    const verdict = dryRun({
-      payload: { bytes: body.payload.byteLength, bytesMax: rules.settings.payloadBytesMax, ...payloads[index]! },
-      target: facts ?? { fault: `its source has no target on the ${lane} lane` },
-      version: event.version,
-      ...order.get(event.id)!,
-    });
-    // The preview already counts all events behind earlier versions, so the sample takes other events.
-    if (verdict.findings.some(({ check, ok }) => check === "aggregate-head" && ok === false)) continue;
-    sample.checked++;
+  const owners = await askOwners(deps, held, set.targetOf);
+  return held.map(({ event, body }, index) => {
+    const facts = set.targets.find(({ row }) => row.id === set.targetOf(event)?.id)?.facts;
+    const verdictAt = (target: DryRunFacts["target"]) =>
+      dryRun({
+        payload: { bytes: body.payload.byteLength, bytesMax, ...payloads[index]! },
+        target,
+        version: event.version,
+        ...order.get(event.id)!,
+      });
     const owner = owners.get(event.id);
-    const refusal = verdict.kind === "refuse" ? verdict.refusal : (owner?.refusal ?? null);
-    if (refusal === null) {
-      sample.wouldGo++;
-      continue;
+    const refusalAt = (target: DryRunFacts["target"]) => {
+      const verdict = verdictAt(target);
+      return verdict.kind === "refuse" ? verdict.refusal : (owner?.refusal ?? null);
+    };
+    const target = facts ?? { fault: `its source has no target on the ${set.lane} lane` };
+    return {
+      event,
+      findings: [...verdictAt(target).findings, ...(owner ? [owner.finding] : [])],
+      refusal: refusalAt(target),
+      aside: refusalAt("fault" in target ? target : { ...target, reachable: null, breakerOpen: false }),
+    };
+  });
+}
+
+type End = { outcome: ItemOutcome; examined: Examined };
+
+/** How each event would end, in the order of its aggregate: a refused one holds those behind it, as it does in a send. */
+function endsOf(
+  examined: readonly Examined[],
+  skipped: ReadonlySet<string>,
+  earlier: Earlier,
+  refusalOf: (examined: Examined) => Refusal | null,
+): Map<string, End> {
+  const ends = new Map<string, End>();
+  const runs = aggregateRuns(examined.map((each) => ({ ...each.event, examined: each })));
+  for (const run of runs) {
+    const ended: EndedItem[] = [];
+    for (const { examined: each, ...event } of run) {
+      const refusal = refusalOf(each);
+      const held = ended.map((before) => heldBehind(before, event, earlier)).find((outcome) => outcome !== null);
+      const outcome: ItemOutcome =
+        held ?? (refusal === null ? { kind: "verified" } : { kind: "refused", refusal, detail: "" });
+      ends.set(event.id, { outcome, examined: each });
+      ended.push({ ...event, skipped: skipped.has(event.id), outcome });
     }
-    sample.refused[refusal] = (sample.refused[refusal] ?? 0) + 1;
-    if (sample.samples.length === SAMPLES_MAX) continue;
-    const findings = [...verdict.findings, ...(owner ? [owner.finding] : [])].filter(({ ok }) => ok !== true);
-    sample.samples.push({ id: event.id, eventId: event.eventId, refusal, findings });
   }
-  return sample;
+  return ends;
+}
+
+function refusalsOf(ends: ReadonlyMap<string, End>): Map<string, Refusal> {
+  return new Map(
+    [...ends].flatMap(([id, { outcome }]): [string, Refusal][] =>
+      outcome.kind === "refused" ? [[id, outcome.refusal]] : [],
+    ),
+  );
+}
+
+function summary(
+  examined: readonly Examined[],
+  ends: ReadonlyMap<string, End>,
+): Pick<SampleOut, "checked" | "wouldGo" | "refused" | "samples"> {
+  const refused: Record<string, number> = {};
+  for (const refusal of refusalsOf(ends).values()) refused[refusal] = (refused[refusal] ?? 0) + 1;
+  const stopped = [...ends.values()].flatMap(({ outcome, examined: each }) =>
+    outcome.kind === "refused" ? [{ ...outcome, each }] : [],
+  );
+  // What is held names the event before it; that event says what is wrong.
+  const causes = stopped.filter(({ each }) => each.refusal !== null);
+  const shown = [...causes, ...stopped.filter(({ each }) => each.refusal === null)].slice(0, SAMPLES_MAX);
+  return {
+    checked: examined.length,
+    wouldGo: examined.length - stopped.length,
+    refused,
+    samples: shown.map(({ refusal, detail, each: { event, findings } }) => ({
+      id: event.id,
+      eventId: event.eventId,
+      version: event.version === null ? null : versionOut(`${event.version}`),
+      refusal,
+      findings:
+        refusal === "held-by-head"
+          ? [withFix({ check: "aggregate-head", ok: false, detail }, refusal)]
+          : findings.filter(({ ok }) => ok !== true),
+    })),
+  };
 }
 
 /** What the owners of the targets say of the sample, by event id. Those without a check endpoint say nothing. */
@@ -145,29 +300,6 @@ async function askOwners(
 }
 
 type Event = Omit<Candidate, "version"> & { version: bigint | null };
-
-/** The events that no control and no limit refuses (the preview counts the refused ones), within the memory limit. */
-function chosen(
-  candidates: readonly (Candidate & { payloadBytes: number })[],
-  rules: Rules,
-  { asOfMs, despite }: SelectedForRedrive,
-): Event[] {
-  const events: Event[] = [];
-  let bytes = 0;
-  for (const candidate of candidates) {
-    const ruling = gate(candidate, {
-      controls: rules.index,
-      redriveLimit: rules.settings.redriveLimit,
-      nowMs: asOfMs,
-      at: "request",
-      despite,
-    });
-    bytes += candidate.payloadBytes;
-    if (!ruling.pass || bytes > SAMPLE_BYTES_MAX) continue;
-    events.push({ ...candidate, version: candidate.version === null ? null : BigInt(candidate.version) });
-  }
-  return events;
-}
 
 type TargetState = { row: TargetRow; facts: DryRunFacts["target"]; out: SampleTarget };
 

@@ -35,6 +35,7 @@ const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({
   changedSince: null,
   reasonRequiredAbove: 1_000,
   approvalCauses: [],
+  unknown: [],
   cutoff,
   ...over,
 });

@@ -7,12 +7,18 @@ import { sampleView, targetProblems } from "./sample-words";
 
 /** The checked and the unchecked parts of the selection, and the states of its targets. */
 export function SampleLines({ preview }: { preview: PreviewOut }) {
-  if (preview.total === 0 || preview.eligible === 0) return null;
+  const found = preview.sample !== null && preview.sample.checked > 0;
+  if (preview.total === 0 || (preview.eligible === 0 && !found)) return null;
   const view = sampleView(preview);
   return (
     <>
       <p>
         <span className={view.bad ? "text-warning" : undefined}>{view.found}</span>{" "}
+        {view.causes.map(({ id, label }) => (
+          <Link key={id} href={`/events/${id}`} prefetch={false} className="mr-2 text-accent hover:underline">
+            Look at {label}
+          </Link>
+        ))}
         <span className="text-muted">{view.unchecked}</span>
       </p>
       {targetProblems(preview.sample?.targets ?? []).map((trouble) => (

@@ -4,6 +4,7 @@ import type { SampleOut } from "@/lib/contract/redrive-preview";
 
 const sample = (change: Partial<SampleOut>): SampleOut => ({
   samples: [],
+  whole: false,
   checked: 50,
   wouldGo: 50,
   refused: {},
@@ -18,6 +19,7 @@ describe("what a preview says of its checks", () => {
       found: "Checked 50 of 1,417: 33 would be refused: schema mismatch 33.",
       bad: true,
       unchecked: "Not checked: the other 1,367, and what the target answers.",
+      causes: [],
     });
   });
 
@@ -26,11 +28,26 @@ describe("what a preview says of its checks", () => {
       found: "Checked all 3: nothing found against them.",
       bad: false,
       unchecked: "Not checked: what the target answers.",
+      causes: [],
     });
     expect(sampleView({ sample: sample({ checked: 1 }), eligible: 1 }).found).toBe(
       "Checked the one event: nothing found against it.",
     );
     expect(sampleView({ sample: sample({}), eligible: null }).found).toMatch(/^Checked 50 of all that match/);
+  });
+
+  it("says of a set that was checked whole which event stops the others", () => {
+    const stopped = { id: "id-3", eventId: "order-3", version: 3, refusal: "schema-mismatch", findings: [] };
+    const held = { ...stopped, id: "id-4", version: 4, refusal: "held-by-head" };
+    const refused = { "schema-mismatch": 1, "held-by-head": 2 };
+    const whole = sample({ whole: true, checked: 4, wouldGo: 1, refused, samples: [stopped, held] });
+    expect(sampleView({ sample: whole, eligible: 1 })).toEqual({
+      found:
+        "3 of 4 cannot go: v3 has a payload that does not match the source's JSON Schema, 2 events wait behind it.",
+      bad: true,
+      unchecked: "Not checked: what the target answers.",
+      causes: [{ id: "id-3", label: "v3" }],
+    });
   });
 
   it("does not call safe what was not checked", () => {

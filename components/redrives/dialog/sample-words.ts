@@ -1,6 +1,6 @@
-import { refusalSummary, refusedTotal } from "@/components/redrives/refusal-words";
-import type { PreviewOut, SampleTarget } from "@/lib/contract/redrive-preview";
-import { formatNumber } from "@/lib/core/format";
+import { refusalSentence, refusalSummary, refusedTotal } from "@/components/redrives/refusal-words";
+import type { PreviewOut, SampleOut, SampleTarget } from "@/lib/contract/redrive-preview";
+import { formatNumber, plural, shortenId } from "@/lib/core/format";
 
 export type SampleView = {
   /** The findings of the checks, and the number of checked events. */
@@ -9,6 +9,8 @@ export type SampleView = {
   bad: boolean;
   /** The part that was not checked. */
   unchecked: string;
+  /** The events that are refused for what they are, not for what is before them; a person can look at them. */
+  causes: { id: string; label: string }[];
 };
 
 /** The checked and the unchecked parts of a preview: "nothing found" refers only to checked events. */
@@ -21,18 +23,45 @@ export function sampleView({ sample, eligible }: Pick<PreviewOut, "sample" | "el
           : "None that may go was among the events looked at: payload and target were not checked.",
       bad: true,
       unchecked: "Verify checks each event and sends nothing.",
+      causes: [],
     };
   }
-  const { checked, refused } = sample;
-  const whole = eligible !== null && checked >= eligible;
+  const { checked, refused, samples } = sample;
+  const whole = sample.whole || (eligible !== null && checked >= eligible);
   const scope = whole ? checkedAll(checked) : `Checked ${formatNumber(checked)} of ${countOf(eligible)}`;
   const bad = refusedTotal(refused);
-  const found =
-    bad === 0
-      ? `${scope}: nothing found against ${checked === 1 ? "it" : "them"}.`
-      : `${scope}: ${formatNumber(bad)} would be refused: ${refusalSummary(refused)}.`;
+  const own = samples.filter(({ refusal }) => refusal !== "held-by-head");
   const rest = whole || eligible === null ? "" : `the other ${formatNumber(eligible - checked)}, and `;
-  return { found, bad: bad > 0, unchecked: `Not checked: ${rest}what the target answers.` };
+  return {
+    found:
+      bad === 0
+        ? `${scope}: nothing found against ${checked === 1 ? "it" : "them"}.`
+        : faultWords(sample, scope, whole),
+    bad: bad > 0,
+    unchecked: `Not checked: ${rest}what the target answers.`,
+    causes: own.slice(0, CAUSES_SHOWN).map((cause) => ({ id: cause.id, label: placeOf(cause) })),
+  };
+}
+
+const CAUSES_SHOWN = 3;
+
+/** `3 of 4 cannot go: v3 fails its schema, 2 wait behind it.`; of many faults the numbers by reason. */
+function faultWords({ checked, refused, samples }: SampleOut, scope: string, whole: boolean): string {
+  const bad = refusedTotal(refused);
+  const { "held-by-head": held = 0, ...own } = refused;
+  const causes = samples.filter(({ refusal }) => refusal !== "held-by-head");
+  const fewCauses = whole && causes.length === refusedTotal(own) && causes.length <= CAUSES_SHOWN;
+  if (!fewCauses) return `${scope}: ${formatNumber(bad)} would be refused: ${refusalSummary(refused)}.`;
+  const named = causes.map((cause) => `${placeOf(cause)} ${refusalSentence(cause.refusal)}`).join(", ");
+  const behind =
+    held === 0
+      ? ""
+      : `, ${plural(held, "event")} ${held === 1 ? "waits" : "wait"} behind ${causes.length === 1 ? "it" : "them"}`;
+  return `${formatNumber(bad)} of ${formatNumber(checked)} cannot go: ${named}${behind}.`;
+}
+
+function placeOf({ version, eventId }: Pick<SampleOut["samples"][number], "version" | "eventId">): string {
+  return version === null ? shortenId(eventId) : `v${version}`;
 }
 
 function checkedAll(checked: number): string {

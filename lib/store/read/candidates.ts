@@ -233,11 +233,11 @@ export async function sampleCandidates(
   db: Queryable,
   page: Omit<CandidatePage, "after" | "limit">,
   most: number,
-): Promise<(Candidate & { payloadBytes: number })[]> {
+): Promise<Candidate[]> {
   const compiled = await selectedWhere(db, page, 3);
   const read = (bound: string, order: "asc" | "desc", id: string, limit: number) =>
-    db.query<Candidate & { payloadBytes: number }>(
-      `select ${CANDIDATE_COLUMNS}, e.payload_bytes as "payloadBytes" from dlq_event_rows e join sources s on s.id = e.source_id
+    db.query<Candidate>(
+      `select ${CANDIDATE_COLUMNS} from dlq_event_rows e join sources s on s.id = e.source_id
         where e.id ${bound} $1 and e.status = ${EVENT.PENDING} and ${compiled.where} order by e.id ${order} limit $2`,
       [id, limit, ...compiled.values],
     );
@@ -251,8 +251,33 @@ export async function sampleCandidates(
     const atMs = Math.round(fromMs + ((toMs - fromMs) * place) / (SAMPLE_PLACES + 1));
     between.push(...(await read("<=", "desc", uuidv7LowerBound(atMs), each)));
   }
-  const spread = [...oldest, ...between, ...newest] as (Candidate & { payloadBytes: number })[];
+  const spread = [...oldest, ...between, ...newest];
   return [...new Map(spread.map((event) => [event.id, event])).values()].slice(0, most);
+}
+
+/** Bytes of the payloads of these events as they arrived, by id. */
+export async function readPayloadBytes(db: Queryable, ids: readonly string[]): Promise<Map<string, number>> {
+  const rows = await db.query<{ id: string; bytes: number }>(
+    `select e.id, e.payload_bytes as bytes from dlq_event_rows e where e.id = any($1::uuid[])`,
+    [ids],
+    { name: "payload-bytes" },
+  );
+  return new Map(rows.map(({ id, bytes }) => [id, bytes]));
+}
+
+/** Those of these events that a selection holds. */
+export async function selectedAmong(
+  db: Queryable,
+  page: Omit<CandidatePage, "after" | "limit">,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const { where, values } = await selectedWhere(db, page, 3);
+  const rows = await db.query<{ id: string }>(
+    `select e.id from dlq_event_rows e where e.id = any($2::uuid[]) and e.id <= $1 and ${where}`,
+    [page.cutoff, ids, ...values],
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** Events of one kind, as far as the gate can tell them apart without event and aggregate controls. */

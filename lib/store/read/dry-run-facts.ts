@@ -3,8 +3,7 @@ import type { OrderFacts } from "@/lib/core/dry-run";
 import { type Earlier, type Head, headsText, isHeldBy } from "@/lib/core/order-gate";
 import { compareItems, type OrderedItem } from "@/lib/core/redrive-plan";
 import type { Queryable } from "@/lib/store/db";
-import { type AggregateOrder, readAggregateOrder, readOutsideOrder } from "@/lib/store/read/aggregate-order";
-import type { CandidatePage } from "@/lib/store/read/candidates";
+import { type AggregateOrder, readAggregateOrder } from "@/lib/store/read/aggregate-order";
 
 type Wanted = OrderedItem & { eventId: string };
 
@@ -39,33 +38,28 @@ export async function readOrderFacts(
 }
 
 /**
- * The same for selected events that are not frozen yet. The selected events go before, so only events parked outside of
- * the selection hold them; nothing holds them when the redrive passes those events or takes them along.
+ * The same for selected events that are not frozen yet, and that nothing holds: whether their consumers have processed
+ * them, or a newer version.
  */
 export async function readPlannedOrderFacts(
   db: Queryable,
-  selected: Pick<CandidatePage, "selection" | "asOfMs" | "cutoff"> & { earlier: Earlier },
   wanted: readonly Wanted[],
 ): Promise<Map<string, OrderFacts>> {
   const processed = await readProcessed(db, wanted);
-  const ordered = wanted.flatMap(({ aggregateId, version, ...event }) =>
-    aggregateId === null || version === null ? [] : [{ ...event, aggregateId, top: version, judged: true }],
+  const ordered = wanted.flatMap((event) =>
+    event.aggregateId === null ? [] : [{ ...event, aggregateId: event.aggregateId }],
   );
-  const orders = await readOutsideOrder(db, ordered, selected);
+  const orders = await readAggregateOrder(db, ordered, null);
   return new Map(
-    wanted.map((event) => {
-      const order = orders.get(aggregateKeyOf(event) ?? "");
-      const heads = selected.earlier === "hold" ? (order?.heads ?? []) : [];
-      return [
-        event.id,
-        {
-          versionProcessed: order?.versionProcessed ?? null,
-          heldBy: behindHeads(event, heads),
-          waits: false,
-          processedBy: processed.get(event.id) ?? [],
-        },
-      ];
-    }),
+    wanted.map((event) => [
+      event.id,
+      {
+        versionProcessed: orders.get(aggregateKeyOf(event) ?? "")?.versionProcessed ?? null,
+        heldBy: null,
+        waits: false,
+        processedBy: processed.get(event.id) ?? [],
+      },
+    ]),
   );
 }
 
