@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import type { ConnectionOptions } from "node:tls";
 import pg from "pg";
 
@@ -31,6 +32,8 @@ const SILENCE_MS = 1_000;
 const STATEMENT_MS_LONGEST = 600_000;
 /** A process that vanished or was suspended inside a transaction holds its row locks no longer than this. */
 const IDLE_IN_TRANSACTION_MS_MAX = 10_000;
+/** How long the store may take to say whether it still works on a statement whose answer did not come. */
+const ASK_MS = 1_000;
 /** Keeps the entry of a firewall between process and store alive while nothing is asked. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
@@ -113,10 +116,58 @@ export class PostgresPool extends pg.Pool {
     return generations.get(this.#server) ?? 0;
   }
 
+  /**
+   * Of a connection whose answer did not come in time: the store is slow, and not away. The answer has come by now, which
+   * this process was too busy to see, or the server still works on the statement; nobody waits for it, so it is cancelled.
+   */
+  async isLate(client: pg.PoolClient): Promise<boolean> {
+    const { connection, processID } = client as unknown as { connection: { stream: Socket }; processID: number };
+    const before = connection.stream.bytesRead;
+    // Timers run before what has arrived is read.
+    await setImmediate();
+    await setImmediate();
+    if (connection.stream.bytesRead > before) return true;
+    return this.#ask("select pg_cancel_backend(pid) from pg_stat_activity where pid = $1 and state = 'active'", [
+      processID,
+    ]);
+  }
+
+  /** Whether the server takes a new connection and answers on it. */
+  answers(): Promise<boolean> {
+    return this.#ask("select 1", []);
+  }
+
+  /** Whether the statement has a row, on a connection of its own. */
+  async #ask(text: string, values: unknown[]): Promise<boolean> {
+    const fresh = new pg.Client({
+      ...this.options,
+      ...{ connectionTimeoutMillis: ASK_MS, query_timeout: ASK_MS, statement_timeout: ASK_MS },
+    });
+    fresh.on("error", () => undefined);
+    try {
+      await fresh.connect();
+      return (await fresh.query(text, values)).rowCount === 1;
+    } catch {
+      return false;
+    } finally {
+      fresh.end().catch(() => undefined);
+    }
+  }
+
   /** Closes every connection that is open now before its next use, in all pools to this server. */
   endGeneration(last = this.#generation()): void {
     generations.set(this.#server, Math.max(this.#generation(), last + 1));
   }
+}
+
+/** The answer to a statement did not come in time on this side. `pg` gives this error no code. */
+export function isSilence(error: unknown): boolean {
+  return error instanceof Error && error.message === "Query read timeout";
+}
+
+/** Every connection of the pool was in use for as long as a caller waits, or the server did not take a new one. */
+export function isNoneFree(error: unknown): boolean {
+  return error instanceof Error && error.message === "timeout exceeded when trying to connect";
 }
 
 /**

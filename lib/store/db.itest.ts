@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { uuidv7 } from "@/lib/platform/ids";
 import { sqlState } from "@/lib/platform/postgres-pool";
@@ -199,6 +200,49 @@ describe("a store that falls silent", () => {
     await expect(slow).resolves.toHaveLength(1);
     await far.end();
     await proxy.stop();
+  });
+});
+
+describe("a store that answers late", () => {
+  const impatient = () => createDb(database.url, { max: 1, statementTimeoutMs: 500 });
+
+  test("is slow, not away: its backend still works on the statement, which is cancelled", async () => {
+    const slow = impatient();
+    const [row] = await slow.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const { pid } = row!;
+    const answer = slow.query("select 1 from pg_sleep(0.4)").catch((error: unknown) => error);
+    const state = () => db.query("select 1 from pg_stat_activity where pid = $1 and state = 'active'", [pid]);
+    await expect.poll(state, { interval: 10 }).toHaveLength(1);
+    // Its own time limit cannot end a backend that gets no processor.
+    process.kill(pid, "SIGSTOP");
+    try {
+      expect(await answer).toMatchObject({ code: "read-timeout" });
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    expect(await slow.query("select 1 as one")).toEqual([{ one: 1 }]);
+    await slow.end();
+  });
+
+  test("is not away because this process was too busy to read the answer", async () => {
+    const slow = impatient();
+    await slow.query("select 1");
+    const answer = slow.query("select 1 from pg_sleep(0.2)").catch((error: unknown) => error);
+    await setImmediate();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
+    expect(await answer).toMatchObject({ code: "read-timeout" });
+    await slow.end();
+  });
+
+  test("is not away when every connection is in use", async () => {
+    const small = createDb(database.url, { max: 1, connectTimeoutMs: 200 });
+    const long = small.query("select pg_sleep(1.5)");
+    await expect(small.query("select 1")).rejects.toMatchObject({
+      code: "read-timeout",
+      message: expect.stringContaining("in use"),
+    });
+    await long;
+    await small.end();
   });
 });
 

@@ -4,7 +4,15 @@ import pg from "pg";
 import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
 import { hash64 } from "@/lib/core/hash";
 import { DomainError } from "@/lib/core/problem";
-import { answerMsMax, isConnectionLoss, type PoolOptions, PostgresPool, sqlState } from "@/lib/platform/postgres-pool";
+import {
+  answerMsMax,
+  isConnectionLoss,
+  isNoneFree,
+  isSilence,
+  type PoolOptions,
+  PostgresPool,
+  sqlState,
+} from "@/lib/platform/postgres-pool";
 
 /**
  * Postgres through `pg`. What crosses this edge:
@@ -148,14 +156,15 @@ async function keepPlans(client: pg.ClientBase, kind: "pages" | "keys"): Promise
 // --- connections ----------------------------------------------------------------------------------------------------
 
 /** `broken`: the error that makes the connection unusable. */
-type Connection = { client: pg.PoolClient; broken: Error | null };
+type Connection = { pool: PostgresPool; client: pg.PoolClient; broken: Error | null };
 
 /** Gives the connection back after `work`, or has the pool close it when it is broken. */
 async function withConnection<T>(pool: PostgresPool, work: (connection: Connection) => Promise<T>): Promise<T> {
-  const client = await pool.connect().catch((error: unknown) => {
-    throw unavailable(error);
+  const client = await pool.connect().catch(async (error: unknown) => {
+    const busy = isNoneFree(error) && (await pool.answers());
+    throw busy ? tooSlow("Every connection to the store is in use: try again in a moment", error) : unavailable(error);
   });
-  const connection: Connection = { client, broken: null };
+  const connection: Connection = { pool, client, broken: null };
   const onError = (error: Error) => {
     connection.broken = error;
   };
@@ -173,14 +182,16 @@ async function execute(connection: Connection, config: pg.QueryConfig | string):
   try {
     return await connection.client.query(config);
   } catch (error) {
-    throw judge(connection, error);
+    throw await judge(connection, error);
   }
 }
 
 /** The error for the caller. Marks the connection as broken when it cannot be used again. */
-function judge(connection: Connection, error: unknown): unknown {
+async function judge(connection: Connection, error: unknown): Promise<unknown> {
   if (isConnectionLoss(error)) connection.broken = error instanceof Error ? error : new Error(String(error));
-  return translate(error);
+  return isSilence(error) && (await connection.pool.isLate(connection.client))
+    ? tooSlow(NARROW, error)
+    : translate(error);
 }
 
 async function transact<T>(
@@ -232,7 +243,7 @@ async function copyIn(connection: Connection, sink: CopyStreamQuery, data: Itera
     await pipeline(Readable.from(rows(), { objectMode: false }), connection.client.query(sink));
   } catch (error) {
     // An error of the caller's own rows does not make the connection unusable.
-    throw fault === null ? judge(connection, error) : (fault as { error: unknown }).error;
+    throw fault === null ? await judge(connection, error) : (fault as { error: unknown }).error;
   }
 }
 
@@ -279,12 +290,16 @@ export function translate(error: unknown): unknown {
   if (isConnectionLoss(error)) return unavailable(error);
   const state = sqlState(error);
   if (state === QUERY_CANCELED) {
-    return new DomainError("read-timeout", "The store took too long: narrow the filter or add a time window", {
-      internal: error,
-    });
+    return tooSlow(NARROW, error);
   }
   const why = state === null ? null : cannotWrite(state);
   return why === null ? error : new DomainError("store-unavailable", why, { internal: error });
+}
+
+const NARROW = "The store took too long: narrow the filter or add a time window";
+
+function tooSlow(message: string, internal: unknown): DomainError {
+  return new DomainError("read-timeout", message, { internal });
 }
 
 function unavailable(error: unknown): DomainError {
