@@ -120,7 +120,7 @@ async function install(folder: string): Promise<void> {
   if (installed.code !== 0) throw new Error(installed.output);
   mkdirSync(join(folder, "node_modules/@platformatic"), { recursive: true });
   mkdirSync(join(folder, "node_modules/@types"));
-  for (const name of ["pg", "@platformatic/kafka", "@types/pg", "@types/node"])
+  for (const name of ["pg", "ioredis", "@platformatic/kafka", "@types/pg", "@types/node"])
     symlinkSync(join(ROOT, "node_modules", name), join(folder, "node_modules", name));
   copyFileSync(join(ROOT, "docs/kit/orders-service/orders.ts"), join(folder, "orders.ts"));
   const checked = await runTool(

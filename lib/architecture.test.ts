@@ -90,6 +90,7 @@ const RULES: Record<string, string[]> = {
   ],
   // Installed into other services: nothing of Parkade's own.
   "lib/kit": [
+    "lib/kit/retry",
     "lib/core",
     "lib/retry",
     "lib/platform",

@@ -1,4 +1,5 @@
-import { namesSignature, type SignedIntake, signatureFault } from "@/lib/brokers/http/signature";
+import { signatureFault } from "@/lib/brokers/http/request-signature";
+import { namesSignature, type SignedIntake } from "@/lib/brokers/http/signature";
 import { DomainError } from "@/lib/core/problem";
 import type { Metric } from "@/lib/core/prometheus";
 import type { Viewer } from "@/lib/core/viewer";

@@ -1,6 +1,14 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Consumer, compatibilityPartitioner, type MessageToProduce, Producer } from "@platformatic/kafka";
-import { CONFIRM_DESTINATION, confirmProcessed, createInbox, inboxTableSql, isRedriven } from "parkade/inbox";
+import {
+  CONFIRM_DESTINATION,
+  createInbox,
+  inboxTableSql,
+  RedriveRefused,
+  receiveRedrive,
+  redisShield,
+  redriveAnswer,
+} from "parkade/inbox";
 import {
   createOutboxPublisher,
   insertOutbox,
@@ -9,14 +17,16 @@ import {
   parkadeTransport,
   routeTransport,
 } from "parkade/outbox";
-import { createParker } from "parkade/park";
+import { consumeWithRetry, createParker } from "parkade/park";
 import pg from "pg";
 
 /**
  * A service with every part of the package: an order and its event in one transaction, the event to Kafka by the outbox,
- * a consumer with an inbox that parks what it cannot process, and the confirmation of what was redriven.
+ * a consumer with an inbox that repeats what fails and then parks it, redrives by Kafka and over HTTP, and the
+ * confirmation of what was redriven.
  */
 const { DATABASE_URL, KAFKA, PARKADE_URL, SPOOL_DIR, PORT } = process.env as Record<string, string>;
+const { REDIS_URL, REDRIVE_SECRET } = process.env;
 const SOURCE = "orders";
 const TOPIC = "orders";
 
@@ -61,45 +71,67 @@ const publisher = createOutboxPublisher({
 let amountMax = 100;
 
 const parker = createParker({ url: PARKADE_URL!, source: SOURCE, spoolDir: SPOOL_DIR! });
-const inbox = createInbox<pg.PoolClient>({ consumer: "billing", transaction });
+const week = 7 * 86_400_000;
+const shield =
+  REDIS_URL === undefined
+    ? {}
+    : {
+        shield: redisShield({
+          redis: new (await import("ioredis")).Redis(REDIS_URL),
+          ttlMs: week,
+          reorderingMs: week,
+        }),
+      };
+const inbox = createInbox<pg.PoolClient>({ consumer: "billing", transaction, ...shield });
 const consumer = new Consumer({ groupId: "billing", clientId: "billing", bootstrapBrokers: [KAFKA!] });
 const stream = await consumer.consume({ topics: [TOPIC], autocommit: false, mode: "earliest", maxWaitTime: 200 });
+
+async function invoice(tx: pg.PoolClient, body: Buffer): Promise<void> {
+  const order = JSON.parse(body.toString()) as { orderId: string; amount: number };
+  if (order.amount > amountMax) throw new RangeError(`amount ${order.amount} is above ${amountMax}`);
+  await tx.query("insert into invoices values ($1, $2)", [order.orderId, order.amount]);
+}
 
 async function consume(): Promise<void> {
   for await (const message of stream) {
     const headers = message.headerEntries.map(([name, value]) => [String(name), value ?? null] as const);
     const text = (name: string) => headers.find(([key]) => key === name)?.[1]?.toString();
-    const eventId = text("x-redrive-event-id") ?? text("event-id")!;
-    const confirmation = { source: SOURCE, eventId, consumer: "billing" };
-    try {
-      const { status } = await inbox.process(eventId, async (tx) => {
-        const order = JSON.parse(message.value!.toString()) as { orderId: string; amount: number };
-        if (order.amount > amountMax) throw new RangeError(`amount ${order.amount} is above ${amountMax}`);
-        await tx.query("insert into invoices values ($1, $2)", [order.orderId, order.amount]);
-        if (isRedriven(headers)) await confirmProcessed(tx, confirmation);
-      });
-      // It was processed before the redrive came, by a delivery of its own: Parkade does not know that yet.
-      if (status === "duplicate" && isRedriven(headers)) await transaction((tx) => confirmProcessed(tx, confirmation));
-    } catch (error) {
-      const parked = await parker.park(error, {
-        eventId,
+    const consumed = await consumeWithRetry(
+      {
+        eventId: text("x-redrive-event-id") ?? text("event-id")!,
         aggregateType: "order",
         aggregateId: message.key?.toString(),
         eventType: "order.placed",
         payload: message.value,
         contentType: "application/json",
         headers,
-        attempts: 1,
         origin: { topic: message.topic, partition: message.partition, key: message.key?.toString("base64") },
-      });
-      if (parked.status === "dropped") throw error; // neither Parkade nor the disk has it: it comes again
-    }
+      },
+      (tx: pg.PoolClient) => invoice(tx, message.value!),
+      { inbox, parker, confirm: true, retry: { maxAttempts: 3, attemptTimeoutMs: 5_000 } },
+    );
+    // Neither Parkade nor the disk has it: the consumer ends, and the message comes again.
+    if (consumed.status === "dropped") throw new Error(`${consumed.reason}: ${consumed.detail}`);
     await message.commit();
   }
 }
 const consuming = consume();
 
+/** Redrives of an HTTP source, whose `redriveUrl` is this address and whose `signing.secret` is REDRIVE_SECRET. */
+async function redriven(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  try {
+    const redrive = await receiveRedrive(request, { secrets: REDRIVE_SECRET! });
+    const { status } = await inbox.process(redrive.eventId, (tx) => invoice(tx, redrive.body), { confirm: redrive });
+    const answer = redriveAnswer(status);
+    response.writeHead(answer.status, answer.headers).end();
+  } catch (error) {
+    response.writeHead(error instanceof RedriveRefused ? error.status : 500).end(String(error));
+  }
+}
+
 const server = createServer(async (request, response) => {
+  if (request.method === "POST" && request.url === "/redrives" && REDRIVE_SECRET !== undefined)
+    return redriven(request, response);
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const body = Buffer.concat(chunks).toString();

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { NO_WEBHOOK_SECRET, SIGNATURE_TOLERANCE_MS, WEBHOOK_SECRET } from "@/lib/core/webhook-secret";
 
 /** How the body of a request is signed with HMAC-SHA256. */
@@ -17,17 +17,28 @@ export type Signing = {
   timestampHeader?: string;
 };
 
+/** How a signed request is checked: a `Signing` with its defaults, and each secret that counts. */
+export type SignatureCheck = Required<Omit<Signing, "secret" | "timestampHeader">> &
+  Pick<Signing, "timestampHeader"> & { secrets: readonly string[] };
+
+/** A signature header may list several, one for each secret in use. More than this is no list of secrets. */
+const SIGNATURES_MAX = 20;
+
 export const WEBHOOK_ID = "webhook-id";
 export const WEBHOOK_TIMESTAMP = "webhook-timestamp";
 export const WEBHOOK_SIGNATURE = "webhook-signature";
 const HMAC_HEADER = "x-signature";
+
+export function signatureCheck(form: Omit<Signing, "secret">, secrets: readonly string[]): SignatureCheck {
+  return { scheme: "standard-webhooks", header: HMAC_HEADER, prefix: "", encoding: "hex", ...form, secrets };
+}
 
 /** The key of Standard Webhooks: base64 behind `whsec_`. */
 export function webhookKey(secret: string): Buffer {
   return Buffer.from(secret.replace(/^whsec_/, ""), "base64");
 }
 
-export function hmac(key: string | Uint8Array, parts: readonly (string | Uint8Array)[]): Buffer {
+function hmac(key: string | Uint8Array, parts: readonly (string | Uint8Array)[]): Buffer {
   const mac = createHmac("sha256", key);
   for (const part of parts) mac.update(part);
   return mac.digest();
@@ -83,4 +94,43 @@ export function clockFault(answeredAt: string | null, nowMs: number): string | n
     `the clock of this machine is ${minutes} minutes ${aheadMs > 0 ? "ahead of" : "behind"} Parkade's, ` +
     "and a signature counts for five minutes: set the clock"
   );
+}
+
+/** Why a signature does not count, for the log of the server; null = it is right. Every secret is tried. */
+export function signatureFault(
+  intake: SignatureCheck,
+  { headers, body, nowMs }: { headers: Pick<Headers, "get">; body: Uint8Array; nowMs: number },
+): string | null {
+  const standard = intake.scheme === "standard-webhooks";
+  const signature = headers.get(standard ? WEBHOOK_SIGNATURE : intake.header);
+  if (signature === null) return "no signature";
+  const timestampName = standard ? WEBHOOK_TIMESTAMP : intake.timestampHeader;
+  const timestamp = timestampName === undefined ? null : headers.get(timestampName);
+  if (timestampName !== undefined) {
+    if (timestamp === null || !/^\d{1,12}$/.test(timestamp)) return "no timestamp";
+    if (Math.abs(nowMs - Number(timestamp) * 1000) > SIGNATURE_TOLERANCE_MS) return "timestamp too far from now";
+  }
+  const id = headers.get(WEBHOOK_ID);
+  if (standard && (id === null || id === "" || id.includes("."))) return "no webhook-id";
+  const signed = standard ? [`${id}.${timestamp}.`, body] : timestamp === null ? [body] : [`${timestamp}.`, body];
+  const given = standard ? versionOne(signature) : plainSignature(signature, intake);
+  let right = false;
+  for (const secret of intake.secrets) {
+    const expected = hmac(standard ? webhookKey(secret) : secret, signed);
+    for (const one of given) if (one.length === expected.length && timingSafeEqual(one, expected)) right = true;
+  }
+  return right ? null : "wrong signature";
+}
+
+/** `v1,BASE64 v1a,...`: one for each secret of the sender; other versions are passed over. */
+function versionOne(header: string): Buffer[] {
+  return header
+    .split(" ", SIGNATURES_MAX)
+    .filter((one) => one.startsWith("v1,"))
+    .map((one) => Buffer.from(one.slice("v1,".length), "base64"));
+}
+
+function plainSignature(header: string, { prefix, encoding }: SignatureCheck): Buffer[] {
+  if (!header.startsWith(prefix)) return [];
+  return [Buffer.from(header.slice(prefix.length), encoding)];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { clockFault, signatureHeaders } from "@/lib/brokers/http/request-signature";
-import { type SignedIntake, signatureFault } from "@/lib/brokers/http/signature";
+import { clockFault, signatureFault, signatureHeaders } from "@/lib/brokers/http/request-signature";
+import type { SignedIntake } from "@/lib/brokers/http/signature";
 import type { HttpConfig } from "@/lib/kinds/http";
 import { parseSourceConfig } from "@/lib/kinds/kinds";
 

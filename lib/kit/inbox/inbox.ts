@@ -1,6 +1,12 @@
 /** `parkade/inbox`: all that users may import. A name that leaves this file is a breaking change of the package. */
 
-export { CONFIRM_DESTINATION, type Confirmation, confirmProcessed, isRedriven } from "@/lib/kit/inbox/confirm";
+export {
+  type AnyHeaders,
+  CONFIRM_DESTINATION,
+  type Confirmation,
+  confirmProcessed,
+  isRedriven,
+} from "@/lib/kit/inbox/confirm";
 export { createInbox, type Inbox, type InboxOptions } from "@/lib/kit/inbox/consumer";
 export {
   type EventVersion,
@@ -12,5 +18,14 @@ export {
   processOnce,
   StaleVersionError,
 } from "@/lib/kit/inbox/process-once";
+export {
+  type NodeRequest,
+  type ReceiveOptions,
+  type Redrive,
+  type RedriveRefusal,
+  RedriveRefused,
+  receiveRedrive,
+  redriveAnswer,
+} from "@/lib/kit/inbox/receive-redrive";
 export { type RedisClient, redisShield, type Shield, type ShieldOptions } from "@/lib/kit/inbox/shield";
 export { drizzleSession, type SqlSession } from "@/lib/kit/sql";

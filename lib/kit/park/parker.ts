@@ -71,6 +71,7 @@ export type ParkerObserver = {
 };
 
 export type Parker = {
+  readonly source: string;
   /** Never rejects and never throws. Resolves within `waitMsMax`. */
   park(error: unknown, message: FailedMessage): Promise<Parked>;
   /** Tries to send all that waits; false when some of it still waits in the spool. */
@@ -138,6 +139,10 @@ class SpoolingParker implements Parker {
     if (fault !== null) throw new TypeError(`signing.${fault}`);
     const { spoolDir, spoolBytesMax, fsync, clock } = this.#options;
     this.#spool = new Spool({ folder: spoolDir, bytesMax: spoolBytesMax, fsync, clock });
+  }
+
+  get source(): string {
+    return this.#options.source;
   }
 
   async park(error: unknown, message: FailedMessage): Promise<Parked> {
