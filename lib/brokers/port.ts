@@ -37,6 +37,8 @@ export type PublishReceipt = {
   status: string;
   /** The sink had taken the message before and says so: nothing new happened there. */
   deduplicated?: boolean;
+  /** The record of a log that the message became (`recordPlace`), where a dead letter names it. */
+  record?: string;
 };
 
 /**

@@ -39,6 +39,16 @@ export type Origin = {
   [further: string]: unknown;
 };
 
+/** A record of a log, as receipts and dead letters name it: `orders [3] offset 330`. null = the origin names none. */
+export function recordPlace({
+  topic,
+  partition,
+  offset,
+}: Pick<Origin, "topic" | "partition" | "offset">): string | null {
+  if (topic === undefined || partition === undefined || offset === undefined) return null;
+  return `${topic} [${partition}] offset ${offset}`;
+}
+
 export type DeadLetterError = { type: string | null; message: string | null; stack: string | null };
 
 /**
@@ -70,4 +80,9 @@ export type DeadLetter = {
   tags: Record<string, string>;
   origin: Origin;
   redrive: RedriveMark | null;
+  /**
+   * The record that failed (`recordPlace`), of a letter with neither an id of its own nor a mark: if Parkade sent that
+   * record, the letter is a bounce of its event. Absent = the letter is known by its id.
+   */
+  failedRecord?: string;
 };

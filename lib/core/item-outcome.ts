@@ -9,10 +9,11 @@ import type { Settings } from "@/lib/core/settings";
  * The end of one claimed item. `untilMs` of a failure is the time before which the target must not be asked again: the
  * cooldown never ends earlier. `back` gives the item back unchanged (pause, shutdown, open breaker); `later` keeps it
  * open and unsent for `waitMs` (the rest of a Retry-After); `verified` means that a verify run found no fault. A delivery
- * is `deduplicated` when the target says that it had taken the event before.
+ * is `deduplicated` when the target says that it had taken the event before; `record` names what it became in a log of
+ * the event's own source.
  */
 export type ItemOutcome =
-  | { kind: "delivered"; code: string; deduplicated?: boolean }
+  | { kind: "delivered"; code: string; deduplicated?: boolean; record?: string }
   | { kind: "already-processed"; detail: string }
   | { kind: "verified" }
   | { kind: "failed"; code: string; detail: string; untilMs?: number | null }

@@ -272,6 +272,60 @@ describe("a bounce", () => {
     expect(await one(at(died + 601_000))).toEqual(["bounced"]);
   });
 
+  describe("whose letter has lost marks and id, and names a record that Parkade sent,", () => {
+    const payload = Buffer.from('{"n":1}');
+    const lost = (change: Partial<DeadLetter> = {}) => ({
+      eventId: "kafka-made-of-its-offset",
+      payload,
+      failedRecord: "orders [3] offset 330",
+      origin: { key: "b3JkZXItNw==" },
+      ...change,
+    });
+    let redriveId: string;
+    beforeEach(async () => {
+      await one({ payload, origin: { key: "b3JkZXItNw==" } });
+      redriveId = await addRedrive();
+      await move("REDRIVEN", { redriveId, state: "delivered", attempt: true });
+      await db.run("update redrive_attempts set state = 'delivered'");
+      await db.run("update redrive_items set sent_record = 'orders [3] offset 330'");
+    });
+
+    test("is that of its event, once", async () => {
+      expect(await one(lost())).toEqual(["bounced"]);
+      expect(await event()).toMatchObject({ status: "PENDING", bounces: 1, bounced_redrives: [redriveId] });
+      expect(await one(lost())).toEqual(["duplicate"]);
+      expect(await db.query("select event_id from event_keys")).toEqual([{ event_id: "event-1" }]);
+    });
+
+    test.each<[string, Partial<DeadLetter>]>([
+      ["another record", { failedRecord: "orders [3] offset 331" }],
+      ["a record of these names that holds other bytes: its topic was made anew", { payload: Buffer.from('{"n":2}') }],
+      ["a record of these names under another key", { origin: { key: null } }],
+    ])("is none when it names %s", async (_, change) => {
+      expect(await one(lost(change))).toEqual(["parked"]);
+    });
+
+    test("is none of another source: it may read another cluster", async () => {
+      expect(await park([{ source: "billing", letter: deadLetter(lost()) }])).toEqual(["parked"]);
+    });
+
+    test("is none when it is stored as an event of its own", async () => {
+      await db.run("update redrive_items set sent_record = null");
+      expect(await one(lost())).toEqual(["parked"]);
+      await db.run("update redrive_items set sent_record = 'orders [3] offset 330'");
+      expect(await one(lost())).toEqual(["duplicate"]);
+    });
+
+    test("waits for the receipt of a send that is under way, and not for ever", async () => {
+      await db.run("update redrive_items set sent_record = null");
+      await db.run("update redrive_attempts set state = 'open'");
+      const arriving = one(lost());
+      await db.run("update redrive_items set sent_record = 'orders [3] offset 330'");
+      expect(await arriving).toEqual(["bounced"]);
+      expect(await one(lost({ eventId: "another", failedRecord: "orders [3] offset 999" }))).toEqual(["parked"]);
+    });
+  });
+
   test("is one when only a producer or a consumer says that it died before the send", async () => {
     await one({ failedAtMs: 1_000 });
     await move("REDRIVEN", { redriveId: await addRedrive(), state: "delivered", attempt: true });

@@ -35,6 +35,8 @@ import {
   countBounces,
   findKnown,
   knownRedrives,
+  ofSentRecords,
+  ReceiptOutstanding,
   recordBounces,
   storeBounces,
 } from "@/lib/store/write/record-bounces";
@@ -104,6 +106,13 @@ async function parkHalving(deps: ParkDeps, batch: AdmittedBatch, options: ParkOp
 /** A batch is not kept waiting by rules that keep changing: it is stored as the last of these judged it. */
 const JUDGED_AGAIN_MAX = 3;
 
+/**
+ * A consumer may fail within milliseconds, before the receipt of the send is committed. A batch waits half a second at most for
+ * it (`retrying` bounds all repeats of a batch): in a redrive without a gap there is always a send under way. What is unknown then is parked as a new event.
+ */
+const RECEIPT_WAITS_MAX = 3;
+const RECEIPT_WAIT_MS = 150;
+
 /** Makes the partition of a day that has none yet, and judges arrivals again when the rules of admission have changed. */
 function parkRepeating(
   deps: ParkDeps,
@@ -114,11 +123,13 @@ function parkRepeating(
   let nowMs = 0;
   let admitted = batch;
   let judgedAgain = 0;
+  let waits = 0;
   const once = () => {
     nowMs = atMs ?? clock.wallMs();
     const revision = judgedAgain < JUDGED_AGAIN_MAX ? admitted.revision : null;
     return db.transaction(async (tx) => {
-      const outcomes = await park(tx, admitted.arrivals, { actor, nowMs, revision });
+      const mayWait = waits < RECEIPT_WAITS_MAX;
+      const outcomes = await park(tx, admitted.arrivals, { actor, nowMs, revision, mayWait });
       await withLast?.(tx);
       return outcomes;
     });
@@ -128,6 +139,11 @@ function parkRepeating(
       judgedAgain++;
       const arrived = admitted.arrivals.map(({ source, arrived: letter }) => ({ source, letter }));
       admitted = await admitArrivals(deps, arrived, { reread: true });
+      return true;
+    }
+    if (error instanceof ReceiptOutstanding) {
+      waits++;
+      await clock.sleep(RECEIPT_WAIT_MS);
       return true;
     }
     if (!isMissingPartition(error)) return false;
@@ -142,6 +158,8 @@ type BatchOptions = {
   nowMs: number;
   /** Of the rules that judged the arrivals; null = whatever it is. */
   revision: bigint | null;
+  /** For the receipts of sends that are under way. */
+  mayWait: boolean;
 };
 
 type ParkContext = BatchOptions & {
@@ -176,7 +194,8 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
   const settle = (parkings: readonly Parking[], outcome: ParkOutcome) => {
     for (const { id } of parkings) outcomes[places.get(id)!] = outcome;
   };
-  const { kept, dropped, again } = await dropNoise(tx, incoming);
+  const known = await ofSentRecords(tx, incoming, { mayWait: options.mayWait });
+  const { kept, dropped, again } = await dropNoise(tx, known);
   settle(dropped, "dropped");
   settle(again, "duplicate");
   const seen = new Set<string>();
@@ -190,9 +209,9 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
     firsts.filter(({ id }) => parked.has(id)),
     "parked",
   );
-  const known = firsts.filter(({ id }) => !parked.has(id));
+  const stored = firsts.filter(({ id }) => !parked.has(id));
   // Arrivals of the same event are recorded one at a time, in their order: each sees the result of the one before.
-  for (const group of withoutRepeats([...known, ...repeats])) {
+  for (const group of withoutRepeats([...stored, ...repeats])) {
     const bounced = await recordKnown(tx, group, context);
     for (const parking of group) settle([parking], bounced.has(parking.id) ? "bounced" : "duplicate");
   }
@@ -210,8 +229,8 @@ function keyOf({ sourceId, letter }: Parking): string {
  */
 async function dropNoise(
   tx: Tx,
-  incoming: Incoming[],
-): Promise<{ kept: Incoming[]; dropped: Incoming[]; again: Incoming[] }> {
+  incoming: readonly Incoming[],
+): Promise<{ kept: readonly Incoming[]; dropped: Incoming[]; again: Incoming[] }> {
   const noise = incoming.filter(({ admitted, letter }) => admitted.dropped !== null && letter.redrive === null);
   if (noise.length === 0) return { kept: incoming, dropped: [], again: [] };
   const stored = await storedAmong(tx, noise);

@@ -103,6 +103,7 @@ async function send(
 ): Promise<ItemEnd> {
   const { target, standIn } = examined.send!;
   let halt = haltAt(target);
+  let sentBy = target;
   const operation: Operation = { closes: [], attempts: examined.item.attempts, places: 0, askedUntilMs: 0 };
   const conclude = (outcome: ItemOutcome): ItemEnd => {
     const { closes, attempts, askedUntilMs } = operation;
@@ -112,6 +113,7 @@ async function send(
   };
   const sendTo = (target: SliceTarget) => {
     halt = haltAt(target);
+    sentBy = target;
     return execute(callOf(redriver, session, { examined, target, operation }), {
       policy: target.policy,
       target: target.state,
@@ -136,7 +138,7 @@ async function send(
         outcome = await sendTo(standIn!);
       }
     }
-    return conclude(outcomeOf(outcome, redriver.clock.wallMs()));
+    return conclude(outcomeOf(outcome, redriver.clock.wallMs(), sentBy.row.sourceId === examined.item.sourceId));
   } catch (error) {
     if (error instanceof IntentDenied) return conclude(await outcomeOfDeniedIntent(redriver, session, examined));
     // The attempts and the wait that the target has asked for must reach the store, with the end of the item.
@@ -254,13 +256,15 @@ async function isOvertaken(
   return !isItsTurn({ version: item.version, ...(await session.readOrder(item)) });
 }
 
-function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number): ItemOutcome {
+/** `toOwnSource`: another source may be another cluster, where the same name means another log. */
+function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number, toOwnSource: boolean): ItemOutcome {
   switch (outcome.kind) {
     case "ok":
       return {
         kind: "delivered",
         code: outcome.value.status,
         ...(outcome.value.deduplicated ? { deduplicated: true } : {}),
+        ...(toOwnSource && outcome.value.record !== undefined ? { record: outcome.value.record } : {}),
       };
     case "cancelled":
       return { kind: "back" };

@@ -7,7 +7,7 @@ import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import { REDRIVE_EVENT_ID, redriveMarkIn } from "@/lib/brokers/conventions/redrive-mark";
 import { traceIdIn, traceIdOf } from "@/lib/brokers/conventions/trace";
 import { type Message, textOrNull } from "@/lib/brokers/message";
-import type { DeadLetter, DeadLetterError, Origin } from "@/lib/core/dead-letter";
+import { type DeadLetter, type DeadLetterError, type Origin, recordPlace } from "@/lib/core/dead-letter";
 import type { Mapping } from "@/lib/kinds/fields";
 
 /** Convention name of a message that its broker's adapter or a parser could not read. */
@@ -52,6 +52,7 @@ export function readMessage(outer: Message, mapping: Mapping): DeadLetter {
   const redrive = redriveMarkIn(headers);
   const markedId = redrive === null ? null : limitedEventId(headers.text(REDRIVE_EVENT_ID));
   const origin = originOf(reading, outer, original);
+  const failedRecord = redrive === null && fields.eventId === null ? recordPlace(origin) : null;
   return {
     eventId: markedId ?? fields.eventId ?? limitedEventId(outer.ownId())!,
     aggregateType: fields.aggregateType,
@@ -69,6 +70,7 @@ export function readMessage(outer: Message, mapping: Mapping): DeadLetter {
     tags: fields.tags,
     origin: assumed === null ? origin : { ...origin, contentTypeAssumed: assumed },
     redrive,
+    ...(failedRecord === null ? {} : { failedRecord }),
   };
 }
 

@@ -15,6 +15,7 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { recordPlace } from "@/lib/core/dead-letter";
 import type { KafkaConfig } from "@/lib/kinds/kafka";
 
 /** Records of one send at most, and bytes of one partition in it: a broker refuses a batch beyond 1 MiB by default. */
@@ -80,8 +81,11 @@ export class KafkaPublisher implements Publisher {
     await abortable(this.connect(), signal);
     onPhase?.("connected");
     this.ready.set(message, outbound);
-    const { status } = await this.batched.publish(message, signal);
-    return { status: lostHeaders && source === null ? `${status}; its original headers are gone` : status };
+    const receipt = await this.batched.publish(message, signal);
+    const { status } = receipt;
+    return lostHeaders && source === null
+      ? { ...receipt, status: `${status}; its original headers are gone` }
+      : receipt;
   }
 
   /** One look for all that wait: who came first goes on first. */
@@ -356,7 +360,9 @@ function receipts(part: readonly Placed[], offsets: readonly Offset[]): PublishR
     const place = placeText(one);
     const offset = next.get(place);
     if (offset !== undefined && offset >= 0n) next.set(place, offset + 1n);
-    return { status: offset === undefined || offset < 0n ? place : `${place} offset ${offset}` };
+    if (offset === undefined || offset < 0n) return { status: place };
+    const record = recordPlace({ topic: one.outbound.topic, partition: one.partition, offset: String(offset) })!;
+    return { status: record, record };
   });
 }
 

@@ -76,10 +76,11 @@ export async function closeItems(tx: Tx, redriveId: string, finished: readonly F
   const rows = await tx.query<{ id: string }>(
     `update redrive_items i
         set state = w.state, claimed_until = null, not_before = now() + w.wait_ms * interval '1 ms', attempts = w.attempts,
-            result = w.result, detail = w.detail, verdict = coalesce(w.verdict::jsonb, i.verdict),
+            result = w.result, detail = w.detail, sent_record = w.record, verdict = coalesce(w.verdict::jsonb, i.verdict),
             finished_at = case when w.state <> ${ITEM.open} then now() end
-       from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[])
-         as w(id, fence, state, wait_ms, attempts, result, detail, verdict)
+       from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[],
+                   $10::text[])
+         as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record)
       where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
      returning i.id`,
     [
@@ -92,6 +93,7 @@ export async function closeItems(tx: Tx, redriveId: string, finished: readonly F
       results.map(({ result }) => result),
       results.map(({ detail }) => storedDetail(detail)),
       finished.map(({ findings }) => (findings.length === 0 ? null : storableJsonText(findings))),
+      finished.map(({ outcome }) => (outcome.kind === "delivered" ? (outcome.record ?? null) : null)),
     ],
     { name: "close-items" },
   );

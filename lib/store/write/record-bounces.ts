@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type KnownEvent, placeOf, storedMsOf } from "@/lib/core/bounce";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import type { EventStatus } from "@/lib/core/event-state";
@@ -5,7 +6,7 @@ import { flowBesideBounce } from "@/lib/core/flow";
 import { bounceBecomesCurrent } from "@/lib/core/revision";
 import { errorSummary } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
-import { ITEM, PARKED } from "@/lib/store/state-sql";
+import { ATTEMPT, ITEM, PARKED } from "@/lib/store/state-sql";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import type { Parking } from "@/lib/store/write/park";
 import { moveCurrent, NEXT_REVISION } from "@/lib/store/write/revise-events";
@@ -71,6 +72,65 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
     ],
     { name: "find-known" },
   );
+}
+
+/** A letter without id or mark has come while its source is sent to: a receipt that is about to be committed may name it. */
+export class ReceiptOutstanding extends Error {
+  override readonly name = "ReceiptOutstanding";
+}
+
+async function isSending(tx: Tx, parkings: readonly Parking[]): Promise<boolean> {
+  const rows = await tx.query(
+    `select 1 from redrive_attempts t join redrive_items i on i.id = t.id and i.redrive_id = t.redrive_id
+      where t.state = ${ATTEMPT.open} and i.source_id = any($1::uuid[]) limit 1`,
+    [[...new Set(parkings.map(({ sourceId }) => sourceId))]],
+    { name: "is-sending" },
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Dead letters whose failed record is one that Parkade sent, with the event and the redrive. Such a letter has lost id and
+ * marks on its way. Record, key and bytes must be those that were sent: a topic that was made anew counts its offsets from 0.
+ * A letter that is stored as an event of its own stays one. `mayWait`: throws ReceiptOutstanding when the receipt that names
+ * the record of a letter may not be committed yet.
+ */
+export async function ofSentRecords<P extends Parking>(
+  tx: Tx,
+  parkings: readonly P[],
+  { mayWait }: { mayWait: boolean },
+): Promise<readonly P[]> {
+  const lost = parkings.filter(({ letter }) => letter.failedRecord !== undefined);
+  if (lost.length === 0) return parkings;
+  const rows = await tx.query<{ id: string; eventId: string; redriveId: string; attempts: number }>(
+    `select w.id, e.event_id as "eventId", i.redrive_id as "redriveId", i.attempts
+       from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[])
+              as w (id, source_id, event_id, record, key, hash)
+       join redrive_items i on i.sent_record = w.record and i.source_id = w.source_id
+       join dlq_events e on e.id = i.id
+       join dlq_event_bodies b on b.id = i.id
+       left join event_revisions r on r.id = i.id and r.revision = i.revision
+      where sha256(coalesce(r.payload, b.payload)) = w.hash and b.origin ->> 'key' is not distinct from w.key
+        and not exists (select 1 from event_keys k where k.event_id = w.event_id and k.source_id = w.source_id)
+      order by i.finished_at`,
+    [
+      lost.map(({ id }) => id),
+      lost.map(({ sourceId }) => sourceId),
+      lost.map(({ letter }) => letter.eventId),
+      lost.map(({ letter }) => letter.failedRecord),
+      lost.map(({ letter }) => letter.origin.key ?? null),
+      lost.map(({ letter }) => createHash("sha256").update(letter.payload).digest()),
+    ],
+    { name: "sent-records" },
+  );
+  const found = new Map(rows.map((row) => [row.id, row]));
+  if (mayWait && lost.some(({ id }) => !found.has(id)) && (await isSending(tx, lost))) throw new ReceiptOutstanding();
+  return parkings.map((parking) => {
+    const sent = found.get(parking.id);
+    if (sent === undefined) return parking;
+    const redrive = { redriveId: sent.redriveId, attempt: Math.max(sent.attempts, 1) };
+    return { ...parking, letter: { ...parking.letter, eventId: sent.eventId, redrive } };
+  });
 }
 
 /** The stored redrives among these: a mark of any other redrive is not ours. */
