@@ -57,7 +57,7 @@ test.describe("a source of a real broker", () => {
     await dialog(page).getByLabel("Dead-letter queue").fill(queue);
     await dialog(page).getByRole("button", { name: "Probe" }).click();
     await expect(dialog(page).getByRole("status")).toContainText("not reached");
-    await expect(dialog(page).getByRole("status")).toContainText(/check the user, the password/);
+    await expect(dialog(page).getByRole("status")).toContainText(/check the user and the password/);
     // The answer belongs to the address, and stands beside it.
     await expect(dialog(page).getByLabel("Broker URL")).toBeInViewport();
     await expect(dialog(page).getByRole("status")).toBeInViewport();
@@ -70,7 +70,7 @@ test.describe("a source of a real broker", () => {
     // It fails, says why and when it is tried again, and shows no password.
     await expect(page).toHaveURL(new RegExp(`/sources/${name}$`));
     await expect(state(page)).toContainText("FAILING");
-    await expect(page.getByText(/refuses access: check the user, the password/).first()).toBeVisible();
+    await expect(page.getByText(/refuses the login: check the user and the password/).first()).toBeVisible();
     await expect(page.getByText(/tries again/).first()).toBeVisible();
     await expect(page.getByText("wrong-password")).toHaveCount(0);
     await page.getByRole("button", { name: "Try now" }).click();

@@ -48,7 +48,7 @@ test("a target's pace and fallback are changed with a reason, at the desk and on
   await expect(card).toContainText("rate 12/s");
   await expect(card).toContainText("no bursts");
   await expect(card).toContainText("warms up in 30 s");
-  await expect(card).toContainText("while it takes nothing, a send waits 2 min");
+  await expect(card).toContainText("when it cannot take events, a send waits 2 min");
   const changed = {
     ratePerSecond: 12,
     warmUpMs: 30_000,

@@ -237,7 +237,7 @@ export function SendProgress({ id, onAgain }: { id: string; onAgain: () => void 
           {redrive.stalled ? <p className="text-warning">{redrive.stalled.text}</p> : null}
           {redrive.state === "CANCELLED" && redrive.delivered === 0 ? (
             <p className="flex flex-wrap items-center gap-3">
-              It was cancelled, and none of them was sent.
+              It was cancelled before any event was sent.
               <Button onClick={onAgain}>Back to what passed</Button>
             </p>
           ) : isFinal(redrive.state) ? (

@@ -217,7 +217,7 @@ function StepFields({
           // biome-ignore lint/a11y/noLabelWithoutControl: Checkbox is the control
           <label className="flex items-center gap-1.5">
             <Checkbox checked={step.overwrite} onChange={(event) => onChange({ overwrite: event.target.checked })} />
-            replace what stands there
+            replace an existing value
           </label>
         ) : null}
         {/* biome-ignore lint/a11y/noLabelWithoutControl: Checkbox is the control */}

@@ -37,7 +37,7 @@ export function RedriveRulesPage() {
       ) : null}
       {rules.isPending ? <SkeletonRows rows={3} columns={["w-16", "flex-1", "w-24"]} /> : null}
       {rules.isSuccess && items.length === 0 ? (
-        <EmptyState title="There is no redrive rule" action={add({})}>
+        <EmptyState title="No redrive rule yet" action={add({})}>
           A rule redrives parked events by itself, some time after they were parked: for failures that pass, such as
           timeouts. It is off until it was tried against the past, and switches itself off when its events fail again.
         </EmptyState>

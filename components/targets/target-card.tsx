@@ -131,7 +131,7 @@ function Breaker({ target, engine, stopped }: { target: TargetOut; engine: Engin
     );
   }
   if (state === undefined) {
-    return <p className="text-muted">Not used yet</p>;
+    return <p className="text-muted">Not used since the workers started</p>;
   }
   const look = BREAKER_LOOKS[state];
   const waitMs = engine?.breaker.waitMs ?? null;
@@ -231,7 +231,7 @@ function Footer({ target, engine }: { target: TargetOut; engine: EngineView | nu
         {target.needsApproval ? <span>needs approval</span> : null}
         {target.noBursts ? <span>no bursts</span> : null}
         {target.warmUpMs > 0 ? <span>warms up in {formatDuration(target.warmUpMs)}</span> : null}
-        {target.fallback ? <span>while it takes nothing, a send {fallbackWords(target.fallback)}</span> : null}
+        {target.fallback ? <span>when it cannot take events, a send {fallbackWords(target.fallback)}</span> : null}
         {engine ? (
           <>
             <span>

@@ -16,7 +16,7 @@ export const MEND_FAILURES = {
   "not-json": "its payload is not JSON in UTF-8",
   "duplicate-name": "a name on the path occurs twice: the path means two values",
   "no-such-place": "the patch names a place that it does not have",
-  "place-taken": "something stands at the new place already",
+  "place-taken": "the new place already has a value",
   "test-failed": "a test of the patch does not hold",
   "not-convertible": "the value cannot be converted without a loss",
   "not-a-header":

@@ -51,7 +51,7 @@ export function HistoryView({ eventId, history }: { eventId: string; history: Hi
   return (
     <div className="px-4 py-3">
       <p className="mb-3 text-muted">
-        Latest first. Who changed what stands in the{" "}
+        Latest first. Who changed what is in the{" "}
         <Link href={`/audit?eventId=${eventId}`} prefetch={false} className="text-accent underline">
           audit of this event
         </Link>

@@ -29,7 +29,7 @@ function Stop({ target, what, onClose }: Part) {
       verb={`Stop ${what}`}
       variant="danger"
       keep="Keep sending"
-      reasonHint="Stands in the band on every page."
+      reasonHint="Shown in the band on every page."
       stops
       onClose={onClose}
       onSubmit={async (reason) => {

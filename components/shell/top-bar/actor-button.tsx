@@ -39,7 +39,7 @@ export function ActorButton() {
   return (
     <PopoverButton
       name={actor ? `You act as ${actor}` : "You act as local: say who you are"}
-      tip={actor ? `You act as ${actor}` : "Say who you are: it stands in the audit"}
+      tip={actor ? `You act as ${actor}` : "Say who you are: the audit records your name"}
       label={
         <>
           <UserRound size={14} aria-hidden />

@@ -170,7 +170,11 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
         ) : null}
         {step === "Name" && kind ? (
           <>
-            <Field label="Name" hint="Never changes: it stands in every Idempotency-Key." error={errors.name}>
+            <Field
+              label="Name"
+              hint="Cannot be changed later: it is part of every Idempotency-Key."
+              error={errors.name}
+            >
               {(control) => (
                 <Input
                   {...control}
