@@ -53,7 +53,7 @@ function textOf(event: EventDetail, columns: number | null): string {
     ["type", event.eventType],
     ["error code", event.errorCode],
     ["error", [errorDetail.type, errorDetail.message].filter(Boolean).join(": ") || null],
-    ["tries", event.attempts],
+    ["tries", event.attempts || "none known"],
     ["bounces", event.bounces || null],
     ["revision", event.revision === 1 ? null : event.revision],
     ["first seen", event.firstSeen],

@@ -129,7 +129,7 @@ function EventSection({ event }: { event: EventDetail }) {
           ),
         )}
         <Fact name="tries">
-          {formatNumber(event.attempts)}
+          {event.attempts === 0 ? "none known" : formatNumber(event.attempts)}
           {event.bounces > 0 ? (
             <span className="text-bounced"> · came back {plural(event.bounces, "time")}</span>
           ) : null}

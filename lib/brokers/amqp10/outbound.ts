@@ -12,12 +12,12 @@ import {
 import { type AmqpValue, AmqpValueError, fromHeader, fromJson } from "@/lib/brokers/amqp10/value";
 import { UNREADABLE } from "@/lib/brokers/conventions/read-dead-letter";
 import {
+  furtherMarks,
   REDRIVE_ATTEMPT,
   REDRIVE_EVENT_ID,
   REDRIVE_FROM,
   REDRIVE_ID,
   RETRY_COUNT,
-  revisionMark,
 } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
@@ -91,7 +91,7 @@ function applicationOf(message: OutboundMessage): Sections["application"] {
     [REDRIVE_ATTEMPT, text(String(message.attempt))],
     [REDRIVE_FROM, text(message.from)],
     [REDRIVE_EVENT_ID, text(message.eventId)],
-    ...revisionMark(message).map(([name, value]) => [name, text(value)] as const),
+    ...furtherMarks(message).map(([name, value]) => [name, text(value)] as const),
     ...(retryCount === 0 ? [] : ([[parked?.[0] ?? RETRY_COUNT, countLike(parked?.[1], retryCount)]] as const)),
   ].map(([name, value]) => [name as string, value as AmqpValue]);
   // Names of a map are unique on this wire; of a header that came from elsewhere twice, the first value counts.

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CloudEventAttributes } from "@/lib/brokers/conventions/cloud-event";
 import { clean, type Reading } from "@/lib/brokers/conventions/convention";
+import { int32Of, int64Of } from "@/lib/brokers/conventions/kafka/java-bytes";
 import type { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Message } from "@/lib/brokers/message";
 import type { Mapping } from "@/lib/kinds/fields";
@@ -54,11 +55,16 @@ function unquoted(text: string): string {
   return match === null ? text.trim() : match[1]!.replace(/\\(["\\])/g, "$1");
 }
 
+/** Spring writes these as 4 or 8 bytes, of which some happen to be text. */
+const SPRING_NUMBER = /^(?:kafka_dlt-original-|kafka_original-|x-original-)(?:partition|offset|timestamp)$/i;
+
 /** `/json/pointer` into the payload, `property:correlationId`, else a header name. */
 function select(selector: string, { message, payload }: Pick<MappingInput, "message" | "payload">): string | null {
   if (selector.startsWith("/")) return payload.scalar(selector);
   if (selector.startsWith("property:")) return message.property(selector.slice("property:".length));
-  return message.headers.text(selector);
+  const value = message.headers.value(selector);
+  const number = SPRING_NUMBER.test(selector) ? (int64Of(value) ?? int32Of(value)) : null;
+  return number === null ? message.headers.text(selector) : String(number);
 }
 
 function fromPayload({ payload }: MappingInput, pointers: readonly string[]): string | null {

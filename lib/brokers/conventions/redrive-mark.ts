@@ -1,5 +1,5 @@
 import type { HeaderView } from "@/lib/brokers/message";
-import type { RedriveMark } from "@/lib/core/dead-letter";
+import type { Origin, RedriveMark } from "@/lib/core/dead-letter";
 import { UUID } from "@/lib/core/uuid";
 
 /** Written on every redrive, read back when the message is parked again. */
@@ -18,9 +18,38 @@ export const REDRIVE_EVENT_ID = "x-redrive-event-id";
  */
 export const REDRIVE_REVISION = "x-redrive-revision";
 
-/** The first revision goes out as it came. */
-export function revisionMark({ revision = 1 }: { revision?: number }): [name: string, value: string][] {
-  return revision === 1 ? [] : [[REDRIVE_REVISION, String(revision)]];
+/** Where the message was before it was dead-lettered, for tracing: `orders/3/330`, `orders`, `ORDERS/17`. */
+export const REDRIVE_ORIGIN = "x-redrive-origin";
+
+const placeIn = ({ deadLetter }: Origin) => (deadLetter ?? {}) as { stream?: unknown; id?: unknown };
+
+/** Topic, partition and offset; stream and sequence or id; table and row; else the queue or subscription. null = unknown. */
+function originText(origin: Origin): string | null {
+  const { topic, partition, offset, stream, streamSequence, table, rowId, queue, subscription } = origin;
+  const letter = placeIn(origin);
+  const parts = [
+    [topic, partition, offset],
+    [stream, streamSequence ?? (letter.stream === stream ? letter.id : undefined)],
+    [table, rowId],
+    [queue],
+    [subscription],
+  ].find(([first]) => typeof first === "string" && first !== "");
+  return parts?.filter((part) => part !== undefined).join("/") ?? null;
+}
+
+/** The marks that not every message has. The first revision goes out as it came. */
+export function furtherMarks({
+  revision = 1,
+  origin,
+}: {
+  revision?: number;
+  origin?: Origin;
+}): [name: string, value: string][] {
+  const from = origin === undefined ? null : originText(origin);
+  return [
+    ...(revision === 1 ? [] : [[REDRIVE_REVISION, String(revision)] as [string, string]]),
+    ...(from === null ? [] : [[REDRIVE_ORIGIN, from] as [string, string]]),
+  ];
 }
 
 /** How often a message has been repeated on its way, over all layers. Each redrive adds its own repeats to it. */
@@ -33,6 +62,7 @@ export function redriveMarks({
   from,
   eventId,
   revision,
+  origin,
   retryCount = 0,
 }: {
   redriveId: string;
@@ -40,6 +70,7 @@ export function redriveMarks({
   from: string;
   eventId: string;
   revision?: number;
+  origin?: Origin;
   retryCount?: number;
 }): Record<string, string> {
   return {
@@ -47,7 +78,7 @@ export function redriveMarks({
     [REDRIVE_ATTEMPT]: String(attempt),
     [REDRIVE_FROM]: from,
     [REDRIVE_EVENT_ID]: eventId,
-    ...Object.fromEntries(revisionMark({ revision })),
+    ...Object.fromEntries(furtherMarks({ revision, origin })),
     ...(retryCount > 0 ? { [RETRY_COUNT]: String(retryCount) } : {}),
   };
 }

@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
+import { redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
-import type { Header } from "@/lib/core/dead-letter";
+import type { Header, Origin } from "@/lib/core/dead-letter";
 
 const ALWAYS = [
   "x-death",
@@ -77,4 +78,23 @@ describe("stripFailureHeaders", () => {
     ];
     expect(stripFailureHeaders(headers, "rabbitmq-x-death")).toEqual([headers[0], headers[2], headers[3]]);
   });
+});
+
+test.each<[string, Origin, string | undefined]>([
+  ["Kafka", { topic: "orders", partition: 0, offset: "330" }, "orders/0/330"],
+  ["Kafka, whose dead letter names no record", { topic: "orders" }, "orders"],
+  ["RabbitMQ, SQS, BullMQ, Celery", { queue: "orders", exchange: "shop", deadLetter: { queue: "dlq" } }, "orders"],
+  [
+    "NATS",
+    { stream: "ORDERS", streamSequence: "17", deadLetter: { stream: "ADVISORIES", sequence: "4" } },
+    "ORDERS/17",
+  ],
+  ["Redis, pending", { stream: "orders", deadLetter: { stream: "orders", id: "17-0" } }, "orders/17-0"],
+  ["Redis, a stream of dead letters", { stream: "orders", deadLetter: { stream: "dead", id: "18-0" } }, "orders"],
+  ["Pub/Sub", { subscription: "projects/p/subscriptions/orders" }, "projects/p/subscriptions/orders"],
+  ["an outbox", { table: "outbox", rowId: "7" }, "outbox/7"],
+  ["a message that does not say", { deadLetter: { queue: "dlq" } }, undefined],
+])("a message goes back with its origin, for tracing: %s", (_, origin, expected) => {
+  const marks = redriveMarks({ redriveId: "r", attempt: 1, from: "orders", eventId: "e", origin });
+  expect(marks["x-redrive-origin"]).toBe(expected);
 });

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import {
+  furtherMarks,
   isRedriveHeader,
   REDRIVE_ATTEMPT,
   REDRIVE_FROM,
   REDRIVE_ID,
   RETRY_COUNT,
-  revisionMark,
 } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { traceIdOf } from "@/lib/brokers/conventions/trace";
@@ -97,7 +97,10 @@ export function requestHeaders(message: OutboundMessage, config: HttpConfig): st
   if (retryCount > 0) flat.push(RETRY_COUNT, String(retryCount));
   const from = wireValue(message.from);
   if (from) flat.push(REDRIVE_FROM, from);
-  flat.push(...revisionMark(message).flat());
+  for (const [name, value] of furtherMarks(message)) {
+    const text = wireValue(value);
+    if (text) flat.push(name, text);
+  }
   const trace = traceparent(message);
   if (trace !== null) flat.push("traceparent", trace);
   return flat;

@@ -1,11 +1,11 @@
 import { compatibilityPartitioner, type MessageToProduce } from "@platformatic/kafka";
 import {
+  furtherMarks,
   REDRIVE_ATTEMPT,
   REDRIVE_EVENT_ID,
   REDRIVE_FROM,
   REDRIVE_ID,
   RETRY_COUNT,
-  revisionMark,
 } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import type { KafkaRecord } from "@/lib/brokers/kafka/record-batch";
@@ -100,7 +100,7 @@ export function outboundOf(
       [REDRIVE_ATTEMPT, String(message.attempt)],
       [REDRIVE_FROM, message.from],
       [REDRIVE_EVENT_ID, message.eventId],
-      ...revisionMark(message),
+      ...furtherMarks(message),
     ].map(([name, value]) => [Buffer.from(name!), Buffer.from(value!)] as [Buffer, Buffer]),
   ];
   const parkedKey = typeof origin.key === "string" ? Buffer.from(origin.key, "base64") : null;

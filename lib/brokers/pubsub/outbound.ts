@@ -1,5 +1,10 @@
 import { isUtf8 } from "node:buffer";
-import { REDRIVE_EVENT_ID, REDRIVE_FROM, REDRIVE_REVISION } from "@/lib/brokers/conventions/redrive-mark";
+import {
+  REDRIVE_EVENT_ID,
+  REDRIVE_FROM,
+  REDRIVE_ORIGIN,
+  REDRIVE_REVISION,
+} from "@/lib/brokers/conventions/redrive-mark";
 import { isReferenceOnly } from "@/lib/brokers/conventions/reference-only";
 import { outboundHeaders } from "@/lib/brokers/outbound-headers";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
@@ -43,7 +48,14 @@ export function originSubscriptionOf({ origin }: OutboundMessage): string {
 /** Our own headers; those of the message always go, or nothing does. */
 const MARK = /^(?:x-redrive-(?:id|attempt|from|event-id|revision)|x-retry-count|content-type)$/i;
 /** Left out first where there is no room: the other marks tell a bounce. */
-const LEFT_OUT_FIRST = [REDRIVE_FROM, REDRIVE_REVISION, "content-type", "x-retry-count", REDRIVE_EVENT_ID];
+const LEFT_OUT_FIRST = [
+  REDRIVE_ORIGIN,
+  REDRIVE_FROM,
+  REDRIVE_REVISION,
+  "content-type",
+  "x-retry-count",
+  REDRIVE_EVENT_ID,
+];
 
 function attributesOf(message: OutboundMessage): Record<string, string> {
   const attributes: Record<string, string> = Object.create(null);

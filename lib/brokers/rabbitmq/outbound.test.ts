@@ -95,6 +95,7 @@ describe("outboundOf", () => {
       ["x-redrive-attempt", { type: "longstr", value: "2" }],
       ["x-redrive-from", { type: "longstr", value: "shop" }],
       ["x-redrive-event-id", { type: "longstr", value: "evt-9" }],
+      ["x-redrive-origin", { type: "longstr", value: "orders" }],
     ]);
   });
 

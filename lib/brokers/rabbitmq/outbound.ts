@@ -1,11 +1,11 @@
 import { UNREADABLE } from "@/lib/brokers/conventions/read-dead-letter";
 import {
+  furtherMarks,
   REDRIVE_ATTEMPT,
   REDRIVE_EVENT_ID,
   REDRIVE_FROM,
   REDRIVE_ID,
   RETRY_COUNT,
-  revisionMark,
 } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
@@ -152,7 +152,7 @@ export function outboundOf(message: OutboundMessage, config: RabbitmqConfig, lan
     mark(REDRIVE_ATTEMPT, String(message.attempt)),
     mark(REDRIVE_FROM, message.from),
     mark(REDRIVE_EVENT_ID, message.eventId),
-    ...revisionMark(message).map(([name, value]) => mark(name, value)),
+    ...furtherMarks(message).map(([name, value]) => mark(name, value)),
   ];
   const { payload } = message;
   return {

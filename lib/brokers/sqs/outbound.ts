@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { MessageAttributeValue, SendMessageBatchRequestEntry } from "@aws-sdk/client-sqs";
 import { isEnvelope, wrapped } from "@/lib/brokers/conventions/aws/sns";
-import { RETRY_COUNT, revisionMark } from "@/lib/brokers/conventions/redrive-mark";
+import { furtherMarks, RETRY_COUNT } from "@/lib/brokers/conventions/redrive-mark";
 import { isReferenceOnly } from "@/lib/brokers/conventions/reference-only";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { textOrNull } from "@/lib/brokers/message";
@@ -124,7 +124,7 @@ function attributesOf(message: OutboundMessage, bodyBytes: number): Attributes {
   const packed = { [PACKED_MARK]: text(JSON.stringify(marks)) };
   const own = { ...received, ...addedContentType(message, received) };
   const counted = { ...own, ...recounted(message, own) };
-  const revised = Object.fromEntries(revisionMark(message).map(([name, value]) => [name, text(value)]));
+  const revised = Object.fromEntries(furtherMarks(message).map(([name, value]) => [name, text(value)]));
   const choices = [
     { ...counted, ...separate, ...revised },
     { ...counted, ...separate },

@@ -14,6 +14,7 @@ const MOVED = {
   DeadLetterQueueSourceArn: "arn:aws:sqs:eu-central-1:123456789012:orders",
   ApproximateReceiveCount: "4",
   SentTimestamp: "1700000000000",
+  ApproximateFirstReceiveTimestamp: "1700000007000",
 };
 
 function parked(message: Partial<Message>): DeadLetter {
@@ -58,7 +59,15 @@ describe("records of AWS services", () => {
     [
       "a redrive policy of SQS",
       { Attributes: MOVED },
-      { errorCode: "DELIVERY_LIMIT", attempts: 3, origin: { convention: "sqs-redrive-policy", queue: "orders" } },
+      {
+        ...{ errorCode: "DELIVERY_LIMIT", attempts: 3, failedAtMs: 1_700_000_007_000 },
+        origin: { convention: "sqs-redrive-policy", queue: "orders" },
+      },
+    ],
+    [
+      "a redrive policy of SQS, and nobody received it before Parkade: the time is that of Parkade's delivery",
+      { Attributes: { ...MOVED, ApproximateReceiveCount: "1" } },
+      { errorCode: "DELIVERY_LIMIT", attempts: 0, failedAtMs: null },
     ],
     [
       "a consumer that describes its failure",

@@ -32,13 +32,22 @@ export function withoutOwned(message: Message, { owns }: Pick<Convention, "owns"
   return { ...message, headers: new HeaderView(view) };
 }
 
+/**
+ * When a consumer received it first, and then did not delete it. null when Parkade is the first that received it: the time is
+ * then that of its own delivery.
+ */
+function firstFailedMs(message: Message): number | null {
+  const at = Number(message.property("ApproximateFirstReceiveTimestamp") ?? Number.NaN);
+  return Number.isSafeInteger(at) && (deliveriesOf(message) ?? 0) > 0 ? at : null;
+}
+
 function read(message: Message): Reading | null {
   if (deliveriesOf(message) === null) return null;
   return {
     convention: "sqs-redrive-policy",
     origin: {},
     ...movedBySqs(message),
-    failedAtMs: null,
+    failedAtMs: firstFailedMs(message),
     messageId: message.messageId,
     eventType: null,
     inner: null,

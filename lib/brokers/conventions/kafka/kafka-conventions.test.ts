@@ -189,7 +189,12 @@ const CASES: Record<string, Case> = {
       ["dead-letter-offset", "4"],
     ],
     origin: { topic: "orders", partition: 1, offset: "8" },
-    error: { type: "java.net.SocketTimeoutException", message: "second" },
+    error: {
+      type: "java.net.SocketTimeoutException",
+      message: "late",
+      stack: "java.lang.RuntimeException: second\nCaused by: java.net.SocketTimeoutException: late",
+    },
+    letter: { failedAtMs: 1_700_000_500_000 },
   },
   // DlqAction of Confluent's schema rules
   "schema-registry-rule": {
@@ -311,6 +316,19 @@ describe("a record of a dead-letter topic", () => {
     const read = readMessage(record([["app", "x"], ...headers], message), {});
     const kept = stripFailureHeaders(read.headers, name.split(" ")[0]).map(([header]) => header);
     expect(kept.filter((header) => !["app", "tenant", "__TypeId__"].includes(header))).toEqual([]);
+  });
+
+  it("gives a tag Spring's numbers, which are bytes and may look like text", () => {
+    const headers: Headers = [
+      ["kafka_dlt-original-topic", "orders"],
+      ["kafka_dlt-original-partition", hex("00000003")],
+      ["kafka_dlt-original-offset", hex("4142434445464748")],
+      ["x-original-offset", "12"],
+    ];
+    const [partition, offset] = ["kafka_dlt-original-partition", "kafka_dlt-original-offset"];
+    const tags = { partition: partition!, offset: offset!, text: "x-original-offset" };
+    const read = readMessage(record(headers), { tags });
+    expect(read.tags).toEqual({ partition: "3", offset: "4702394921427289928", text: "12" });
   });
 
   it("keeps the words of other frameworks, which may be an application's own", () => {

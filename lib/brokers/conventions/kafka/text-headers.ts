@@ -18,6 +18,8 @@ type Names = {
   consumer?: string;
   type?: string;
   cause?: string;
+  /** The message of the cause: type and message of one exception belong together. */
+  causeMessage?: string;
   message?: string;
   stack?: string;
   reason?: string;
@@ -28,6 +30,11 @@ type Names = {
   /** `com.acme.BadEvent: amount < 0`, an exception as text, in the place of `type`. */
   typeAndMessage?: string;
 };
+
+/** Two exceptions as Java prints them without their frames. */
+function chainText(...links: [type: string | null, message: string | null][]): string {
+  return links.map((link) => link.filter((part) => part !== null).join(": ")).join("\nCaused by: ");
+}
 
 function convention(names: Names): Convention {
   const owns = (headerName: string) =>
@@ -54,6 +61,8 @@ function convention(names: Names): Convention {
     const thrown = /^([^\s:]+)(?:: ([\s\S]*))?$/.exec(text(names.typeAndMessage) ?? "");
     const outer = text(names.type) ?? thrown?.[1] ?? null;
     const cause = text(names.cause);
+    const outerMessage = text(names.message) ?? thrown?.[2] ?? null;
+    const causeMessage = text(names.causeMessage);
     const types = [cause, outer, ...chain.map((link) => link.type)].filter((type) => type !== null);
     return {
       convention: names.name,
@@ -66,8 +75,8 @@ function convention(names: Names): Convention {
       },
       error: {
         type: cause ?? significant(chain)?.type ?? outer,
-        message: text(names.message) ?? thrown?.[2] ?? null,
-        stack,
+        message: cause === null ? outerMessage : causeMessage,
+        stack: cause === null ? stack : (stack ?? chainText([outer, outerMessage], [cause, causeMessage])),
       },
       exceptionTypes: [...new Set(types)],
       reason: text(names.reason),
@@ -163,7 +172,10 @@ export const smallRye = convention({
   offset: `${SMALLRYE}offset`,
   type: `${SMALLRYE}exception-class-name`,
   cause: `${SMALLRYE}cause-class-name`,
+  causeMessage: `${SMALLRYE}cause`,
   message: `${SMALLRYE}reason`,
+  // It writes the dead letter when the processing failed.
+  failedAtMs: (_, message) => message.sentAtMs,
 });
 
 /** The action `DLQ` of a data-contract rule in Confluent's serialisers. The record may be one that was never sent. */
