@@ -2,8 +2,12 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { editRequestSchema } from "@/lib/contract/revisions";
 import { localViewer } from "@/lib/core/viewer";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
+import { imposeControl } from "@/lib/operations/impose-control";
 import { editEvent } from "@/lib/operations/revise-event";
 import { skipHead, undoSkip } from "@/lib/operations/skip-head";
+import { countEvents } from "@/lib/store/read/event-count";
+import { readEventDetail } from "@/lib/store/read/event-detail";
+import { listEvents } from "@/lib/store/read/event-list";
 import { readTail } from "@/lib/store/read/tails";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
@@ -41,6 +45,46 @@ async function held(...versions: number[]): Promise<number> {
   const { id } = await world.request({ select: { ids }, mode: "verify" });
   return (await world.ended(id)).refusedByReason["held-by-head"] ?? 0;
 }
+
+/** What each version shows: what it is held behind, in the list and on its own page. */
+async function shownHeld(): Promise<Record<number, number | null>> {
+  const now = Date.now();
+  const { items } = await listEvents(world.db, ada, { filter: {}, limit: 50, cursor: null }, now);
+  const shown = Object.fromEntries(items.map(({ version, heldBehind }) => [version, heldBehind?.version ?? null]));
+  for (const { id, version } of items) {
+    const { heldBehind, aggregate } = await readEventDetail(world.db, ada, id, now);
+    expect(heldBehind?.version ?? null).toBe(shown[Number(version)]);
+    expect(aggregate.find((member) => member.id === id)?.heldBehind ?? null).toEqual(heldBehind);
+  }
+  return shown;
+}
+const countHeld = async (filter = {}) => (await countEvents(world.db, ada, filter, Date.now())).byStatus.HELD;
+
+describe("a held event", () => {
+  test("shows in list, page and count what a redrive of it alone is refused for", async () => {
+    expect(await shownHeld()).toEqual({ 0: null, 1: 0, 2: 0, 3: 0 });
+    expect(await held(3)).toBe(1);
+    expect(await countHeld()).toMatchObject({ value: 3, kind: "exact" });
+    await skip(0);
+    expect(await shownHeld()).toEqual({ 0: null, 1: null, 2: 1, 3: 1 });
+    expect(await held(1)).toBe(0);
+    // What has another cause is no part of the count, and a status that is not asked for is not counted.
+    const scope = { eventId: "event-0003", source: "orders" };
+    await imposeControl(world.deps, { kind: "blacklist", scope, reason: "poison" }, ada);
+    expect(await countHeld()).toMatchObject({ value: 1, kind: "exact" });
+    expect(await countHeld({ status: ["REDRIVEN"] })).toBeUndefined();
+  });
+
+  test("in another source or type of aggregate nothing is held by it", async () => {
+    await world.source("billing");
+    const other = { eventId: "bill-9", aggregateId: "order-7", aggregateType: "order", version: 9n };
+    await world.park(1, () => other, "billing");
+    await world.park(1, () => ({ ...other, eventId: "invoice-9", aggregateType: "invoice" }));
+    const { items } = await listEvents(world.db, ada, { filter: {}, limit: 2, cursor: null }, Date.now());
+    expect(items.map(({ heldBehind }) => heldBehind)).toEqual([null, null]);
+    expect(await countHeld()).toMatchObject({ value: 3, kind: "exact" });
+  });
+});
 
 describe("a skipped head", () => {
   test("holds nothing: the later versions go in their order, and it stays where it is", async () => {

@@ -50,11 +50,15 @@ describe("the state an event shows", () => {
     expect(stateOf({ ...event, control: control("blacklist") }, NOW)).toEqual({
       state: "BLACKLISTED",
       remainingMs: null,
+      heldBehind: null,
     });
     expect(stateOf({ ...event, control: { ...control("cooldown"), expiresAt: until } }, NOW)).toEqual({
       state: "COOLING",
       remainingMs: 3_600_000,
+      heldBehind: null,
     });
+    const heldBehind = { id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20", eventId: "order-77-v2", version: 2 };
+    expect(stateOf({ ...event, heldBehind }, NOW)).toEqual({ state: "HELD", remainingMs: null, heldBehind });
   });
 
   it("cools until the later of its own cooldown and the control's", () => {

@@ -1,8 +1,8 @@
-import type { AggregateMember, EventOut, ListedEvent } from "@/lib/contract/events";
+import type { AggregateMember, EventOut, HeldBehind, ListedEvent } from "@/lib/contract/events";
 import { type ShownState, shownState } from "@/lib/core/event-state";
 
 type Facts = Pick<EventOut | AggregateMember, "status" | "bounces" | "confirmedAt" | "cooldownUntil"> &
-  Partial<Pick<ListedEvent, "control">>;
+  Partial<Pick<ListedEvent, "control" | "heldBehind">>;
 
 /** The end of the cooling, epoch ms: the later of the event's cooldown and a control's; null = not cooling. */
 function coolingUntilMs({ cooldownUntil, control }: Facts): number | null {
@@ -13,8 +13,11 @@ function coolingUntilMs({ cooldownUntil, control }: Facts): number | null {
   return known.length === 0 ? null : Math.max(...known);
 }
 
-/** The shown state of an event, and how long it still cools (ms; null when it does not cool). */
-export function stateOf(event: Facts, nowMs: number): { state: ShownState; remainingMs: number | null } {
+/** The shown state of an event, and how long it still cools (ms) or what it is held behind. */
+export function stateOf(
+  event: Facts,
+  nowMs: number,
+): { state: ShownState; remainingMs: number | null; heldBehind: HeldBehind | null } {
   const cooldownUntilMs = coolingUntilMs(event);
   const state = shownState(
     {
@@ -23,10 +26,15 @@ export function stateOf(event: Facts, nowMs: number): { state: ShownState; remai
       confirmedAtMs: event.confirmedAt === null ? null : Date.parse(event.confirmedAt),
       cooldownUntilMs,
       blacklisted: event.control?.kind === "blacklist",
+      held: event.heldBehind != null,
     },
     nowMs,
   );
-  return { state, remainingMs: state === "COOLING" && cooldownUntilMs !== null ? cooldownUntilMs - nowMs : null };
+  return {
+    state,
+    remainingMs: state === "COOLING" && cooldownUntilMs !== null ? cooldownUntilMs - nowMs : null,
+    heldBehind: state === "HELD" ? (event.heldBehind ?? null) : null,
+  };
 }
 
 /** `order-77 v3`. null without an aggregate: a version alone means nothing. */
@@ -50,3 +58,8 @@ const SCOPE_WORDS: Record<string, string> = {
   errorCode: "error code",
   source: "source",
 };
+
+/** `v5`, or the event itself where it has no version. */
+export function holderText({ version, eventId }: HeldBehind): string {
+  return version === null ? eventId : `v${version}`;
+}

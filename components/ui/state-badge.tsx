@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { ShownState } from "@/lib/core/event-state";
 import { formatDuration } from "@/lib/core/format";
 import type { RedriveState } from "@/lib/core/redrive-state";
@@ -16,6 +17,7 @@ export const STATE_LOOKS: Record<ShownState, Look> = {
   IGNORED: { shape: "barred", colour: "text-ignored" },
   BLACKLISTED: { shape: "triangle", colour: "text-blacklisted" },
   COOLING: { shape: "clock", colour: "text-cooling" },
+  HELD: { shape: "pause", colour: "text-pending" },
 };
 
 const REDRIVE_LOOKS: Record<RedriveState, Look> = {
@@ -27,7 +29,17 @@ const REDRIVE_LOOKS: Record<RedriveState, Look> = {
   CANCELLED: { shape: "cross", colour: "text-ignored" },
 };
 
-function Badge({ look, word, detail, className }: { look: Look; word: string; detail?: string; className?: string }) {
+function Badge({
+  look,
+  word,
+  detail,
+  className,
+}: {
+  look: Look;
+  word: string;
+  detail?: ReactNode;
+  className?: string;
+}) {
   return (
     <span
       className={classNames(
@@ -43,17 +55,19 @@ function Badge({ look, word, detail, className }: { look: Look; word: string; de
   );
 }
 
-/** `remainingMs`: the time until a cooling event has cooled. */
+/** `remainingMs`: the time until a cooling event has cooled. `behind`: what a held event waits for. */
 export function StateBadge({
   state,
   remainingMs,
+  behind,
   className,
 }: {
   state: ShownState;
   remainingMs?: number | null;
+  behind?: ReactNode;
   className?: string;
 }) {
-  const detail = state === "COOLING" && remainingMs ? formatDuration(remainingMs) : undefined;
+  const detail = state === "COOLING" && remainingMs ? formatDuration(remainingMs) : state === "HELD" ? behind : null;
   return <Badge look={STATE_LOOKS[state]} word={state} detail={detail} className={className} />;
 }
 

@@ -17,9 +17,15 @@ export const EVENT_COLUMNS: readonly Column<ListedEvent>[] = [
 
 /** For a terminal: without the id, and with the age in place of the time. */
 export function EVENT_COLUMNS_NARROW(nowMs: number): readonly Column<ListedEvent>[] {
-  return EVENT_COLUMNS.slice(1).map((column) =>
-    column.title === "first seen"
-      ? { title: "parked", of: ({ firstSeen }) => formatAgo(Date.parse(firstSeen), nowMs) }
-      : column,
-  );
+  return EVENT_COLUMNS.slice(1).map((column) => {
+    if (column.title === "first seen") {
+      return { title: "parked", of: ({ firstSeen }) => formatAgo(Date.parse(firstSeen), nowMs) };
+    }
+    return column.title === "status" ? { title: "status", of: statusText } : column;
+  });
+}
+
+function statusText({ status, heldBehind }: ListedEvent): string {
+  if (!heldBehind) return status;
+  return `HELD behind ${heldBehind.version === null ? heldBehind.eventId : `v${heldBehind.version}`}`;
 }

@@ -114,11 +114,23 @@ const appliedControlSchema = named(
 export type AppliedControl = z.infer<typeof appliedControlSchema>;
 
 /**
+ * The event that a redrive of this one alone would wait for, by the rule of the redrive itself; null = none, or it is not
+ * PENDING. `version` null: it cools down and has none.
+ */
+const heldBehindSchema = z.object({ id: idOut, eventId: z.string(), version });
+export type HeldBehind = z.infer<typeof heldBehindSchema>;
+const heldBehind = z.nullable(heldBehindSchema);
+
+/**
  * An event as a list shows it. `control`: the one that decides whether it may be sent now (a blacklist, a cooldown, or the
  * whitelist that overrides them); null = none does.
  */
-const listedShape = { ...eventShape, control: z.nullable(appliedControlSchema) };
-const listedEventSchema = named("Event", z.object(listedShape), { ...EVENT_EXAMPLE, control: null });
+const listedShape = { ...eventShape, control: z.nullable(appliedControlSchema), heldBehind };
+const listedEventSchema = named("Event", z.object(listedShape), {
+  ...EVENT_EXAMPLE,
+  control: null,
+  heldBehind: null,
+});
 export type ListedEvent = z.infer<typeof listedEventSchema>;
 
 export const eventListSchema = z.object({
@@ -136,7 +148,10 @@ const countSchema = named(
 );
 export type CountOut = z.infer<typeof countSchema>;
 
-/** GET /api/v1/events/count?filter -> total, and the same by shown status. */
+/**
+ * GET /api/v1/events/count?filter -> total, and the same by shown status. HELD: what an earlier event of its aggregate
+ * holds; `atLeast` or unknown where the events are too many to look at each.
+ */
 export const eventCountsSchema = z.object({ total: countSchema, byStatus: z.record(z.string(), countSchema) });
 export type EventCounts = z.infer<typeof eventCountsSchema>;
 
@@ -190,6 +205,7 @@ const memberSchema = z.object({
   firstSeen: timeOut,
   /** The first parked version that is not superseded: it holds later versions. */
   head: z.boolean(),
+  heldBehind,
 });
 export type AggregateMember = z.infer<typeof memberSchema>;
 
@@ -224,6 +240,7 @@ export const eventDetailSchema = named(
   {
     ...EVENT_EXAMPLE,
     control: null,
+    heldBehind: null,
     body: {
       contentType: "application/json",
       text: '{"orderId":77}',

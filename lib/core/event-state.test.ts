@@ -35,6 +35,9 @@ describe("the life of an event", () => {
   test.each([
     [{}, "PENDING"],
     [{ bounces: 1 }, "BOUNCED"],
+    [{ bounces: 1, held: true }, "HELD"],
+    [{ held: true, cooldownUntilMs: 1_001 }, "COOLING"],
+    [{ held: true, blacklisted: true }, "BLACKLISTED"],
     [{ bounces: 1, cooldownUntilMs: 1_001 }, "COOLING"],
     [{ cooldownUntilMs: 1_000 }, "PENDING"],
     [{ blacklisted: true, cooldownUntilMs: 1_001 }, "BLACKLISTED"],

@@ -8,8 +8,8 @@
  * redrive limit never releases. Ignoring an event also withdraws it from a redrive that has not sent it yet. A consumer
  * confirms an event that it has processed, also an event that Parkade did not send.
  *
- * Blacklisted, cooling, bounced and confirmed are not states. Other columns and tables hold them: a control,
- * `cooldownUntil`, `bounces`, `confirmedAt`.
+ * Blacklisted, cooling, held, bounced and confirmed are not states. Other columns, tables and rows hold them: a control,
+ * `cooldownUntil`, an earlier event of the aggregate, `bounces`, `confirmedAt`.
  */
 export const EVENT_STATUSES = ["PENDING", "QUEUED", "REDRIVEN", "IGNORED"] as const;
 export type EventStatus = (typeof EVENT_STATUSES)[number];
@@ -67,13 +67,13 @@ export function isParked(status: EventStatus): boolean {
 }
 
 /**
- * The state as the console and the API show it: the status, refined by cooldown, blacklist, bounces and confirmation.
+ * The state as the console and the API show it: the status, refined by cooldown, blacklist, order, bounces and confirmation.
  */
-export type ShownState = EventStatus | "BOUNCED" | "CONFIRMED" | "COOLING" | "BLACKLISTED";
+export type ShownState = EventStatus | "BOUNCED" | "CONFIRMED" | "COOLING" | "BLACKLISTED" | "HELD";
 
 /** Each status in the order of an event's life, with the shown states that are a part of it. */
 export const SHOWN_PARTS = {
-  PENDING: ["BOUNCED", "COOLING", "BLACKLISTED"],
+  PENDING: ["BOUNCED", "HELD", "COOLING", "BLACKLISTED"],
   QUEUED: [],
   REDRIVEN: ["CONFIRMED"],
   IGNORED: [],
@@ -85,6 +85,8 @@ export type StateFacts = {
   confirmedAtMs: number | null;
   cooldownUntilMs: number | null;
   blacklisted?: boolean;
+  /** An earlier event of its aggregate holds it. */
+  held?: boolean;
 };
 
 export function shownState(facts: StateFacts, nowMs: number): ShownState {
@@ -92,6 +94,7 @@ export function shownState(facts: StateFacts, nowMs: number): ShownState {
     case "PENDING":
       if (facts.blacklisted) return "BLACKLISTED";
       if (facts.cooldownUntilMs !== null && facts.cooldownUntilMs > nowMs) return "COOLING";
+      if (facts.held) return "HELD";
       return facts.bounces > 0 ? "BOUNCED" : "PENDING";
     case "REDRIVEN":
       return facts.confirmedAtMs === null ? "REDRIVEN" : "CONFIRMED";

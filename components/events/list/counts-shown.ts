@@ -2,11 +2,12 @@ import type { CountOut, EventCounts } from "@/lib/contract/events";
 import type { FilterStatus } from "@/lib/contract/filter-params";
 import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/core/event-state";
 
-export type ShownCount = { status: FilterStatus; count: CountOut };
+/** HELD is no filter: what is held follows from other events. */
+export type ShownCount = { status: FilterStatus | "HELD"; count: CountOut };
 
 /** The states that have events or whose number is unknown, with their parts, which they count too. */
 export function countsShown(counts: EventCounts): { state: ShownCount | null; of: ShownCount[] }[] {
-  const shown = (status: FilterStatus): ShownCount[] => {
+  const shown = (status: ShownCount["status"]): ShownCount[] => {
     const count = counts.byStatus[status];
     return count && count.value !== 0 ? [{ status, count }] : [];
   };

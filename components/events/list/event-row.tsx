@@ -2,13 +2,12 @@
 
 import { memo } from "react";
 import { AdmissionMark } from "@/components/events/admission-note";
-import { aggregateText, controlCause, stateOf } from "@/components/events/event-state";
+import { EventBadge, stateCause } from "@/components/events/event-badge";
+import { aggregateText } from "@/components/events/event-state";
 import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
-import { StateBadge } from "@/components/ui/state-badge";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useNow } from "@/lib/browser/clock-zone";
 import { visible } from "@/lib/core/format";
 import styles from "./event-table.module.css";
 import type { ListRow } from "./list-rows";
@@ -48,8 +47,6 @@ export const EventRow = memo(function EventRow({
   actions,
 }: Props) {
   const { event, gone } = row;
-  const now = useNow();
-  const { state, remainingMs } = stateOf(event, now);
   const aggregate = aggregateText(event);
   return (
     <tr
@@ -89,12 +86,8 @@ export const EventRow = memo(function EventRow({
           />
         </label>
       </td>
-      <td className={styles.state} data-tip={gone ? undefined : (controlCause(event.control) ?? undefined)}>
-        {gone ? (
-          <span className="text-faint">left this list</span>
-        ) : (
-          <StateBadge state={state} remainingMs={remainingMs} />
-        )}
+      <td className={styles.state} data-tip={gone ? undefined : stateCause(event)}>
+        {gone ? <span className="text-faint">left this list</span> : <EventBadge event={event} />}
       </td>
       <td className={classNames(styles.seen, "text-muted")}>
         <TimeAgo at={event.firstSeen} />

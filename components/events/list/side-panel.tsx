@@ -5,15 +5,14 @@ import Link from "next/link";
 import { AdmissionNote } from "@/components/events/admission-note";
 import { ErrorView } from "@/components/events/error-view";
 import { EventActions } from "@/components/events/event-actions";
-import { aggregateText, controlCause, stateOf } from "@/components/events/event-state";
+import { EventBadge, HeldCause } from "@/components/events/event-badge";
+import { aggregateText, controlCause } from "@/components/events/event-state";
 import { PayloadView } from "@/components/events/payload/payload-view";
 import { IconButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { ShortId } from "@/components/ui/short-id";
 import { Skeleton } from "@/components/ui/skeleton";
-import { StateBadge } from "@/components/ui/state-badge";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
-import { useNow } from "@/lib/browser/clock-zone";
 import { useEventDetail } from "@/lib/browser/events";
 import type { ListedEvent } from "@/lib/contract/events";
 import { visible } from "@/lib/core/format";
@@ -34,15 +33,13 @@ export function SidePanel({
   onPage: () => void;
 }) {
   const { data: event, error, refetch } = useEventDetail(id);
-  const now = useNow();
-  const shown = event ? stateOf(event, now) : null;
   return (
     <aside
       aria-label="Event"
       className="flex w-[min(46%,640px)] shrink-0 flex-col border-l border-line bg-surface max-md:hidden"
     >
       <header className="flex h-9 shrink-0 items-center gap-2 border-b border-line pr-2 pl-3">
-        {shown ? <StateBadge state={shown.state} remainingMs={shown.remainingMs} /> : <Skeleton className="w-24" />}
+        {event ? <EventBadge event={event} /> : <Skeleton className="w-24" />}
         <span className="ml-auto" />
         <IconButton size="sm" label="Previous event" shortcut="k" disabled={position === -1} onClick={() => onMove(-1)}>
           <ChevronUp size={14} aria-hidden />
@@ -75,6 +72,7 @@ export function SidePanel({
             </div>
           </div>
           <ControlCause event={event} />
+          <HeldCause event={event} />
           <AdmissionNote event={event} />
           <ErrorView event={event} />
           <div className="border-t border-line">

@@ -2,12 +2,10 @@
 
 import Link from "next/link";
 import { isBehind } from "@/components/events/aggregate-order";
-import { stateOf } from "@/components/events/event-state";
+import { EventBadge } from "@/components/events/event-badge";
 import { classNames } from "@/components/ui/class-names";
-import { StateBadge } from "@/components/ui/state-badge";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useNow } from "@/lib/browser/clock-zone";
 import { eventsHref } from "@/lib/browser/filter-read";
 import type { EventDetail } from "@/lib/contract/events";
 import { visible } from "@/lib/core/format";
@@ -15,7 +13,6 @@ import { HeldTail } from "./held-tail";
 
 /** The parked events of the aggregate in their order. The others wait while the head fails or cools. */
 export function AggregateView({ event }: { event: EventDetail }) {
-  const now = useNow();
   if (event.aggregateId === null) {
     return <p className="px-3 py-4 text-muted">It belongs to no aggregate: no order holds it.</p>;
   }
@@ -56,7 +53,6 @@ export function AggregateView({ event }: { event: EventDetail }) {
         </thead>
         <tbody>
           {event.aggregate.map((member) => {
-            const { state, remainingMs } = stateOf(member, now);
             const here = member.id === event.id;
             return (
               <Tr
@@ -68,7 +64,7 @@ export function AggregateView({ event }: { event: EventDetail }) {
                   {member.version ?? "–"}
                 </Td>
                 <Td className="whitespace-nowrap">
-                  <StateBadge state={state} remainingMs={remainingMs} />
+                  <EventBadge event={member} />
                   {member.head ? <span className="ml-2 text-sm font-medium">head</span> : null}
                 </Td>
                 <Td>

@@ -8,7 +8,8 @@ import { lastRedrive, whyNotEdit } from "@/components/events/action-rules";
 import { AdmissionNote } from "@/components/events/admission-note";
 import { ErrorView } from "@/components/events/error-view";
 import { EventActions } from "@/components/events/event-actions";
-import { aggregateText, stateOf } from "@/components/events/event-state";
+import { EventBadge, HeldCause } from "@/components/events/event-badge";
+import { aggregateText } from "@/components/events/event-state";
 import { PayloadView } from "@/components/events/payload/payload-view";
 import { RevisionsView } from "@/components/events/revisions/revisions-view";
 import { SavedRevision } from "@/components/events/revisions/saved-revision";
@@ -18,9 +19,7 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { whenOpened } from "@/components/ui/lazily";
 import { ShortId } from "@/components/ui/short-id";
 import { Skeleton } from "@/components/ui/skeleton";
-import { StateBadge } from "@/components/ui/state-badge";
 import { Tabs } from "@/components/ui/tabs";
-import { useNow } from "@/lib/browser/clock-zone";
 import { type InitialDetail, useEventDetail, useNeighbours } from "@/lib/browser/events";
 import { filterHref } from "@/lib/browser/filter-read";
 import { useEventFilter, usePageParam } from "@/lib/browser/filter-url";
@@ -74,6 +73,7 @@ function Loaded({ event, error, onRetry }: { event: EventDetail; error: unknown;
       {error ? <ErrorPanel error={error} inline onRetry={onRetry} /> : null}
       {editing ? null : <ErrorLine event={event} />}
       {editing ? null : <AdmissionNote event={event} />}
+      <HeldCause event={event} />
       {saved === null || editing ? null : (
         <SavedRevision event={event} saved={saved} onEdit={() => setEdit("1")} onClose={() => setSaved(null)} />
       )}
@@ -135,15 +135,13 @@ function EditorOf(props: { event: EventDetail; onClose: () => void; onSaved: (sa
 
 /** `editing`: the actions would use the saved revision, not what is being typed. */
 function Header({ event, editing }: { event: EventDetail; editing: boolean }) {
-  const now = useNow();
-  const { state, remainingMs } = stateOf(event, now);
   const aggregate = aggregateText(event);
   return (
     <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2">
       {/* On a phone the walk stands beside the title, so that the actions fit one line. */}
       <div className="min-w-0 flex-1 basis-60">
         <h1 className="flex flex-wrap items-center gap-x-3 text-lg font-semibold">
-          <StateBadge state={state} remainingMs={remainingMs} />
+          <EventBadge event={event} />
           <bdi className="font-mono wrap-anywhere">{visible(event.errorCode)}</bdi>
           <span className="sr-only">event {event.eventId}</span>
         </h1>

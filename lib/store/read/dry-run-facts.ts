@@ -84,17 +84,22 @@ function behindHeads(event: OrderedItem, heads: readonly Head[]): string | null 
 /** What holds an aggregate: its heads, and events that cool down. */
 export type HoldingEvents = Pick<AggregateOrder, "heads" | "cooling">;
 
-export type Holder = { id: string; eventId: string; text: string };
+export type Holder = { id: string; eventId: string; version: bigint | null; text: string };
 
 /** The head holds later versions. An event that cools down holds every event behind it, with or without a version. */
 export function holderOf(event: OrderedItem, { heads, cooling }: HoldingEvents): Holder | null {
   const text = behindHeads(event, heads);
-  if (text !== null) return { id: heads[0]!.id, eventId: heads[0]!.eventId, text };
+  if (text !== null) return { id: heads[0]!.id, eventId: heads[0]!.eventId, version: heads[0]!.version, text };
   const [first] = cooling
     .map((each) => ({ ...event, ...each }))
     .filter((each) => each.id !== event.id && compareItems(each, event) < 0)
     .sort(compareItems);
   return first
-    ? { id: first.id, eventId: first.eventId, text: `event ${first.eventId} comes first and cools down` }
+    ? {
+        id: first.id,
+        eventId: first.eventId,
+        version: first.version,
+        text: `event ${first.eventId} comes first and cools down`,
+      }
     : null;
 }

@@ -1,4 +1,4 @@
-import type { EventFilter } from "@/lib/contract/event-filter";
+import type { EventFilter, FilterStatus } from "@/lib/contract/event-filter";
 import type { CountOut, EventCounts } from "@/lib/contract/events";
 import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
 import type { EventStatus } from "@/lib/core/event-state";
@@ -7,8 +7,11 @@ import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
 import { type Db, type Queryable, statementName } from "@/lib/store/db";
 import { controlledParts } from "@/lib/store/read/controlled-parts";
+import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { type CompileOptions, compileFilter, paramsFrom, splitStatuses } from "@/lib/store/read/event-filter-sql";
 import { isDecidedByKinds, kindConditions, narrowToKinds } from "@/lib/store/read/event-kinds";
+import { scanEvents } from "@/lib/store/read/event-scan";
+import { readHeldBehind } from "@/lib/store/read/held-behind";
 
 /**
  * The number of matching events. Exact from the rollups where they suffice: any combination of source, error code and
@@ -27,15 +30,22 @@ type Counted = { byStatus: StatusCounts; bounded: boolean } | null;
 
 export async function countEvents(db: Db, viewer: Viewer, asked: EventFilter, nowMs: number): Promise<EventCounts> {
   const filter = scopeFilter(viewer, asked);
-  const [counted, refined] = await Promise.all([countByStatus(db, filter, nowMs), countRefined(db, filter, nowMs)]);
+  const [counted, refined, held] = await Promise.all([
+    countByStatus(db, filter, nowMs),
+    countRefined(db, filter, nowMs),
+    countHeld(db, filter, nowMs),
+  ]);
   const asOf = iso(nowMs);
   const out = (value: number | null, bounded: boolean): CountOut => {
     if (value === null) return { value, kind: "estimated", asOf };
     return { value, kind: bounded ? "atLeast" : "exact", asOf };
   };
-  if (counted === null) return { total: out(null, false), byStatus: refinedOut(refined, out) };
-  let total = 0;
   const byStatus: EventCounts["byStatus"] = refinedOut(refined, out);
+  if (held === null) byStatus.HELD = out(null, false);
+  else if (held.n > 0) byStatus.HELD = out(held.n, held.more);
+  else if (held.more) byStatus.HELD = out(null, false);
+  if (counted === null) return { total: out(null, false), byStatus };
+  let total = 0;
   for (const [status, n] of counted.byStatus) {
     total += n;
     // After a count that stopped, the shares depend on the read order and mean nothing.
@@ -162,6 +172,30 @@ async function countRefined(db: Db, filter: ScopedFilter, nowMs: number): Promis
   });
   const counts = await Promise.all(wanted.map((status) => countRows(db, { ...filter, status: [status] }, nowMs)));
   return Object.fromEntries(wanted.map((status, index) => [status, counts[index]]));
+}
+
+/** Matches whose order is looked at, the newest first; where there are more, HELD is a lower bound. */
+const HELD_LOOKED_AT_MAX = 2_000;
+
+/** The matches that would show as HELD: no other cause keeps them. `more`: not all were looked at; null = it took too long. */
+async function countHeld(db: Db, filter: ScopedFilter, nowMs: number): Promise<{ n: number; more: boolean } | null> {
+  const status = (["PENDING", "BOUNCED"] as const).filter((one) => !filter.status || filter.status.includes(one));
+  if (status.length === 0) return { n: 0, more: false };
+  const asked: FilterStatus[] = status.includes("PENDING") ? ["PENDING"] : [...status];
+  return inTime(db, async (tx) => {
+    const scan = { filter: { ...filter, status: asked }, nowMs, from: null, towards: "older" } as const;
+    const found = await scanEvents(tx, { ...scan, limit: HELD_LOOKED_AT_MAX + 1 });
+    const rows = found.slice(0, HELD_LOOKED_AT_MAX);
+    const held = await readHeldBehind(tx, rows);
+    const behind = rows.filter(({ id }) => held.has(id));
+    const controls = await readDecidingControls(tx, behind, nowMs);
+    const shown = behind.filter(({ id, cooldownUntil }) => {
+      const kind = controls.get(id)?.kind;
+      const cooling = cooldownUntil !== null && Date.parse(cooldownUntil) > nowMs;
+      return kind === "whitelist" || (kind === undefined && !cooling);
+    });
+    return { n: shown.length, more: found.length > rows.length };
+  });
 }
 
 function refinedOut(refined: Refined, out: (n: number | null, bounded: boolean) => CountOut): EventCounts["byStatus"] {

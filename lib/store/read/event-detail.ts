@@ -4,6 +4,7 @@ import type {
   BodyOut,
   EventDetail,
   EventOut,
+  HeldBehind,
   HeldBy,
   HistoryEntry,
 } from "@/lib/contract/events";
@@ -23,6 +24,7 @@ import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { holderOf } from "@/lib/store/read/dry-run-facts";
 import { readHistory } from "@/lib/store/read/event-history";
 import { EVENT_COLUMNS, errorTextFor } from "@/lib/store/read/event-rows";
+import { heldBehindOf } from "@/lib/store/read/held-behind";
 
 type DetailRow = EventOut & {
   source_id: string;
@@ -103,6 +105,7 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
     history: history.map((entry) => answerFor(textOut, entry)),
     aggregate: aggregate.members,
     heldBy: aggregate.heldBy,
+    heldBehind: aggregate.heldBehind,
     control: deciding.get(id) ?? null,
     controls,
     group: group && { ...group, pattern: textOut(group.pattern) },
@@ -181,11 +184,11 @@ const MEMBERS_MAX = 200;
 async function readAggregate(
   db: Queryable,
   event: OrderedItem & { status: EventStatus },
-): Promise<{ members: AggregateMember[]; heldBy: HeldBy | null }> {
+): Promise<{ members: AggregateMember[]; heldBy: HeldBy | null; heldBehind: HeldBehind | null }> {
   const { sourceId, aggregateType, aggregateId } = event;
-  if (aggregateId === null) return { members: [], heldBy: null };
+  if (aggregateId === null) return { members: [], heldBy: null, heldBehind: null };
   const [rows, orders] = await Promise.all([
-    db.query<Omit<AggregateMember, "head">>(
+    db.query<Omit<AggregateMember, "head" | "heldBehind">>(
       `select e.id, e.event_id as "eventId", e.version, e.event_type as "eventType", e.error_code as "errorCode",
               e.status, e.bounces, e.confirmed_at as "confirmedAt", e.cooldown_until as "cooldownUntil",
               e.first_seen as "firstSeen"
@@ -198,10 +201,16 @@ async function readAggregate(
     readAggregateOrder(db, [{ sourceId, aggregateType, aggregateId }], null),
   ]);
   const order = [...orders.values()][0]!;
+  const holder = isParked(event.status) ? holderOf(event, order) : null;
   // By the same rule as the engine, so that the page and the engine name the same head.
   return {
-    members: rows.map((row) => ({ ...row, head: row.id === order.heads[0]?.id })),
-    heldBy: isParked(event.status) ? holderOf(event, order) : null,
+    members: rows.map((row) => ({
+      ...row,
+      head: row.id === order.heads[0]?.id,
+      heldBehind: heldBehindOf({ ...event, ...row }, order),
+    })),
+    heldBy: holder && { id: holder.id, eventId: holder.eventId, text: holder.text },
+    heldBehind: heldBehindOf(event, order),
   };
 }
 

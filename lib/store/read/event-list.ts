@@ -7,6 +7,7 @@ import type { Queryable } from "@/lib/store/db";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { maskRows } from "@/lib/store/read/event-rows";
 import { scanEvents } from "@/lib/store/read/event-scan";
+import { readHeldBehind } from "@/lib/store/read/held-behind";
 
 export type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null };
 
@@ -36,11 +37,17 @@ export async function listEvents(
   const more = found.length > limit;
   const rows = found.slice(0, limit);
   if (towards === "newer") rows.reverse();
-  const controls = rows[0]?.control === true ? await readDecidingControls(db, rows, nowMs) : null;
+  const [controls, held] = await Promise.all([
+    rows[0]?.control === true ? readDecidingControls(db, rows, nowMs) : null,
+    readHeldBehind(db, rows),
+  ]);
   // Changed in place: a copy of fifty rows takes as long as the read.
   const items = rows as EventList["items"];
   maskRows(viewer, items);
-  for (const item of items) item.control = controls?.get(item.id) ?? null;
+  for (const item of items) {
+    item.control = controls?.get(item.id) ?? null;
+    item.heldBehind = held.get(item.id) ?? null;
+  }
   const at = (id: string | undefined, side: "older" | "newer") =>
     id === undefined ? null : encodeCursor({ id, towards: side }, filter);
   const hasOlder = towards === "newer" || more;

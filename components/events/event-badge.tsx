@@ -1,0 +1,57 @@
+"use client";
+
+import Link from "next/link";
+import { controlCause, holderText, stateOf } from "@/components/events/event-state";
+import { StateBadge } from "@/components/ui/state-badge";
+import { useNow } from "@/lib/browser/clock-zone";
+import type { AggregateMember, ListedEvent } from "@/lib/contract/events";
+import { visible } from "@/lib/core/format";
+
+const LINK = "text-accent hover:underline";
+
+/** The state of an event; a held one names what it waits for and leads there. */
+export function EventBadge({ event }: { event: ListedEvent | AggregateMember }) {
+  const { state, remainingMs, heldBehind } = stateOf(event, useNow());
+  const behind = heldBehind && (
+    <>
+      behind{" "}
+      <Link
+        href={`/events/${heldBehind.id}`}
+        prefetch={false}
+        tabIndex={-1}
+        data-tip={`Event ${visible(heldBehind.eventId)} goes first`}
+        className="inline-block max-w-24 truncate align-bottom underline decoration-dotted hover:decoration-solid"
+        onClick={(click) => click.stopPropagation()}
+      >
+        {visible(holderText(heldBehind))}
+      </Link>
+    </>
+  );
+  return <StateBadge state={state} remainingMs={remainingMs} behind={behind} />;
+}
+
+/** What holds the event, and where one can act on it; nothing when it is not held. */
+export function HeldCause({ event }: { event: ListedEvent }) {
+  const { heldBehind } = stateOf(event, useNow());
+  if (heldBehind === null) return null;
+  return (
+    <p className="border-b border-line px-3 py-1.5 text-muted wrap-anywhere">
+      Held: an earlier event of its aggregate,{" "}
+      <Link href={`/events/${heldBehind.id}`} prefetch={false} className={LINK}>
+        {visible(heldBehind.eventId)}
+        {heldBehind.version === null ? "" : ` v${heldBehind.version}`}
+      </Link>
+      , goes first ·{" "}
+      <Link href={`/events/${event.id}?tab=aggregate`} prefetch={false} className={LINK}>
+        mend, skip or release it
+      </Link>
+    </p>
+  );
+}
+
+/** The cause of the state in one line, for a tooltip. */
+export function stateCause(event: ListedEvent): string | undefined {
+  const cause = controlCause(event.control);
+  if (cause !== null) return cause;
+  return event.heldBehind ? `held behind ${visible(event.heldBehind.eventId)}` : undefined;
+}
