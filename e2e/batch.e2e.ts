@@ -68,6 +68,49 @@ test("a group goes with one click, and its redrive ends with what stayed process
   await expect(main).not.toContainText("not known yet until");
 });
 
+test("one click on a group sends its number, and asks when some wait behind earlier events", async ({
+  page,
+  parkade,
+  downstream,
+}) => {
+  const source = await parkade.source("behind");
+  const aggregateId = `order-${source.name}`;
+  await source.park([{ eventId: "b-1", errorCode: "TIMEOUT", aggregateId, version: 1 }]);
+  await source.park(
+    [2, 3].map((version) => ({ eventId: `b-${version}`, errorCode: "UPSTREAM_5XX", aggregateId, version })),
+  );
+  await source.park([{ eventId: "b-4", errorCode: "UPSTREAM_5XX" }]);
+  await page.goto(`/groups?source=${source.name}&errorCode=UPSTREAM_5XX`);
+  await page.getByRole("button", { name: "Redrive 1 of 3" }).click();
+  const dialog = page.getByRole("dialog", { name: "Redrive 4 events" });
+  const earlier = dialog.getByRole("region", { name: "Earlier versions" });
+  await expect(earlier.getByRole("radio", { name: /^Take the 1 earlier version along/ })).toBeChecked();
+  await expect(dialog).toContainText("Checked all 4: nothing found against them.");
+  expect(await downstream.deliveries(source.path)).toEqual([]);
+  await dialog.getByRole("button", { name: "Redrive 4 events" }).click();
+  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 4 });
+  const keys = (await downstream.deliveries(source.path)).map(({ key }) => key);
+  expect(keys.filter((key) => key !== `${source.name}:b-4`)).toEqual([1, 2, 3].map((n) => `${source.name}:b-${n}`));
+});
+
+test("a selection of which some cannot go is not sent in part by one click", async ({ page, parkade, downstream }) => {
+  const source = await parkade.source("part");
+  await source.park([
+    { eventId: "p-1", aggregateId: `part-${source.name}`, version: 1 },
+    { eventId: "p-2", aggregateId: `part-${source.name}`, version: 2 },
+    { eventId: "p-3" },
+  ]);
+  await page.goto(source.href);
+  await page.getByRole("checkbox", { name: "Select event p-2", exact: true }).check();
+  await page.getByRole("checkbox", { name: "Select event p-3", exact: true }).check();
+  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive 2 events" }).click();
+  const dialog = page.getByRole("dialog", { name: "Redrive 3 events" });
+  await expect(dialog).toContainText("the 2 selected and 1 earlier, counted at");
+  await dialog.getByRole("button", { name: "Redrive 3 events" }).click();
+  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 3 });
+  expect(await downstream.deliveries(source.path)).toHaveLength(3);
+});
+
 test("a canary that the brake has paused goes on slower, to its confirmed end", async ({
   page,
   parkade,

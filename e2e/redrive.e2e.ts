@@ -47,7 +47,7 @@ test.describe("redriving one event", () => {
     const panel = await openBeside(page, "regretted");
     const redrive = panel.getByRole("button", { name: "Redrive", exact: true });
     const id = await startedBy(page, () => redrive.click());
-    await expect(toast(page, "Redriving regretted")).toContainText("Sent in 5 s");
+    await expect(toast(page, "Redriving regretted")).toContainText("Sends in 5 s");
     expect(asked).toEqual([5_000]);
     await expect(rowOf(page, "regretted")).toContainText("QUEUED");
     expect(await downstream.deliveries(source.path)).toEqual([]);

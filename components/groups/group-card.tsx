@@ -1,6 +1,7 @@
 "use client";
 
 import Link from "next/link";
+import { useEffect, useRef, useState } from "react";
 import { Sparkline } from "@/components/charts/sparkline";
 import { mendHref } from "@/components/mend/mend-address";
 import { against, usualWords } from "@/components/overview/arrival-rows";
@@ -14,6 +15,7 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { useZone } from "@/lib/browser/clock-zone";
 import { eventsHref } from "@/lib/browser/filter-read";
 import { randomKey } from "@/lib/browser/random-key";
+import { useRedrivePreview } from "@/lib/browser/redrives";
 import { windowLabel } from "@/lib/browser/time-window";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupOut } from "@/lib/contract/events";
@@ -64,15 +66,7 @@ export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: 
         <Button size="sm" disabled={parked === 0} onClick={() => onAct({ kind: "verify", group })}>
           Verify
         </Button>
-        <ActionButton
-          size="sm"
-          variant="primary"
-          disabled={parked === 0}
-          data-tip="Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
-          onClick={() => onAct({ kind: "at-once", group })}
-        >
-          Redrive {formatNumber(parked)}
-        </ActionButton>
+        <AtOnce group={group} filter={filter} onAct={onAct} />
         <Button size="sm" disabled={parked === 0} onClick={() => onAct({ kind: "redrive", group })}>
           Redrive…
         </Button>
@@ -97,6 +91,59 @@ export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: 
       </div>
     </li>
   );
+}
+
+/** A larger group is counted when its button is approached: a count of many events costs the store a second. */
+const COUNTED_MAX = 2_000;
+
+/** Redrives what of the group may go now. Its number is what goes: `Redrive 6 of 19`. */
+function AtOnce({ group, filter, onAct }: { group: GroupOut; filter: EventFilter; onAct: (act: GroupAct) => void }) {
+  const parked = group.counts.PENDING;
+  const [near, setNear] = useState(false);
+  const { seen, ref } = useSeen();
+  const preview = useRedrivePreview(
+    { select: { filter: groupFilter(filter, group, "PENDING") }, mode: "deliver", lane: "slow", sample: false },
+    parked > 0 && (near || (seen && parked <= COUNTED_MAX)),
+    parked,
+  );
+  const eligible = preview.data?.eligible ?? null;
+  const some = eligible !== null && eligible !== parked;
+  const held = preview.data?.refused["held-by-head"] ?? 0;
+  return (
+    <span ref={ref} className="contents">
+      <ActionButton
+        size="sm"
+        variant="primary"
+        disabled={parked === 0}
+        onPointerEnter={() => setNear(true)}
+        onFocus={() => setNear(true)}
+        data-tip={
+          held > 0
+            ? `${formatNumber(held)} wait behind earlier events: the next step asks what becomes of those`
+            : "Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
+        }
+        onClick={() => onAct({ kind: "at-once", group, count: eligible ?? parked })}
+      >
+        Redrive {some ? `${formatNumber(eligible)} of ${formatNumber(parked)}` : formatNumber(parked)}
+      </ActionButton>
+    </span>
+  );
+}
+
+/** Whether the element behind `ref` has been on the screen. */
+function useSeen() {
+  const ref = useRef<HTMLSpanElement>(null);
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const shown = ref.current?.firstElementChild;
+    if (!shown || seen) return;
+    const observer = new IntersectionObserver((entries) =>
+      setSeen(entries.some(({ isIntersecting }) => isIntersecting)),
+    );
+    observer.observe(shown);
+    return () => observer.disconnect();
+  }, [seen]);
+  return { seen, ref };
 }
 
 /** What arrived of the group in the window of the page, as the overview judges it. */

@@ -25,7 +25,10 @@ const RedriveDialog = lazily(() =>
 );
 const BulkDialog = lazily(() => import("@/components/operations/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
 
-export type GroupAct = { kind: "at-once" | "redrive" | "verify" | "ignore"; group: GroupOut };
+export type GroupAct =
+  | { kind: "redrive" | "verify" | "ignore"; group: GroupOut }
+  /** `count`: the number on its button. */
+  | { kind: "at-once"; group: GroupOut; count: number };
 
 /** Groups of events that failed in the same way. */
 export function GroupsPage() {
@@ -46,18 +49,18 @@ export function GroupsPage() {
 
 function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
   const groups = useGroups(filter);
-  const [act, setAct] = useState<GroupAct | null>(null);
+  const [act, setAct] = useState<Exclude<GroupAct, { kind: "at-once" }> | null>(null);
   const items = eachOnce(groups.data?.pages.flatMap((page) => page.items) ?? []);
   const close = () => setAct(null);
   const client = useQueryClient();
   const router = useRouter();
-  const start = ({ kind, group }: GroupAct) => {
-    if (kind !== "at-once") return setAct({ kind, group });
-    void redriveAtOnce(
-      client,
-      { filter: groupFilter(filter, group, "PENDING") },
-      { open: (href) => router.push(href), onAsk: () => setAct({ kind: "redrive", group }) },
-    );
+  const start = (wanted: GroupAct) => {
+    if (wanted.kind !== "at-once") return setAct(wanted);
+    const { group, count } = wanted;
+    void redriveAtOnce(client, { filter: groupFilter(filter, group, "PENDING") }, count, {
+      open: (href) => router.push(href),
+      onAsk: () => setAct({ kind: "redrive", group }),
+    });
   };
   return (
     <>

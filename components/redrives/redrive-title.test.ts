@@ -6,6 +6,16 @@ describe("what a redrive is called", () => {
     expect(redriveTitle({ mode: "deliver", reason: "stock is back", total: 12 })).toBe("stock is back");
     expect(redriveTitle({ mode: "verify", reason: " ", total: 12 })).toBe("Verify 12 events");
   });
+  it("counts the earlier versions that went along with what was selected", () => {
+    const one = { mode: "deliver", total: 4, selection: { ids: ["a"] }, earlier: "include" } as const;
+    expect(redriveTitle({ ...one, reason: "Redrive of 1 selected event" })).toBe(
+      "Redrive of 1 selected event and 3 earlier",
+    );
+    expect(redriveTitle({ ...one, reason: "stock is back" })).toBe("stock is back");
+    expect(redriveTitle({ ...one, total: 1, reason: "Redrive of 1 selected event" })).toBe(
+      "Redrive of 1 selected event",
+    );
+  });
 });
 
 describe("where a redrive goes", () => {

@@ -1,12 +1,22 @@
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { plural } from "@/lib/core/format";
+import { formatNumber, plural } from "@/lib/core/format";
 
-/** The title of a redrive: its reason, because an id says nothing to a reader. */
-export function redriveTitle(redrive: Pick<RedriveOut, "mode" | "reason" | "total">): string {
-  const reason = redrive.reason.trim();
-  const verb = redrive.mode === "verify" ? "Verify" : "Redrive";
-  return reason === "" ? `${verb} ${plural(redrive.total, "event")}` : reason;
+type Titled = Pick<RedriveOut, "mode" | "reason" | "total"> & Partial<Pick<RedriveOut, "selection" | "earlier">>;
+
+/**
+ * The title of a redrive: its reason, because an id says nothing to a reader. A reason that only counts what was selected
+ * also counts the earlier versions that went along: `Redrive of 1 selected event and 3 earlier`.
+ */
+export function redriveTitle({ mode, reason, total, selection, earlier }: Titled): string {
+  const text = reason.trim();
+  if (text === "") return `${mode === "verify" ? "Verify" : "Redrive"} ${plural(total, "event")}`;
+  const selected = selectionTerms(selection);
+  const along = selected.kind === "ids" && earlier === "include" ? total - selected.count : 0;
+  return along > 0 && SELECTED.test(text) ? `${text} and ${formatNumber(along)} earlier` : text;
 }
+
+/** The reason of a redrive that was requested without one. */
+const SELECTED = /^(Redrive|Dry run) of [\d,]+ selected events?$/;
 
 type Term = { name: string; values: string[] };
 

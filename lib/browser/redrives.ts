@@ -158,12 +158,19 @@ export function useRunningRedrives(limit = 5, enabled = true) {
   });
 }
 
-/** Counted once a dialog: a number that changes while a person reads it cannot be confirmed. */
-export function useRedrivePreview(request: PreviewRequest, enabled = true) {
+/** Throws ApiError. */
+export function previewRedrive(request: PreviewRequest, signal?: AbortSignal): Promise<PreviewOut> {
+  return fetchJson<PreviewOut>("/api/v1/redrives/preview", { method: "POST", body: request, signal, reads: true });
+}
+
+/**
+ * Counted once a dialog: a number that changes while a person reads it cannot be confirmed. `of`: the number of selected
+ * events; another number is counted anew.
+ */
+export function useRedrivePreview(request: PreviewRequest, enabled = true, of: number | null = null) {
   return useQuery({
-    queryKey: keys.redrives.preview(request),
-    queryFn: ({ signal }) =>
-      fetchJson<PreviewOut>("/api/v1/redrives/preview", { method: "POST", body: request, signal, reads: true }),
+    queryKey: [...keys.redrives.preview(request), of],
+    queryFn: ({ signal }) => previewRedrive(request, signal),
     enabled,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,

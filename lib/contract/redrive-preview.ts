@@ -60,8 +60,10 @@ const earlierSchema = z.object({
   /** Selected events that would go, were they not behind an earlier version. */
   heldEvents: countOut,
   heldAggregates: countOut,
-  /** Versions they are behind: what `include` takes along, and `pass` strands. */
+  /** Versions they are behind, which `pass` strands. */
   earlierEvents: countOut,
+  /** Those of them that are not selected: `include` takes them along. */
+  takenAlong: countOut,
   bounded: z.boolean(),
   /** One held event of each of some aggregates, at most 5. */
   samples: z.array(earlierSampleSchema),

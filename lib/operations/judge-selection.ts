@@ -106,6 +106,7 @@ function earlierOf(
     heldEvents: held.length,
     heldAggregates: last.length,
     earlierEvents: last.reduce((sum, { behind }) => sum + behind.length, 0),
+    takenAlong: last.reduce((sum, { key }) => sum + (heads.get(key) ?? []).length, 0),
     bounded: false,
     samples: last
       .sort((a, b) => (a.event.id < b.event.id ? 1 : -1))

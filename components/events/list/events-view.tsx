@@ -209,9 +209,11 @@ function EventsList({
   const redriveSelected = async () => {
     const selection = selectionOf(picked, filter);
     if (selection === null || sending) return;
+    const count = picked.kind === "ids" ? picked.ids.size : matching?.kind === "exact" ? total : null;
+    if (count === null) return setAction("redrive");
     setSending(true);
     const { redriveAtOnce } = await loadChunk(loadOneClick);
-    const started = await redriveAtOnce(client, selection, {
+    const started = await redriveAtOnce(client, selection, count, {
       open: (href) => router.push(href),
       onAsk: () => setAction("redrive"),
       onUndone: () => setPicked(picked),

@@ -50,7 +50,7 @@ function Tail({ id, tail: { head, why, held } }: { id: string; tail: TailOut }) 
       head === null
         ? {}
         : { earlier: "pass" as const, reason: `released past ${head.eventId} (version ${head.version})` };
-    await redriveAtOnce(client, { ids }, { open: router.push, onAsk: () => router.push("/events") }, past);
+    await redriveAtOnce(client, { ids }, null, { open: router.push, onAsk: () => router.push("/events") }, past);
     setBusy(false);
   };
   return (

@@ -34,7 +34,7 @@ export function EarlierChoice({ earlier, choice, onChoice, typed, onTyped, error
         ))}
       </ul>
       <div role="radiogroup" aria-label="What becomes of the earlier versions" className="grid gap-1.5">
-        {earlierOptions(earlier).map((option) => (
+        {earlierOptions(earlier, sends).map((option) => (
           <label key={option.choice} htmlFor={`${name}-${option.choice}`} className="flex items-baseline gap-2">
             <Radio
               id={`${name}-${option.choice}`}

@@ -11,6 +11,7 @@ const earlier = (change: Partial<EarlierOut> = {}): EarlierOut => ({
   heldEvents: 7,
   heldAggregates: 3,
   earlierEvents: 6,
+  takenAlong: 6,
   bounded: false,
   samples: [],
   ...change,
@@ -27,7 +28,7 @@ describe("what is said of earlier versions", () => {
   });
 
   it("offers to take them along first, and says what passing strands", () => {
-    const options = earlierOptions(earlier());
+    const options = earlierOptions(earlier(), true);
     expect(options.map(({ choice }) => choice)).toEqual(["include", "hold", "pass"]);
     expect(options[2]!.detail).toContain("strands 6 earlier versions");
     expect(strandWords(earlier())).toBe("strand 6");

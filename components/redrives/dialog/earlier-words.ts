@@ -5,32 +5,45 @@ import type { Earlier } from "@/lib/core/order-gate";
 export type EarlierOption = { choice: Earlier; label: string; detail: string };
 
 /** `7 of these events are behind 6 earlier versions that stay parked, in 3 aggregates.` */
-export function earlierSentence({ heldEvents, heldAggregates, earlierEvents, bounded }: EarlierOut): string {
+export function earlierSentence({
+  heldEvents,
+  heldAggregates,
+  earlierEvents,
+  takenAlong,
+  bounded,
+}: EarlierOut): string {
   const least = bounded ? "at least " : "";
   const selected =
     heldEvents === 1 ? `${least}1 of the events is` : `${least}${formatNumber(heldEvents)} of the events are`;
   const versions = plural(earlierEvents, "earlier version");
-  return `${capital(selected)} behind ${versions} that the selection leaves parked, in ${plural(heldAggregates, "aggregate")}.`;
+  const parked = takenAlong === 0 ? "cannot go now" : "the selection leaves parked";
+  return `${capital(selected)} behind ${versions} that ${parked}, in ${plural(heldAggregates, "aggregate")}.`;
 }
 
-/** The choices about the earlier versions, the recommended one first. */
-export function earlierOptions({ heldEvents, earlierEvents }: EarlierOut): EarlierOption[] {
+/** The choices about the earlier versions, the recommended one first. `sends` false: those of a dry run. */
+export function earlierOptions({ heldEvents, earlierEvents, takenAlong }: EarlierOut, sends: boolean): EarlierOption[] {
   const versions = plural(earlierEvents, "earlier version");
-  return [
+  const include: EarlierOption[] = [
     {
       choice: "include",
-      label: `Take the ${versions} along, in order`,
+      label: `Take the ${plural(takenAlong, "earlier version")} along, in order`,
       detail: "Each is checked like the others; one that is refused holds what is behind it.",
     },
+  ];
+  return [
+    // Versions that are selected themselves and refused cannot be taken along.
+    ...(takenAlong > 0 ? include : []),
     {
       choice: "hold",
-      label: "Send only what may go now",
+      label: sends ? "Send only what may go now" : "Check them as they are selected",
       detail: `${plural(heldEvents, "event")} ${heldEvents === 1 ? "stays" : "stay"} parked behind ${earlierEvents === 1 ? "it" : "them"}.`,
     },
     {
       choice: "pass",
-      label: "Send all the same, ahead of them",
-      detail: `It strands ${versions}: once a newer one is processed, ${earlierEvents === 1 ? "it" : "they"} can no longer be sent.`,
+      label: sends ? "Send all the same, ahead of them" : "Check them as if sent ahead of the earlier versions",
+      detail: sends
+        ? `It strands ${versions}: once a newer one is processed, ${earlierEvents === 1 ? "it" : "they"} can no longer be sent.`
+        : `The order is not checked against ${versions}.`,
     },
   ];
 }

@@ -233,7 +233,7 @@ describe("what keeps it from being sent", () => {
 });
 
 describe("earlier versions that the selection leaves parked", () => {
-  const earlier = { heldEvents: 7, heldAggregates: 3, earlierEvents: 6, bounded: false, samples: [] };
+  const earlier = { heldEvents: 7, heldAggregates: 3, earlierEvents: 6, takenAlong: 6, bounded: false, samples: [] };
 
   it("are taken along unless somebody chooses otherwise, and only where there are any", () => {
     const asked = (over: Partial<RedriveDraft>, found: Partial<PreviewOut>) =>

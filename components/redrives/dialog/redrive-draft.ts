@@ -61,7 +61,7 @@ export function targetChoices(targets: readonly TargetOut[], sources: readonly s
 
 /** The effective choice: without one, existing earlier versions are included. */
 export function earlierOf(draft: RedriveDraft, preview: Pick<PreviewOut, "earlier"> | undefined): Earlier {
-  return draft.earlier ?? ((preview?.earlier?.heldEvents ?? 0) > 0 ? "include" : "hold");
+  return draft.earlier ?? ((preview?.earlier?.takenAlong ?? 0) > 0 ? "include" : "hold");
 }
 
 /** A canary of a few events could only make them slower: the brake judges no fewer than ten outcomes. */

@@ -57,11 +57,11 @@ export function RedriveForm(props: RedriveFormProps) {
           sends={mode === "deliver"}
         />
       ) : null}
-      {preview.earlier === null && preview.total !== 0 ? (
-        <p className="text-muted">
-          Whether earlier versions stay parked could not be found in time: what is behind one will be refused.
+      {preview.unknown.map(({ part, detail }) => (
+        <p key={part} className="text-warning">
+          Not known: {detail}.
         </p>
-      ) : null}
+      ))}
       {nothing && mode === "deliver" ? (
         <p className="text-warning">
           {preview.total === 0
@@ -78,7 +78,11 @@ export function RedriveForm(props: RedriveFormProps) {
           now.
         </p>
       )}
-      <SetSection preview={preview} filtered={props.filtered} />
+      <SetSection
+        preview={preview}
+        filtered={props.filtered}
+        along={earlierOf(draft, preview) === "include" ? (preview.earlier?.takenAlong ?? 0) : 0}
+      />
       {/* A redrive that can send nothing has no lane, rate or canary. */}
       {mode === "deliver" && nothing ? null : (
         <LaneSection

@@ -4,11 +4,12 @@ import { formatClock, formatNumber } from "@/lib/core/format";
 import { LabelledRow } from "./form-row";
 
 /** The events that would be sent, by error code, and when they were counted. */
-export function SetSection({ preview, filtered }: { preview: PreviewOut; filtered: boolean }) {
+export function SetSection(props: { preview: PreviewOut; filtered: boolean; along: number }) {
+  const { preview } = props;
   return (
     <LabelledRow label="Events">
       {preview.eligible === 0 ? null : <ErrorCodes byErrorCode={preview.byErrorCode} />}
-      <Cutoff preview={preview} filtered={filtered} />
+      <Cutoff {...props} />
     </LabelledRow>
   );
 }
@@ -31,12 +32,22 @@ function ErrorCodes({ byErrorCode }: { byErrorCode: Record<string, number> }) {
   );
 }
 
-function Cutoff({ preview, filtered }: { preview: PreviewOut; filtered: boolean }) {
+/** `along`: earlier versions that are taken along. */
+function Cutoff({ preview, filtered, along }: { preview: PreviewOut; filtered: boolean; along: number }) {
   const zone = useZone();
   const at = formatClock(Date.parse(preview.cutoff), zone);
   return (
     <p className="text-muted">
-      {filtered ? `frozen at ${at}: later arrivals are not included` : `exactly the events selected, counted at ${at}`}
+      {filtered
+        ? `frozen at ${at}: later arrivals are not included`
+        : `${selectedWords(preview.total, along)}, counted at ${at}`}
     </p>
   );
+}
+
+/** `the one selected and 4 earlier`. */
+function selectedWords(total: number | null, along: number): string {
+  if (along === 0 || total === null) return "exactly the events selected";
+  const selected = total - along;
+  return `${selected === 1 ? "the one" : `the ${formatNumber(selected)}`} selected and ${formatNumber(along)} earlier`;
 }

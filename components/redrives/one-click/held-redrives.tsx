@@ -63,14 +63,18 @@ function Held({ redrive, untilMs }: { redrive: RedriveOut; untilMs: number }) {
       </Link>
       <span className="text-muted">
         {planning
-          ? `${formatNumber(redrive.total)} frozen so far`
+          ? `Preparing its events: ${formatNumber(redrive.total)} so far`
           : `${plural(redrive.open, "event")}${redrive.canary ? ", with a canary" : ""}`}
         {refused === "" ? null : `; refused: ${refused}`}
       </span>
-      <HoldProgress untilMs={untilMs} holdMs={holdMsOf(redrive)} />
-      <span className="text-sm whitespace-nowrap text-muted">
-        {planning ? "Being frozen." : <HoldCountdown untilMs={untilMs} />}
-      </span>
+      {planning ? null : (
+        <>
+          <HoldProgress untilMs={untilMs} holdMs={holdMsOf(redrive)} />
+          <span className="text-sm whitespace-nowrap text-muted">
+            <HoldCountdown untilMs={untilMs} />
+          </span>
+        </>
+      )}
       <ActionButton size="sm" className="ml-auto" busy={busy} onClick={() => void undo()}>
         Undo
       </ActionButton>

@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 
 const STEP_MS = 250;
 
-/** `Sent in 4 s.`, counting down. A screen reader reads the whole wait once, not each second. */
+/** `Sends in 4 s.`, counting down. A screen reader reads the whole wait once, not each second. */
 export function HoldCountdown({ untilMs }: { untilMs: number }) {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -15,9 +15,9 @@ export function HoldCountdown({ untilMs }: { untilMs: number }) {
   const seconds = Math.max(0, Math.ceil((untilMs - now) / 1_000));
   return (
     <>
-      <span className="sr-only">Sent in {atFirst} seconds.</span>
+      <span className="sr-only">Sends in {atFirst} seconds.</span>
       <span aria-hidden className="tabular-nums">
-        {seconds === 0 ? "Being sent." : `Sent in ${seconds} s.`}
+        {seconds === 0 ? "Sending." : `Sends in ${seconds} s.`}
       </span>
     </>
   );

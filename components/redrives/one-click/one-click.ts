@@ -8,7 +8,7 @@ import { freshness, STALE_REASON } from "@/lib/browser/freshness";
 import { HOLD_MS, restoreOnUndo, showInToast } from "@/lib/browser/holds";
 import { invalidateAfter } from "@/lib/browser/keys";
 import { randomKey } from "@/lib/browser/random-key";
-import { type RedriveAccepted, readItems, readRedrive, requestRedrive } from "@/lib/browser/redrives";
+import { previewRedrive, type RedriveAccepted, readItems, readRedrive, requestRedrive } from "@/lib/browser/redrives";
 import { ApiError } from "@/lib/contract/api-error";
 import type { Selection } from "@/lib/contract/selection";
 import { shortenId } from "@/lib/core/format";
@@ -158,14 +158,22 @@ export async function redriveOne(
   }
 }
 
+/** Whether as many of the selection go as its button says, and none is held by an earlier version. */
+async function goesAsShown(select: Selection, count: number): Promise<boolean> {
+  const { eligible, refused } = await previewRedrive({ select, mode: "deliver", lane: "slow" });
+  return eligible === count && (refused["held-by-head"] ?? 0) === 0;
+}
+
 /**
  * Redrives a selection with the defaults: slow lane, canary above ten events, brake, no reason. The server waits HOLD_MS
- * before it sends; the bar below every page shows that with Undo. `onAsk`: the settings want a reason for so many events,
- * so nothing was started. Resolves with the started redrive; null = none.
+ * before it sends; the bar below every page shows that with Undo. `count`: the number on the button, null = it has none. If
+ * another number would go, or some are held by earlier versions, nothing is started and `onAsk` opens the dialog; also when
+ * the settings want a reason for so many events. Resolves with the started redrive; null = none.
  */
 export async function redriveAtOnce(
   client: QueryClient,
   selection: Selection,
+  count: number | null,
   on: { open: (href: string) => void; onAsk: () => void; onUndone?: () => void },
   choice: { earlier?: Earlier; reason?: string } = {},
 ): Promise<RedriveAccepted | null> {
@@ -174,6 +182,10 @@ export async function redriveAtOnce(
     return null;
   }
   try {
+    if (count !== null && !(await goesAsShown(selection, count))) {
+      on.onAsk();
+      return null;
+    }
     const accepted = await requestRedrive(client, {
       idempotencyKey: randomKey(),
       request: { select: selection, mode: "deliver", lane: "slow", canary: "auto", holdMs: HOLD_MS, ...choice },
@@ -189,7 +201,10 @@ export async function redriveAtOnce(
         title: "Nothing is sent",
         detail: `Refused: ${refusalSummary(accepted.refusedByReason)}`,
         tone: "error",
-        action: { label: "View", onSelect: () => on.open(`/redrives/${accepted.id}`) },
+        action:
+          (accepted.refusedByReason["held-by-head"] ?? 0) > 0
+            ? { label: "Take the earlier along…", onSelect: on.onAsk }
+            : { label: "View", onSelect: () => on.open(`/redrives/${accepted.id}`) },
       });
       return null;
     }

@@ -49,7 +49,7 @@ export function SendPassed({
   const send = async () => {
     setBusy(true);
     const open = (href: string) => router.push(href);
-    const sent = await redriveAtOnce(client, selection, { open, onAsk: () => setAsking(true), onUndone });
+    const sent = await redriveAtOnce(client, selection, eligible, { open, onAsk: () => setAsking(true), onUndone });
     setBusy(false);
     if (sent) onSent?.(sent.id);
   };

@@ -43,6 +43,7 @@ type SummaryRow = {
   heldEvents: number;
   heldAggregates: number;
   earlierEvents: number;
+  takenAlong: number;
   held: HeldGroup[] | null;
   samples:
     | (Omit<EarlierSample, "version" | "behind"> & {
@@ -169,6 +170,7 @@ function summarySql(where: string): string {
           (select count(*) from held) as "heldEvents",
           (select count(*) from firsts) as "heldAggregates",
           (select count(*) from heads) as "earlierEvents",
+          (select count(*) from heads h where not exists (select 1 from judged j where j.id = h.id)) as "takenAlong",
           (select jsonb_agg(jsonb_build_object('source', source, 'errorCode', error_code, 'count', n))
              from (select source, error_code, count(*) as n from (
                      select id, source, error_code from held union select id, source, error_code from behind_cooling) h
