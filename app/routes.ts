@@ -47,6 +47,7 @@ export const ROUTES: Routes = {
   "/api/v1/redrives/preview": () => import("@/app/api/v1/redrives/preview/route"),
   "/api/v1/redrives/{id}": () => import("@/app/api/v1/redrives/[id]/route"),
   "/api/v1/redrives/{id}/causes": () => import("@/app/api/v1/redrives/[id]/causes/route"),
+  "/api/v1/redrives/{id}/check": () => import("@/app/api/v1/redrives/[id]/check/route"),
   "/api/v1/redrives/{id}/comparison": () => import("@/app/api/v1/redrives/[id]/comparison/route"),
   "/api/v1/redrives/{id}/export": () => import("@/app/api/v1/redrives/[id]/export/route"),
   "/api/v1/redrives/{id}/items": () => import("@/app/api/v1/redrives/[id]/items/route"),

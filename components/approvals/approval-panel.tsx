@@ -3,12 +3,13 @@
 import { Check, X } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { ControlUntil } from "@/components/controls/control-until";
+import { SampleLines } from "@/components/redrives/dialog/sample-lines";
 import { ActionButton } from "@/components/ui/action-button";
 import { Panel } from "@/components/ui/panel";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useDecideApproval } from "@/lib/browser/approvals";
-import { useRedriveItems } from "@/lib/browser/redrives";
+import { useFrozenSample, useRedriveItems } from "@/lib/browser/redrives";
 import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { causeWords } from "@/lib/core/approval";
@@ -51,9 +52,11 @@ export function ApprovalPanel({
           {children}
         </>
       ) : null}
-      <p className="text-sm text-muted">
-        Digest <code className="font-mono break-all select-all">{approval.digest}</code>
-      </p>
+      <details className="text-sm text-muted">
+        <summary>Details</summary>
+        The approval is for exactly this set and these terms, digest{" "}
+        <code className="font-mono break-all select-all">{approval.digest}</code>
+      </details>
       {obstacle === null ? null : <p className="text-warning wrap-anywhere first-letter:uppercase">{obstacle}.</p>}
       {open && obstacle === null ? (
         <div className="flex flex-wrap gap-2">
@@ -121,9 +124,11 @@ const SAMPLES = 5;
 /** Some of the frozen events; the table of items below has them all. */
 export function RedriveSamples({ redrive }: { redrive: RedriveOut }) {
   const items = useRedriveItems(redrive.id, ["open"], false).data?.pages[0]?.items ?? [];
+  const sample = useFrozenSample(redrive.id).data;
   if (items.length === 0) return null;
   return (
     <div>
+      {sample ? <SampleLines preview={{ sample, total: redrive.open, eligible: redrive.open }} /> : null}
       <h3 className="text-sm text-muted">
         {plural(Math.min(SAMPLES, items.length), "event")} of {formatNumber(redrive.open)}
       </h3>

@@ -30,6 +30,7 @@ export const keys = {
     rate: (id: string) => ["redrives", "rate", id] as const,
     causes: (id: string) => ["redrives", "causes", id] as const,
     comparison: (id: string) => ["redrives", "comparison", id] as const,
+    check: (id: string) => ["redrives", "check", id] as const,
     preview: (params: Params) => ["redrives", "preview", params] as const,
   },
   operations: {

@@ -10,7 +10,7 @@ import {
 import { useEffect } from "react";
 import type { Comparison } from "@/lib/contract/comparison";
 import type { RedriveCauses, RedriveItemList } from "@/lib/contract/redrive-items";
-import type { PreviewOut, PreviewRequest } from "@/lib/contract/redrive-preview";
+import type { PreviewOut, PreviewRequest, SampleOut } from "@/lib/contract/redrive-preview";
 import type { RedriveChange, RedriveRequest } from "@/lib/contract/redrive-request";
 import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/contract/redrives";
 import type { ItemOutcomeWord } from "@/lib/core/item-state";
@@ -70,6 +70,15 @@ export function useRedriveRate(id: string, live: boolean) {
 }
 
 /** Of a dry run that has ended: what it says against the one before it. */
+/** The dry run of what a redrive has frozen, made once: it asks the target and its owner. */
+export function useFrozenSample(id: string) {
+  return useQuery({
+    queryKey: keys.redrives.check(id),
+    queryFn: ({ signal }) => fetchJson<SampleOut>(`/api/v1/redrives/${encodeURIComponent(id)}/check`, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
 export function useRedriveComparison(id: string) {
   return useQuery<Comparison>({
     queryKey: keys.redrives.comparison(id),

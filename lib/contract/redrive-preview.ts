@@ -102,6 +102,16 @@ const sampleSchema = z.object({
 });
 export type SampleOut = z.infer<typeof sampleSchema>;
 
+/** GET /api/v1/redrives/{id}/check */
+export const frozenSampleSchema = named("FrozenSample", sampleSchema, {
+  checked: 4,
+  whole: true,
+  wouldGo: 1,
+  refused: { "schema-mismatch": 1, "held-by-head": 2 },
+  samples: [],
+  targets: [],
+});
+
 const unknownPartSchema = z.object({
   part: z.enum(["total", "earlier", "sample", "changedSince"]),
   detail: z.string(),

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import type { PreviewRequest } from "@/lib/contract/redrive-preview";
 import { localViewer } from "@/lib/core/viewer";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
-import type { SampleDeps } from "@/lib/operations/sample-dry-run";
+import { type SampleDeps, sampleFrozen } from "@/lib/operations/sample-dry-run";
 import { systemClock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createPayloadChecker } from "@/lib/redriving/check-payload";
@@ -127,6 +127,25 @@ test("what is behind an earlier version is counted once, by the preview, and is 
     eligible: 1,
     refused: { "held-by-head": 2 },
     sample: { checked: 1, wouldGo: 1, refused: {} },
+  });
+});
+
+test("who approves a redrive sees the dry run of what it has frozen", async () => {
+  await world.source("billing", { schema: NEEDS_AMOUNT });
+  const versions = (index: number) => ({ aggregateId: "order-7", version: BigInt(index + 1) });
+  await world.park(
+    3,
+    (index) => ({ ...versions(index), payload: payload(index === 1 ? {} : { amount: 1 }) }),
+    "billing",
+  );
+  const { id } = await world.request({ startAt: new Date(Date.now() + 3_600_000).toISOString() });
+  const checks = { checkPayloads, askOwner: async () => owner, probe: async () => reachable };
+  expect(await sampleFrozen({ ...world.deps, ...checks }, id, localViewer("jonas"))).toMatchObject({
+    whole: true,
+    checked: 3,
+    wouldGo: 1,
+    refused: { "schema-mismatch": 1, "held-by-head": 1 },
+    samples: [{ version: 2, refusal: "schema-mismatch" }, { version: 3 }],
   });
 });
 

@@ -1,6 +1,6 @@
 import type { CheckAnswer, CheckedEvent } from "@/lib/brokers/port";
 import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/contract/redrive-preview";
-import { someOf } from "@/lib/contract/scope";
+import { scopeSelection, someOf } from "@/lib/contract/scope";
 import { aggregateKeyOf } from "@/lib/core/aggregate";
 import { type Check, type DryRunFacts, dryRun, withFix } from "@/lib/core/dry-run";
 import { iso } from "@/lib/core/iso-time";
@@ -8,17 +8,27 @@ import type { ItemOutcome } from "@/lib/core/item-outcome";
 import { type Earlier, type EndedItem, heldBehind } from "@/lib/core/order-gate";
 import { aggregateRuns } from "@/lib/core/redrive-plan";
 import type { Refusal } from "@/lib/core/refusal";
+import type { Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
-import { planEvents, versionOf, wantedAggregates } from "@/lib/operations/freeze-chunk";
+import { FREEZE_INLINE_MAX, planEvents, versionOf, wantedAggregates } from "@/lib/operations/freeze-chunk";
 import type { SelectedForRedrive } from "@/lib/operations/judge-selection";
+import { redriveTarget } from "@/lib/operations/redrive-target";
 import { checkedEvent, type OwnerJudgement, ownerFinding } from "@/lib/redriving/ask-owner";
 import type { PayloadChecker } from "@/lib/redriving/check-payload";
 import type { Queryable } from "@/lib/store/db";
 import { readEarlierVersions } from "@/lib/store/read/aggregate-order";
 import { type EventBody, readBodies } from "@/lib/store/read/bodies";
-import { type Candidate, readPayloadBytes, sampleCandidates, selectedAmong } from "@/lib/store/read/candidates";
+import {
+  type Candidate,
+  cutoffOf,
+  readCandidates,
+  readPayloadBytes,
+  sampleCandidates,
+  selectedAmong,
+} from "@/lib/store/read/candidates";
 import { readPlannedOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { versionOut } from "@/lib/store/read/earlier-summary";
+import { readRedrive } from "@/lib/store/read/redrives";
 import { readSettings } from "@/lib/store/read/settings";
 import { readOpenBreakers } from "@/lib/store/read/stall-facts";
 import { skippedAmong } from "@/lib/store/read/tails";
@@ -73,6 +83,24 @@ export async function sampleDryRun(
     statementTimeoutMs: SAMPLE_TIMEOUT_MS,
     readOnly: true,
   });
+}
+
+/**
+ * The same of what a redrive has frozen and not ended, for who approves it. Throws DomainError `unknown-redrive`,
+ * `read-timeout`.
+ */
+export async function sampleFrozen(deps: SampleDeps, id: string, viewer: Viewer): Promise<SampleOut> {
+  const asOfMs = deps.clock.wallMs();
+  const { lane, earlier, ...redrive } = await readRedrive(deps.db, viewer, id, asOfMs);
+  const target = await redriveTarget(deps.db, viewer, redrive.target);
+  const selection = scopeSelection(viewer, "view", { redrive: id, outcome: ["open"] });
+  const selected = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs), despite: [] };
+  const read = async (tx: Queryable) => {
+    const frozen = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX });
+    const planned = frozen.map((candidate) => ({ candidate, slice: 0, refusal: null, detail: null }));
+    return (await examine(deps, tx, { lane, earlier, target }, { selected, planned })).out;
+  };
+  return deps.db.transaction(read, { statementTimeoutMs: SAMPLE_TIMEOUT_MS, readOnly: true });
 }
 
 /** An event of the sample. `aside`: its refusal if every target took sends now. */

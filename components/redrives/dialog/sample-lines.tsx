@@ -6,7 +6,7 @@ import type { PreviewOut } from "@/lib/contract/redrive-preview";
 import { sampleView, targetProblems } from "./sample-words";
 
 /** The checked and the unchecked parts of the selection, and the states of its targets. */
-export function SampleLines({ preview }: { preview: PreviewOut }) {
+export function SampleLines({ preview }: { preview: Pick<PreviewOut, "sample" | "total" | "eligible"> }) {
   const found = preview.sample !== null && preview.sample.checked > 0;
   if (preview.total === 0 || (preview.eligible === 0 && !found)) return null;
   const view = sampleView(preview);
