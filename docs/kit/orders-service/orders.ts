@@ -72,16 +72,8 @@ let amountMax = 100;
 
 const parker = createParker({ url: PARKADE_URL!, source: SOURCE, spoolDir: SPOOL_DIR! });
 const week = 7 * 86_400_000;
-const shield =
-  REDIS_URL === undefined
-    ? {}
-    : {
-        shield: redisShield({
-          redis: new (await import("ioredis")).Redis(REDIS_URL),
-          ttlMs: week,
-          reorderingMs: week,
-        }),
-      };
+const redis = REDIS_URL === undefined ? null : new (await import("ioredis")).Redis(REDIS_URL);
+const shield = redis === null ? {} : { shield: redisShield({ redis, ttlMs: week, reorderingMs: week }) };
 const inbox = createInbox<pg.PoolClient>({ consumer: "billing", transaction, ...shield });
 const consumer = new Consumer({ groupId: "billing", clientId: "billing", bootstrapBrokers: [KAFKA!] });
 const stream = await consumer.consume({ topics: [TOPIC], autocommit: false, mode: "earliest", maxWaitTime: 200 });
@@ -164,5 +156,6 @@ process.once("SIGTERM", async () => {
   await stream.close();
   await consuming;
   await publisher.stop();
+  redis?.disconnect();
   await Promise.all([parker.close(), consumer.close(), producer.close(), pool.end()]);
 });
