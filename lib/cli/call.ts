@@ -2,6 +2,7 @@ import type { Api } from "@/lib/cli/api";
 import { type CommandLine, UsageError } from "@/lib/cli/command-line";
 import { FILTER_OPTIONS } from "@/lib/cli/command-table";
 import { ApiError } from "@/lib/contract/api-error";
+import type { EventList } from "@/lib/contract/events";
 import { formatNumber } from "@/lib/core/format";
 import { UUID } from "@/lib/core/uuid";
 import type { Clock } from "@/lib/platform/clock";
@@ -34,23 +35,43 @@ export async function printAnswer({ line, terminal }: Call, answer: unknown, tex
 
 type Select = { ids: string[] } | { filter: Record<string, string | string[]> } | { operation: string };
 
-/** The events that the command line names: in one way, never in two, and never all of them by leaving everything out. */
-export function selectOf({ line }: Call): Select {
+/**
+ * The events that the command line names: in one way, never in two, and never all of them by leaving everything out. A
+ * word that is no id is the producer's own id of an event; beside ids, --source says whose.
+ */
+export async function selectOf(call: Call): Promise<Select> {
+  const { line } = call;
   const operation = line.command.options?.some(({ name }) => name === "operation") ? line.text("operation") : null;
   const ways = [
     line.arguments.length > 0 && { ids: line.arguments },
-    line.filter.size > 0 && { filter: filterBody(line.filter) },
+    line.filter.size > 0 && !onlySource(line) && { filter: filterBody(line.filter) },
     operation !== null && { operation },
     line.flag("all") && { filter: {} },
   ].filter((way) => way !== false);
   const [select, ...more] = ways;
   if (select === undefined) throw new UsageError("name events by id, by a filter, or with --all", line.command);
   if (more.length > 0) throw new UsageError("name the events in one way: by ids, a filter, or --all", line.command);
-  const wrong = line.arguments.find((id) => !UUID.test(id));
-  if (wrong !== undefined) {
-    throw new UsageError(`${JSON.stringify(wrong)} is no id as search lists it: --eventId takes the producer's id`);
+  if (!("ids" in select) || select.ids === undefined) return select;
+  const ids: string[] = [];
+  for (const id of select.ids) ids.push(UUID.test(id) ? id : await idOfProducers(call, id));
+  return { ids };
+}
+
+/** Beside ids it narrows what the producer's ids may mean. */
+function onlySource({ filter, arguments: ids }: CommandLine): boolean {
+  return ids.length > 0 && [...filter.keys()].every((name) => name === "source");
+}
+
+/** Throws when no event, or the events of several sources, have the producer's id. */
+export async function idOfProducers({ line, api }: Pick<Call, "line" | "api">, id: string): Promise<string> {
+  const source = line.text("source");
+  const query = new URLSearchParams({ eventId: id, limit: "2", ...(source === null ? {} : { source }) });
+  const { items } = await api.get<EventList>("api/v1/events", query);
+  if (items.length === 0) throw new ApiError("unknown-event", `There is no event ${id}`, { status: 404 });
+  if (items.length > 1) {
+    throw new UsageError(`several sources have an event ${id}: name one with --source`, line.command);
   }
-  return select;
+  return items[0]!.id;
 }
 
 /** The filter as JSON: names that may be given several times have lists. */

@@ -11,7 +11,7 @@ import { formatNumber } from "@/lib/core/format";
 /** `ignore` and `release`. */
 export async function changeEvents(call: Call, kind: "ignore" | "release"): Promise<number> {
   const { line, api, terminal } = call;
-  const select = selectOf(call);
+  const select = await selectOf(call);
   if (
     !line.flag("yes") &&
     !(await confirmed(call, kind === "ignore" ? "Ignore" : "Release", await size(call, select)))
@@ -43,7 +43,7 @@ export async function changeEvents(call: Call, kind: "ignore" | "release"): Prom
 }
 
 /** How many events are named; null = unknown. */
-async function size({ line, api }: Call, select: ReturnType<typeof selectOf>): Promise<number | null> {
+async function size({ line, api }: Call, select: Awaited<ReturnType<typeof selectOf>>): Promise<number | null> {
   if ("ids" in select) return select.ids.length;
   if ("operation" in select) return (await api.get<BulkOperationOut>(`api/v1/operations/${select.operation}`)).changed;
   return (await api.get<EventCounts>("api/v1/events/count", line.filter)).total.value;

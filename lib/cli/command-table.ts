@@ -222,7 +222,8 @@ const eventType: Option = {
 const heldId: Argument = { name: "id" };
 const redriveId: Argument = { name: "id" };
 
-const SELECTION = "The events are named by their ids as `search` lists them, by a filter, or with --all.";
+const SELECTION =
+  "The events are named by their ids as `search` lists them or as their producer has them, by a filter, or with --all.";
 const FOLLOWED =
   "The command follows it to its end and prints the counts. Ctrl-C stops following, not the redrive; `parkade follow` shows it again and `parkade cancel` stops it.";
 

@@ -16,7 +16,7 @@ const RECIPES = "api/v1/recipes";
 /** Counts first what the recipe does: the number that a person confirms is that of the events that would change. */
 export async function mend(call: Call): Promise<number> {
   const { line, api } = call;
-  const select = selectOf(call);
+  const select = await selectOf(call);
   const recipe = await recipeOf(call);
   const breaking = line.flag("breaking");
   if (line.flag("preview") || !line.flag("yes")) {

@@ -15,7 +15,7 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
   const flag = (name: string) =>
     line.command.options?.some((option) => option.name === name) ? line.flag(name) : false;
   const request = {
-    select: selectOf(call),
+    select: await selectOf(call),
     mode,
     lane: line.text("lane") ?? "slow",
     ...(line.text("target") === null ? {} : { target: line.text("target") }),

@@ -145,3 +145,36 @@ test("a dry run of a mend says which earlier versions hold its event, and takes 
   });
   expect(along.out).not.toContain("see --earlier");
 });
+
+test("show names where a message was, and tells no body and no value from empty ones; redrive takes the producer's id", async () => {
+  const letter = deadLetter({
+    ...{ eventId: "gone-1", payload: new Uint8Array(), headers: [["x-tenant", null]] as never },
+    origin: {
+      topic: "orders",
+      partition: 3,
+      offset: "330",
+      key: "b3JkZXItMQ==",
+      absentBody: true,
+      consumer: "billing",
+    },
+  });
+  await parkEvents(parkade.deps, [{ source: "orders", letter }], localViewer("tester"));
+  const { out } = await run("show", "gone-1");
+  expect(out).toMatch(/^origin topic +orders$/m);
+  expect(out).toMatch(/^origin partition +3$/m);
+  expect(out).toMatch(/^origin offset +330$/m);
+  expect(out).toMatch(/^origin consumer +billing$/m);
+  expect(out).toMatch(/^origin key +order-1$/m);
+  expect(out).toMatch(/^x-tenant +\(no value\)$/m);
+  expect(out).toContain("(no body: a tombstone, which is not an empty payload)");
+  expect(await run("redrive", "gone-1", "--preview")).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^selected +1$/m),
+  });
+  expect(await run("redrive", "gone-2", "--preview")).toMatchObject({
+    code: 1,
+    said: expect.stringContaining("no event gone-2"),
+  });
+  const one = await run("search", "--limit", "1");
+  expect(one.said).toContain("There are more than this one: --limit");
+});

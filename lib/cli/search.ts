@@ -34,7 +34,9 @@ async function list(call: Call): Promise<number> {
   );
   if (items.length === 0) terminal.say("No event matches.");
   else if (cursor !== null)
-    terminal.say(`There are more than these ${formatNumber(items.length)}: --limit, or --count.`);
+    terminal.say(
+      `There are more than ${items.length === 1 ? "this one" : `these ${formatNumber(items.length)}`}: --limit, or --count.`,
+    );
   return EXIT.done;
 }
 

@@ -1,9 +1,9 @@
-import { type Call, printAnswer } from "@/lib/cli/call";
-import { UsageError } from "@/lib/cli/command-line";
+import { isUtf8 } from "node:buffer";
+import { type Call, idOfProducers, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command-table";
 import { factsText, tableText } from "@/lib/cli/table";
 import { ApiError } from "@/lib/contract/api-error";
-import type { EventDetail, EventList } from "@/lib/contract/events";
+import type { EventDetail } from "@/lib/contract/events";
 import { formatBytes, visible } from "@/lib/core/format";
 import { UUID } from "@/lib/core/uuid";
 
@@ -32,13 +32,7 @@ export async function findEvent(call: Call, id: string): Promise<EventDetail> {
       if (!(error instanceof ApiError) || error.code !== "unknown-event") throw error;
     }
   }
-  const query = new URLSearchParams({ eventId: id, limit: "2", ...(source === null ? {} : { source }) });
-  const { items } = await api.get<EventList>("api/v1/events", query);
-  if (items.length === 0) throw new ApiError("unknown-event", `There is no event ${id}`, { status: 404 });
-  if (items.length > 1) {
-    throw new UsageError(`several sources have an event ${id}: name one with --source`, line.command);
-  }
-  return api.get<EventDetail>(`api/v1/events/${items[0]!.id}`);
+  return api.get<EventDetail>(`api/v1/events/${await idOfProducers(call, id)}`);
 }
 
 function textOf(event: EventDetail, columns: number | null): string {
@@ -62,6 +56,7 @@ function textOf(event: EventDetail, columns: number | null): string {
     ["control", control && `${control.kind} by ${control.createdBy}: ${control.reason}`],
     ["group", group && `${group.fingerprint} (${group.parked} parked)`],
     ["trace", event.traceId],
+    ...originFacts(event.origin),
     [
       "tags",
       Object.entries(event.tags)
@@ -71,10 +66,12 @@ function textOf(event: EventDetail, columns: number | null): string {
   ]);
   const sections = [
     ["Stack", errorDetail.stack],
-    ["Headers", factsText(headers.map(([name, value]) => [name, value ?? ""]))],
+    ["Headers", factsText(headers.map(([name, value]) => [name, value ?? "(no value)"]))],
     [
       `Payload (${body.contentType}, ${formatBytes(body.bytes)}${body.masked ? ", secrets masked" : ""})`,
-      body.text ?? "(no UTF-8 text: --payload writes the bytes)",
+      event.origin.absentBody && body.bytes === 0
+        ? "(no body: a tombstone, which is not an empty payload)"
+        : (body.text ?? "(no UTF-8 text: --payload writes the bytes)") || "(empty)",
     ],
     [
       "History",
@@ -90,6 +87,23 @@ function textOf(event: EventDetail, columns: number | null): string {
     ],
   ] as const;
   return facts + sections.flatMap(([title, text]) => (text ? [`\n${title}\n${printable(text)}\n`] : [])).join("");
+}
+
+/** Where the message was: topic, partition, offset, key, queue, exchange, ... as its broker named them. */
+function originFacts({ properties, absentBody: _said, key, ...origin }: EventDetail["origin"]): [string, string][] {
+  const text = (value: unknown): string =>
+    Array.isArray(value) ? value.map(text).join(", ") : typeof value === "string" ? value : JSON.stringify(value);
+  const facts = Object.entries({ ...origin, ...properties }).filter(([, value]) => value !== null && value !== "");
+  return [
+    ...facts.map(([name, value]): [string, string] => [`origin ${name}`, text(value)]),
+    ...(key === undefined ? [] : [["origin key", key === null ? "(none)" : keyText(key)] as [string, string]]),
+  ];
+}
+
+/** The key's own text where it has one. */
+function keyText(base64: string): string {
+  const bytes = Buffer.from(base64, "base64");
+  return isUtf8(bytes) ? bytes.toString() : `${base64} (base64)`;
 }
 
 /** Lines of a producer's text: nothing in them moves the cursor. */
