@@ -15,7 +15,7 @@ export function heartbeatInfo(
   return { running, targets, bucket };
 }
 
-function engineOf({ snapshot, policy, bucket }: TargetReport): HeartbeatInfo["targets"][string] {
+function engineOf({ snapshot, away, policy, bucket }: TargetReport): HeartbeatInfo["targets"][string] {
   const { breaker, budget, bulkhead, latency, healing, counters } = snapshot;
   return {
     breaker: breaker && {
@@ -23,6 +23,7 @@ function engineOf({ snapshot, policy, bucket }: TargetReport): HeartbeatInfo["ta
       waitMs: breaker.state === "open" ? breaker.waitMs : null,
       openRatio: breaker.openRatio,
     },
+    away,
     budget: { left: budget.available, retryRatio: counters.retryRate },
     bulkhead: { inUse: bulkhead?.inUse ?? 0, queued: bulkhead?.queued ?? 0, permits: bulkhead?.permits ?? 0 },
     latency,

@@ -31,7 +31,8 @@ export function StallLine({ stalled }: { stalled: NonNullable<RedriveOut["stalle
 }
 
 function wayOut({ code, redriveId }: NonNullable<RedriveOut["stalled"]>): { href: string; label: string } | null {
-  if (code === "breaker-open" || code === "waits-for-breaker") return { href: "/targets", label: "Targets" };
+  if (code === "target-away" || code === "breaker-open" || code === "waits-for-breaker")
+    return { href: "/targets", label: "Targets" };
   if (redriveId !== null) return { href: `/redrives/${redriveId}`, label: "The redrive that goes first" };
   return null;
 }

@@ -17,6 +17,7 @@ const facts = (change: Partial<StallFacts> = {}): StallFacts => ({
   canary: null,
   stops: [],
   breakers: [],
+  away: [],
   targets: 1,
   claimed: 0,
   deferred: { count: 0, untilMs: null },
@@ -25,6 +26,7 @@ const facts = (change: Partial<StallFacts> = {}): StallFacts => ({
 });
 const STOP = { target: null, by: "maria", reason: "stock is down." };
 const open = { target: "orders.slow", forced: false, untilMs: NOW + 30_000 };
+const away = { target: "orders", detail: "cannot reach it (ECONNREFUSED)", forMs: 8_400 };
 
 describe("why a redrive does not move", () => {
   it.each<[string, Partial<StallFacts>, string | null]>([
@@ -41,6 +43,9 @@ describe("why a redrive does not move", () => {
       { stops: [{ ...STOP, target: "orders" }], targets: 2, claimed: 1 },
       "in-hand",
     ],
+    ["its target is away, and it still moved a moment ago", { away: [away], decidedRecently: 3 }, "target-away"],
+    ["one of its two targets is away", { away: [away], targets: 2, decidedRecently: 3 }, null],
+    ["its target is away, and a person stopped everything", { away: [away], stops: [STOP] }, "stopped"],
     ["everything is stopped, and it is paused", { state: "PAUSED", stops: [STOP] }, "paused"],
     [
       "one of its two targets is stopped, and the breaker of the other is open",

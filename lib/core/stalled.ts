@@ -1,3 +1,4 @@
+import { formatDuration } from "@/lib/core/format";
 import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
 import type { Wait } from "./redrive-wait";
 
@@ -26,6 +27,8 @@ export type StallFacts = {
   canary: { released: number; sent: number; untilMs: number | null } | null;
   /** Targets of the open items that take no sends now. */
   breakers: { target: string; forced: boolean; untilMs: number | null }[];
+  /** Targets of the open items that workers cannot reach, in their words. */
+  away: { target: string; detail: string; forMs: number }[];
   /** All targets of the open items, including those that take no sends. */
   targets: number;
   /** Open items that a worker has claimed. */
@@ -44,6 +47,7 @@ export const STALL_CODES = [
   "waits-for-breaker",
   "no-worker",
   "hold",
+  "target-away",
   "breaker-open",
   "canary-waits",
   "deferred",
@@ -86,7 +90,11 @@ export function stallOf(facts: StallFacts): Stall | null {
     return stall("no-worker", "No worker is alive: nothing is sent until one runs. Start a worker.");
   }
   if (wait) return waitStall(wait);
-  if (facts.state !== "RUNNING" || facts.open === 0 || facts.decidedRecently > 0) return null;
+  if (facts.state !== "RUNNING" || facts.open === 0) return null;
+  // Known before the last 30 s are over: a person who looks at an outage must see it.
+  const away = facts.holdUntilMs === null ? stoppedByAway(facts) : null;
+  if (away) return away;
+  if (facts.decidedRecently > 0) return null;
   if (facts.holdUntilMs !== null) {
     return { ...stall("hold", "Held so that it can be undone; then it is sent."), untilMs: facts.holdUntilMs };
   }
@@ -137,6 +145,18 @@ const WAIT_WORDS: Record<Wait["for"], string> = {
 function waitStall(wait: Wait): Stall {
   const { code, text } = WAIT_STALLS[wait.for];
   return { ...stall(code, text), untilMs: wait.untilMs };
+}
+
+function stoppedByAway({ away, breakers, targets }: StallFacts): Stall | null {
+  const [first] = away;
+  const closed = new Set([...away, ...breakers].map(({ target }) => target));
+  // Another target may still take sends.
+  if (!first || closed.size < targets) return null;
+  const more = away.length > 1 ? ` (and ${away.length - 1} more)` : "";
+  const text =
+    `Waits for ${first.target}${more}, not reached for ${formatDuration(first.forMs)}: ${first.detail}. ` +
+    "It goes on by itself when the target is back; to wait no longer, cancel it.";
+  return { ...stall("target-away", text), target: first.target };
 }
 
 function stoppedByTarget({ breakers, targets }: StallFacts): Stall | null {

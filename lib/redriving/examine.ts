@@ -16,7 +16,7 @@ import { readSentTo, type SentTo } from "@/lib/store/read/routes";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";
 import { markAmbiguous } from "@/lib/store/write/open-attempts";
 
-/** A target that was well a moment ago may be restarting: its items wait this long before they are refused. */
+/** A target that was well a moment ago may be restarting: its items wait this long before another target stands in. */
 const UNREACHABLE_HOLD_MS = 15_000;
 /** A person who holds a breaker open may let it go again: its items wait this long before they are refused. */
 const FORCED_OPEN_HOLD_MS = 60_000;
@@ -42,6 +42,8 @@ type Send = {
   body: EventBody;
   whitelisted: boolean;
   ambiguous: boolean;
+  /** Earlier attempts that found no target. */
+  unreached: number;
 };
 
 export type Examined = { items: ExaminedItem[]; held: boolean };
@@ -77,6 +79,7 @@ export async function examineItems(
     const facts: ItemToExamine = {
       item: { ...item, attempts },
       ambiguous: earlier !== undefined,
+      unreached: earlier?.unreached ?? 0,
       arrived: earlier?.delivered ?? null,
       body: bodies.get(item.id),
       check: checks.get(item.id),
@@ -145,6 +148,7 @@ async function checkBodies(
 type ItemToExamine = {
   item: ClaimedItem;
   ambiguous: boolean;
+  unreached: number;
   /** The code of a delivery in this redrive: its worker had lost the item before it could close it. null = none is known. */
   arrived: string | null;
   body: EventBody | undefined;
@@ -211,6 +215,7 @@ function examine(
           body,
           whitelisted: ruling.whitelisted,
           ambiguous: facts.ambiguous,
+          unreached: facts.unreached,
         },
       };
     }
@@ -270,7 +275,8 @@ function standInFinding(own: Healthy, standIn: Healthy): Check {
 /** Is it worth waiting until the target takes sends again? */
 function holds(health: TargetHealth | undefined): boolean {
   if (!health) return false;
-  if (!health.reachable) return health.unreachableMs < UNREACHABLE_HOLD_MS;
+  // For as long as it is away: a person may cancel. A target that was removed does not come back.
+  if (!health.reachable) return health.unreachableMs < Number.POSITIVE_INFINITY;
   if (health.forcedOpenMs > 0) return health.forcedOpenMs < FORCED_OPEN_HOLD_MS;
   return health.breakerWaitMs > 0 && health.breakerWaitMs <= BREAKER_WAIT_MS_MAX;
 }

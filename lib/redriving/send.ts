@@ -26,6 +26,9 @@ import type { AttemptIntent } from "@/lib/store/write/open-attempts";
 /** A Retry-After up to this keeps the item open in its redrive; beyond, the event is parked again until then. */
 const LATER_MS_MAX = 15 * 60_000;
 
+/** What found no target is tried again after this. */
+const TARGET_WAIT_MS = 2_000;
+
 /** The order of an aggregate is good for this long after it was read: a send that has waited longer reads it again. */
 const ORDER_AGE_MS_MAX = 1_000;
 
@@ -138,6 +141,10 @@ async function send(
         outcome = await sendTo(standIn!);
       }
     }
+    const spent = operation.attempts - examined.send!.unreached >= 2 * target.policy.maxAttempts;
+    if (isLost(outcome) && !spent && !(await sentBy.reachedNow())) {
+      return conclude({ kind: "later", waitMs: TARGET_WAIT_MS });
+    }
     return conclude(outcomeOf(outcome, redriver.clock.wallMs(), sentBy.row.sourceId === examined.item.sourceId));
   } catch (error) {
     if (error instanceof IntentDenied) return conclude(await outcomeOfDeniedIntent(redriver, session, examined));
@@ -148,6 +155,12 @@ async function send(
     releasePlaces(session, operation, operation.places);
     operation.places = -1;
   }
+}
+
+/** Ended without an answer: whether the event or its target is at fault shows when the target is looked at. */
+function isLost(outcome: Outcome<PublishReceipt>): boolean {
+  if (outcome.kind !== "failed" || outcome.sent === "no" || outcome.code.startsWith("HTTP_")) return false;
+  return outcome.reason === "budget" || outcome.reason === "exhausted" || outcome.reason === "deadline";
 }
 
 async function takePlace(session: Session, operation: Operation, signal: AbortSignal): Promise<void> {
@@ -170,13 +183,14 @@ function callOf(
   { examined, target, operation }: { examined: ExaminedItem; target: SliceTarget; operation: Operation },
 ): Call<PublishReceipt> {
   const { item } = examined;
-  const { body, ambiguous } = examined.send!;
+  const { body, ambiguous, unreached } = examined.send!;
   const repeatedBefore = incomingRetryCount(body.headers);
   return {
     idempotencyKey: sendKey(item),
     retryable: target.row.retryable,
     ambiguous,
     firstAttempt: operation.attempts + 1,
+    unreached,
     incomingRetryCount: repeatedBefore,
     attempt: (context) =>
       target.publisher.publish(messageOf(item, body, context), context.signal, (phase) => context.reached(phase)),
@@ -191,6 +205,7 @@ function callOf(
     },
     onClose: async (record) => {
       releasePlaces(session, operation, 1);
+      if (record.verdict?.away) target.missed(textOf(record.error));
       const close = closeOf(item, target, record);
       const retryCount = outgoingRetryCount(repeatedBefore, record.attempt);
       logAttempt(redriver, { item, target, retryCount }, record, close);
@@ -276,6 +291,10 @@ function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number, toOwnSource:
       // Its attempts are not used up: the item stays open, and goes on with them when the target takes sends again.
       if (outcome.reason === "breaker-open") return { kind: "back" };
       if (outcome.reason === "bulkhead-full" && outcome.attempts === 0) return { kind: "back" };
+      // No target was there to be sent to: that is not the event's fault. What may have arrived goes again only if it may.
+      if (outcome.away && (outcome.reason !== "not-retryable" || outcome.sent === "no")) {
+        return { kind: "later", waitMs: TARGET_WAIT_MS };
+      }
       const detail = outcome.error === null || outcome.error === undefined ? outcome.reason : textOf(outcome.error);
       return { kind: "failed", code: outcome.code, detail, untilMs: outcome.untilMs };
     }

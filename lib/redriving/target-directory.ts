@@ -7,7 +7,7 @@ import { BREAKER_WAIT_MS_MAX } from "@/lib/redriving/examine";
 import { policiesInForce, policyAmong, type UsedPolicy } from "@/lib/redriving/policies";
 import { bucketSpec, evenBucketSpec } from "@/lib/redriving/rate-bucket";
 import type { HeldSources, NoTarget, SliceTarget, TargetDirectory } from "@/lib/redriving/target";
-import { createHealthProbe } from "@/lib/redriving/target-health";
+import { type Away, createHealthProbe, type HealthProbe } from "@/lib/redriving/target-health";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";
 import type { HealingStep } from "@/lib/retry/healing/healing";
 import { PolicyError } from "@/lib/retry/policy-error";
@@ -24,6 +24,9 @@ const CLOCKS_DIFFER_MS = 100;
 
 /** All probes of a half-open breaker are under way: their answer is looked for this often. */
 const PROBING_MS = 500;
+
+/** A target that cannot be reached is looked at again after this long. */
+const AWAY_LOOK_MS = 2_000;
 
 export type TargetDirectoryOptions = {
   db: Db;
@@ -55,7 +58,7 @@ type Line = {
   /** Ends the waits for it while a person has stopped it. */
   stop: AbortController;
   feeder: TokenFeeder;
-  health: ReturnType<typeof createHealthProbe>;
+  health: HealthProbe;
   /** Something was sent to it since this worker started. */
   used: boolean;
 };
@@ -63,6 +66,8 @@ type Line = {
 /** The engine's state at one target, for the heartbeat. */
 export type TargetReport = {
   snapshot: TargetSnapshot;
+  /** It cannot be reached; null = it can, as far as this worker knows. */
+  away: Away | null;
   policy: { name: string; version: number };
   bucket: BucketState;
 };
@@ -213,8 +218,13 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
           return line.stop.signal;
         },
         takeToken: (signal) => line.feeder.take(signal),
+        missed: (detail) => line.health.missed(detail),
+        reachedNow: async () => {
+          line.health.doubt();
+          return (await line.health.look(line.publisher!, line.state.breaker)).reachable;
+        },
         health: async () =>
-          lines.has(line.row.id) ? line.health(line.publisher!, line.state.breaker) : { ...REMOVED },
+          lines.has(line.row.id) ? line.health.look(line.publisher!, line.state.breaker) : { ...REMOVED },
       };
     } catch (error) {
       if (!(error instanceof PolicyError)) throw error;
@@ -261,7 +271,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     for (const line of lines.values()) {
       const { row } = line;
       if (!isTargetOf(redrive, row)) continue;
-      const waitMs = row.stopped ? Number.POSITIVE_INFINITY : breakerHoldMs(line);
+      const waitMs = row.stopped ? Number.POSITIVE_INFINITY : Math.max(breakerHoldMs(line), await awayHoldMs(line));
       if (waitMs === 0) continue;
       // A redrive that names its target sends the events of all sources there.
       const held = redrive.targetId === null ? [row] : [...lines.values()].map((each) => each.row);
@@ -281,9 +291,21 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     return waitMs === null || waitMs > BREAKER_WAIT_MS_MAX ? 0 : waitMs;
   }
 
-  function reportOf({ row, inForce, state }: Line): TargetReport {
+  /** How long the sends of a target wait because it was not reached; 0 = it is, or another target may stand in. */
+  async function awayHoldMs(line: Line): Promise<number> {
+    if (line.health.away() === null || line.publisher === null || standInLine(line)) return 0;
+    return (await line.health.look(line.publisher, line.state.breaker)).reachable ? 0 : AWAY_LOOK_MS;
+  }
+
+  function reportOf({ row, inForce, state, health }: Line): TargetReport {
     const { name, version } = inForce;
-    return { snapshot: state.snapshot(), policy: { name, version }, bucket: options.bucket.state(bucketKey(row.id)) };
+    const away = health.away();
+    return {
+      snapshot: state.snapshot(),
+      away,
+      policy: { name, version },
+      bucket: options.bucket.state(bucketKey(row.id)),
+    };
   }
 
   return {

@@ -20,17 +20,29 @@ const PROBE_TIMEOUT_MS = 3_000;
 /** After this long without a probe nobody knows whether a target was away all the time. */
 const HEALTH_KNOWN_MS = 30_000;
 
+/** Why a target is not reached, and for how long. */
+export type Away = { detail: string; forMs: number };
+
+export type HealthProbe = {
+  look(publisher: Publisher, breaker: Breaker | null): Promise<TargetHealth>;
+  /** The next look probes, however fresh the last one is. */
+  doubt(): void;
+  /** A send did not reach it, in these words. */
+  missed(detail: string): void;
+  /** What the last look found, unless it is too old to count; null = not away. */
+  away(): Away | null;
+};
+
 /** Probes one publisher, and remembers since when it was not reachable and since when a person holds its breaker open. */
-export function createHealthProbe(
-  clock: Clock,
-): (publisher: Publisher, breaker: Breaker | null) => Promise<TargetHealth> {
+export function createHealthProbe(clock: Clock): HealthProbe {
   let checkedMs = Number.NEGATIVE_INFINITY;
   let result: Promise<{ reachable: boolean; detail: string }> | null = null;
   let unreachableSinceMs: number | null = null;
+  let lastDetail = "";
   let forcedSinceMs: number | null = null;
   // At least 1: this look has found it so.
   const sinceMs = (fromMs: number | null) => (fromMs === null ? 0 : Math.max(1, clock.nowMs() - fromMs));
-  return async (publisher, breaker) => {
+  const look: HealthProbe["look"] = async (publisher, breaker) => {
     const nowMs = clock.nowMs();
     if (nowMs - checkedMs > HEALTH_KNOWN_MS) unreachableSinceMs = null;
     if (result === null || nowMs - checkedMs >= PROBE_FRESH_MS) {
@@ -39,6 +51,7 @@ export function createHealthProbe(
     }
     const { reachable, detail } = await result;
     const breakerWaitMs = breaker === null ? 0 : breaker.waitMs(nowMs);
+    lastDetail = detail;
     unreachableSinceMs = reachable ? null : (unreachableSinceMs ?? nowMs);
     forcedSinceMs = breakerWaitMs === null ? (forcedSinceMs ?? nowMs) : null;
     return {
@@ -49,6 +62,20 @@ export function createHealthProbe(
       breakerWaitMs: breakerWaitMs ?? 0,
     };
   };
+  const away = () =>
+    unreachableSinceMs === null || clock.nowMs() - checkedMs > HEALTH_KNOWN_MS
+      ? null
+      : { detail: lastDetail, forMs: sinceMs(unreachableSinceMs) };
+  const missed = (detail: string) => {
+    checkedMs = clock.nowMs();
+    unreachableSinceMs ??= checkedMs;
+    lastDetail = detail;
+    result = Promise.resolve({ reachable: false, detail });
+  };
+  const doubt = () => {
+    result = null;
+  };
+  return { look, doubt, missed, away };
 }
 
 async function probe(publisher: Publisher, clock: Clock): Promise<{ reachable: boolean; detail: string }> {

@@ -5,7 +5,7 @@ import type { TargetState } from "@/lib/retry/target";
 import type { TargetRow } from "@/lib/store/read/targets";
 import type { RedriveRow } from "@/lib/store/write/redrive";
 
-/** Sources whose target takes no send now because of its breaker, or because a person has stopped it. */
+/** Sources whose target takes no send now because of its breaker, because it cannot be reached, or because a person has stopped it. */
 export type HeldSources = {
   sourceIds: string[];
   /** When to look again: the shortest of their waits. Infinity = only stops hold them: resuming rings their slices. */
@@ -26,6 +26,10 @@ export type SliceTarget = {
   /** Waits for a token of the target's rate. */
   takeToken(signal: AbortSignal): Promise<void>;
   health(): Promise<TargetHealth>;
+  /** By a probe of this moment. */
+  reachedNow(): Promise<boolean>;
+  /** A send has found no target: from now on it counts as away, until a probe reaches it. */
+  missed(detail: string): void;
 };
 
 /** A target that cannot be sent to, and why: nothing configured on this lane, or a configuration that cannot be used. */

@@ -36,6 +36,8 @@ export type Call<T> = {
   incomingRetryCount?: number;
   /** Number of the first attempt made here, when earlier runs made some. Default 1. */
   firstAttempt?: number;
+  /** Of the earlier attempts those that found no target (`Verdict.away`): they use up none of the policy's. Default 0. */
+  unreached?: number;
   /** An earlier attempt was found open: it may have been delivered, so without a key nothing is sent. */
   ambiguous?: boolean;
 };
@@ -138,6 +140,8 @@ export type Failure = Spent & {
   code: string;
   error: unknown;
   sent: Sent;
+  /** The last attempt found no target, or our own side could not send. Absent otherwise. */
+  away?: true;
   /** When trying again could make sense: the breaker's next probe, or Retry-After. null = unknown. */
   untilMs: number | null;
 };

@@ -71,7 +71,7 @@ export function stopped<T>(
   if (next.kind === "defer") return operation.defer("retry-after", verdict.code, error, next.waitMs);
   // The operation's own deadline has ended the attempt: its attempts are not used up.
   const reason = verdict.code === "TIMEOUT_DEADLINE" && next.reason === "exhausted" ? "deadline" : next.reason;
-  return operation.fail(reason, verdict.code, error, waitOf(operation, verdict, reason));
+  return operation.fail(reason, verdict.code, error, { waitMs: waitOf(operation, verdict, reason), last: verdict });
 }
 
 /** The outcome when an attempt was not even opened. `last` is the failure before it, if there was one. */
@@ -87,10 +87,12 @@ export function refused<T>(
     case "deadline":
       // Nothing was sent, so nothing has failed: the caller may try again.
       if (last === null) return operation.defer("no-permit", "NO_PERMIT", null, 0);
-      return operation.fail("deadline", last.verdict.code, error);
+      return operation.fail("deadline", last.verdict.code, error, { last: last.verdict });
     case "breaker-open":
       if (operation.waits) return operation.hold();
-      return operation.fail(why, last?.verdict.code ?? "BREAKER_OPEN", error, breakerWaitMs(operation));
+      return operation.fail(why, last?.verdict.code ?? "BREAKER_OPEN", error, {
+        waitMs: breakerWaitMs(operation),
+      });
     case "bulkhead-full":
       return operation.fail(why, last?.verdict.code ?? "BULKHEAD_FULL", error);
   }

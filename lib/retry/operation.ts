@@ -73,8 +73,9 @@ export class Operation<T> {
     this.budget = target.budget;
     this.firstAttempt = call.firstAttempt ?? 1;
     const allowed = attemptsAllowed(policy.maxAttempts, call.incomingRetryCount ?? 0);
-    this.lastAttempt = Math.max(this.firstAttempt, allowed);
-    this.curtailed = this.lastAttempt < policy.maxAttempts;
+    const unreached = call.unreached ?? 0;
+    this.lastAttempt = Math.max(this.firstAttempt, allowed + unreached);
+    this.curtailed = this.lastAttempt - unreached < policy.maxAttempts;
     this.sent = call.ambiguous ? "maybe" : "no";
     this.#signal = signal;
     this.#halt = halt;
@@ -184,7 +185,12 @@ export class Operation<T> {
     return { kind: "ok", value, ...this.#spent() };
   }
 
-  fail(reason: FailureReason, code: string, error: unknown, waitMs: number | null = null): Failure {
+  fail(
+    reason: FailureReason,
+    code: string,
+    error: unknown,
+    { waitMs = null, last = null }: { waitMs?: number | null; last?: Verdict | null } = {},
+  ): Failure {
     const { counters } = this.target;
     this.begin(this.clock.nowMs());
     counters.failed++;
@@ -193,7 +199,9 @@ export class Operation<T> {
     if (reason === "breaker-open") counters.breakerDenied++;
     if (reason === "bulkhead-full") counters.bulkheadDenied++;
     const untilMs = waitMs === null ? null : this.clock.wallMs() + waitMs;
-    return { kind: "failed", reason, code, error, sent: this.sent, untilMs, ...this.#spent() };
+    const away = last?.away || (last?.blame === "local" && last.sent === "no");
+    const outcome: Failure = { kind: "failed", reason, code, error, sent: this.sent, untilMs, ...this.#spent() };
+    return away ? { ...outcome, away } : outcome;
   }
 
   defer(cause: Deferral["cause"], code: string, error: unknown, waitMs: number): Deferral {

@@ -23,6 +23,10 @@ export type Sink = {
   effects(): string[];
   /** Decides each answer. `nth` counts this event's requests, from 1. */
   answer: (request: { eventId: string; nth: number }) => Answer | Promise<Answer>;
+  /** Closes its port; connections break. */
+  away(): Promise<void>;
+  /** Opens the same port again. */
+  back(): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -54,20 +58,25 @@ export async function startSink(): Promise<Sink> {
       response.writeHead(status, headers).end();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+  const away = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
   const sink: Sink = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events`,
+    url: `http://127.0.0.1:${port}/events`,
     arrived,
     of: (eventId) => arrived.filter((entry) => entry.eventId === eventId),
     effects: () => [
       ...new Set(arrived.filter((entry) => entry.status >= 200 && entry.status < 300).map((e) => e.eventId)),
     ],
     answer: () => 200,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    away,
+    back: () => listen(port),
+    stop: away,
   };
   return sink;
 }

@@ -1,5 +1,6 @@
 import { type Family, judged } from "@/lib/retry/classify/classifier";
 import {
+  AWAY,
   CANCELLED,
   type CodeRule,
   MAYBE_SENT,
@@ -49,7 +50,7 @@ const CODES = tableOf<CodeRule>({
   AMQP_UNREADABLE: PERMANENT,
   AMQP_NO_ORIGIN_QUEUE: PERMANENT,
   AMQP_NO_ORIGIN_EXCHANGE: PERMANENT,
-  AMQP_NOT_CONNECTED: NOT_SENT,
+  AMQP_NOT_CONNECTED: AWAY,
   // Our own side closed the publisher: the message has not failed.
   AMQP_CLOSED: CANCELLED,
   // basic.nack of a publish: the broker says it did not take the message (queue length limit, quorum lost).

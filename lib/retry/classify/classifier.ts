@@ -1,5 +1,6 @@
 import { chain, type Facts, factsOf } from "@/lib/retry/classify/facts";
 import {
+  AWAY,
   type CodeRule,
   MAYBE_SENT,
   NOT_SENT,
@@ -41,9 +42,14 @@ export function classifier(...families: readonly Family[]): (error: unknown) => 
     // Only the form matters here, so any wall time will do for reading a date.
     const hinted = retryAfterMs !== null || (retryAfter !== null && parseRetryAfter(retryAfter, 0) !== null);
     const { code, rule } = firstKnown(families, links, hinted) ?? unknown(links, stated);
+    const connecting = links.some((facts) => facts.connecting);
+    const sent = stated ?? (connecting ? "no" : rule.sent);
+    // Nothing was sent over a connection whose loss leaves that open: there was none.
+    const answered = links.some((facts) => facts.status !== null);
+    const unconnected = sent === "no" && !answered && (rule.sent === "maybe" || connecting);
     return {
-      ...verdict(code, rule),
-      sent: stated ?? (links.some((facts) => facts.connecting) ? "no" : rule.sent),
+      ...verdict(code, unconnected && rule.kind !== "permanent" ? { ...rule, away: true } : rule),
+      sent,
       retryAfter,
       retryAfterMs,
       pushbackMs: links.find((facts) => facts.pushbackMs !== null)?.pushbackMs ?? null,
@@ -54,7 +60,7 @@ export function classifier(...families: readonly Family[]): (error: unknown) => 
 
 /** A verdict on an attempt that a timeout of ours ended. Before the connection stood, nothing had been sent. */
 export function timeoutVerdict(code: string): Verdict {
-  return verdict(code, code === "TIMEOUT_CONNECT" ? NOT_SENT : MAYBE_SENT);
+  return verdict(code, code === "TIMEOUT_CONNECT" ? AWAY : MAYBE_SENT);
 }
 
 function firstKnown(families: readonly Family[], links: readonly Facts[], hinted: boolean): Judgement | null {

@@ -1,6 +1,7 @@
 import { type Family, judged } from "@/lib/retry/classify/classifier";
 import { memberOf, numberOf } from "@/lib/retry/classify/facts";
 import {
+  AWAY,
   CANCELLED,
   type CodeRule,
   NOT_SENT,
@@ -18,14 +19,14 @@ const CODES = tableOf<CodeRule>({
   NATS_NO_RESPONDERS: NOT_SENT,
   NATS_TIMEOUT: UNKNOWN,
   NATS_CONNECTION_CLOSED: UNKNOWN,
-  NATS_CONNECTION_REFUSED: NOT_SENT,
+  NATS_CONNECTION_REFUSED: AWAY,
   NATS_DISCONNECT: UNKNOWN,
-  NATS_DRAINING: NOT_SENT,
+  NATS_DRAINING: AWAY,
   NATS_AUTHORIZATION_VIOLATION: PERMANENT,
   NATS_PERMISSIONS_VIOLATION: PERMANENT,
   NATS_MAX_PAYLOAD_EXCEEDED: PERMANENT,
   NATS_INVALID_SUBJECT: PERMANENT,
-  NATS_NOT_CONNECTED: NOT_SENT,
+  NATS_NOT_CONNECTED: AWAY,
   // The adapter's own: a person must edit the message or configure its source.
   NATS_NO_ORIGIN_SUBJECT: PERMANENT,
   NATS_INVALID_HEADER: PERMANENT,
@@ -45,8 +46,8 @@ const NAMES = tableOf<string>({
 });
 
 const JETSTREAM = tableOf<CodeRule>({
-  10008: NOT_SENT, // cluster not available: no meta leader yet
-  10009: NOT_SENT, // no cluster leader
+  10008: AWAY, // cluster not available: no meta leader yet
+  10009: AWAY, // no cluster leader
   10023: THROTTLED, // insufficient resources
   10047: THROTTLED, // storage resources exceeded
   10028: THROTTLED, // memory resources exceeded

@@ -1,5 +1,5 @@
 import { type Family, judged } from "@/lib/retry/classify/classifier";
-import { CANCELLED, type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, tableOf } from "@/lib/retry/classify/verdict";
+import { AWAY, CANCELLED, type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, tableOf } from "@/lib/retry/classify/verdict";
 
 /**
  * Error codes of Node's net, dns and tls, of undici and of llhttp. What matters is the phase: before a connection
@@ -7,15 +7,15 @@ import { CANCELLED, type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, tableOf } fr
  * Sources: Node "Common system errors", undici "Errors", smithy-typescript service-error-classification.
  */
 const CODES = tableOf<CodeRule>({
-  ECONNREFUSED: NOT_SENT,
+  ECONNREFUSED: AWAY,
   // A name that does not resolve is usually a slow DNS change, sometimes a typo: a few repeats, not all of them.
-  ENOTFOUND: { ...NOT_SENT, repeatsMax: 3 },
-  EAI_AGAIN: NOT_SENT,
-  EHOSTUNREACH: NOT_SENT,
-  ENETUNREACH: NOT_SENT,
-  EHOSTDOWN: NOT_SENT,
-  ENETDOWN: NOT_SENT,
-  UND_ERR_CONNECT_TIMEOUT: NOT_SENT,
+  ENOTFOUND: { ...AWAY, repeatsMax: 3 },
+  EAI_AGAIN: AWAY,
+  EHOSTUNREACH: AWAY,
+  ENETUNREACH: AWAY,
+  EHOSTDOWN: AWAY,
+  ENETDOWN: AWAY,
+  UND_ERR_CONNECT_TIMEOUT: AWAY,
   UND_ERR_DESTROYED: NOT_SENT,
   ECONNRESET: MAYBE_SENT,
   ECONNABORTED: MAYBE_SENT,

@@ -25,6 +25,8 @@ export type Verdict = {
   pushbackMs?: number | null;
   /** The target, or a layer below us that has already retried, asks not to be called again. */
   stop: boolean;
+  /** No target was there to be sent to, whatever is sent. Absent where one was. */
+  away?: true;
 };
 
 /** An entry of a table of codes; `verdict` adds the other fields. */
@@ -33,6 +35,7 @@ export type CodeRule = {
   sent: Sent;
   repeatsMax?: number;
   blame?: "local";
+  away?: true;
 };
 
 /**
@@ -60,11 +63,14 @@ export function verdict(code: string, rule: CodeRule): Verdict {
     retryAfterMs: null,
     pushbackMs: null,
     stop: false,
+    ...(rule.away && { away: true }),
   };
 }
 
 /** Shorthand for the tables. */
 export const NOT_SENT = { kind: "transient", sent: "no" } as const satisfies CodeRule;
+/** No connection, no name, no leader: the target's fault and never the message's. */
+export const AWAY = { ...NOT_SENT, away: true } as const satisfies CodeRule;
 export const MAYBE_SENT = { kind: "transient", sent: "maybe" } as const satisfies CodeRule;
 export const UNKNOWN = { kind: "ambiguous", sent: "maybe" } as const satisfies CodeRule;
 export const THROTTLED = { kind: "throttled", sent: "no" } as const satisfies CodeRule;

@@ -6,7 +6,7 @@ import { ITEM } from "@/lib/store/state-sql";
 /** The causes outside of a redrive's own row that can stop it. */
 export type LiveFacts = Pick<
   StallFacts,
-  "workersAlive" | "stops" | "breakers" | "targets" | "claimed" | "deferred" | "blockedBy"
+  "workersAlive" | "stops" | "breakers" | "away" | "targets" | "claimed" | "deferred" | "blockedBy"
 >;
 
 /** Open items searched for an item that another redrive holds back: enough to name that redrive. */
@@ -40,6 +40,7 @@ export async function readLiveFacts(
           targets: targets.length,
           stops: row.stops ?? [],
           breakers: targets.flatMap((target) => openBreaker(target, beats, nowMs)),
+          away: targets.flatMap(({ name }) => awayTarget(name, beats, nowMs)),
           claimed: row.claimed,
           deferred: { count: row.deferred, untilMs: row.untilMs },
           blockedBy: row.blockedBy,
@@ -113,6 +114,15 @@ function readBeats(db: Queryable): Promise<LiveBeat[]> {
     [],
     { name: "live-heartbeats" },
   );
+}
+
+/** As the worker says that has looked for longest. */
+function awayTarget(name: string, beats: readonly LiveBeat[], nowMs: number): StallFacts["away"] {
+  const seen = beats.flatMap(({ info, seenAtMs }) => {
+    const away = info.targets?.[name]?.away;
+    return away ? [{ target: name, detail: away.detail, forMs: away.forMs + Math.max(0, nowMs - seenAtMs) }] : [];
+  });
+  return seen.sort((a, b) => b.forMs - a.forMs).slice(0, 1);
 }
 
 /** The breaker is open for every worker that has used the target: otherwise another worker would send. */

@@ -8,7 +8,8 @@ import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 /** The data in a worker's heartbeat: its engine's state by target name, and the state of its rate limits. */
 export type HeartbeatInfo = {
   running: number;
-  targets: Record<string, Omit<TargetEngine, "asOf">>;
+  /** `away`: why it is not reached, and for how long; null = it is. Absent in reports of older workers. */
+  targets: Record<string, Omit<TargetEngine, "asOf"> & { away?: { detail: string; forMs: number } | null }>;
   bucket?: BucketState;
 };
 
@@ -37,8 +38,9 @@ export async function listTargets(
   const sentBy = new Map(sent.map((row) => [row.target, row.n / RATE_WINDOW_S]));
   const items = targets.map((target): TargetOut => {
     const engine = beats.flatMap(({ info, seenAtMs }) => {
-      const state = info.targets?.[target.name];
-      return state ? [{ ...state, asOf: iso(seenAtMs) }] : [];
+      if (!info.targets?.[target.name]) return [];
+      const { away: _away, ...state } = info.targets[target.name]!;
+      return [{ ...state, asOf: iso(seenAtMs) }];
     });
     return targetOut(target, addressOf(target), engine, sentBy.get(target.name) ?? (beats.length > 0 ? 0 : null));
   });

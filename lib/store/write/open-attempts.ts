@@ -169,6 +169,8 @@ export type EarlierAttempts = {
   attempt: number;
   /** The code of a delivery that is on record although the claim was lost before the item was closed; null = none is. */
   delivered: string | null;
+  /** How many found no target. */
+  unreached: number;
 };
 
 /**
@@ -190,7 +192,8 @@ export async function markAmbiguous(
     values,
   );
   const rows = await db.query<EarlierAttempts & { id: string }>(
-    `select a.id, max(a.attempt)::int as attempt, max(a.code) filter (where a.state = ${ATTEMPT.delivered}) as delivered
+    `select a.id, max(a.attempt)::int as attempt, max(a.code) filter (where a.state = ${ATTEMPT.delivered}) as delivered,
+            count(*) filter (where a.decision->'verdict'->>'away' = 'true')::int as unreached
        from redrive_attempts a where a.redrive_id = $1 and a.id = any($2::uuid[]) group by a.id`,
     values.slice(0, 2),
   );
