@@ -126,6 +126,23 @@ describe("an event that comes back", () => {
     expect(await failuresOf()).toEqual({ n: 1, blacklisted: false });
   });
 
+  test("of one redrive, with all its neighbours, is one failure of their aggregate: three redrives blacklist it", async () => {
+    await changeSettings(world.deps, { settings: { redriveLimit: 9 }, reason: "a test" }, localViewer("ada"));
+    await world.park(6, () => ORDER);
+    const ids = Array.from({ length: 6 }, (_, index) => `event-000${index}`);
+    for (const round of [1, 2, 3]) {
+      const half = await redrive(ids.slice(0, 3), DELIVERED);
+      for (const eventId of ids.slice(0, 3)) expect(await comesBack(eventId, half)).toBe("bounced");
+      expect(await failuresOf()).toEqual({ n: round, blacklisted: round === 3 });
+      if (round === 1) {
+        await world.db.run("update aggregates set consecutive_failures = 0, failed_redrives = '{}'");
+        const failing = await redrive(ids.slice(3), REJECTED);
+        expect(await comesBack(ids[3]!, failing)).toBe("bounced");
+        expect(await failuresOf()).toEqual({ n: 1, blacklisted: false });
+      }
+    }
+  });
+
   test("counts once for each redrive, however late and often the copies come", async () => {
     await changeSettings(world.deps, { settings: { redriveLimit: 9 }, reason: "a test" }, localViewer("ada"));
     await world.park(1);
@@ -202,11 +219,12 @@ describe("an event that comes back after it was confirmed", () => {
 describe("an aggregate", () => {
   test("whose events only ever came back is blacklisted, and what is queued of it is not sent", async () => {
     await world.park(5, (index) => ({ ...ORDER, version: BigInt(index + 1) }));
-    const delivered = await redrive(["event-0000", "event-0001", "event-0002"], DELIVERED);
+    const delivered = new Map<string, string>();
+    for (const id of ["event-0000", "event-0001", "event-0002"]) delivered.set(id, await redrive([id], DELIVERED));
     const queued = await world.request({ select: { ids: await world.idsOf(["event-0003", "event-0004"]) } });
-    for (const eventId of ["event-0000", "event-0001"]) await comesBack(eventId, delivered);
+    for (const eventId of ["event-0000", "event-0001"]) await comesBack(eventId, delivered.get(eventId)!);
     expect(await failuresOf()).toEqual({ n: 2, blacklisted: false });
-    await comesBack("event-0002", delivered);
+    await comesBack("event-0002", delivered.get("event-0002")!);
     expect(await failuresOf()).toEqual({ n: 3, blacklisted: true });
     await world.worker();
     expect(await world.ended(queued.id)).toMatchObject({ delivered: 0, refused: 2 });

@@ -23,7 +23,7 @@ import {
   sampleAdmission,
   storedAmong,
 } from "@/lib/store/write/admission";
-import { countAggregateFailures, type FailedAggregate } from "@/lib/store/write/aggregate-failures";
+import { type BouncedAggregate, countAggregateFailures } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";
 import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
 import { claimKeys, reviveKeys } from "@/lib/store/write/event-keys";
@@ -424,23 +424,25 @@ async function settleBounces(
 }
 
 /**
- * A bounce is a failure of its aggregate: when the consecutive failures reach the limit, the aggregate is blacklisted.
+ * A bounce is a failure of its aggregate, all bounces of one redrive are one: when the consecutive failures reach the limit, the aggregate is blacklisted.
  */
 async function failAggregates(
   tx: Tx,
   bounces: Bounce[],
   { limit, nowMs }: { limit: number; nowMs: number },
 ): Promise<void> {
-  const failed = new Map<string, FailedAggregate & { redriveId: string | null }>();
+  const failed = new Map<string, BouncedAggregate>();
   for (const { found, redriveId, counts } of bounces) {
     const { sourceId, aggregateType, aggregateId } = found;
     if (!counts || aggregateId === null) continue;
     const aggregate = { sourceId, aggregateType, aggregateId };
     const key = aggregateKey(aggregate);
-    failed.set(key, { ...aggregate, redriveId, failures: (failed.get(key)?.failures ?? 0) + 1 });
+    const { redriveIds, unknown } = failed.get(key) ?? { redriveIds: [], unknown: 0 };
+    const known = redriveId === null ? redriveIds : [...new Set([...redriveIds, redriveId])];
+    failed.set(key, { ...aggregate, redriveIds: known, unknown: unknown + Number(redriveId === null) });
   }
   for (const aggregate of await countAggregateFailures(tx, [...failed.values()], limit)) {
-    const { redriveId } = failed.get(aggregateKey(aggregate))!;
+    const redriveId = failed.get(aggregateKey(aggregate))!.redriveIds.at(-1) ?? null;
     await blacklistAggregate(tx, aggregate, { redriveId, limit, nowMs });
   }
 }

@@ -1,35 +1,46 @@
 import { type AggregateName, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
 import type { Tx } from "@/lib/store/db";
-import { INT4_MAX } from "@/lib/store/write/finish-items";
+import { INT4_MAX, lastRedrives } from "@/lib/store/write/finish-items";
 
 export type FailedAggregate = AggregateName & { failures: number };
 
+/** The redrives of an aggregate's bounces, and how many bounces name none. */
+export type BouncedAggregate = AggregateName & { redriveIds: readonly string[]; unknown: number };
+
+/** SQL: of the redrives of a bounce those that the run does not count yet. */
+const NEW = "array(select r from unnest(excluded.failed_redrives) r where r <> all(a.failed_redrives))";
+
 /**
- * Adds bounces to the consecutive failures of their aggregates. Returns the aggregates with `limit` or more consecutive
+ * Adds bounces to the consecutive failures of their aggregates, each redrive once. Returns the aggregates with `limit` or more consecutive
  * failures. Rows are locked in the same order as claims lock them, so that transactions with common aggregates cannot
  * deadlock.
  */
 export async function countAggregateFailures(
   tx: Tx,
-  failed: readonly FailedAggregate[],
+  bounced: readonly BouncedAggregate[],
   limit: number,
 ): Promise<FailedAggregate[]> {
-  if (failed.length === 0) return [];
+  if (bounced.length === 0) return [];
   const rows = await tx.query<FailedAggregate>(
-    `insert into aggregates as a (source_id, aggregate_type, aggregate_id, consecutive_failures, failed_at)
-     select source_id, aggregate_type, aggregate_id, failures, now()
-       from unnest($1::uuid[], $2::text[], $3::text[], $4::int[]) as w(source_id, aggregate_type, aggregate_id, failures)
+    `insert into aggregates as a (source_id, aggregate_type, aggregate_id, consecutive_failures, failed_redrives, failed_at)
+     select source_id, aggregate_type, aggregate_id, cardinality(redrives) + unknown, redrives, now()
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int[])
+              as w(source_id, aggregate_type, aggregate_id, list, unknown),
+            lateral (select string_to_array(list, ',')::uuid[] as redrives) named
       order by aggregate_id, source_id, aggregate_type
      on conflict (aggregate_id, source_id, aggregate_type) do update
-        set consecutive_failures = least(a.consecutive_failures::bigint + excluded.consecutive_failures, ${INT4_MAX}),
+        set consecutive_failures = least(a.consecutive_failures::bigint + cardinality(${NEW})
+                  + excluded.consecutive_failures - cardinality(excluded.failed_redrives), ${INT4_MAX}),
+            failed_redrives = ${lastRedrives(`a.failed_redrives || ${NEW}`)},
             failed_at = excluded.failed_at
      returning source_id as "sourceId", aggregate_type as "aggregateType", aggregate_id as "aggregateId",
                consecutive_failures as failures`,
     [
-      failed.map(({ sourceId }) => sourceId),
-      failed.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
-      failed.map(({ aggregateId }) => aggregateId),
-      failed.map(({ failures }) => failures),
+      bounced.map(({ sourceId }) => sourceId),
+      bounced.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
+      bounced.map(({ aggregateId }) => aggregateId),
+      bounced.map(({ redriveIds }) => redriveIds.join(",")),
+      bounced.map(({ unknown }) => unknown),
     ],
     { name: "count-aggregate-failures" },
   );
@@ -53,7 +64,7 @@ export async function endAggregateFailures(tx: Tx, ids: readonly string[], byCon
         where a.consecutive_failures > 0 and ($2 or a.failed_at is null or a.failed_at < e.redrive_at)
         order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
      )
-     update aggregates a set consecutive_failures = 0
+     update aggregates a set consecutive_failures = 0, failed_redrives = '{}'
        from locked l
       where a.source_id = l.source_id and a.aggregate_id = l.aggregate_id and a.aggregate_type = l.aggregate_type`,
     [ids, byConsumer],

@@ -46,7 +46,7 @@ async function liftBlacklist(tx: Tx, lift: Lift): Promise<LiftedControl | null> 
      ), freed as (
        update aggregates a
           set blacklist_id = null, blacklisted_at = null, blacklist_reason = null, blacklist_redrive = null,
-              consecutive_failures = 0
+              consecutive_failures = 0, failed_redrives = '{}'
          from was w
         where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id and a.aggregate_type = w.aggregate_type
      )
@@ -65,7 +65,7 @@ async function liftBlacklist(tx: Tx, lift: Lift): Promise<LiftedControl | null> 
 export async function forgetFailures(tx: Tx, lifted: LiftedControl): Promise<void> {
   if (lifted.kind !== "blacklist" || lifted.scope !== "aggregateId") return;
   await tx.run(
-    `update aggregates set consecutive_failures = 0
+    `update aggregates set consecutive_failures = 0, failed_redrives = '{}'
       where aggregate_id = $1 and ($2::text is null or aggregate_type = $2)
         and ($3::text is null or source_id = (select id from sources where name = $3))`,
     [lifted.value, lifted.aggregateType, lifted.source],

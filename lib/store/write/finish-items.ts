@@ -255,8 +255,16 @@ export function deltaOf(finished: readonly FinishedItem[]): RedriveDelta {
   return delta;
 }
 
+/** Redrives remembered as counted in an aggregate's run of failures: more than any limit of failures. */
+const COUNTED_REDRIVES_MAX = 100;
+
+/** SQL: the newest of these redrives. */
+export function lastRedrives(all: string): string {
+  return `(${all})[greatest(1, cardinality(${all}) - ${COUNTED_REDRIVES_MAX - 1}):]`;
+}
+
 /**
- * Applies each aggregate's result to its consecutive failures, and releases the lease once this redrive holds no item
+ * Applies each aggregate's result to its consecutive failures, of which a redrive adds one at the most, and releases the lease once this redrive holds no item
  * of the aggregate. The lease ends in the past, at a time that no other lease has, so that a claim sees whether the
  * lease has changed since it was read. Rows are locked in the same order as claims lock them: transactions with common
  * aggregates cannot deadlock. Returns the aggregates that have failed, with their consecutive failures.
@@ -272,14 +280,18 @@ export async function settleAggregates(
        select * from unnest($2::uuid[], $3::text[], $4::text[], $5::boolean[], $6::int[])
          as w(source_id, aggregate_type, aggregate_id, reset, failures)
      ), locked as materialized (
-       select a.source_id, a.aggregate_type, a.aggregate_id, w.reset, w.failures
+       select a.source_id, a.aggregate_type, a.aggregate_id, w.reset, w.failures,
+              w.failures > 0 and (w.reset or $1 <> all(a.failed_redrives)) as counts
          from want w join aggregates a on a.aggregate_id = w.aggregate_id and a.source_id = w.source_id
                                       and a.aggregate_type = w.aggregate_type
         order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
      )
      update aggregates a
         set consecutive_failures = least(
-                  (case when w.reset then 0 else a.consecutive_failures end)::bigint + w.failures, ${INT4_MAX}),
+                  (case when w.reset then 0 else a.consecutive_failures end)::bigint + w.counts::int, ${INT4_MAX}),
+            failed_redrives = case when w.counts
+              then ${lastRedrives("(case when w.reset then '{}' else a.failed_redrives end) || $1::uuid")}
+              when w.reset then '{}' else a.failed_redrives end,
             failed_at = case when w.failures > 0 then now() else a.failed_at end,
             lease_until = case when a.lease_redrive = $1 and not exists (
                 select 1 from redrive_items i
