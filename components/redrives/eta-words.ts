@@ -72,6 +72,7 @@ const STALLED: Record<Stalled["code"], string> = {
   "waits-for-breaker": "waits for the breaker",
   "no-worker": "no worker is alive",
   hold: "can still be undone",
+  "target-away": "its target is away",
   "breaker-open": "the breaker is open",
   "canary-waits": "canary waits",
   deferred: "waits for the next try",
