@@ -12,7 +12,7 @@ import type {
   Success,
 } from "@/lib/retry/call";
 import { classify } from "@/lib/retry/classify/classify";
-import type { Sent, Verdict } from "@/lib/retry/classify/verdict";
+import { awayOf, type Sent, type Verdict } from "@/lib/retry/classify/verdict";
 import type { Clock, Random } from "@/lib/retry/clock";
 import { Alarm } from "@/lib/retry/deadline/alarm";
 import type { Decided } from "@/lib/retry/next-step";
@@ -199,9 +199,7 @@ export class Operation<T> {
     if (reason === "breaker-open") counters.breakerDenied++;
     if (reason === "bulkhead-full") counters.bulkheadDenied++;
     const untilMs = waitMs === null ? null : this.clock.wallMs() + waitMs;
-    const away = last?.away || (last?.blame === "local" && last.sent === "no");
-    const outcome: Failure = { kind: "failed", reason, code, error, sent: this.sent, untilMs, ...this.#spent() };
-    return away ? { ...outcome, away } : outcome;
+    return { kind: "failed", reason, code, error, sent: this.sent, untilMs, ...awayOf(last), ...this.#spent() };
   }
 
   defer(cause: Deferral["cause"], code: string, error: unknown, waitMs: number): Deferral {

@@ -3,7 +3,7 @@ import type { RetryPolicy, WholePolicy } from "@/lib/kit/retry/policy";
 import { attemptsAllowed, outgoingRetryCount } from "@/lib/retry/amplification";
 import type { AttemptContext, AttemptRecord, NextStep, Outcome } from "@/lib/retry/call";
 import { timeoutVerdict } from "@/lib/retry/classify/classifier";
-import { CANCELLED, type Sent, type Verdict, verdict } from "@/lib/retry/classify/verdict";
+import { awayOf, CANCELLED, type Sent, type Verdict, verdict } from "@/lib/retry/classify/verdict";
 import type { Clock } from "@/lib/retry/clock";
 import { decide, hintOf } from "@/lib/retry/decide";
 import { TimeoutError } from "@/lib/retry/errors";
@@ -143,7 +143,8 @@ export async function retry<T>(given: BarePolicy, send: Send<T>, options: BareOp
     // The operation's own deadline has ended the attempt: its attempts are not used up.
     const reason = code === "TIMEOUT_DEADLINE" && next.reason === "exhausted" ? "deadline" : next.reason;
     const hint = hintOf({ verdict, policy, wallMs });
-    return { kind: "failed", reason, code, error, sent, untilMs: hint && wallMs + hint.delayMs, ...spent() };
+    const untilMs = hint && wallMs + hint.delayMs;
+    return { kind: "failed", reason, code, error, sent, untilMs, ...awayOf(verdict), ...spent() };
   }
   return cancelled(signal.reason);
 }

@@ -67,6 +67,11 @@ export function verdict(code: string, rule: CodeRule): Verdict {
   };
 }
 
+/** For an outcome: no target was found, or our own side could not send, so what was to be sent has no part in it. */
+export function awayOf(last: Verdict | null): { away: true } | null {
+  return last?.away || (last?.blame === "local" && last.sent === "no") ? { away: true } : null;
+}
+
 /** Shorthand for the tables. */
 export const NOT_SENT = { kind: "transient", sent: "no" } as const satisfies CodeRule;
 /** No connection, no name, no leader: the target's fault and never the message's. */
