@@ -147,6 +147,19 @@ describe("confirmations", () => {
   });
 });
 
+test("a confirmation goes to no address that the filter refuses", async () => {
+  await world.close();
+  world = await openWorld({ redisUrl: null, env: { PARKADE_REFUSED_ADDRESSES: "127.0.0.0/8" } });
+  await setUrl(receiver.url);
+  await world.park(1);
+  await confirm(["event-0000"]);
+  await world.worker();
+  await expect
+    .poll(async () => (await world.db.query<{ attempts: number }>("select attempts from outbox"))[0]?.attempts)
+    .toBeGreaterThan(0);
+  expect(receiver.got).toEqual([]);
+});
+
 test("the outbox of the store is the table that the kit makes", async () => {
   await world.db.run(outboxTableSql({ table: "kit_outbox" }).split(";")[0]!);
   await world.db.query("select 1");

@@ -1,6 +1,9 @@
+import { Agent, fetch as undiciFetch } from "undici";
+import { checkedConnector } from "@/lib/brokers/checked-connector";
 import type { Message, Transport } from "@/lib/kit/outbox/message";
 import { createOutboxPublisher, type OutboxPublisher } from "@/lib/kit/outbox/publisher";
 import { httpTransport } from "@/lib/kit/outbox/transports/http";
+import type { AddressFilter } from "@/lib/platform/address-filter";
 import type { Clock } from "@/lib/platform/clock";
 import type { Log } from "@/lib/platform/log";
 import type { Random } from "@/lib/retry/clock";
@@ -10,14 +13,27 @@ import { readConfirmedUrl } from "@/lib/store/read/settings";
 /** One claim at a time: a message holds up to 2,000 events, and nobody waits for it. */
 const SETTINGS = { concurrency: 1, batch: 50, pollMs: 2_000, maxAttempts: 25 };
 
-type PublisherDeps = { db: Db; clock: Clock; random: Random; log: Log; secret: string | undefined };
+const CONNECT_MS = 10_000;
+
+type PublisherDeps = {
+  db: Db;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  secret: string | undefined;
+  addresses: AddressFilter;
+};
 
 /**
  * Sends what Parkade itself has in its outbox: confirmations, to the address that the settings name when they are sent. A
  * message that is refused 25 times, over about an hour, is FAILED and holds no other.
  */
-export function startOutboxPublisher({ db, clock, random, log, secret }: PublisherDeps): OutboxPublisher {
-  const http = httpTransport({ secret, clock });
+export function startOutboxPublisher({ db, clock, random, log, secret, addresses }: PublisherDeps): OutboxPublisher {
+  const agent = new Agent({ connect: checkedConnector(addresses, { timeout: CONNECT_MS }) });
+  // The agent of one version of undici does not fit the fetch of another, such as Node's.
+  const fetch = ((url: URL, init: object) =>
+    undiciFetch(url, { ...init, dispatcher: agent })) as unknown as typeof globalThis.fetch;
+  const http = httpTransport({ secret, clock, fetch });
   const transport: Transport = {
     publishMany: async (messages, ...signals) => {
       const url = await readConfirmedUrl(db);

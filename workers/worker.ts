@@ -106,7 +106,14 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   // Before the first claim: the claims of a worker without a heartbeat are given to others.
   await heartbeat(0);
   const lanes = await startLanes(redriver, connection, systemClock);
-  const outbox = startOutboxPublisher({ db, clock, log, random: Math.random, secret: env.confirmedSecret });
+  const outbox = startOutboxPublisher({
+    db,
+    clock,
+    log,
+    random: Math.random,
+    secret: env.confirmedSecret,
+    addresses: env.addresses,
+  });
   const consumers = startConsumers({ db, clock, log, brokers, workerId: id });
   const beat: RegularWork = {
     name: "heartbeat",

@@ -65,13 +65,13 @@ function textOf(event: EventDetail, columns: number | null): string {
     ],
   ]);
   const sections = [
-    ["Stack", errorDetail.stack],
+    ["Stack", indented(errorDetail.stack)],
     ["Headers", factsText(headers.map(([name, value]) => [name, value ?? "(no value)"]))],
     [
       `Payload (${body.contentType}, ${formatBytes(body.bytes)}${body.masked ? ", secrets masked" : ""})`,
       event.origin.absentBody && body.bytes === 0
         ? "(no body: a tombstone, which is not an empty payload)"
-        : (body.text ?? "(no UTF-8 text: --payload writes the bytes)") || "(empty)",
+        : (indented(body.text) ?? "(no UTF-8 text: --payload writes the bytes)") || "(empty)",
     ],
     [
       "History",
@@ -104,6 +104,11 @@ function originFacts({ properties, absentBody: _said, key, ...origin }: EventDet
 function keyText(base64: string): string {
   const bytes = Buffer.from(base64, "base64");
   return isUtf8(bytes) ? bytes.toString() : `${base64} (base64)`;
+}
+
+/** No line of a producer's text begins where those of Parkade do. */
+function indented(text: string | null): string | null {
+  return text === null ? null : text.replaceAll("\r", "").replace(/^/gm, "  ");
 }
 
 /** Lines of a producer's text: nothing in them moves the cursor. */

@@ -123,7 +123,9 @@ describe("who asked", () => {
       "Eve M. wrote or switched on the rule that asked for it: another person approves or rejects it, " +
         "and eve m may be the same person. Cancel it to take it back",
     );
-    expect(cannotDecide(askers, localViewer())).toMatch(/under a name/);
+    for (const name of [undefined, "LOCAL", "Local", "ｌocal", "lo-cal"]) {
+      expect(cannotDecide(askers, localViewer(name)), name).toMatch(/under a name/);
+    }
     expect(cannotDecide(askers, systemViewer("rule:nightly"))).toMatch(/not a part of Parkade/);
     expect(cannotDecide(askers, { ...localViewer("bob"), actions: ["view"] })).toBe(
       "bob may not approve: ask an administrator",

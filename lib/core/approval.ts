@@ -124,7 +124,7 @@ export function cannotDecide(askers: readonly Asker[], viewer: Viewer): string |
   const { name, means } = viewer;
   if (!may(viewer, "approve")) return `${name} may not approve: ask an administrator`;
   if (means === "system") return "a person approves, not a part of Parkade";
-  if (name === LOCAL_ACTOR) return "a person approves under a name: set yours in the console, or send x-actor";
+  if (samePerson(name, LOCAL_ACTOR)) return "a person approves under a name: set yours in the console, or send x-actor";
   const asker = askers.find((each) => samePerson(each.name, name));
   if (asker === undefined) return null;
   const did = asker.part === "asked" ? "asked for it" : "wrote or switched on the rule that asked for it";

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { type Recipe, type RecipeStep, recipeSchema } from "@/lib/contract/recipes";
 import type { Header } from "@/lib/core/dead-letter";
 import { REDACTED } from "@/lib/core/redact";
@@ -12,6 +12,7 @@ import { systemClock } from "@/lib/platform/clock";
 import { compileRecipe, type Mended } from "./apply-recipe";
 import { differencesOf } from "./differences";
 import { createExpressions, type Evaluated } from "./expressions";
+import { JsonValue } from "./json-value";
 
 const expressions = createExpressions(systemClock);
 afterAll(() => expressions.close());
@@ -331,6 +332,29 @@ describe("a recipe that cannot be used is refused with its place", () => {
     { kind: "form", steps: [] },
   ])("%j", (recipe) => {
     expect(recipeSchema.safeParse(recipe).success).toBe(false);
+  });
+});
+
+describe("a nested patch", () => {
+  const nested = (depth: number) => merge('{"a":'.repeat(depth) + "1" + "}".repeat(depth));
+
+  test("is read once, however deep it is: twice as deep is twice as much work", async () => {
+    const charsAt = async (depth: number) => {
+      const read = vi.spyOn(JsonValue, "of");
+      await outcome(nested(depth), "{}");
+      const chars = read.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
+      read.mockRestore();
+      return chars;
+    };
+    expect((await charsAt(120)) / (await charsAt(60))).toBeLessThan(2.5);
+  });
+
+  test.each([
+    nested(129),
+    patch({ op: "add", path: "/a", value: JSON.parse("[".repeat(129) + "]".repeat(129)) }),
+    form({ op: "set", at: "/a", json: "[".repeat(129) + "]".repeat(129) }),
+  ])("is refused by name when it is deeper than any payload needs", async (recipe) => {
+    await expect(outcome(recipe, "{}")).rejects.toThrow(/nested deeper than 128/);
   });
 });
 

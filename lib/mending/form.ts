@@ -81,7 +81,21 @@ export function statedJson(text: string, field: string): JsonValue {
 export function parsedJson(text: string, field: string): JsonValue {
   const fault = strictJson(text);
   if (fault !== null) throw new RecipeFault(field, fault);
+  if (depthOf(text) > DEPTH_MAX) throw new RecipeFault(field, `is nested deeper than ${DEPTH_MAX}`);
   return JsonValue.of(text.trim());
+}
+
+/** Levels of what a recipe puts in. Each level is work for every event. */
+const DEPTH_MAX = 128;
+
+/** The text is valid JSON. */
+function depthOf(text: string): number {
+  let [depth, deepest] = [0, 0];
+  for (const [bracket] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
+    if (bracket === "{" || bracket === "[") deepest = Math.max(deepest, ++depth);
+    else if (bracket === "}" || bracket === "]") depth--;
+  }
+  return deepest;
 }
 
 /** Throws RecipeFault for a name that occurs twice. */

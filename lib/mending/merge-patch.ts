@@ -51,11 +51,15 @@ function put(
 
 /** What a patch makes of nothing: an object without the members that are null. */
 function withoutNulls(patch: JsonValue): JsonValue {
-  if (patch.type !== "object") return JsonValue.of(patch.print());
   const made = JsonValue.of(patch.print());
-  for (const entry of [...made.entries()]) {
-    if (entry.value.type === "null") made.remove(entry);
-    else entry.value = withoutNulls(entry.value);
-  }
+  removeNulls(made);
   return made;
+}
+
+function removeNulls(value: JsonValue): void {
+  if (value.type !== "object") return;
+  for (const entry of [...value.entries()]) {
+    if (entry.value.type === "null") value.remove(entry);
+    else removeNulls(entry.value);
+  }
 }

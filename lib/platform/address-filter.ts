@@ -3,10 +3,10 @@ import { BlockList, isIP, type LookupFunction, Socket } from "node:net";
 
 /**
  * Addresses that sources and targets may not have, unless an operator says otherwise: link-local ones, and those at which
- * clouds answer a machine's credentials to whoever asks from it (AWS also on IPv6, Azure, Alibaba; NAT64 of link-local).
+ * clouds answer a machine's credentials to whoever asks from it (AWS also on IPv6, Azure, Alibaba; link-local ones written as IPv6).
  */
 export const REFUSED_BY_DEFAULT =
-  "169.254.0.0/16 fe80::/10 fd00:ec2::254 168.63.129.16 100.100.100.200 64:ff9b::a9fe:0/112";
+  "169.254.0.0/16 fe80::/10 fd00:ec2::254 168.63.129.16 100.100.100.200 64:ff9b::a9fe:0/112 64:ff9b:1::/48 ::a9fe:0/112 2002:a9fe::/32";
 
 /** The code of an address that may not be reached; nothing was sent to it. */
 export const ADDRESS_REFUSED = "ADDRESS_REFUSED";
