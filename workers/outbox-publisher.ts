@@ -1,5 +1,4 @@
-import { Agent, fetch as undiciFetch } from "undici";
-import { checkedConnector } from "@/lib/brokers/checked-connector";
+import { checkedFetch } from "@/lib/brokers/checked-connector";
 import type { Message, Transport } from "@/lib/kit/outbox/message";
 import { createOutboxPublisher, type OutboxPublisher } from "@/lib/kit/outbox/publisher";
 import { httpTransport } from "@/lib/kit/outbox/transports/http";
@@ -29,11 +28,7 @@ type PublisherDeps = {
  * message that is refused 25 times, over about an hour, is FAILED and holds no other.
  */
 export function startOutboxPublisher({ db, clock, random, log, secret, addresses }: PublisherDeps): OutboxPublisher {
-  const agent = new Agent({ connect: checkedConnector(addresses, { timeout: CONNECT_MS }) });
-  // The agent of one version of undici does not fit the fetch of another, such as Node's.
-  const fetch = ((url: URL, init: object) =>
-    undiciFetch(url, { ...init, dispatcher: agent })) as unknown as typeof globalThis.fetch;
-  const http = httpTransport({ secret, clock, fetch });
+  const http = httpTransport({ secret, clock, fetch: checkedFetch(addresses, CONNECT_MS) });
   const transport: Transport = {
     publishMany: async (messages, ...signals) => {
       const url = await readConfirmedUrl(db);
