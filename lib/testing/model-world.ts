@@ -1,7 +1,12 @@
+import { isDeepStrictEqual } from "node:util";
 import { PublishError } from "@/lib/brokers/port";
+import { type PreviewOut, previewRequestSchema } from "@/lib/contract/redrive-preview";
 import { type RedriveChange, redriveRequestSchema } from "@/lib/contract/redrive-request";
+import type { Selection } from "@/lib/contract/selection";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { EVENT_MOVES, type EventMove, type EventStatus } from "@/lib/core/event-state";
+import type { ItemState } from "@/lib/core/item-state";
+import type { Earlier } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
 import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
 import { localViewer } from "@/lib/core/viewer";
@@ -16,6 +21,7 @@ import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { liftControl } from "@/lib/operations/lift-control";
 import { parkEvents } from "@/lib/operations/park-events";
+import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { requestMend, requestUndoMend } from "@/lib/operations/request-mend";
 import { requestRedrive } from "@/lib/operations/request-redrive";
 import { editEvent, restoreRevision } from "@/lib/operations/revise-event";
@@ -43,12 +49,13 @@ import {
 /** The store of many runs: a run has a source of its own. */
 export type ModelStore = { url: string; db: Db; lowRate: LowRateStore; close(): Promise<void> };
 
-export async function openModelStore(url: string): Promise<ModelStore> {
+export async function openModelStore(url: string, { cooldownMs = 0 } = {}): Promise<ModelStore> {
   const db = createDb(url, { max: 4 });
   const lowRate = createLowRateStore(url);
-  // An event may go round and round: nothing cools down, and the limits against loops are within reach.
+  // An event may go round and round: the limits against loops are within reach, and nothing cools down unless asked.
   await db.run(
-    "insert into settings (key, value, updated_by) values ('cooldownMs', '0', 'model'), ('redriveLimit', '4', 'model')",
+    `insert into settings (key, value, updated_by)
+     values ('cooldownMs', '${cooldownMs}', 'model'), ('redriveLimit', '4', 'model')`,
   );
   return {
     url,
@@ -130,6 +137,7 @@ const MAY = {
   release: ["release"],
   confirm: ["confirm"],
   revise: [],
+  run: ["freeze", ...BY_WORK],
   nothing: [],
 } as const satisfies Record<string, readonly EventMove[]>;
 type Class = keyof typeof MAY;
@@ -158,6 +166,18 @@ const EVERYTHING = "everything";
 /** A rule was broken. */
 class Broken extends Error {}
 
+/** A selection that is previewed, dry-run and, unless `send` is null, sent: to a target that is away for the first sends. */
+export type RunChoice = {
+  by: "ids" | "one" | "source" | "pending" | "bounced" | "aggregate";
+  mask: number;
+  earlier: Earlier;
+  send: { away: number; confirms: boolean } | null;
+};
+
+/** How many were compared, over all runs: redrives that came to their end. */
+export const compared = { previews: 0, redrives: 0 };
+
+const RUN_ROUNDS_MAX = 12;
 const WORKERS = 2;
 const ROUNDS_MAX = 80;
 let runs = 0;
@@ -186,7 +206,7 @@ export async function openModel(store: ModelStore) {
   const [processed, skipped] = [new Set<string>(), new Set<string>()];
   /** Redrives that wait for a time or a breaker, and that nobody has started. */
   const later = new Set<string>();
-  let markedTarget = false;
+  let [markedTarget, stoppedTarget] = [false, false];
   /** By event and revision, and by redrive and event. */
   const [bytes, frozen] = [new Map<string, string>(), new Map<string, number>()];
   const broken: unknown[] = [];
@@ -206,6 +226,8 @@ export async function openModel(store: ModelStore) {
       },
     });
   const workers = Array.from({ length: WORKERS }, newWorker);
+  /** It works whole redrives, while the other workers stand still. */
+  let runner: SteppedWorker | null = null;
 
   function noteSend(pending: PendingSend): void {
     const { eventId, redriveId, attempt, idempotencyKey: key, payload } = pending.message;
@@ -283,7 +305,7 @@ export async function openModel(store: ModelStore) {
   async function settle(): Promise<void> {
     for (let calm = 0; calm < 3; calm++) {
       await new Promise((resolve) => setImmediate(resolve));
-      if (workers.some((worker) => worker.busy())) calm = -1;
+      if ([...workers, ...(runner ? [runner] : [])].some((worker) => worker.busy())) calm = -1;
     }
   }
 
@@ -337,8 +359,148 @@ export async function openModel(store: ModelStore) {
     await parkEvents(deps, [{ source, letter }], localViewer("producer"));
   };
 
+  /**
+   * Runs a redrive to its end, with a target that is away for the first sends; what waits for another redrive stays open.
+   */
+  async function runToItsEnd(id: string, facts: { away: number; confirms: boolean }): Promise<void> {
+    runner ??= newWorker();
+    let { away } = facts;
+    for (let round = 0; round < RUN_ROUNDS_MAX; round++) {
+      for (const one of queue.held.filter(({ job }) => "redriveId" in job && job.redriveId === id)) {
+        queue.held.splice(queue.held.indexOf(one), 1);
+        if (one.job.kind === "slice" || one.job.kind === "canary") runner.begin(one.queue as never, one.job);
+      }
+      for (let calm = 0; calm < 2; ) {
+        await settle();
+        calm++;
+        for (; runner.waiting() > 0; calm = 0) {
+          runner.pass();
+          await settle();
+        }
+        for (const one of sent.filter(({ fate, redriveId }) => fate === "open" && redriveId === id)) {
+          calm = 0;
+          if (away-- > 0) {
+            one.fate = "failed";
+            one.pending.reject(new PublishError("ECONNREFUSED", "connect ECONNREFUSED", { sent: "no" }));
+            continue;
+          }
+          if (facts.confirms) await confirmEvents(deps, { source, eventIds: [one.eventId] }, ada);
+          if (facts.confirms) processed.add(one.eventId);
+          one.fate = "taken";
+          one.pending.take();
+        }
+      }
+      const [row] = await store.db.query<{ state: RedriveState }>("select state from redrives where id = $1", [id]);
+      if (isFinal(row!.state)) return;
+      await runner.clock.advance(2_000);
+    }
+  }
+
+  async function request(select: Selection, mode: "deliver" | "verify", earlier: Earlier): Promise<string> {
+    const asked = redriveRequestSchema.parse({ mode, earlier, lane: "main", reason: "the service is back", select });
+    const { id } = await requestRedrive(deps, { request: asked, idempotency: null }, ada);
+    requestedAt.set(id, step);
+    const now = await look();
+    for (const { eventId, revision } of now.events.values()) frozen.set(`${id} ${eventId}`, revision);
+    // Its first send may come before this command ends.
+    seen.redrives.set(id, now.redrives.get(id)!);
+    return id;
+  }
+
+  async function itemsOf(id: string): Promise<ItemRow[]> {
+    return store.db.query<ItemRow>(
+      `select e.event_id as "eventId", i.state, i.result, i.detail from redrive_items i join dlq_events e on e.id = i.id
+        where i.redrive_id = $1 order by 1`,
+      [id],
+    );
+  }
+
+  /** What waits for another redrive is handed back. */
+  async function cancelRest(id: string): Promise<void> {
+    await changeRedrive(deps, { id, change: { action: "cancel" } }, ada).catch(refusedIn);
+    await runToItsEnd(id, { away: 0, confirms: false });
+  }
+
+  function selectionOf({ by, mask }: RunChoice): Selection | null {
+    const events = [...seen.events.values()].filter((_, index) => (mask >> (index % 8)) & 1);
+    const ids = events.map(({ id }) => id);
+    if (ids.length === 0) return null;
+    const aggregateId = events.flatMap((event) => event.aggregateId ?? [])[0];
+    switch (by) {
+      case "ids":
+        return { ids };
+      case "one":
+        return { ids: ids.slice(0, 1) };
+      case "source":
+        return { filter: { source: [source] } };
+      case "pending":
+        return { filter: { source: [source], status: ["PENDING"] } };
+      case "bounced":
+        return { filter: { source: [source], status: ["BOUNCED"] } };
+      case "aggregate":
+        return aggregateId ? { filter: { source: [source], aggregateId: [aggregateId] } } : { ids };
+    }
+  }
+
+  /** The preview says what a dry run of the same selection says, and that is what a redrive sends. */
+  async function compareRuns(choice: RunChoice): Promise<void> {
+    const select = selectionOf(choice);
+    if (select === null) return;
+    const { earlier } = choice;
+    const asked = previewRequestSchema.parse({ select, earlier, lane: "main" });
+    const preview = await previewRedrive({ ...deps, sample: SAMPLE_OF(deps) }, asked, ada);
+    const verify = await request(select, "verify", earlier);
+    await runToItsEnd(verify, { away: 0, confirms: false });
+    const items = await itemsOf(verify);
+    compared.previews++;
+    const [passed, waiting] = [eventsIn(items, "passed"), eventsIn(items, "open")];
+    const about = { choice, preview, items };
+    for (const fault of differences(preview, items))
+      broken.push({ rule: "the preview is the dry run", fault, ...about });
+    if (waiting.length > 0) await cancelRest(verify);
+    if (choice.send === null || mayStillSend.has(EVERYTHING) || stoppedTarget) return;
+    const deliver = await request(select, "deliver", earlier);
+    await runToItsEnd(deliver, choice.send);
+    const sends = await itemsOf(deliver);
+    const [went, held] = [eventsIn(sends, "delivered"), eventsIn(sends, "open")];
+    if (held.length === 0) compared.redrives++;
+    const expected = choice.send.confirms ? [] : passed;
+    const missed = expected.filter((eventId) => ![...went, ...held].includes(eventId));
+    const more = went.filter((eventId) => ![...passed, ...waiting].includes(eventId));
+    if (missed.length + more.length > 0)
+      broken.push({ rule: "a redrive sends what the dry run passed", missed, more, sends, ...about });
+    if (held.length > 0) await cancelRest(deliver);
+  }
+
   return {
     sent,
+
+    compare: (choice: RunChoice) => command("run", () => compareRuns(choice)),
+
+    /** Its bytes are no JSON any more, though it says so. */
+    spoil: (place: number) =>
+      command("revise", async () => {
+        const event = eventAt(place);
+        if (!event) return;
+        const text = `{"step": ${step}`;
+        bytes.set(`${event.eventId} ${1 + event.last}`, text);
+        await editEvent(deps, { id: event.id, base: event.revision, text, reason: "in haste", headersMax: 100 }, ada);
+      }),
+
+    control: (place: number, kind: "blacklist" | "whitelist" | "cooldown", by: "event" | "aggregate" | "code") =>
+      command("nothing", async () => {
+        const event = eventAt(place);
+        if (!event) return;
+        const aggregateId = event.aggregateId;
+        const scope =
+          by === "aggregate" && aggregateId !== null
+            ? { aggregateId, source }
+            : by === "code"
+              ? { errorCode: letters.get(event.eventId)!.errorCode, source }
+              : { eventId: event.eventId, source };
+        const expiresAt = kind === "cooldown" ? { expiresAt: new Date(Date.now() + 3_600_000).toISOString() } : {};
+        await imposeControl(deps, { kind, scope, reason: "to be sure", ...expiresAt }, ada);
+      }),
 
     park: (aggregate: number) =>
       command("nothing", async () => {
@@ -656,6 +818,7 @@ export async function openModel(store: ModelStore) {
       command("nothing", async () => {
         const { underWay } = await imposeStop(deps, { target: all ? null : source, reason: "wrong data" }, ada);
         if (all) mayStillSend.set(EVERYTHING, underWay!);
+        else stoppedTarget = true;
       }),
 
     go: (all: boolean) => command("nothing", () => go(all)),
@@ -710,7 +873,7 @@ export async function openModel(store: ModelStore) {
     },
 
     close: async () => {
-      await Promise.all(workers.map((worker) => worker.close()));
+      await Promise.all([...workers, ...(runner ? [runner] : [])].map((worker) => worker.close()));
       await Promise.all([schemas.close(), expressions.close()]);
     },
   };
@@ -771,6 +934,7 @@ export async function openModel(store: ModelStore) {
 
   async function go(all: boolean): Promise<void> {
     if (all) mayStillSend.delete(EVERYTHING);
+    else stoppedTarget = false;
     await resumeSends(deps, { target: all ? null : source, reason: "right data" }, ada);
   }
 
@@ -835,6 +999,38 @@ export async function openModel(store: ModelStore) {
       .filter(([key, sends]) => sends.length > 1 + (ambiguous.get(key) ?? 0))
       .map(([key, sends]) => ({ rule: "a repeat follows a lost answer", key, sends: sends.length }));
   }
+}
+
+type ItemRow = { eventId: string; state: ItemState; result: string | null; detail: string | null };
+
+const eventsIn = (items: readonly ItemRow[], state: ItemState): string[] =>
+  items.flatMap((item) => (item.state === state ? [item.eventId] : []));
+
+/** A target that answers, and whose owner is not asked. */
+const SAMPLE_OF = ({ checkPayloads }: Pick<MendingDeps, "checkPayloads">) => ({
+  checkPayloads,
+  askOwner: async () => null,
+  probe: async () => ({ reachable: true, detail: "answers" }),
+});
+
+/** Where a preview and the dry run of its selection do not say the same. What waits for another redrive may go or be refused. */
+function differences(preview: PreviewOut, items: readonly ItemRow[]): string[] {
+  const passed = eventsIn(items, "passed").length;
+  const waiting = eventsIn(items, "open").length;
+  const refused: Record<string, number> = {};
+  for (const { state, result } of items) {
+    if (state === "refused") refused[result!] = (refused[result!] ?? 0) + 1;
+  }
+  const faults: string[] = [];
+  if (preview.unknown.length > 0) faults.push(`unknown: ${JSON.stringify(preview.unknown)}`);
+  if (preview.total !== items.length) faults.push(`total ${preview.total}, ${items.length} taken`);
+  if (waiting === 0 && preview.eligible !== passed) faults.push(`${preview.eligible} eligible, ${passed} passed`);
+  if (preview.eligible! < passed || preview.eligible! > passed + waiting)
+    faults.push(`${preview.eligible} eligible, ${passed} passed and ${waiting} wait`);
+  if (waiting === 0 && !isDeepStrictEqual(preview.refused, refused))
+    faults.push(`${JSON.stringify(preview.refused)} refused, by the dry run ${JSON.stringify(refused)}`);
+  if (preview.sample?.whole === false) faults.push("the sample of a small selection is not whole");
+  return faults;
 }
 
 /** null: the product refused. Everything else is a fault. */
