@@ -402,6 +402,26 @@ describe("architecture", () => {
     expect(statesIn("// 'PENDING' is the default\n/* or 'open' */")).toEqual([]);
   });
 
+  test("a function that changes events or items locks them first, in the order of their ids", () => {
+    const LOCKS = /lockEvents\(|lockedItems\(|order by (?:i\.)?id[^;]*?for no key update/;
+    /** Their callers hold the locks, and say so. */
+    const LOCKED_BY_CALLER = ["moveCurrent", "ofSentRecords"];
+    const found = files
+      .filter((file) => /^lib\/.*\.ts$/.test(file) && !/\/testing\//.test(file))
+      .flatMap((file) =>
+        code(file)
+          .split(/^(?=(?:export )?(?:async )?(?:function|const) )/m)
+          .flatMap((part) => {
+            const [, name = ""] = /^(?:export )?(?:async )?(?:function|const) (\w+)/.exec(part) ?? [];
+            const change = /update (dlq_events|redrive_items) /.exec(part);
+            if (change === null || LOCKED_BY_CALLER.includes(name)) return [];
+            return LOCKS.test(part.slice(0, change.index)) ? [] : [`${file}: ${name}`];
+          }),
+      );
+    expect(files).toContain("lib/store/write/freeze-events.ts");
+    expect(found).toEqual([]);
+  });
+
   test("the contract takes one form of zod, and the browser loads none", () => {
     const forms = files
       .filter((file) => file.startsWith("lib/contract/"))

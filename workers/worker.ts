@@ -150,6 +150,7 @@ async function openStore(env: Env, log: Log, machine: Clock) {
   const options = {
     statementTimeoutMs: STATEMENT_MS_MAX,
     idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
+    chance: { clock: machine, random: Math.random },
     applicationName: "parkade-worker",
     onIdleError,
   };

@@ -73,6 +73,7 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
   const store = {
     max: env.databasePool,
     statementTimeoutMs: env.statementTimeoutMs,
+    chance: { clock: systemClock, random: Math.random },
     applicationName: "parkade-web",
     onIdleError: (error: Error) => log.warn({ err: error }, "an idle store connection broke"),
   };

@@ -72,6 +72,7 @@ const EVERY: readonly ProblemCode[] = [
   "forbidden",
   "too-many-requests",
   "read-timeout",
+  "events-busy",
   "store-unavailable",
   "internal",
 ];

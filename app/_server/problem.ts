@@ -56,6 +56,7 @@ export const STATUS: Record<ProblemCode, number> = {
   "source-in-use": 409,
   "target-in-use": 409,
   "read-timeout": 503,
+  "events-busy": 503,
   "store-unavailable": 503,
   "queue-unavailable": 503,
   "broker-unreachable": 502,
@@ -118,6 +119,7 @@ export const TITLE: Record<ProblemCode, string> = {
   "source-in-use": "The source is in use",
   "target-in-use": "The target is in use",
   "read-timeout": "The store took too long",
+  "events-busy": "The events are busy",
   "store-unavailable": "The store cannot be reached",
   "queue-unavailable": "The queue cannot be reached",
   "broker-unreachable": "The broker cannot be reached",
@@ -131,6 +133,7 @@ export const TITLE: Record<ProblemCode, string> = {
 const RETRY_AFTER_S: Partial<Record<ProblemCode, number>> = {
   "too-busy": 1,
   "read-timeout": 5,
+  "events-busy": 1,
   "store-unavailable": 5,
   "queue-unavailable": 5,
   "idempotency-key-in-progress": 1,

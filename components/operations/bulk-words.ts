@@ -34,7 +34,7 @@ const REFUSALS: Record<string, string> = {
   "not-ignored": "not IGNORED",
   "already-ignored": "already IGNORED",
   "already-confirmed": "already CONFIRMED",
-  "already-queued": "QUEUED in a redrive",
+  "confirmed-when-sent": "confirmed when their send ends",
   "changed-meanwhile": "changed meanwhile",
   "store-refused": "refused by the store, see the log of the worker",
   ...MEND_REASONS,

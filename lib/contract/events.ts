@@ -330,7 +330,7 @@ export type GroupList = z.infer<typeof groupListSchema>;
 
 /**
  * POST /api/v1/events/ignore | release | confirm -> 202. `refused` by reason, as in Refusal, or `not-pending`,
- * `not-ignored`, `already-ignored`, `already-confirmed`, `in-flight`, `changed-meanwhile`, `store-refused`.
+ * `not-ignored`, `already-ignored`, `already-confirmed`, `in-flight`, `changed-meanwhile`, `confirmed-when-sent`, `store-refused`.
  */
 export const bulkAnswerSchema = named(
   "BulkAnswer",
@@ -339,6 +339,8 @@ export const bulkAnswerSchema = named(
     id: z.nullable(idOut),
     state: z.enum(BULK_STATES),
     changed: z.int(),
+    /** Confirmations of QUEUED events: kept, and counted when the send of the event ends. Absent = none. */
+    recorded: z.optional(z.int()),
     refused: countsOut,
     /** Those that changed, so that the change can be taken back; null = the operation names them. */
     ids: z.nullable(z.array(idOut)),

@@ -55,6 +55,7 @@ export const PROBLEM_CODES = [
   "source-in-use",
   "target-in-use",
   "read-timeout",
+  "events-busy",
   "store-unavailable",
   "queue-unavailable",
   "broker-unreachable",

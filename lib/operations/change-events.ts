@@ -10,7 +10,7 @@ import type { Selected } from "@/lib/operations/judge-selection";
 import { type SelectedEvents, selectEvents } from "@/lib/operations/select-events";
 import { inTransaction } from "@/lib/operations/walk-selection";
 import { uuidv7 } from "@/lib/platform/ids";
-import { ringBulkOperation } from "@/lib/redriving/rings";
+import { ringBulkOperation, ringNextInLine } from "@/lib/redriving/rings";
 import { isRowFault, type Tx } from "@/lib/store/db";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { estimateCandidates } from "@/lib/store/read/estimate";
@@ -18,6 +18,7 @@ import { openSends } from "@/lib/store/read/open-sends";
 import { appendAudit } from "@/lib/store/write/audit";
 import { type BulkOptions, insertBulkOperation } from "@/lib/store/write/bulk-operations";
 import { answerOnce, type IdempotentRequest, rememberAnswer } from "@/lib/store/write/idempotent-request";
+import type { WithdrawnItem } from "@/lib/store/write/withdraw-items";
 
 /**
  * The events that were changed and the events that were refused. `inFlight`: ids of the refused events that were being
@@ -27,6 +28,10 @@ export type Changed = {
   changed: { id: string; from: EventStatus }[];
   refused: Record<string, number>;
   inFlight: string[];
+  /** Items that were taken out of their redrives: other redrives may wait for them. */
+  withdrawn?: readonly Pick<WithdrawnItem, "id" | "redriveId">[];
+  /** QUEUED events whose confirmation is recorded, and counts when their send ends. */
+  recorded?: number;
 };
 export type ChangeContext = { actor: string; nowMs: number; options: BulkOptions };
 
@@ -57,6 +62,7 @@ export async function changeEvents(
   const selected = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs) };
   const context = { kind, reason: request.reason, actor: viewer.name, nowMs: asOfMs, options: request.options ?? {} };
   let inFlight: string[] = [];
+  let withdrawn: NonNullable<Changed["withdrawn"]> = [];
   const begin = (nowMax: number) =>
     inTransaction(deps.db, (tx) =>
       answerOnce(tx, request.idempotency, asOfMs, async () => {
@@ -64,6 +70,7 @@ export async function changeEvents(
         if (events.candidates.length > nowMax) return leaveToWorker(tx, selected, events, context);
         const changed = await change(tx, events.candidates, context);
         inFlight = changed.inFlight;
+        withdrawn = changed.withdrawn ?? [];
         return answerNow(tx, changed, events.missing, context);
       }),
     );
@@ -74,13 +81,27 @@ export async function changeEvents(
   });
   if (!isNew) return answer;
   if (answer.id !== null) await ringOrLog(deps, answer.id);
+  await ringWithdrawn(deps, withdrawn);
   answer.underWay = await changeEnded(deps, inFlight, async (tx, candidates) => {
     const ended = await change(tx, candidates, { ...context, nowMs: deps.clock.wallMs() });
     await auditChange(tx, ended, context);
+    withdrawn = ended.withdrawn ?? [];
     addTo(answer, ended, candidates.length);
     if (request.idempotency) await rememberAnswer(tx, request.idempotency, answer);
   });
+  if (inFlight.length > 0) await ringWithdrawn(deps, withdrawn);
   return answer;
+}
+
+/** Rings the redrives that waited for these items. */
+async function ringWithdrawn(deps: Deps, withdrawn: NonNullable<Changed["withdrawn"]>): Promise<void> {
+  for (const [redriveId, items] of Map.groupBy(withdrawn, (item) => item.redriveId)) {
+    await ringNextInLine(
+      deps,
+      redriveId,
+      items.map(({ id }) => id),
+    );
+  }
 }
 
 type AuditedContext = ChangeContext & { kind: BulkKind; reason: string };
@@ -95,7 +116,8 @@ export async function answerNow(
   await auditChange(tx, changed, context);
   const refused = missing > 0 ? { ...changed.refused, "not-found": missing } : changed.refused;
   const ids = changed.changed.map(({ id }) => id);
-  return { id: null, state: "DONE", changed: ids.length, refused, ids, underWay: 0 };
+  const recorded = changed.recorded ? { recorded: changed.recorded } : {};
+  return { id: null, state: "DONE", changed: ids.length, ...recorded, refused, ids, underWay: 0 };
 }
 
 /**

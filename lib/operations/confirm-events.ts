@@ -11,10 +11,11 @@ import {
   refusals,
 } from "@/lib/operations/change-events";
 import type { Deps } from "@/lib/operations/deps";
+import { inTransaction } from "@/lib/operations/walk-selection";
 import { confirmWithin } from "@/lib/redriving/confirm";
 import type { Tx } from "@/lib/store/db";
 import { unknownSource } from "@/lib/store/read/sources";
-import { type Confirmable, findConfirmable, recordProcessed } from "@/lib/store/write/confirm-events";
+import { type Confirmable, findConfirmable, lockConfirmable, recordProcessed } from "@/lib/store/write/confirm-events";
 import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
 import { holdSources } from "@/lib/store/write/park";
 
@@ -39,7 +40,7 @@ export async function confirmEvents(
   assertMay(viewer, "confirm", [request.source]);
   const actor = viewer.name;
   const nowMs = deps.clock.wallMs();
-  const { answer } = await deps.db.transaction((tx) =>
+  const { answer } = await inTransaction(deps.db, (tx) =>
     answerOnce(tx, request.idempotency, nowMs, () => confirmKeys(tx, request, { actor, options, nowMs })),
   );
   return answer;
@@ -57,8 +58,10 @@ async function confirmKeys(tx: Tx, request: ConfirmKeys, context: ChangeContext)
   return answerNow(tx, changed, eventIds.length - events.length, { ...context, kind: "confirm", reason });
 }
 
-export const confirmChunk: ChangeChunk = async (tx, candidates, { nowMs, options: { consumer = CONSUMER } }) => {
-  for (const [sourceId, events] of Map.groupBy(candidates, (event) => event.sourceId)) {
+export const confirmChunk: ChangeChunk = async (tx, selected, { nowMs, options: { consumer = CONSUMER } }) => {
+  const candidates = await lockConfirmable(tx, selected);
+  const bySource = Map.groupBy(candidates, (event) => event.sourceId);
+  for (const [sourceId, events] of [...bySource].sort(([left], [right]) => (left < right ? -1 : 1))) {
     await recordProcessed(
       tx,
       sourceId,
@@ -77,7 +80,9 @@ async function confirmEach(
   const confirmable = events.filter(isConfirmable).map((event) => event.id);
   const changed = (await confirmWithin(tx, confirmable, { by, nowMs })).map(({ id, from }) => ({ id, from }));
   const ids = new Set(changed.map(({ id }) => id));
-  return { changed, refused: refusals(events, ids, whyUnconfirmed), inFlight: [] };
+  const queued = events.filter(({ status }) => status === "QUEUED");
+  const others = events.filter(({ status }) => status !== "QUEUED");
+  return { changed, refused: refusals(others, ids, whyUnconfirmed), inFlight: [], recorded: queued.length };
 }
 
 function isConfirmable(event: Confirmable): boolean {
@@ -86,6 +91,5 @@ function isConfirmable(event: Confirmable): boolean {
 
 function whyUnconfirmed({ status, confirmed }: Confirmable): string {
   if (confirmed) return "already-confirmed";
-  if (status === "QUEUED") return "already-queued";
   return status === "IGNORED" ? "ignored" : "changed-meanwhile";
 }

@@ -9,7 +9,7 @@ import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { ignoreEvents as moveToIgnored, releaseEvents as moveToPending } from "@/lib/store/write/ignore-events";
 import { countItems } from "@/lib/store/write/redrive";
 import { endSliceWaits } from "@/lib/store/write/slice-waits";
-import { refuseQueuedItems } from "@/lib/store/write/withdraw-items";
+import { endWithdrawnLeases, refuseQueuedItems } from "@/lib/store/write/withdraw-items";
 
 /**
  * Marks events IGNORED: all that are PENDING, and those that are QUEUED but not being sent, since a person's ignore
@@ -35,7 +35,9 @@ export function releaseEvents(
 export const ignoreChunk: ChangeChunk = async (tx, candidates, { actor, nowMs }) => {
   const queued = candidates.filter((event) => event.status === "QUEUED").map((event) => event.id);
   const withdrawn = await refuseQueuedItems(tx, queued, "ignored");
-  const free = candidates.filter((event) => event.status === "PENDING").map(({ id }) => ({ id, attempts: 0 }));
+  const free = candidates
+    .filter((event) => event.status === "PENDING")
+    .map(({ id }) => ({ id, attempts: 0, lost: false }));
   const changed = await moveToIgnored(tx, [...free, ...withdrawn], actor);
   await countWithdrawn(tx, withdrawn, nowMs);
   const ids = new Set(changed.map((event) => event.id));
@@ -43,7 +45,7 @@ export const ignoreChunk: ChangeChunk = async (tx, candidates, { actor, nowMs })
     if (event.status === "QUEUED") return "in-flight";
     return event.status === "IGNORED" ? "already-ignored" : "not-pending";
   });
-  return { changed, refused, inFlight: queued.filter((id) => !ids.has(id)) };
+  return { changed, refused, inFlight: queued.filter((id) => !ids.has(id)), withdrawn };
 };
 
 export const releaseChunk: ChangeChunk = async (tx, candidates, { actor, options: { keepLimits = false } }) => {
@@ -73,4 +75,5 @@ async function countWithdrawn(
       items.map(({ id }) => id),
     );
   }
+  await endWithdrawnLeases(tx, withdrawn);
 }

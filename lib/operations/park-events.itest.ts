@@ -5,6 +5,9 @@ import { parkEvents } from "@/lib/operations/park-events";
 import { systemClock } from "@/lib/platform/clock";
 import { uuidv7, uuidv7TimeMs } from "@/lib/platform/ids";
 import { createDb, type Db } from "@/lib/store/db";
+import { appendAudit } from "@/lib/store/write/audit";
+import { reviveKeys } from "@/lib/store/write/event-keys";
+import { insertEvents, parkingOf } from "@/lib/store/write/park";
 import { ensurePartitions, partitionDays } from "@/lib/store/write/partitions";
 import { type HeldLog, holdLog, readPosition, releaseLog, writePosition } from "@/lib/store/write/source-positions";
 import { addSource, deadLetter } from "@/lib/testing/letters";
@@ -80,6 +83,37 @@ async function move(status: string, item?: { redriveId: string; state: string; a
     );
   }
 }
+
+test("of two batches that revive the key of an event that has left the store, one gets it", async () => {
+  await one();
+  await db.run("delete from dlq_event_bodies");
+  await db.run("delete from dlq_event_facts");
+  const [{ source_id: sourceId }] = (await db.query<{ source_id: string }>(
+    "delete from dlq_events returning source_id",
+  )) as [{ source_id: string }];
+  await db.run("truncate dlq_levels, dlq_flow, dlq_group_levels");
+  const parking = () => parkingOf(uuidv7(Date.now()), sourceId, deadLetter());
+  const [first, second] = [parking(), parking()];
+  let other: Promise<Set<string>> | null = null;
+  await db.transaction(async (tx) => {
+    expect(await reviveKeys(tx, [first])).toEqual(new Set([first.id]));
+    await insertEvents(tx, [first], Date.now());
+    const entry = { actor: "tester", action: "event.parked", subjectKind: "event", subjectId: first.id } as const;
+    await appendAudit(tx, {
+      ...entry,
+      before: null,
+      after: { status: "PENDING" },
+      count: 1,
+      atMs: Date.now(),
+      eventIds: [first.id],
+    });
+    other = db.transaction((later) => reviveKeys(later, [second]));
+    const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    await expect.poll(() => db.query(waiting)).toHaveLength(1);
+  });
+  expect(await other).toEqual(new Set());
+  expect(await db.query("select id from event_keys")).toEqual([{ id: first.id }]);
+});
 
 describe("parking", () => {
   test("keeps every fact, and the payload and headers byte for byte", async () => {

@@ -150,7 +150,7 @@ function parkRepeating(
     await ensurePartitions(db, nowMs);
     return true;
   };
-  return retrying(once, { repair });
+  return retrying(once, { repair, pause: db.pause });
 }
 
 type BatchOptions = {

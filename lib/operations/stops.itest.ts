@@ -249,3 +249,50 @@ describe("ignoring", () => {
     expect(await openAttempts(world.db, [{ ...intentOf(items[1]!), attempt: 2 }])).toEqual(new Set());
   });
 });
+
+describe("a send whose worker died, when a person ends its item before another worker claims it", () => {
+  test.each(["cancel", "ignore"])("%s: it ends as ambiguous, and counts as a send and a redrive", async (how) => {
+    await openAttempts(world.db, intents());
+    await world.db.run("update redrive_items set claimed_until = now() - interval '1 second'");
+    if (how === "cancel") {
+      await changeRedrive(impatient(), { id: redriveId, change: { action: "cancel" } }, localViewer("ada"));
+    } else {
+      const select = { ids: items.map(({ id }) => id) };
+      await ignoreEvents(impatient(), { select, reason: "not wanted" }, localViewer("ada"));
+    }
+    const rows = await world.db.query(
+      `select a.state, a.code, a.closed_at is not null as closed, i.attempts, e.attempts - 4 as sends, e.redrives
+         from redrive_attempts a join redrive_items i using (id, redrive_id) join dlq_events e using (id)`,
+    );
+    const ended = { state: "ambiguous", code: "WORKER_LOST", closed: true, attempts: 1, sends: 1, redrives: 1 };
+    expect(rows).toEqual([ended, ended, ended]);
+  });
+});
+
+describe("a redrive that waits for items of another one", () => {
+  test.each(["cancel", "ignore"])("may claim, and is rung, as soon as a person's %s ends them", async (how) => {
+    await world.park(3, (index) => ({
+      eventId: `later-${index}`,
+      aggregateId: `order-${index}`,
+      version: 8n,
+      errorCode: "STOCK_LOCKED",
+    }));
+    const later = await world.idsOf(["later-0", "later-1", "later-2"]);
+    const second = (await world.request({ select: { ids: later } })).id;
+    const claim = () => claimItems(world.db, { redriveId: second, slices: [0, 99], limit: 10, leaseMs: 30_000 });
+    expect(await claim()).toEqual([]);
+    await world.db.run("truncate bullmq.job cascade");
+    if (how === "cancel") {
+      await world.db.run("update redrive_items set claimed_until = now() - interval '1 second' where redrive_id = $1", [
+        redriveId,
+      ]);
+      await changeRedrive(impatient(), { id: redriveId, change: { action: "cancel" } }, localViewer("ada"));
+    } else {
+      const select = { ids: items.map(({ id }) => id) };
+      await ignoreEvents(impatient(), { select, reason: "not wanted" }, localViewer("ada"));
+    }
+    const rung = (await world.lane.jobs("main"))!.map((job) => "redriveId" in job && job.redriveId);
+    expect(rung).toContain(second);
+    expect((await claim()).map(({ id }) => id).sort()).toEqual([...later].sort());
+  });
+});

@@ -93,10 +93,7 @@ function readChunk(tx: Tx, { selection: { asOfMs, ...selection }, cutoff }: Walk
   return readCandidates(tx, { selection, asOfMs, cutoff, after: cursor, limit });
 }
 
-/**
- * A worker that commits or renews some of the same items locks them in another order; after a deadlock the transaction
- * runs again.
- */
+/** A transaction that met another one runs again, after a short random pause. */
 export function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T> {
-  return retrying(() => db.transaction(work, options));
+  return retrying(() => db.transaction(work, options), { pause: db.pause });
 }

@@ -62,8 +62,9 @@ export async function workBulkOperation(deps: Deps & MendingDeps, id: string, si
     runs: () => isBulkRunning(deps.db, id),
     advance: (tx, from, to) => advanceBulkOperation(tx, id, from, to),
     work: async (tx, candidates) => {
-      const { changed, refused, inFlight } = await change(tx, candidates);
-      await countBulkOperation(tx, id, changed.length, refused);
+      const { changed, refused, inFlight, recorded = 0 } = await change(tx, candidates);
+      const left = recorded > 0 ? { ...refused, "confirmed-when-sent": recorded } : refused;
+      await countBulkOperation(tx, id, changed.length, left);
       if (inFlight.length === 0) return undefined;
       return async () => {
         await changeEnded(deps, inFlight, async (endTx, ended) => {

@@ -69,6 +69,8 @@ export class PostgresPool extends pg.Pool {
       max: options.max,
       application_name: options.applicationName,
       statement_timeout: options.statementTimeoutMs || undefined,
+      // Shorter: a statement that only waits for another transaction ends as that, not as one that reads too much.
+      lock_timeout: options.statementTimeoutMs ? Math.ceil(options.statementTimeoutMs * 0.8) : undefined,
       query_timeout: answerMsMax(options.statementTimeoutMs),
       idle_in_transaction_session_timeout: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS_MAX,
       connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,

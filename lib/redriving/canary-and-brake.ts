@@ -2,6 +2,7 @@ import { appendOutcomes, bounceOutcomes, brakeReason, brakeSees } from "@/lib/co
 import { canaryMove } from "@/lib/core/canary";
 import { REDRIVE_MOVES } from "@/lib/core/redrive-state";
 import type { Deps } from "@/lib/redriving/deps";
+import { eachAlone } from "@/lib/redriving/each-alone";
 import type { Tx } from "@/lib/store/db";
 import { appendAudit } from "@/lib/store/write/audit";
 import {
@@ -83,10 +84,11 @@ export async function confirmRedrives(tx: Tx, redriveIds: readonly string[], now
  * Lets canaries take their next step whose window is over. Run every second by every worker; the job that works the
  * canary finds what it may send now within two seconds. Returns how many there were.
  */
-export async function advanceCanaries(deps: Pick<Deps, "db" | "clock">): Promise<number> {
+export async function advanceCanaries(deps: Pick<Deps, "db" | "clock" | "log">): Promise<number> {
   const due = await dueCanaries(deps.db);
-  for (const id of due) {
+  const rows = due.map((id) => ({ id }));
+  await eachAlone(deps.log, rows, "advancing a canary", async ({ id }) => {
     await deps.db.transaction(async (tx) => confirmRedrives(tx, [id], deps.clock.wallMs()));
-  }
+  });
   return due.length;
 }

@@ -1,10 +1,11 @@
 import { EVENT_MOVES } from "@/lib/core/event-state";
 import type { Deps } from "@/lib/redriving/deps";
+import { ringNextInLine } from "@/lib/redriving/rings";
 import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { countItems, readRedriveRow } from "@/lib/store/write/redrive";
 import { endSliceWaits } from "@/lib/store/write/slice-waits";
-import { cancelOpenItems } from "@/lib/store/write/withdraw-items";
+import { cancelOpenItems, endWithdrawnLeases } from "@/lib/store/write/withdraw-items";
 
 /** Items taken back in one transaction. */
 const CANCEL_CHUNK = 5_000;
@@ -14,28 +15,29 @@ const CANCEL_CHUNK = 5_000;
  * worker's reconciler until nothing is left. Returns how many items were cancelled.
  */
 export async function cancelItems(
-  deps: Pick<Deps, "db" | "clock">,
+  deps: Pick<Deps, "db" | "clock" | "lane" | "log">,
   redriveId: string,
   chunks: number,
 ): Promise<number> {
   let cancelled = 0;
   for (let chunk = 0; chunk < chunks; chunk++) {
-    const count = await cancelChunk(deps, redriveId);
-    cancelled += count;
-    if (count < CANCEL_CHUNK) break;
+    const ids = await cancelChunk(deps, redriveId);
+    cancelled += ids.length;
+    if (ids.length > 0) await ringNextInLine(deps, redriveId, ids);
+    if (ids.length < CANCEL_CHUNK) break;
   }
   return cancelled;
 }
 
-async function cancelChunk(deps: Pick<Deps, "db" | "clock">, redriveId: string): Promise<number> {
+async function cancelChunk(deps: Pick<Deps, "db" | "clock" | "lane" | "log">, redriveId: string): Promise<string[]> {
   return deps.db.transaction(async (tx) => {
     // Not locked: CANCELLED is final. Items before their redrive is the order in which a finish locks them.
     const redrive = await readRedriveRow(tx, redriveId);
-    if (redrive?.state !== "CANCELLED") return 0;
+    if (redrive?.state !== "CANCELLED") return [];
     // A redrive that was cancelled before `cancelledBy` was kept names only the person who asked for it.
     const actor = redrive.cancelledBy ?? redrive.createdBy;
     const ids = await cancelOpenItems(tx, redriveId, CANCEL_CHUNK, actor);
-    if (ids.length === 0) return 0;
+    if (ids.length === 0) return ids;
     await endSliceWaits(tx, redriveId, ids);
     await countItems(tx, redriveId, { ...NO_DELTA, cancelled: ids.length });
     await appendAudit(tx, {
@@ -51,6 +53,10 @@ async function cancelChunk(deps: Pick<Deps, "db" | "clock">, redriveId: string):
       atMs: deps.clock.wallMs(),
       eventIds: ids,
     });
-    return ids.length;
+    await endWithdrawnLeases(
+      tx,
+      ids.map((id) => ({ id, redriveId })),
+    );
+    return ids;
   });
 }

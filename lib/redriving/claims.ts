@@ -47,7 +47,7 @@ export function createClaims(
   async function giveBack(claimed: readonly ClaimedItem[]): Promise<void> {
     const patience = { clock: deps.clock, forMs: CLAIM_LEASE_MS, everyMs: STORE_RETRY_MS, signal: stopping };
     try {
-      await retrying(() => releaseClaims(deps.db, claimed), { patience });
+      await retrying(() => releaseClaims(deps.db, claimed), { patience, pause: deps.db.pause });
     } catch (error) {
       const { redriveId } = claimed[0]!;
       deps.log.warn({ redriveId, err: error }, "claims not released, they end with their lease");

@@ -49,7 +49,7 @@ export function createFinisher(deps: Deps, redriveId: string): Batcher<Finish, b
   const patience = { clock: deps.clock, forMs: PATIENCE_MS, everyMs: RETRY_MS, onRetry };
   return createBatcher(
     async (batch) => {
-      const won = await retrying(() => finishItems(deps, redriveId, batch), { patience });
+      const won = await retrying(() => finishItems(deps, redriveId, batch), { patience, pause: deps.db.pause });
       const freed = batch.filter(({ item }) => item.aggregateId !== null && won.has(item.id));
       // Not awaited: the next batch must not wait for other redrives. A failure is logged there.
       if (freed.length > 0) {
@@ -125,11 +125,12 @@ async function commitBatch(
 ): Promise<Set<string>> {
   const nowMs = deps.clock.wallMs();
   return deps.db.transaction(async (tx) => {
+    // Items before their attempts: whoever takes an item out of its redrive locks them in this order.
+    const won = await closeItems(tx, redriveId, batch);
     await closeAttempts(
       tx,
       batch.flatMap((finish) => finish.closes),
     );
-    const won = await closeItems(tx, redriveId, batch);
     const held = batch.filter((finish) => won.has(finish.item.id));
     const ended = held.filter((finish): finish is Finish & { after: EventAfter } => finish.after !== null);
     const moved = await moveFinishedEvents(tx, redriveId, ended);

@@ -2,6 +2,7 @@ import type { LaneJob } from "@/lib/contract/jobs";
 import type { JobState, LaneName } from "@/lib/lane/port";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import type { Deps } from "@/lib/redriving/deps";
+import { eachAlone } from "@/lib/redriving/each-alone";
 import { ringMissing } from "@/lib/redriving/rings";
 import { settleRedrive } from "@/lib/redriving/settle-redrive";
 import { idleSlices, unfinishedRedrives } from "@/lib/store/read/open-slices";
@@ -25,10 +26,10 @@ export async function reconcile(deps: Deps, { lost = false } = {}): Promise<Reco
   const redrives = await unfinishedRedrives(deps.db);
   let cancelled = 0;
   let settled = 0;
-  for (const redrive of redrives) {
+  await eachAlone(deps.log, redrives, "reconciling a redrive", async (redrive) => {
     if (redrive.state === "CANCELLED") cancelled += await cancelItems(deps, redrive.id, CANCEL_CHUNKS);
     else if (redrive.open === 0 && (await settle(deps, redrive.id))) settled++;
-  }
+  });
   const states: JobState[] | undefined = lost ? ["waiting"] : undefined;
   const rung =
     (await ringIdle(deps, { all: lost, states })) +

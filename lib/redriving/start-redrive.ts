@@ -3,6 +3,7 @@ import { type Wait, waitsOf } from "@/lib/core/redrive-wait";
 import { askIfNeeded } from "@/lib/redriving/approval";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import type { Deps } from "@/lib/redriving/deps";
+import { eachAlone } from "@/lib/redriving/each-alone";
 import { ringRedrive } from "@/lib/redriving/rings";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { openSlices } from "@/lib/store/read/open-slices";
@@ -85,20 +86,21 @@ async function move(
  * compare-and-set. The database's clock decides.
  */
 export async function startWaiting(deps: Deps): Promise<void> {
-  for (const { subjectKind, subjectId } of await overdueApprovals(deps.db)) {
-    if (subjectKind === "redrive") await cancelOverdue(deps, subjectId, UNANSWERED, "approval");
-    else await cancelOverdueMend(deps, subjectId);
-  }
+  const overdue = (await overdueApprovals(deps.db)).map((approval) => ({ ...approval, id: approval.subjectId }));
+  await eachAlone(deps.log, overdue, "ending an overdue approval", async ({ subjectKind, id }) => {
+    if (subjectKind === "redrive") await cancelOverdue(deps, id, UNANSWERED, "approval");
+    else await cancelOverdueMend(deps, id);
+  });
   const startable = await startableRedrives(deps.db);
   const nowMs = deps.clock.wallMs();
   const timed = startable.filter(({ breakerUntilMs }) => breakerUntilMs !== null).map(({ id }) => id);
   const facts = await readLiveFacts(deps.db, timed, nowMs);
-  for (const { id } of startable) {
+  await eachAlone(deps.log, startable, "starting a redrive", async ({ id }) => {
     const live = facts.get(id);
     const open = live ? closedTargets(live) : [];
     if (open?.length !== 0) {
       await cancelOverdue(deps, id, "the breaker of its target did not close in time", "breaker");
-      continue;
+      return;
     }
     const state = await deps.db.transaction(async (tx) => {
       const redrive = await lockRedrive(tx, id);
@@ -108,7 +110,7 @@ export async function startWaiting(deps: Deps): Promise<void> {
         : null;
     });
     if (state === "PLANNED") await ringStarted(deps, id);
-  }
+  });
 }
 
 /** The redrive is committed as started: if the queue cannot be reached, the reconciler adds its jobs. */

@@ -4,6 +4,7 @@ import pg from "pg";
 import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
 import { hash64 } from "@/lib/core/hash";
 import { DomainError } from "@/lib/core/problem";
+import type { Clock } from "@/lib/platform/clock";
 import {
   answerMsMax,
   isConnectionLoss,
@@ -59,6 +60,8 @@ export interface Db extends Queryable {
    * safe.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** Waits a short random time before a transaction that met another one runs again: two that met go apart. */
+  pause(tries: number): Promise<void>;
   /** Resolves when every connection is closed. */
   end(): Promise<void>;
 }
@@ -71,7 +74,12 @@ export type DbOptions = Partial<Omit<PoolOptions, "onConnect" | "types" | "sessi
    * their rows by key.
    */
   genericPlans?: "pages" | "keys";
+  /** Where the random pauses come from; without it a repeat waits for nothing. */
+  chance?: { clock: Pick<Clock, "sleep">; random: () => number };
 };
+
+/** Half of the longest pause before the first repeat; each further one may be twice as long: at most 0.64 s in all. */
+const PAUSE_MS = 10;
 
 const TIMESTAMPTZ = 1184;
 const INT8 = 20;
@@ -127,7 +135,7 @@ function typesWith(timestamptz: (text: string) => unknown): pg.CustomTypesConfig
 const types = typesWith(timestamptzToMs);
 const isoTypes = typesWith(timestamptzToIso);
 
-export function createDb(url: string, { genericPlans, ...options }: DbOptions = {}): Db {
+export function createDb(url: string, { genericPlans, chance, ...options }: DbOptions = {}): Db {
   const pool = new PostgresPool(url, {
     max: 10,
     statementTimeoutMs: 0,
@@ -140,6 +148,7 @@ export function createDb(url: string, { genericPlans, ...options }: DbOptions = 
   return {
     ...direct,
     transaction: (work, settings) => withConnection(pool, (connection) => transact(connection, work, settings)),
+    pause: async (tries) => chance?.clock.sleep(chance.random() * PAUSE_MS * 2 ** tries),
     end: () => pool.end(),
   };
 }
@@ -271,6 +280,9 @@ export function isRowFault(error: unknown): boolean {
   return ["22", "23", "54"].includes(sqlState(error)?.slice(0, 2) ?? "");
 }
 
+/** SQLSTATEs of a transaction that the server ended because of another one: deadlock, serialization, lock timeout. */
+const COLLISIONS: readonly (string | null)[] = ["40P01", "40001", "55P03"];
+
 const QUERY_CANCELED = "57014";
 
 /**
@@ -289,6 +301,11 @@ function cannotWrite(state: string): string | null {
 export function translate(error: unknown): unknown {
   if (isConnectionLoss(error)) return unavailable(error);
   const state = sqlState(error);
+  if (COLLISIONS.includes(state)) {
+    return new DomainError("events-busy", "Other actions change the same events just now: try again", {
+      internal: error,
+    });
+  }
   if (state === QUERY_CANCELED) {
     return tooSlow(NARROW, error);
   }

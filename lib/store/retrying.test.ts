@@ -1,10 +1,12 @@
 import pg from "pg";
 import { expect, test } from "vitest";
 import { DomainError } from "@/lib/core/problem";
+import { translate } from "@/lib/store/db";
 import { retrying } from "@/lib/store/retrying";
 import { manualClock } from "@/lib/testing/manual-clock";
 
-const collision = (code: string) => Object.assign(new pg.DatabaseError("ended for another one", 0, "error"), { code });
+const collision = (code: string) =>
+  translate(Object.assign(new pg.DatabaseError("ended for another one", 0, "error"), { code }));
 const away = new DomainError("store-unavailable", "away");
 
 /** Rejects with these errors in turn, then resolves with the number of its runs. */
@@ -17,11 +19,17 @@ function failing(...errors: unknown[]) {
   };
 }
 
-test.each(["40P01", "40001"])(
-  "a transaction that was ended with %s runs again at once, five times at most",
+test.each(["40P01", "40001", "55P03"])(
+  "a transaction that was ended with %s runs again after a pause, five times at most, and then the events are busy",
   async (code) => {
-    expect(await retrying(failing(...Array(4).fill(collision(code))))).toBe(5);
-    await expect(retrying(failing(...Array(5).fill(collision(code))))).rejects.toMatchObject({ code });
+    const pauses: number[] = [];
+    const pause = async (tries: number) => void pauses.push(tries);
+    expect(await retrying(failing(...Array(4).fill(collision(code))), { pause })).toBe(5);
+    expect(pauses).toEqual([1, 2, 3, 4]);
+    await expect(retrying(failing(...Array(5).fill(collision(code))), { pause })).rejects.toMatchObject({
+      code: "events-busy",
+      message: "Other actions change the same events just now: try again",
+    });
   },
 );
 

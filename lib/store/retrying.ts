@@ -1,16 +1,15 @@
 import { DomainError } from "@/lib/core/problem";
 import type { Clock } from "@/lib/platform/clock";
-import { sqlState } from "@/lib/platform/postgres-pool";
 
-/** SQLSTATEs of a transaction that the server aborted because of another transaction; a repeat may succeed at once. */
-const COLLISIONS: readonly (string | null)[] = ["40P01", "40001"];
 /** More collisions in a row than this have another cause. */
 const TRIES_MAX = 5;
-
 /** True for an error that a repeat of the transaction may avoid: a collision, or a store that is away or too slow. */
 export function isPassing(error: unknown): boolean {
-  if (error instanceof DomainError) return error.code === "store-unavailable" || error.code === "read-timeout";
-  return COLLISIONS.includes(sqlState(error));
+  return error instanceof DomainError && ["store-unavailable", "read-timeout", "events-busy"].includes(error.code);
+}
+
+function isCollision(error: unknown): boolean {
+  return error instanceof DomainError && error.code === "events-busy";
 }
 
 /** True when the server ended a statement that took too long. */
@@ -30,22 +29,30 @@ export type Patience = {
 
 /**
  * Runs a transaction again when the server aborted it because of another one: a deadlock, or a serialization failure.
- * `repair` may fix another fault; it returns true when the transaction can run again.
+ * `pause` waits before the repeat, see `Db.pause`. `repair` may fix another fault; it returns true when the transaction can run again.
  *
  * With `patience` it also waits for a store that is away or too slow. Only for work that may run twice: when the
  * connection is lost during the commit, the first run may have been committed.
  */
 export async function retrying<T>(
   work: () => Promise<T>,
-  options: { repair?: (error: unknown) => Promise<boolean>; patience?: Patience } = {},
+  options: {
+    repair?: (error: unknown) => Promise<boolean>;
+    patience?: Patience;
+    pause?: (tries: number) => Promise<void>;
+  } = {},
 ): Promise<T> {
-  const { repair, patience } = options;
+  const { repair, patience, pause } = options;
   const untilMs = patience ? patience.clock.nowMs() + patience.forMs : 0;
   for (let tries = 1; ; tries++) {
     try {
       return await work();
     } catch (error) {
-      if (tries < TRIES_MAX && (COLLISIONS.includes(sqlState(error)) || (await repair?.(error)))) continue;
+      if (tries < TRIES_MAX && isCollision(error)) {
+        await pause?.(tries);
+        continue;
+      }
+      if (tries < TRIES_MAX && (await repair?.(error))) continue;
       if (!patience || !isPassing(error) || patience.signal?.aborted || patience.clock.nowMs() > untilMs) throw error;
       patience.onRetry?.(error);
       tries = 0;

@@ -111,6 +111,10 @@ export async function contradictions(db: Db): Promise<unknown[]> {
       from redrive_attempts a join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id
      where a.revision <> i.revision
     union all
+    select 'an attempt without an end of an item that has ended', a.id::text, a.redrive_id::text
+      from redrive_attempts a join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id
+     where a.state = 'open' and i.state <> 'open'
+    union all
     select 'a key of two revisions, or a revision with two keys', min(a.idempotency_key), null
       from redrive_attempts a group by a.id, a.revision having count(distinct a.idempotency_key) > 1
     union all

@@ -84,6 +84,7 @@ export function steppedWorker({ number, databaseUrl, queue, onSend, onEnd }: Opt
       query: (text, values, options) => turn(() => db.query(text, values, options)),
       run: (text, values, options) => turn(() => db.run(text, values, options)),
       transaction: (work, options) => turn(() => db.transaction(work, options)),
+      pause: (tries) => db.pause(tries),
       end: () => db.end(),
     };
   };

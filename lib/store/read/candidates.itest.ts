@@ -99,7 +99,7 @@ test.each(RARE)("a count within hours reads the events of a rare selection alone
       return rows;
     };
     const inTurn: Tx = { ...tx, query };
-    const inside: Db = { ...inTurn, transaction: (work) => work(inTurn), end: async () => {} };
+    const inside: Db = { ...inTurn, transaction: (work) => work(inTurn), pause: async () => {}, end: async () => {} };
     return countEvents(inside, localViewer(), { ...filter, from: "-77h", q: "no1such" }, NOW);
   });
   expect(rows).toBeLessThan(500);

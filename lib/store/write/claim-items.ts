@@ -4,7 +4,7 @@ import type { Queryable, Tx } from "@/lib/store/db";
 import { AGGREGATE_BLACKLISTED } from "@/lib/store/read/candidates";
 import { SKIPPED } from "@/lib/store/skip-sql";
 import { ITEM, OPEN_ITEMS, REDRIVE, SENDS, WORKED_REDRIVES } from "@/lib/store/state-sql";
-import { checked, heldItem } from "@/lib/store/write/fence";
+import { checked, heldItem, lockedItems } from "@/lib/store/write/fence";
 
 /**
  * The number of open items of a slice that a claim reads. The window is a prefix of the slice's order, so an item that
@@ -26,7 +26,8 @@ function placeKey(place: string, id: string): string {
 
 /**
  * One statement: reads the head of the slice, leaves out the items that must wait (claimed, deferred, behind an earlier
- * item of another open redrive), takes the leases of the aggregates, and claims with a new fence. Two workers that
+ * item of another open redrive), locks the items, takes the leases of their aggregates, and claims with a new fence: items
+ * before aggregates, as every transaction locks them. Two workers that
  * claim at the same time wait at the row locks: the second one re-checks, finds `claimed_until` in the future and skips
  * the row. It takes no item of an aggregate whose lease has changed since it was read, because the order that it read
  * is then out of date. No two leases end at the same time.
@@ -72,10 +73,16 @@ with live as (
     from aggregates a
     join (select distinct source_id, aggregate_type, aggregate_id from ready where aggregate_id is not null) r
       on r.aggregate_id = a.aggregate_id and r.source_id = a.source_id and r.aggregate_type = a.aggregate_type
+), locked as materialized (
+  select i.id, r.source_id, r.aggregate_type, r.aggregate_id
+    from ready r join redrive_items i on i.id = r.id and ${checked("i.redrive_id", "$1::uuid")} and ${checked("i.state", ITEM.open)}
+   where i.claimed_until is null or i.claimed_until < now()
+   order by i.id
+     for no key update of i
 ), leased as (
   insert into aggregates (source_id, aggregate_type, aggregate_id, lease_redrive, lease_slice, lease_until)
   select distinct source_id, aggregate_type, aggregate_id, $1::uuid, $2::int, now() + make_interval(secs => $5)
-    from ready where aggregate_id is not null order by aggregate_id, source_id, aggregate_type
+    from locked where aggregate_id is not null order by aggregate_id, source_id, aggregate_type
   on conflict (aggregate_id, source_id, aggregate_type) do update
      set lease_redrive = excluded.lease_redrive, lease_slice = excluded.lease_slice, lease_until = excluded.lease_until
    where (aggregates.lease_until is null or aggregates.lease_until < now()
@@ -88,12 +95,12 @@ with live as (
 ), claimed as (
   update redrive_items i
      set fence = i.fence + 1, claimed_until = now() + make_interval(secs => $5), claimed_by = $7::uuid
-    from ready r
-   where i.id = r.id and ${checked("i.redrive_id", "$1::uuid")} and ${checked("i.state", ITEM.open)}
+    from locked l
+   where i.id = l.id and ${checked("i.redrive_id", "$1::uuid")} and ${checked("i.state", ITEM.open)}
      and (i.claimed_until is null or i.claimed_until < now())
-     and (r.aggregate_id is null or exists (
-           select 1 from leased l where l.source_id = r.source_id and l.aggregate_id = r.aggregate_id
-                                             and l.aggregate_type = r.aggregate_type))
+     and (l.aggregate_id is null or exists (
+           select 1 from leased a where a.source_id = l.source_id and a.aggregate_id = l.aggregate_id
+                                             and a.aggregate_type = l.aggregate_type))
   returning i.id, i.fence, i.attempts, i.revision
 )
 select c.id, c.fence::text as fence, c.attempts as item_attempts, c.revision,
@@ -228,16 +235,22 @@ export async function claimItems(db: Queryable, request: ClaimRequest): Promise<
  */
 export async function renewClaims(db: Queryable, items: readonly ClaimedItem[], leaseMs: number): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>(
-    `with mine as (
+    `with w as materialized (select * from unnest($2::uuid[], $3::bigint[]) as w(id, fence))${lockedItems("$2::uuid[]", "$1::uuid")}, mine as (
        update redrive_items i set claimed_until = now() + make_interval(secs => $4)
-         from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
+         from w join locked l on l.id = w.id
         where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
        returning i.id, i.source_id, i.aggregate_type, i.aggregate_id
+     ), held as materialized (
+       select a.source_id, a.aggregate_type, a.aggregate_id
+         from aggregates a
+         join (select distinct source_id, aggregate_type, aggregate_id from mine where aggregate_id is not null) m
+           on a.aggregate_id = m.aggregate_id and a.source_id = m.source_id and a.aggregate_type = m.aggregate_type
+          and a.lease_redrive = $1
+        order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
      ), leases as (
        update aggregates a set lease_until = now() + make_interval(secs => $4)
-         from (select distinct source_id, aggregate_type, aggregate_id from mine where aggregate_id is not null) m
-        where a.source_id = m.source_id and a.aggregate_id = m.aggregate_id and a.aggregate_type = m.aggregate_type
-          and a.lease_redrive = $1
+         from held h
+        where a.source_id = h.source_id and a.aggregate_id = h.aggregate_id and a.aggregate_type = h.aggregate_type
      )
      select id from mine`,
     [items[0]!.redriveId, items.map((item) => item.id), items.map((item) => item.fence.toString()), leaseMs / 1000],
@@ -269,9 +282,9 @@ const END_LEASES = `, held as materialized (
  */
 export async function releaseClaims(db: Queryable, items: readonly ClaimedItem[]): Promise<void> {
   await db.query(
-    `with freed as (
+    `with w as materialized (select * from unnest($2::uuid[], $3::bigint[]) as w(id, fence))${lockedItems("$2::uuid[]", "$1::uuid")}, freed as (
        update redrive_items i set claimed_until = null
-         from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
+         from w join locked l on l.id = w.id
         where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
        returning i.redrive_id, i.source_id, i.aggregate_type, i.aggregate_id
      )${END_LEASES}
@@ -291,8 +304,11 @@ export type ItemHold = { id: string; redriveId: string; fence: bigint; waitMs: n
 export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Promise<void> {
   if (holds.length === 0) return;
   await db.run(
-    `update redrive_items i set not_before = now() + w.wait_ms * interval '1 ms'
-       from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::float8[]) as w(id, redrive_id, fence, wait_ms)
+    `with w as materialized (
+       select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::float8[]) as w(id, redrive_id, fence, wait_ms)
+     )${lockedItems("$1::uuid[]", "w.redrive_id")}
+     update redrive_items i set not_before = now() + w.wait_ms * interval '1 ms'
+       from w join locked l on l.id = w.id
       where i.id = any($1::uuid[]) and ${heldItem("w.redrive_id")}`,
     [
       holds.map((hold) => hold.id),
@@ -310,10 +326,15 @@ const LIVE = `(r.state in ${WORKED_REDRIVES} or r.state = ${REDRIVE.CANCELLED} a
 /** Gives back claims, and the leases of their aggregates. @param which SQL over `i`, an open item of a live redrive */
 function giveBack(which: string): string {
   return `
-with freed as (
+with lost as materialized (
+  select i.id, i.redrive_id
+    from redrives r join redrive_items i on i.redrive_id = r.id
+   where ${LIVE} and i.state = ${ITEM.open} and i.claimed_until >= now() and ${which}
+   order by i.id, i.redrive_id for no key update of i
+), freed as (
   update redrive_items i set claimed_until = null
-    from redrives r
-   where ${LIVE} and i.redrive_id = r.id and i.state = ${ITEM.open} and i.claimed_until >= now() and ${which}
+    from lost l
+   where i.id = l.id and i.redrive_id = l.redrive_id
   returning i.redrive_id, i.source_id, i.aggregate_type, i.aggregate_id
 )${END_LEASES}
 select count(*)::int as n from freed`;

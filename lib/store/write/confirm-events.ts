@@ -2,20 +2,39 @@ import type { EVENT_MOVES, EventStatus } from "@/lib/core/event-state";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { EVENT, EVENT_MOVE } from "@/lib/store/state-sql";
 import { DELIVERED_BY } from "@/lib/store/write/confirm-quiet";
-import { checked } from "@/lib/store/write/fence";
+import { checked, lockEvents } from "@/lib/store/write/fence";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 
 type ConfirmedFrom = (typeof EVENT_MOVES.confirm.from)[number];
 export type Confirmable = { id: string; status: EventStatus; confirmed: boolean };
 
-/** The stored events of these keys. */
+/** The stored events of these keys, locked: see `lockConfirmable`. */
 export async function findConfirmable(tx: Tx, sourceId: string, eventIds: string[]): Promise<Confirmable[]> {
-  return tx.query<Confirmable>(
-    `select e.id, e.status, e.confirmed_at is not null as confirmed
-       from event_keys k join dlq_events e on e.id = k.id where k.source_id = $1 and k.event_id = any($2::text[])`,
+  const keys = await tx.query<{ id: string }>(
+    `select k.id from event_keys k where k.source_id = $1 and k.event_id = any($2::text[])`,
     [sourceId, eventIds],
     { name: "find-confirmable" },
   );
+  return lockConfirmable(tx, keys);
+}
+
+/**
+ * The events as they are now. They stay locked until the word of their consumer is committed: the end of a send either
+ * was committed before, and the event is REDRIVEN here, or it waits for this transaction and then finds the word, see
+ * `findOvertaking`.
+ */
+export async function lockConfirmable<E extends { id: string }>(
+  tx: Tx,
+  events: readonly E[],
+): Promise<(E & Confirmable)[]> {
+  const locked = await lockEvents(
+    tx,
+    events.map(({ id }) => id),
+  );
+  return events.flatMap((event) => {
+    const now = locked.get(event.id);
+    return now ? [{ ...event, status: now.status, confirmed: now.confirmed }] : [];
+  });
 }
 
 /**
@@ -68,6 +87,7 @@ export async function confirmEvents(
   tx: Tx,
   ids: readonly string[],
 ): Promise<{ id: string; from: ConfirmedFrom; redriveId: string | null }[]> {
+  await lockEvents(tx, ids);
   return tx.query(
     `with was as materialized (
        select id, status from dlq_events

@@ -1,5 +1,6 @@
 import type { Tx } from "@/lib/store/db";
 import { EVENT, ITEM } from "@/lib/store/state-sql";
+import { lockEvents } from "@/lib/store/write/fence";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 
 /** SQL: the redrive that delivered the event `e` last. */
@@ -15,27 +16,36 @@ export async function confirmQuiet(
   quietMs: number,
   limit: number,
 ): Promise<{ id: string; redriveId: string | null }[]> {
+  const picked = await tx.query<{ id: string }>(
+    `select id from dlq_events
+      where status = ${EVENT.REDRIVEN} and confirmed_at is null and redrive_at < now() - make_interval(secs => $1)
+      order by redrive_at limit $2`,
+    [quietMs / 1000, limit],
+  );
+  if (picked.length === 0) return [];
+  const ids = picked.map(({ id }) => id);
+  await lockEvents(tx, ids);
   return tx.query(
-    `with picked as materialized (
-       select id from dlq_events
-        where status = ${EVENT.REDRIVEN} and confirmed_at is null and redrive_at < now() - make_interval(secs => $1)
-        order by redrive_at limit $2
-     ), moved as (
+    `with moved as (
        update dlq_events e set confirmed_at = now(), failures = 0, confirmed_redrive = ${DELIVERED_BY}
-         from picked p where e.id = p.id and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
+        where e.id = any($1::uuid[]) and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, e.status as old_status,
                  e.status as new_status, e.confirmed_redrive
      )${rollupOf("moved", { flow: { kinds: flowSql("confirm"), at: "now()" } })}
      select id, confirmed_redrive as "redriveId" from moved`,
-    [quietMs / 1000, limit],
+    [ids],
   );
 }
 
 /** Adds confirmed events to the counters of the redrives that delivered them. */
 export async function countConfirmed(tx: Tx, redriveIds: readonly string[]): Promise<void> {
   await tx.run(
-    `update redrives r set confirmed = confirmed + w.n
-       from (select id, count(*) as n from unnest($1::uuid[]) as u(id) group by id order by id) w where r.id = w.id`,
+    `with locked as materialized (
+       select id from redrives where id = any($1::uuid[]) order by id for no key update
+     )
+     update redrives r set confirmed = confirmed + w.n
+       from (select id, count(*) as n from unnest($1::uuid[]) as u(id) group by id) w join locked l on l.id = w.id
+      where r.id = w.id`,
     [redriveIds],
   );
 }

@@ -26,12 +26,24 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Assigns keys whose event no longer exists to the given ids. Returns the ids that now hold their key. */
+/**
+ * Assigns keys whose event no longer exists to the given ids. Returns the ids that now hold their key. A second batch that
+ * waited for the first one would still see no event in its own snapshot: it compares the id that the key had with the
+ * id that the key has.
+ */
 export async function reviveKeys(tx: Tx, parkings: Parking[]): Promise<Set<string>> {
   const rows = await tx.query<{ id: string }>(
-    `update event_keys k set id = w.id from unnest($1::uuid[], $2::text[], $3::uuid[]) as w (source_id, event_id, id)
-      where k.event_id = w.event_id and k.source_id = w.source_id
-        and not exists (select 1 from dlq_events e where e.id = k.id)
+    `with gone as materialized (
+       select k.source_id, k.event_id, k.id as old_id, w.id
+         from unnest($1::uuid[], $2::text[], $3::uuid[]) as w (source_id, event_id, id)
+         join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
+        where not exists (select 1 from dlq_events e where e.id = k.id)
+     ), locked as materialized (
+       select k.source_id, k.event_id, g.id
+         from gone g join event_keys k on k.event_id = g.event_id and k.source_id = g.source_id and k.id = g.old_id
+        order by k.event_id, k.source_id for no key update of k
+     )
+     update event_keys k set id = l.id from locked l where k.event_id = l.event_id and k.source_id = l.source_id
      returning k.id`,
     [
       parkings.map((parking) => parking.sourceId),

@@ -11,7 +11,7 @@ import type { Tx } from "@/lib/store/db";
 import { ATTEMPT, EVENT, ITEM } from "@/lib/store/state-sql";
 import type { FailedAggregate } from "@/lib/store/write/aggregate-failures";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";
-import { checked, heldItem } from "@/lib/store/write/fence";
+import { checked, heldItem, lockEvents, lockedItems } from "@/lib/store/write/fence";
 import { rollupOf } from "@/lib/store/write/rollup";
 
 /** The end of one claimed item, decided by core, to be stored. */
@@ -74,13 +74,16 @@ function storedDetail(detail: string | null): string | null {
 export async function closeItems(tx: Tx, redriveId: string, finished: readonly FinishedItem[]): Promise<Set<string>> {
   const results = finished.map(({ outcome }) => resultOf(outcome));
   const rows = await tx.query<{ id: string }>(
-    `update redrive_items i
+    `with w as materialized (
+       select * from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[],
+                            $10::text[])
+         as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record)
+     )${lockedItems("$2::uuid[]", "$1::uuid")}
+     update redrive_items i
         set state = w.state, claimed_until = null, not_before = now() + w.wait_ms * interval '1 ms', attempts = w.attempts,
             result = w.result, detail = w.detail, sent_record = w.record, verdict = coalesce(w.verdict::jsonb, i.verdict),
             finished_at = case when w.state <> ${ITEM.open} then now() end
-       from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[],
-                   $10::text[])
-         as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record)
+       from w join locked l on l.id = w.id
       where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
      returning i.id`,
     [
@@ -127,6 +130,10 @@ export async function moveFinishedEvents(
   finished: readonly (FinishedItem & { after: EventAfter })[],
 ): Promise<MovedEvent[]> {
   if (finished.length === 0) return [];
+  await lockEvents(
+    tx,
+    finished.map(({ item }) => item.id),
+  );
   const moved = await tx.query<MovedEvent>(
     `with moved as (
        update dlq_events e

@@ -5,7 +5,7 @@ import { storableJsonText } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import type { Candidate } from "@/lib/store/read/candidates";
 import { EVENT_MOVE, REDRIVE } from "@/lib/store/state-sql";
-import { checked } from "@/lib/store/write/fence";
+import { checked, lockEvents } from "@/lib/store/write/fence";
 import { rollupOf } from "@/lib/store/write/rollup";
 
 /** A candidate with its place in the plan and the decision of the gate; refusal null = freeze it. */
@@ -29,6 +29,10 @@ export async function freezeEvents(
   actor: string,
 ): Promise<Set<string>> {
   if (items.length === 0) return new Set();
+  await lockEvents(
+    tx,
+    items.map((item) => item.candidate.id),
+  );
   const rows = await tx.query<{ id: string }>(
     `with moved as (
        update dlq_events e set status = ${EVENT_MOVE.freeze.to}, last_operator = $4

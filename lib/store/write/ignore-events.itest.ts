@@ -15,7 +15,7 @@ afterEach(async () => {
 
 /** As an operation would whose look at the status is no longer true. */
 const ignore = (ids: string[]) => {
-  const events = ids.map((id) => ({ id, attempts: 0 }));
+  const events = ids.map((id) => ({ id, attempts: 0, lost: false }));
   return world.db.transaction((tx) => ignoreEvents(tx, events, "ada"));
 };
 const release = (ids: string[]) => world.db.transaction((tx) => releaseEvents(tx, ids, { actor: "ada" }));

@@ -1,29 +1,36 @@
 import type { EVENT_MOVES } from "@/lib/core/event-state";
 import type { Tx } from "@/lib/store/db";
 import { EVENT, EVENT_MOVE, ITEM } from "@/lib/store/state-sql";
+import { lockEvents } from "@/lib/store/write/fence";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 import { deleteSkips } from "@/lib/store/write/skips";
+import type { WithdrawnItem } from "@/lib/store/write/withdraw-items";
 
 type IgnoredFrom = (typeof EVENT_MOVES.ignore.from)[number];
 
 /**
  * Moves events from PENDING, or from QUEUED when their item was just withdrawn, to IGNORED. `attempts`: sends of the
- * item, which count as the event's. Returns the moved events, with their status before.
+ * item, which count as the event's; `lost`: one of them may have been delivered, and counts as a redrive. Returns the moved events, with their status before.
  */
 export async function ignoreEvents(
   tx: Tx,
-  events: readonly { id: string; attempts: number }[],
+  events: readonly Omit<WithdrawnItem, "redriveId">[],
   actor: string,
 ): Promise<{ id: string; from: IgnoredFrom }[]> {
+  await lockEvents(
+    tx,
+    events.map(({ id }) => id),
+  );
   return tx.query<{ id: string; from: IgnoredFrom }>(
     `with was as materialized (
-       select e.id, e.status, w.attempts
-         from dlq_events e join unnest($1::uuid[], $3::int[]) as w(id, attempts) on w.id = e.id
+       select e.id, e.status, w.attempts, w.lost
+         from dlq_events e join unnest($1::uuid[], $3::int[], $4::int[]) as w(id, attempts, lost) on w.id = e.id
         where e.id = any($1::uuid[]) and e.status in ${EVENT_MOVE.ignore.from}
      ), moved as (
        update dlq_events e
-          set status = ${EVENT_MOVE.ignore.to}, last_operator = $2, attempts = least(e.attempts::bigint + was.attempts, ${INT4_MAX})
+          set status = ${EVENT_MOVE.ignore.to}, last_operator = $2, attempts = least(e.attempts::bigint + was.attempts, ${INT4_MAX}),
+              redrives = e.redrives + was.lost
          from was
         where e.id = was.id and e.status = was.status
           and (e.status <> ${EVENT.QUEUED} or not exists (select 1 from redrive_items i where i.id = e.id and i.state = ${ITEM.open}))
@@ -31,7 +38,12 @@ export async function ignoreEvents(
                  e.status as new_status
      )${rollupOf("moved", { flow: { kinds: flowSql("ignore"), at: "now()" } })}
      select id, old_status as "from" from moved`,
-    [events.map(({ id }) => id), actor, events.map(({ attempts }) => attempts)],
+    [
+      events.map(({ id }) => id),
+      actor,
+      events.map(({ attempts }) => attempts),
+      events.map(({ lost }) => (lost ? 1 : 0)),
+    ],
   );
 }
 
@@ -41,6 +53,7 @@ export async function releaseEvents(
   ids: readonly string[],
   { actor, keepLimits = false }: { actor: string; keepLimits?: boolean },
 ): Promise<string[]> {
+  await lockEvents(tx, ids);
   const rows = await tx.query<{ id: string }>(
     `with moved as (
        update dlq_events e

@@ -173,6 +173,10 @@ export type EarlierAttempts = {
   unreached: number;
 };
 
+/** SQL: the end of an attempt whose worker will not report one. */
+export const WORKER_LOST = `state = ${ATTEMPT.ambiguous}, closed_at = now(), code = 'WORKER_LOST',
+  detail = 'the worker stopped between send and mark: it may have been delivered'`;
+
 /**
  * An attempt that is open under an older fence was cut off between intent and end: the target may have received it. It
  * is marked ambiguous; the next attempt repeats with the same idempotency key. An item without earlier attempts is absent.
@@ -185,8 +189,7 @@ export async function markAmbiguous(
   if (items.length === 0) return new Map();
   const values = [redriveId, items.map((item) => item.id), items.map((item) => item.fence.toString())];
   await db.query(
-    `update redrive_attempts a set state = ${ATTEMPT.ambiguous}, closed_at = now(), code = 'WORKER_LOST',
-            detail = 'the worker stopped between send and mark: it may have been delivered'
+    `update redrive_attempts a set ${WORKER_LOST}
        from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
       where a.id = w.id and a.redrive_id = $1 and a.state = ${ATTEMPT.open} and a.fence < w.fence`,
     values,

@@ -7,6 +7,7 @@ import { bounceBecomesCurrent } from "@/lib/core/revision";
 import { errorSummary } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import { ATTEMPT, ITEM, PARKED } from "@/lib/store/state-sql";
+import { lockEvents } from "@/lib/store/write/fence";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import type { Parking } from "@/lib/store/write/park";
 import { moveCurrent, NEXT_REVISION } from "@/lib/store/write/revise-events";
@@ -178,6 +179,10 @@ export type Bounce = {
  */
 export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): Promise<Set<string>> {
   const column = <T>(of: (bounce: Bounce) => T) => bounces.map(of);
+  await lockEvents(
+    tx,
+    bounces.map(({ found }) => found.id),
+  );
   const rows = await tx.query<{ id: string }>(
     `with moved as (
        update dlq_events e set

@@ -4,6 +4,7 @@ import { REVISABLE_STATUSES, type RevisionRefusal } from "@/lib/core/revision";
 import { storableJsonText } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import { CopyRows } from "@/lib/store/write/copy-binary";
+import { type LockedEvent, lockEvents } from "@/lib/store/write/fence";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 
 /** A further state of an event's bytes, made from the revision `base`. */
@@ -116,20 +117,6 @@ export async function setRevisions(
   });
   await moveCurrent(tx, moves, actor);
   return outcomes;
-}
-
-type LockedEvent = { id: string; status: EventStatus; revision: number };
-
-/**
- * A statement of its own: PostgreSQL 18 crashes where a row that it waited for is looked at again in a statement that
- * also prunes partitions. Without a name it is planned for its ids, so that nothing is left to prune while it runs.
- */
-async function lockEvents(tx: Tx, ids: readonly string[]): Promise<Map<string, LockedEvent>> {
-  const rows = await tx.query<LockedEvent>(
-    "select id, status, revision from dlq_events where id = any($1::uuid[]) order by id for no key update",
-    [ids],
-  );
-  return new Map(rows.map((row) => [row.id, row]));
 }
 
 function refusalOf(event: LockedEvent | undefined, base: number): RevisionRefusal | null {
