@@ -9,7 +9,7 @@ import { formatNumber, formatRate } from "@/lib/core/format";
 export async function listApprovals(call: Call): Promise<number> {
   const list = await call.api.get<ApprovalList>("api/v1/approvals", new URLSearchParams({ state: "asked" }));
   const columns = [
-    { title: "id", of: ({ id }: ApprovalOut) => id },
+    { title: "id", whole: true as const, of: ({ id }: ApprovalOut) => id },
     { title: "what", of: ({ subjectKind }: ApprovalOut) => (subjectKind === "redrive" ? "redrive" : "mend") },
     { title: "events", of: ({ terms }: ApprovalOut) => terms.events },
     { title: "asked by", of: ({ askedBy }: ApprovalOut) => askedBy },

@@ -40,7 +40,7 @@ by their numbers.
 ${listed(exitLines())}
 
 A change of more than a few events asks for their number first. Where nobody can be asked it is refused, unless \`--yes\` is
-given. What redrives, changes or parks events, and what adds a source, a target, a recipe or a schema, carries an
+given. What redrives, changes or parks events, and what adds a source, a target, a control, a recipe or a schema, carries an
 \`Idempotency-Key\` and is repeated with it when its answer is lost. Other changes are not repeated.
 
 ## Environment

@@ -1,5 +1,6 @@
 import { FILTER_STATUSES } from "@/lib/contract/filter-params";
 import { ADMISSION_MARKS } from "@/lib/core/admission";
+import { AUDIT_SUBJECTS } from "@/lib/core/audit-subject";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { SOURCE_MODES } from "@/lib/core/source-mode";
@@ -70,6 +71,13 @@ export const COMMAND_NAMES = [
   "held release",
   "stop",
   "go",
+  "control list",
+  "control blacklist",
+  "control cooldown",
+  "control whitelist",
+  "control lift",
+  "redrives",
+  "audit",
   "park",
   "tail",
   "export",
@@ -222,6 +230,20 @@ const eventType: Option = {
 const heldId: Argument = { name: "id" };
 const redriveId: Argument = { name: "id" };
 
+const paging: readonly Option[] = [
+  { name: "limit", value: "n", number: "whole", text: "List at most so many; default 50" },
+  { name: "cursor", value: "cursor", text: "Go on where an earlier list ended: its nextCursor" },
+];
+const until: Option = { name: "until", value: "time", text: "It ends at this time: ISO 8601 with an offset" };
+const controlScope: readonly Option[] = [
+  { name: "eventId", value: "id", text: "The producer's id of an event" },
+  { name: "aggregateId", value: "id", text: "Id of an aggregate" },
+  { name: "aggregateType", value: "type", text: "With --aggregateId: only an aggregate of this type" },
+  { name: "errorCode", value: "code", text: "Error code" },
+  { name: "source", value: "name", names: "sources", text: "A whole source; beside another name, only in this source" },
+];
+const CONTROL_SCOPE =
+  "It is over one event, one aggregate, one error code or one source, and holds for the events parked now and later.";
 const SELECTION =
   "The events are named by their ids as `search` lists them or as their producer has them, by a filter, or with --all.";
 const FOLLOWED =
@@ -245,8 +267,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "List events, newest first",
     filter: true,
     options: [
-      { name: "limit", value: "n", number: "whole", text: "At most so many events; default 50" },
-      { name: "cursor", value: "cursor", text: "Go on where an earlier search ended: its nextCursor" },
+      ...paging,
       {
         name: "count",
         text: "Only count the events, in all and by state; an indented line is a part of the state above it",
@@ -562,6 +583,92 @@ export const COMMANDS: readonly Command[] = [
     options: [reason, stoppedTarget],
     details: "It says which stops are still in force: lifting the stop of everything lifts that of no target.",
     examples: ["parkade go", 'parkade go --target orders --reason "stock is back"'],
+  },
+  {
+    name: "control list",
+    summary: "List the controls, newest first",
+    options: [
+      {
+        name: "state",
+        value: "state",
+        values: ["live", "ended"],
+        text: "In force, or lifted or expired; default: live",
+      },
+      ...paging,
+    ],
+    details:
+      "Shows what each control is over, how many parked events it catches, and who imposed it. Parkade itself blacklists an aggregate that keeps failing.",
+    examples: ["parkade control list", "parkade control list --state ended --limit 200"],
+  },
+  {
+    name: "control blacklist",
+    summary: "Refuse to redrive what matches",
+    options: [...controlScope, neededReason, until, key],
+    details: `${CONTROL_SCOPE} It is in force until it is lifted, or until --until.`,
+    examples: [
+      'parkade control blacklist --source orders --errorCode VALIDATION_ERROR --reason "until the producer is fixed"',
+    ],
+  },
+  {
+    name: "control cooldown",
+    summary: "Refuse to redrive what matches until a time",
+    options: [...controlScope, neededReason, { ...until, required: true }, key],
+    details: CONTROL_SCOPE,
+    examples: [
+      'parkade control cooldown --source orders --until 2026-11-22T18:00:00Z --reason "stock is rebuilt until then"',
+    ],
+  },
+  {
+    name: "control whitelist",
+    summary: "Let what matches be redriven despite cooldowns, the redrive limit and Parkade's own blacklists",
+    options: [...controlScope, neededReason, until, key],
+    details: `${CONTROL_SCOPE} A blacklist that a person imposed stays in force. Nothing is redriven by it.`,
+    examples: [
+      'parkade control whitelist --source orders --until 2026-11-22T18:00:00Z --reason "the consumer is fixed"',
+    ],
+  },
+  {
+    name: "control lift",
+    summary: "End a control at once",
+    arguments: [{ name: "id" }],
+    options: [reason],
+    details: "The id is the one that `control list` shows. Nothing is redriven by lifting.",
+    examples: ['parkade control lift 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20 --reason "the producer is fixed"'],
+  },
+  {
+    name: "redrives",
+    summary: "List the redrives, newest first",
+    options: [
+      { name: "state", value: "states", text: "States with commas between them, or live: not yet final; default: all" },
+      {
+        name: "waitsFor",
+        value: "what",
+        text: "Of those that are not started: approval, time or breaker, with commas between them, or any",
+      },
+      ...paging,
+    ],
+    details:
+      "Shows the counts of each redrive, and why one does not move. `parkade follow` shows one of them as it goes on.",
+    examples: ["parkade redrives", "parkade redrives --state live"],
+  },
+  {
+    name: "audit",
+    summary: "List who did what, newest first",
+    options: [
+      { name: "by", value: "name", text: "Who did it" },
+      { name: "action", value: "action", text: "Whole, or the part before a dot: event is every event.*" },
+      { name: "subjectKind", value: "kind", values: AUDIT_SUBJECTS, text: "What it was done to" },
+      { name: "subjectId", value: "id", text: "Its id or name" },
+      { name: "eventId", value: "id", text: "An event's id, or the producer's id of it" },
+      { name: "redriveId", value: "id", text: "Of a redrive" },
+      { name: "operationId", value: "id", text: "Of a bulk operation: its changes and its cancel" },
+      { name: "from", value: "time", text: "At or after: ISO 8601, epoch milliseconds, or like -24h" },
+      { name: "to", value: "time", text: "Before, in the same forms" },
+      ...paging,
+    ],
+    details:
+      "All names must match. --by is who did it; --actor, as everywhere, is your own name. --json shows also what was before and after.",
+    examples: ["parkade audit --from -24h --action control", "parkade audit --eventId order-77-v3"],
   },
   {
     name: "park",

@@ -7,7 +7,7 @@ const namesOf = async (names: Names) => ({ sources: ["billing", "orders"], targe
 const of = (words: string[], shell: Shell = "bash") => candidates(shell, words, namesOf);
 
 test.each([
-  [["re"], ["revisions", "restore", "recipe", "redrive", "release", "resume", "reject", "redrive-rule"]],
+  [["re"], ["revisions", "restore", "recipe", "redrive", "release", "resume", "reject", "redrives", "redrive-rule"]],
   [
     ["source", ""],
     ["list", "add", "probe", "pause", "drain", "stop", "resume"],
@@ -31,6 +31,14 @@ test.each([
   [["redrive", "--target", ""], ["orders.audit"]],
   [["target", "remove", "o"], ["orders.audit"]],
   [["redrive", "--earlier", "in"], ["include"]],
+  [
+    ["control", ""],
+    ["list", "blacklist", "cooldown", "whitelist", "lift"],
+  ],
+  [
+    ["audit", "--subjectKind", "re"],
+    ["redrive", "redrive-rule", "recipe"],
+  ],
   [
     ["completion", ""],
     ["bash", "zsh"],

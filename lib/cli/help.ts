@@ -67,7 +67,8 @@ export function optionText({ name, short, value, values }: Option): string {
   return `${short ? `-${short}, ` : ""}--${name}${of}`;
 }
 
-function optionLine(option: Option): [string, string] {
+/** An option and its text, with its values when they are too many to stand beside it. */
+export function optionLine(option: Option): [string, string] {
   const long = option.values && option.values.join("|").length > 30 ? { ...option, values: undefined } : option;
   const more = [
     long !== option && `one of ${option.values!.join(", ")}`,

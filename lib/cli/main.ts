@@ -6,10 +6,12 @@ import { changeEvents } from "@/lib/cli/change";
 import { type CommandLine, readCommandLine, UsageError } from "@/lib/cli/command-line";
 import { type CommandName, EXIT, type Names } from "@/lib/cli/command-table";
 import { COMPLETE_WORD, candidates, SCRIPTS, type Shell } from "@/lib/cli/completion";
+import { imposeControl, liftControl } from "@/lib/cli/control";
 import { exportEvents } from "@/lib/cli/export";
 import { follow, setPace, steer } from "@/lib/cli/follow";
 import { changeSkip, releaseTail, showTail } from "@/lib/cli/held";
 import { commandText, overviewText } from "@/lib/cli/help";
+import { listAudit, listControls, listRedrives } from "@/lib/cli/lists";
 import { manPage } from "@/lib/cli/man-page";
 import { listRecipes, mend, removeRecipe, saveRecipe, undoMend } from "@/lib/cli/mend";
 import { park } from "@/lib/cli/park";
@@ -62,6 +64,13 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   pace: setPace,
   stop,
   go,
+  "control list": listControls,
+  "control blacklist": (call) => imposeControl(call, "blacklist"),
+  "control cooldown": (call) => imposeControl(call, "cooldown"),
+  "control whitelist": (call) => imposeControl(call, "whitelist"),
+  "control lift": liftControl,
+  redrives: listRedrives,
+  audit: listAudit,
   "held show": showTail,
   "held skip": (call) => changeSkip(call, "PUT"),
   "held undo": (call) => changeSkip(call, "DELETE"),

@@ -6,7 +6,7 @@ import {
   GLOBAL_OPTIONS,
   type Option,
 } from "@/lib/cli/command-table";
-import { exitLines, optionText, SUMMARY, usageLine } from "@/lib/cli/help";
+import { exitLines, optionLine, SUMMARY, usageLine } from "@/lib/cli/help";
 
 /** parkade(1) in the language of `man`. */
 export function manPage(version: string): string {
@@ -47,7 +47,7 @@ export function manPage(version: string): string {
 }
 
 function terms(options: readonly Option[]): string[] {
-  return options.flatMap((option) => [".TP", `.B ${escaped(optionText(option))}`, line(option.text)]);
+  return options.map(optionLine).flatMap(([option, text]) => [".TP", `.B ${escaped(option)}`, line(text)]);
 }
 
 /** A line that begins with a dot or an apostrophe would be a request. */

@@ -1,36 +1,17 @@
-import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ROUTES } from "@/app/routes";
 import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
+import { testCommandLine } from "@/lib/testing/command-line";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 
-type Handler = (request: Request, context: { params: Promise<Record<string, string>> }) => Promise<Response>;
-
 let parkade: TestConsole;
-let server: Server;
+let commandLine: Awaited<ReturnType<typeof testCommandLine>>;
 let folder: string;
-
-/** The fixed path before the one with a parameter, as Next chooses. */
-async function answerOf(request: Request): Promise<Response> {
-  const path = new URL(request.url).pathname.split("/");
-  const matches = Object.keys(ROUTES).filter((route) => {
-    const parts = route.split("/");
-    return parts.length === path.length && parts.every((part, at) => part.startsWith("{") || part === path[at]);
-  });
-  const [route] = matches.sort((a, b) => a.split("{").length - b.split("{").length);
-  const handlers = (await ROUTES[route!]!()) as Record<string, Handler>;
-  const params = route!.split("/").flatMap((part, at) => (part.startsWith("{") ? [[part.slice(1, -1), path[at]]] : []));
-  return handlers[request.method]!(request, { params: Promise.resolve(Object.fromEntries(params)) });
-}
 
 beforeAll(async () => {
   parkade = await testConsole();
@@ -38,35 +19,15 @@ beforeAll(async () => {
   const letter = deadLetter({ eventId: "order-77-v3", payload: Buffer.from('{"order_no":1}') });
   await parkEvents(parkade.deps, [{ source: "orders", letter }], localViewer("tester"));
   folder = mkdtempSync(join(tmpdir(), "parkade-edit-"));
-  server = createServer(async (incoming, response) => {
-    const request = new Request(`http://localhost${incoming.url}`, {
-      method: incoming.method!,
-      headers: incoming.headers as Record<string, string>,
-      ...(incoming.method === "GET" ? {} : { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" }),
-    } as RequestInit);
-    const answer = await answerOf(request);
-    response.writeHead(answer.status, Object.fromEntries(answer.headers));
-    response.end(Buffer.from(await answer.arrayBuffer()));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  commandLine = await testCommandLine();
 });
 afterAll(async () => {
-  await new Promise((resolve) => server.close(resolve));
+  await commandLine.close();
   rmSync(folder, { recursive: true });
   await parkade.close();
 });
 
-function run(...words: string[]): Promise<{ code: number; out: string; said: string }> {
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      ["--import", "tsx", "lib/cli/main.ts", ...words],
-      { env: { ...process.env, PARKADE_URL: url, PARKADE_ACTOR: "maria" } },
-      (error, out, said) => resolve({ code: Number(error?.code ?? 0), out, said }),
-    );
-  });
-}
+const run = (...words: string[]) => commandLine.run(...words);
 
 test("an event is edited from a file, its revisions are listed, and the first one is restored", async () => {
   const file = join(folder, "body.json");

@@ -26,6 +26,13 @@ describe("a table", () => {
     expect(Math.max(...text.split("\n").map(widthOf))).toBe(20);
   });
 
+  it("never cuts a value that another command takes", () => {
+    const columns = COLUMNS.map((column) => (column.title === "event" ? { ...column, whole: true as const } : column));
+    expect(tableText([["order-22-of-77", "503 from stock"]], columns, 10).split("\n")[1]).toBe(
+      "order-22-of-77  503 f…",
+    );
+  });
+
   it("stays readable in a terminal that is too narrow", () => {
     expect(tableText([["order-22", "503 from stock"]], COLUMNS, 3).split("\n")[1]).toBe("order…  503 f…");
   });

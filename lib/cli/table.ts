@@ -1,6 +1,7 @@
 import { visible } from "@/lib/core/format";
 
-export type Column<Row> = { title: string; of(row: Row): string | number | null };
+/** `whole`: never cut, because another command takes the value. */
+export type Column<Row> = { title: string; whole?: true; of(row: Row): string | number | null };
 
 const GAP = "  ";
 /** No column becomes narrower than this, however narrow the terminal is. */
@@ -17,8 +18,9 @@ export function tableText<Row>(rows: readonly Row[], shown: readonly Column<Row>
   const widths = shown.map((_, at) => Math.max(...lines.map((line) => widthOf(line[at]!))));
   const available = columns - GAP.length * (shown.length - 1);
   for (let excess = sum(widths) - available; excess > 0; excess--) {
-    const widest = widths.indexOf(Math.max(...widths));
-    if (widths[widest]! <= WIDTH_MIN) break;
+    const cut = widths.map((width, at) => (shown[at]!.whole ? 0 : width));
+    const widest = cut.indexOf(Math.max(...cut));
+    if (cut[widest]! <= WIDTH_MIN) break;
     widths[widest]!--;
   }
   return lines

@@ -3,7 +3,7 @@ import { type Call, patiently } from "@/lib/cli/call";
 import { UsageError } from "@/lib/cli/command-line";
 import { EXIT } from "@/lib/cli/command-table";
 import { EVENT_COLUMNS } from "@/lib/cli/event-columns";
-import { PAGE_MAX } from "@/lib/cli/search";
+import { PAGE_MAX } from "@/lib/cli/lists";
 import { tableText } from "@/lib/cli/table";
 import type { EventList, ListedEvent } from "@/lib/contract/events";
 import type { Clock } from "@/lib/platform/clock";

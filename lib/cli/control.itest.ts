@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { AuditList } from "@/lib/contract/audit";
+import type { ControlList } from "@/lib/contract/controls";
+import type { RedriveList } from "@/lib/contract/redrives";
+import { localViewer } from "@/lib/core/viewer";
+import { parkEvents } from "@/lib/operations/park-events";
+import { countAggregateFailures } from "@/lib/store/write/aggregate-failures";
+import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
+import { testCommandLine } from "@/lib/testing/command-line";
+import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+
+/** As a producer wrote it: with the sequence that clears a terminal. */
+const AGGREGATE = "order-9\u001b[2J";
+
+let parkade: TestConsole;
+let commandLine: Awaited<ReturnType<typeof testCommandLine>>;
+let ordersId: string;
+
+beforeAll(async () => {
+  parkade = await testConsole();
+  ordersId = await addSource(parkade.deps.db, "orders");
+  const letter = deadLetter({ eventId: "order-9-v3", aggregateId: AGGREGATE, errorCode: "TIMEOUT" });
+  const other = deadLetter({ eventId: "order-8-v1", aggregateId: "order-8", errorCode: "INVALID" });
+  const letters = [letter, other].map((each) => ({ source: "orders", letter: each }));
+  await parkEvents(parkade.deps, letters, localViewer("tester"));
+  commandLine = await testCommandLine();
+});
+beforeEach(() => parkade.deps.db.run("truncate controls, audit_entries"));
+afterAll(async () => {
+  await commandLine.close();
+  await parkade.close();
+});
+
+const run = (...words: string[]) => commandLine.run(...words);
+const rowsOf = (out: string) =>
+  out
+    .trimEnd()
+    .split("\n")
+    .map((row) => row.split("\t"));
+
+test("a blacklist refuses what it is over, is listed with who imposed it, and ends when it is lifted", async () => {
+  const imposed = await run(
+    ...["control", "blacklist", "--source", "orders", "--errorCode", "TIMEOUT", "--reason", "until it is fixed"],
+  );
+  expect(imposed).toMatchObject({ code: 0, said: "" });
+  const id = imposed.out.trim();
+  expect((await run("redrive", "order-9-v3", "--preview")).out).toMatch(/blacklisted 1/);
+  expect((await run("redrive", "order-8-v1", "--preview")).out).not.toMatch(/blacklisted/);
+
+  const { out } = await run("control", "list");
+  expect(rowsOf(out)).toEqual([
+    [id, "blacklist", "errorCode=TIMEOUT source=orders", "1", "maria", "", "until it is fixed"],
+  ]);
+  expect(await run("control", "lift", id, "--reason", "it is fixed")).toEqual({
+    ...{ code: 0, said: "" },
+    out: "blacklist over errorCode=TIMEOUT source=orders lifted\n",
+  });
+  expect((await run("redrive", "order-9-v3", "--preview")).out).not.toMatch(/blacklisted/);
+  expect(await run("control", "list")).toEqual({ code: 0, out: "", said: "Nothing matches.\n" });
+  const ended: ControlList = JSON.parse((await run("control", "list", "--state", "ended", "--json")).out);
+  expect(ended).toMatchObject({ items: [{ id, liftedBy: "maria", liftReason: "it is fixed" }], nextCursor: null });
+  expect(await run("control", "lift", id)).toMatchObject({ code: 1, said: expect.stringContaining("unknown-control") });
+});
+
+test("a cooldown has an end, a control has a scope, and a repeated key imposes one control", async () => {
+  const cooldown = ["control", "cooldown", "--source", "orders", "--reason", "stock is rebuilt"];
+  expect(await run(...cooldown)).toMatchObject({ code: 2, said: expect.stringContaining("--until is missing") });
+  expect(await run(...cooldown, "--until", "2020-01-01T00:00:00Z")).toMatchObject({
+    ...{ code: 1, out: "", said: expect.stringContaining("invalid-window") },
+  });
+  expect(await run("control", "whitelist", "--reason", "all of it")).toMatchObject({
+    ...{ code: 2, said: expect.stringContaining("name what it is over") },
+  });
+  const until = ["--until", "2126-11-22T18:00:00+01:00", "--idempotency-key", "cooldown-1"];
+  const first = await run(...cooldown, ...until);
+  expect(first.code).toBe(0);
+  expect((await run(...cooldown, ...until)).out).toBe(first.out);
+  const [row, ...more] = rowsOf((await run("control", "list")).out);
+  expect([row!.slice(0, 3), row![5], more]).toEqual([
+    [first.out.trim(), "cooldown", "source=orders"],
+    "2126-11-22T17:00:00.000Z",
+    [],
+  ]);
+});
+
+test("a blacklist that Parkade imposed is listed and lifted like the others, and no escape sequence of a producer is printed", async () => {
+  const bounced = { sourceId: ordersId, aggregateType: "order", aggregateId: AGGREGATE, redriveIds: [], unknown: 3 };
+  await parkade.deps.db.transaction(async (tx) => {
+    const [failed] = await countAggregateFailures(tx, [bounced], 3);
+    await blacklistAggregate(tx, failed!, { redriveId: null, limit: 3, nowMs: Date.now() });
+  });
+  const { out } = await run("control", "list");
+  const [row] = rowsOf(out);
+  expect(row!.slice(1, 5)).toEqual([
+    ...["blacklist", "aggregateId=order-9⟨001B⟩[2J aggregateType=order source=orders", "1", "Parkade"],
+  ]);
+  const lifted = await run("control", "lift", row![0]!);
+  expect(lifted).toMatchObject({ code: 0, out: expect.stringContaining("order-9⟨001B⟩[2J") });
+  expect(out + lifted.out).not.toContain("\u001b");
+  expect((await run("control", "list")).out).toBe("");
+});
+
+test("the audit is listed by who, what and when, with its reasons", async () => {
+  const imposed = await run("control", "whitelist", "--aggregateId", AGGREGATE, "--reason", "fixed\u001b[2J by hand");
+  await run("control", "lift", imposed.out.trim());
+  const { out } = await run("audit", "--by", "maria", "--action", "control", "--from", "-1h");
+  expect(rowsOf(out).map((row) => row.slice(1))).toEqual([
+    ["maria", "control.lifted", "1", imposed.out.trim(), "lifted"],
+    ["maria", "control.imposed", "1", imposed.out.trim(), "fixed⟨001B⟩[2J by hand"],
+  ]);
+  expect(await run("audit", "--by", "nobody")).toEqual({ code: 0, out: "", said: "Nothing matches.\n" });
+  const json: AuditList = JSON.parse((await run("audit", "--subjectId", imposed.out.trim(), "--json")).out);
+  expect(json.items.map(({ action, after }) => [action, after])).toEqual([
+    ["control.lifted", null],
+    ["control.imposed", { kind: "whitelist", scope: { aggregateId: AGGREGATE }, expiresAt: null }],
+  ]);
+  expect(await run("audit", "--redriveId", "none")).toMatchObject({
+    ...{ code: 1, said: expect.stringContaining("redriveId") },
+  });
+});
+
+test("redrives are listed newest first, page by page, with their counts", async () => {
+  const started = async (id: string) => {
+    const begun = await run("verify", id, "--reason", `try ${id}`, "--detach");
+    return begun.out.trim();
+  };
+  const [first, second] = [await started("order-9-v3"), await started("order-8-v1")];
+  const { out, said } = await run("redrives", "--state", "live");
+  expect(said).toBe("");
+  expect(rowsOf(out).map(([id, , , by, events, , , , , reason]) => [id, by, events, reason])).toEqual([
+    [second, "maria", "1", "try order-8-v1"],
+    [first, "maria", "1", "try order-9-v3"],
+  ]);
+  const newest = await run("redrives", "--limit", "1", "--json");
+  expect(newest.said).toBe("There are more than this one: --limit.\n");
+  const page: RedriveList = JSON.parse(newest.out);
+  expect(page.items.map(({ id }) => id)).toEqual([second]);
+  const rest: RedriveList = JSON.parse((await run("redrives", "--cursor", page.nextCursor!, "--json")).out);
+  expect(rest.items.map(({ id }) => id)).toEqual([first]);
+  expect((await run("redrives", "--state", "DONE")).out).toBe("");
+});

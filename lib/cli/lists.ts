@@ -1,0 +1,103 @@
+import { type Call, printAnswer } from "@/lib/cli/call";
+import { EXIT } from "@/lib/cli/command-table";
+import { type Column, tableText } from "@/lib/cli/table";
+import type { AuditOut } from "@/lib/contract/audit";
+import type { ControlOut } from "@/lib/contract/controls";
+import type { RedriveOut } from "@/lib/contract/redrives";
+import { formatAgo, formatNumber } from "@/lib/core/format";
+
+const LIMIT = 50;
+/** Of the API. */
+export const PAGE_MAX = 500;
+
+type Page<Item> = { items: Item[]; nextCursor: string | null };
+
+/** From --cursor on, as many pages as --limit asks for. */
+export async function readPages<Item>({ line, api }: Call, path: string, filter: URLSearchParams): Promise<Page<Item>> {
+  const limit = line.number("limit") ?? LIMIT;
+  const items: Item[] = [];
+  let cursor = line.text("cursor");
+  do {
+    const query = new URLSearchParams(filter);
+    query.set("limit", String(Math.min(PAGE_MAX, limit - items.length)));
+    if (cursor !== null) query.set("cursor", cursor);
+    const page = await api.get<Page<Item>>(path, query);
+    items.push(...page.items);
+    cursor = page.nextCursor;
+  } while (cursor !== null && items.length < limit);
+  return { items, nextCursor: cursor };
+}
+
+/** What to say on standard error when a list goes on; `ways` names the options that show more. */
+export function moreText({ length }: readonly unknown[], ways: string): string {
+  return `There are more than ${length === 1 ? "this one" : `these ${formatNumber(length)}`}: ${ways}.`;
+}
+
+/** The options of these names that were given, under the names of the API. */
+export function givenOptions({ line }: Call, ...names: string[]): URLSearchParams {
+  return new URLSearchParams(names.flatMap((name) => line.texts(name).map((value) => [name, value])));
+}
+
+async function printList<Item>(call: Call, path: string, filter: URLSearchParams, columns: Column<Item>[]) {
+  const { terminal } = call;
+  const page = await readPages<Item>(call, path, filter);
+  await printAnswer(call, page, () => tableText(page.items, columns, terminal.columns));
+  if (page.items.length === 0) terminal.say("Nothing matches.");
+  else if (page.nextCursor !== null) terminal.say(moreText(page.items, "--limit"));
+  return EXIT.done;
+}
+
+/** An age for a terminal, the time for a pipe. */
+const timeText = ({ terminal, clock }: Call, time: string) =>
+  terminal.columns === null ? time : formatAgo(Date.parse(time), clock.wallMs());
+
+export function listControls(call: Call): Promise<number> {
+  const filter = new URLSearchParams({ state: call.line.text("state") ?? "live" });
+  return printList<ControlOut>(call, "api/v1/controls", filter, [
+    { title: "id", whole: true, of: ({ id }) => id },
+    { title: "kind", of: ({ kind }) => kind },
+    { title: "over", of: ({ scope }) => scopeText(scope) },
+    { title: "catches", of: ({ catches }) => catches ?? "unknown" },
+    { title: "by", of: ({ origin, createdBy }) => (origin === "automatic" ? "Parkade" : createdBy) },
+    { title: "until", of: ({ expiresAt }) => expiresAt },
+    { title: "reason", of: ({ reason }) => reason },
+  ]);
+}
+
+/** `source=orders errorCode=TIMEOUT`: the options that `control blacklist` takes. */
+export function scopeText(scope: ControlOut["scope"]): string {
+  return Object.entries(scope)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ");
+}
+
+export function listAudit(call: Call): Promise<number> {
+  const names = ["action", "subjectKind", "subjectId", "eventId", "redriveId", "operationId", "from", "to"];
+  const filter = givenOptions(call, ...names);
+  const by = call.line.text("by");
+  if (by !== null) filter.set("actor", by);
+  return printList<AuditOut>(call, "api/v1/audit", filter, [
+    { title: "at", of: ({ at }) => timeText(call, at) },
+    { title: "by", of: ({ actor }) => actor },
+    { title: "action", of: ({ action }) => action },
+    { title: "count", of: ({ count }) => count },
+    { title: "subject", of: ({ subjectId, operationId, redriveId }) => subjectId ?? operationId ?? redriveId },
+    { title: "reason", of: ({ reason }) => reason },
+  ]);
+}
+
+export function listRedrives(call: Call): Promise<number> {
+  return printList<RedriveOut>(call, "api/v1/redrives", givenOptions(call, "state", "waitsFor"), [
+    { title: "id", whole: true, of: ({ id }) => id },
+    { title: "state", of: ({ state }) => state },
+    { title: "asked", of: ({ createdAt }) => timeText(call, createdAt) },
+    { title: "by", of: ({ createdBy }) => createdBy },
+    { title: "events", of: ({ total }) => total },
+    { title: "delivered", of: ({ delivered }) => delivered },
+    { title: "failed", of: ({ failed }) => failed },
+    { title: "refused", of: ({ refused }) => refused },
+    { title: "open", of: ({ open }) => open },
+    { title: "reason", of: ({ reason }) => reason },
+    { title: "stands still", of: ({ stalled }) => stalled?.text ?? null },
+  ]);
+}
