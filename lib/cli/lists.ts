@@ -47,10 +47,6 @@ async function printList<Item>(call: Call, path: string, filter: URLSearchParams
   return EXIT.done;
 }
 
-/** An age for a terminal, the time for a pipe. */
-const timeText = ({ terminal, clock }: Call, time: string) =>
-  terminal.columns === null ? time : formatAgo(Date.parse(time), clock.wallMs());
-
 export function listControls(call: Call): Promise<number> {
   const filter = new URLSearchParams({ state: call.line.text("state") ?? "live" });
   return printList<ControlOut>(call, "api/v1/controls", filter, [
@@ -77,7 +73,7 @@ export function listAudit(call: Call): Promise<number> {
   const by = call.line.text("by");
   if (by !== null) filter.set("actor", by);
   return printList<AuditOut>(call, "api/v1/audit", filter, [
-    { title: "at", of: ({ at }) => timeText(call, at) },
+    { title: "at", whole: true, of: ({ at }) => at },
     { title: "by", of: ({ actor }) => actor },
     { title: "action", of: ({ action }) => action },
     { title: "count", of: ({ count }) => count },
@@ -87,10 +83,12 @@ export function listAudit(call: Call): Promise<number> {
 }
 
 export function listRedrives(call: Call): Promise<number> {
+  const { terminal, clock } = call;
+  const age = (time: string) => (terminal.columns === null ? time : formatAgo(Date.parse(time), clock.wallMs()));
   return printList<RedriveOut>(call, "api/v1/redrives", givenOptions(call, "state", "waitsFor"), [
     { title: "id", whole: true, of: ({ id }) => id },
     { title: "state", of: ({ state }) => state },
-    { title: "asked", of: ({ createdAt }) => timeText(call, createdAt) },
+    { title: "asked", of: ({ createdAt }) => age(createdAt) },
     { title: "by", of: ({ createdBy }) => createdBy },
     { title: "events", of: ({ total }) => total },
     { title: "delivered", of: ({ delivered }) => delivered },

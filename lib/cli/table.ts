@@ -1,6 +1,6 @@
 import { visible } from "@/lib/core/format";
 
-/** `whole`: never cut, because another command takes the value. */
+/** `whole`: never cut, such as an id that another command takes. */
 export type Column<Row> = { title: string; whole?: true; of(row: Row): string | number | null };
 
 const GAP = "  ";
