@@ -58,7 +58,12 @@ async function answerRoute({ route, params }: Match, incoming: IncomingMessage, 
     response.writeHead(204, { allow: allowed(handlers).join(", ") }).end();
     return;
   }
-  const answer = await handler(requestOf(incoming, method), { params: Promise.resolve(params) });
+  // A client that has gone needs no answer: what looks at the signal ends.
+  const gone = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) gone.abort(new Error("the client has gone"));
+  });
+  const answer = await handler(requestOf(incoming, method, gone.signal), { params: Promise.resolve(params) });
   if (!incoming.complete) drain(incoming);
   await send(answer, incoming, response);
 }
@@ -68,7 +73,7 @@ function allowed(handlers: RouteModule): string[] {
   return [...(handlers.GET ? ["HEAD"] : []), ...methods, "OPTIONS"];
 }
 
-function requestOf(incoming: IncomingMessage, method: string): Request {
+function requestOf(incoming: IncomingMessage, method: string, signal: AbortSignal): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headers)) {
     for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined) headers.append(name, one);
@@ -77,6 +82,7 @@ function requestOf(incoming: IncomingMessage, method: string): Request {
   return new Request(`http://${incoming.headers.host ?? "localhost"}${incoming.url}`, {
     method,
     headers,
+    signal,
     ...(hasBody ? { body: bodyOf(incoming), duplex: "half" } : {}),
   } as RequestInit);
 }

@@ -5,6 +5,10 @@ export type RequestShape = {
   target: string;
   /** Host headers that the client sent. */
   hosts: number;
+  /** What the Host header says; absent = there is none. */
+  host?: string | undefined;
+  /** Why the name in X-Actor cannot be used; null = it can, or there is none. */
+  actorFault?: string | null;
   /** X-Actor headers that the client sent; the framework joins two into one name. */
   actors?: number;
 };
@@ -28,12 +32,14 @@ const PAGE_METHODS = ["GET", "HEAD"];
  * without an Allow header, and takes the first of two Host headers. `methodsOf`: see `methodsFinder`.
  */
 export function shapeFault(
-  { method, target, hosts, actors = 0 }: RequestShape,
+  { method, target, hosts, host, actors = 0, actorFault = null }: RequestShape,
   methodsOf: (path: string) => string[] | null,
 ): ShapeFault | null {
   const path = target.split("?", 1)[0]!;
   if (!path.startsWith("/")) return invalid("The request target must be a path, such as /api/v1/events");
   if (hosts > 1) return invalid("The request has two Host headers: send one");
+  if (host !== undefined && !isHost(host)) return invalid("The Host header is no host name: send name or name:port");
+  if (actorFault !== null) return invalid(`The name in X-Actor ${actorFault}`);
   if (actors > 1) return invalid("The request has two X-Actor headers: send one");
   const methods = PROGRAM_PATHS.test(path) ? (methodsOf(path) ?? ANY_METHOD) : PAGE_METHODS;
   if (!methods.includes(method)) {
@@ -50,6 +56,12 @@ export function shapeFault(
   }
   if (query.includes("\0")) return invalid("The query holds a NUL character");
   return null;
+}
+
+/** A name or an address in the letters of one, with a port or without: what follows builds addresses of it. */
+function isHost(host: string): boolean {
+  const parts = /^(?:\[[0-9a-f:.]+\]|[\w.-]+)(?::(\d{1,5}))?$/i.exec(host);
+  return parts !== null && Number(parts[1] ?? 0) <= 65_535;
 }
 
 function decode(text: string): string | null {

@@ -152,6 +152,34 @@ describe("the web server", () => {
   });
 });
 
+/** The first bytes of the answer to a request with these header lines. */
+function answerTo(path: string, ...lines: string[]): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () =>
+      socket.write([`GET ${path} HTTP/1.1`, ...lines, "", ""].join("\r\n"), "latin1"),
+    );
+    socket.setEncoding("latin1").once("data", (text: string) => resolve(text));
+  });
+}
+
+test.each(["a b", "[", "%", "x:99999", "localhost@evil.example", "::1"])(
+  "refuses the Host %j in words, where addresses would be built of it",
+  async (host) => {
+    for (const path of ["/healthz", "/api/v1/x"]) {
+      expect(await answerTo(path, `Host: ${host}`)).toMatch(/^HTTP\/1.1 400[\s\S]*The Host header is no host name/);
+    }
+  },
+);
+
+test("refuses an X-Actor that nobody may use, before a page fails of it, and takes any letters", async () => {
+  const host = "Host: 127.0.0.1";
+  for (const name of ["a".repeat(129), "worker", "LOCAL"]) {
+    expect(await answerTo("/", host, `X-Actor: ${name}`)).toMatch(/^HTTP\/1.1 400[\s\S]*The name in X-Actor/);
+  }
+  const name = Buffer.from("Łukasz Żółć").toString("latin1");
+  expect(await answerTo("/", host, `X-Actor: ${name}`)).not.toMatch(/^HTTP\/1.1 400/);
+});
+
 test("refuses two X-Actor headers, which would become one name", async () => {
   const answer = await new Promise<string>((resolve) => {
     const socket = connect(port, "127.0.0.1", () =>

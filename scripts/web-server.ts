@@ -11,6 +11,7 @@ import {
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
+import { actorFault, sentActor } from "../lib/core/actor.ts";
 import { isData, parseAllowedHosts, type RequestFacts, refusalOf } from "../lib/core/local-only.ts";
 import { type ApiRoute, dispatchRoutes } from "./api-dispatch.ts";
 import { shapeFault } from "./request-shape.ts";
@@ -36,7 +37,9 @@ export function guarded(
       method: request.method ?? "GET",
       target: request.url ?? "/",
       hosts: timesSent(request, "host"),
+      host: request.headers.host,
       actors: timesSent(request, "x-actor"),
+      actorFault: actorFaultOf(request.headers["x-actor"]),
     };
     const fault = shapeFault(shape, methodsOf);
     if (fault !== null) return refuse(response, { title: "The request is not valid", ...fault });
@@ -47,6 +50,12 @@ export function guarded(
     request.headers[RAW_QUERY_HEADER] = request.url?.split("?").slice(1).join("?") ?? "";
     return handle(request, response);
   };
+}
+
+/** As the handlers judge it: a page would answer a name that they refuse with a bare 500. */
+function actorFaultOf(header: string | string[] | undefined): string | null {
+  const name = sentActor(String(header ?? ""));
+  return name === "" ? null : actorFault(name);
 }
 
 function timesSent(request: IncomingMessage, header: string): number {

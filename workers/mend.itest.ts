@@ -555,6 +555,51 @@ describe("a preview", () => {
     await world.park(2, (index) => ({ eventId: `bad-${index}`, payload: bytes("{bad") }));
   });
 
+  test("ends with its time within what it has read, goes on where it stopped, and ends with its client", async () => {
+    await world.park(12, (index) => ({
+      eventId: `large-${index}`,
+      payload: bytes(`{"custId":"${"x".repeat(400_000)}"}`),
+    }));
+    let nowMs = 0;
+    const looking = () => {
+      nowMs += 200;
+      return nowMs;
+    };
+    const deps = { ...world.deps, clock: { ...world.deps.clock, nowMs: looking } };
+    const request = { select: { filter: {} }, recipe: RENAME };
+    const seen: string[] = [];
+    let pages = 0;
+    for (let cursor: string | null = ""; cursor !== null; pages++) {
+      const page: Awaited<ReturnType<typeof preview>> = await previewMend(
+        deps,
+        mendPreviewSchema.parse({ ...request, limit: 50, ...(cursor === "" ? {} : { cursor }) }),
+        ada,
+      );
+      seen.push(...page.items.map(({ id }) => id));
+      cursor = page.nextCursor;
+    }
+    expect(seen).toHaveLength(57);
+    expect(new Set(seen).size).toBe(57);
+    expect(pages).toBeGreaterThan(3);
+
+    let [calls, looked] = [0, 0];
+    for (let cursor: string | null = ""; cursor !== null; calls++) {
+      const counted: Awaited<ReturnType<typeof count>> = await countMend(
+        deps,
+        mendCountRequestSchema.parse({ ...request, ...(cursor === "" ? {} : { cursor }) }),
+        ada,
+      );
+      looked = counted.looked;
+      cursor = counted.nextCursor;
+    }
+    expect(looked).toBe(57);
+    expect(calls).toBeGreaterThan(2);
+
+    const gone = AbortSignal.abort(new Error("the client has gone"));
+    await expect(previewMend(deps, mendPreviewSchema.parse(request), ada, gone)).rejects.toThrow("has gone");
+    await expect(countMend(deps, mendCountRequestSchema.parse(request), ada, gone)).rejects.toThrow("has gone");
+  });
+
   test("pages over every event once, with each one's outcome and differences, and stores nothing", async () => {
     const seen: Awaited<ReturnType<typeof preview>>["items"] = [];
     for (let cursor: string | undefined; ; ) {

@@ -151,7 +151,9 @@ async function bodyOf(
 function failure(error: unknown, route: Operation, { request, url, requestId, deps: { log } }: Incoming): Response {
   const known = toDomainError(error);
   const facts = { requestId, method: request.method, path: url.pathname, code: known.code };
-  if (known.code === "internal") log.error({ ...facts, err: error }, "request failed");
+  // Its client has gone, and nobody reads the answer: anybody could fill the log with such errors.
+  if (request.signal.aborted) log.info(facts, "the client has gone");
+  else if (known.code === "internal") log.error({ ...facts, err: error }, "request failed");
   else if (known.internal !== undefined) log.warn({ ...facts, err: known.internal }, "request refused");
   if (CHECKED && !problemsOf(route).includes(known.code)) {
     throw new Undeclared(`${route.id} answers ${known.code}: add it to its problems`, { cause: error });

@@ -1,4 +1,4 @@
-import { actorFault, cleanActor, LOCAL_ACTOR } from "@/lib/core/actor";
+import { actorFault, LOCAL_ACTOR, sentActor } from "@/lib/core/actor";
 import { refusalOf } from "@/lib/core/local-only";
 import { DomainError } from "@/lib/core/problem";
 import { localViewer, type Viewer } from "@/lib/core/viewer";
@@ -36,9 +36,12 @@ export function pageViewer(headers: SentHeaders, needs: Needs): Promise<Viewer> 
 /** Set by the web server in front of the framework, see scripts/web-server.ts. */
 const ADDRESS_HEADER = "x-parkade-address";
 
-/** Whose requests are counted together: a viewer at an address. Behind a proxy every viewer has the proxy's address. */
-export function clientOf({ headers }: Request, { means, name }: Viewer): string {
-  return JSON.stringify([means, name, headers.get(ADDRESS_HEADER)]);
+/**
+ * Whose requests are counted together: an address. Not a name: as long as nobody signs in a client chooses its own, and
+ * another one with each request would have no limit. Behind a proxy all share the proxy's address.
+ */
+export function clientOf({ headers }: Request, { means }: Viewer): string {
+  return JSON.stringify([means, headers.get(ADDRESS_HEADER)]);
 }
 
 /**
@@ -49,21 +52,10 @@ export function identifyLocal(headers: SentHeaders): Viewer {
   return localViewer(nameOf(headers.get("x-actor")));
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
 function nameOf(given: string | null): string {
   if (given === null || given.trim() === "") return LOCAL_ACTOR;
-  const name = cleanActor(asUtf8(given));
+  const name = sentActor(given);
   const fault = actorFault(name);
   if (fault === null) return name;
   throw new DomainError("invalid-request", `x-actor ${fault}`, { fields: [{ field: "x-actor", detail: fault }] });
-}
-
-/** A header comes as one character for each byte. Bytes that are no UTF-8 are the Latin-1 of older clients. */
-function asUtf8(header: string): string {
-  try {
-    return utf8.decode(Buffer.from(header, "latin1"));
-  } catch {
-    return header;
-  }
 }

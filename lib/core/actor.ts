@@ -24,6 +24,17 @@ const MACHINE_PREFIX = /^(?:source|rule|worker|parkade|system|api):/;
  */
 const UNSHOWN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u;
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** The name that an x-actor header sends, cleaned. A header comes as one character for each byte; bytes that are no UTF-8 are the Latin-1 of older clients. */
+export function sentActor(header: string): string {
+  try {
+    return cleanActor(utf8.decode(Uint8Array.from(header, (letter) => letter.charCodeAt(0))));
+  } catch {
+    return cleanActor(header);
+  }
+}
+
 /** The name in the form that is stored and compared. */
 export function cleanActor(name: string): string {
   return name.trim().normalize("NFC");
@@ -35,6 +46,7 @@ export function actorFault(name: string): string | null {
   if (UNSHOWN.test(name)) return "holds a character that cannot be seen: type the name again";
   // Compatibility forms count too: a full-width or styled `worker` looks like the plain word.
   const plain = name.normalize("NFKC").toLowerCase();
+  if (plain === LOCAL_ACTOR && name !== LOCAL_ACTOR) return `is written ${LOCAL_ACTOR}, or is a name of yours`;
   if (MACHINE_NAMES.has(plain) || MACHINE_PREFIX.test(plain))
     return "is a name under which Parkade itself acts: use your own";
   return null;

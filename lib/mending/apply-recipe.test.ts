@@ -336,7 +336,7 @@ describe("a recipe that cannot be used is refused with its place", () => {
 });
 
 describe("a nested patch", () => {
-  const nested = (depth: number) => merge('{"a":'.repeat(depth) + "1" + "}".repeat(depth));
+  const nested = (depth: number) => merge(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
 
   test("is read once, however deep it is: twice as deep is twice as much work", async () => {
     const charsAt = async (depth: number) => {
@@ -517,7 +517,7 @@ describe("expressions", () => {
   }
 
   /** With `a` = 1 it makes one long string, with 2 it runs without end; else it answers. */
-  const HOSTILE = `a = 1 ? $length($pad("", 200000000)) : a = 2 ? ($f := function($n) { $f($n + 1) }; $f(1)) : a`;
+  const HOSTILE = `a = 1 ? $count($reduce([1..27], function($list, $n) { $append($list, $list) }, [1])) : a = 2 ? ($f := function($n) { $f($n + 1) }; $f(1)) : a`;
 
   test.each([
     ["one value at once", "$pad('x', 100000000)"],
@@ -574,6 +574,41 @@ describe("expressions", () => {
     } finally {
       await hasty.close();
     }
+  });
+
+  test("that cannot be interrupted end with their process, and the call with the first of them", async () => {
+    const hasty = createExpressions(systemClock, { limitMs: 100 });
+    try {
+      // A search in a string is one step for V8, however long it takes: this one takes half a minute.
+      const [long, longer] = ["$pad('', 300000, 'ba')", "$pad('', 900000, 'a')"];
+      const search = `$contains(${long} & 'c' & ${longer} & ${longer}, 'b' & $pad('', 50000, 'a'))`;
+      const endless = evaluate(search, ['{"a":1}', '{"a":2}', '{"a":3}'], hasty);
+      expect(await evaluate("a", ['{"a":1}'], hasty)).toEqual([{ text: "1" }]);
+      const fault = (detail: string) => ({ fault: "expression-timeout", detail });
+      const untried = fault("not tried: the event before it could not be stopped");
+      expect(await endless).toEqual([fault("it could not be stopped"), untried, untried]);
+      expect(await evaluate("a", ['{"a":2}'], hasty)).toEqual([{ text: "2" }]);
+    } finally {
+      await hasty.close();
+    }
+  });
+
+  test("make no string of any length", async () => {
+    expect(await evaluate("$pad('ab', 5, '-+') & $pad('ab', -4) & $pad('ab', 1)", ["{}"])).toEqual([
+      { text: '"ab-+-  abab"' },
+    ]);
+    expect(await evaluate("$pad('x', 400000000)", ["{}"])).toEqual([
+      { fault: "expression-failed", detail: "$pad makes at most 1000000 characters" },
+    ]);
+  });
+
+  test("find nothing that an event before them, or another call, has left behind", async () => {
+    const leak = `( $x := $ ~> |$sum|{}, ['_jsonata_function']|; $prev := $sum.leak; $w := $$.secret;
+      $y := $ ~> |$sum|{'leak': $w}|; {'id': id, 'prev': $prev} )`;
+    const payloads = [1, 2, 3].map((id) => `{"id":${id},"secret":"S-${id}"}`);
+    const clean = [1, 2, 3].map((id) => ({ text: `{"id":${id}}` }));
+    expect(await evaluate(leak, payloads)).toEqual(clean);
+    expect(await evaluate(leak, payloads)).toEqual(clean);
   });
 
   test("whose process somebody kills are tried once more, then fail by a name of their own", async () => {

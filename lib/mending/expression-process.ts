@@ -12,6 +12,8 @@ import vm from "node:vm";
  */
 
 export type ExpressionJob = {
+  /** The call that the job is a part of: nothing that one call leaves behind is there for another one. */
+  call: string;
   expression: string;
   /** A JSON document each, and the headers of its message by name, as JSON. */
   inputs: { payload: string; headers: string }[];
@@ -118,6 +120,19 @@ function prepare(jsonata: Any) {
     if (/^0(?:x[0-9a-f]+|o[0-7]+|b[01]+)$/i.test(value)) return Number(value);
     throw { code: "D3030", message: `${JSON.stringify(String(value).slice(0, 100))} is no number` };
   };
+  /** JSONata's own makes a string of any length, which nothing can interrupt. */
+  const PAD_MAX = 1_000_000;
+  const pad = (text: Any, width: number, filler = " ") => {
+    if (text === undefined) return undefined;
+    if (Math.abs(width) > PAD_MAX) throw new Error(`$pad makes at most ${PAD_MAX} characters`);
+    const missing = Math.abs(width) - [...text].length;
+    if (missing <= 0) return text;
+    const letters = [...(filler === "" ? " " : filler)];
+    const padding =
+      letters.join("").repeat(Math.floor(missing / letters.length)) +
+      letters.slice(0, missing % letters.length).join("");
+    return width > 0 ? text + padding : padding + text;
+  };
   let compiled: Any;
   let states: string[] = [];
   const fault = (code: string, detail: string | null) => `!${JSON.stringify({ fault: code, detail })}`;
@@ -135,6 +150,7 @@ function prepare(jsonata: Any) {
         compiled.registerFunction("string", toText, "<x-b?:s>");
         compiled.registerFunction("number", toNumber, "<(nsbo)-:x>");
         compiled.registerFunction("clone", copy, "<(oa)-:o>");
+        compiled.registerFunction("pad", pad, "<s-ns?:s>");
         return "";
       } catch (error) {
         const { message = "cannot be parsed", position } = error as Any;
@@ -173,12 +189,20 @@ const PREPARE = new vm.Script(
   `globalThis.run = (${String(prepare)})(jsonata); delete globalThis.console; delete globalThis.jsonata;`,
 );
 
-/** The context of the last job, for the next one with the same expression. */
-let kept: { expression: string; object: vm.Context } | null = null;
+/** The context of the last job, for the next one of the same call. */
+let kept: { call: string; object: vm.Context } | null = null;
+
+/**
+ * An update (`|...|...|`) can change what its pattern finds, also a function of JSONata and what that leads to, and `$eval`
+ * can hold one. Each event of such an expression has a context of its own: no result depends on the events before it.
+ */
+function leavesTraces({ expression }: ExpressionJob): boolean {
+  return expression.includes("|") || expression.includes("eval");
+}
 
 /** Throws the reason when the expression cannot be parsed. */
-function contextOf({ expression, limitMs }: ExpressionJob): vm.Context {
-  if (kept?.expression === expression) return kept.object;
+function contextOf({ call, expression, limitMs }: ExpressionJob): vm.Context {
+  if (kept?.call === call) return kept.object;
   // With a global object of its own: Node's calls of another object for each name make JSONata several times slower.
   const object = vm.createContext(vm.constants.DONT_CONTEXTIFY, {
     codeGeneration: { strings: false, wasm: false },
@@ -190,7 +214,7 @@ function contextOf({ expression, limitMs }: ExpressionJob): vm.Context {
   object.expression = expression;
   const fault = COMPILE.runInContext(object, { timeout: limitMs * 10 }) as string;
   if (fault !== "") throw new Error(fault);
-  kept = { expression, object };
+  kept = { call, object };
   return object;
 }
 
@@ -220,6 +244,7 @@ const RUN_LIMITS = 3;
 
 /** The results of the first of the inputs, at least one. None has used the processor for longer than the limit. */
 function evaluate(job: ExpressionJob, inputs: readonly Input[], tries = 1): ExpressionResult[] {
+  if (leavesTraces(job)) kept = null;
   const object = contextOf(job);
   object.inputs = inputs.map(({ payload, headers }) => `${payload}\0${headers}`).join("\0");
   object.charsMax = job.charsMax;
@@ -276,14 +301,18 @@ process.on("message", async (job: ExpressionJob) => {
     return post({ unusable: error instanceof Error ? error.message : "it cannot be parsed" });
   }
   if (job.inputs.length === 0) return post({ results: [], last: true });
+  // From now on each run has an answer in a bounded time, or the parent ends this process.
+  await post({ results: [], last: false });
   const begun = cpuMs();
+  const most = leavesTraces(job) ? 1 : RUN_MAX;
   let { together, inputs: left } = job;
+  together = Math.min(together, most);
   let last = false;
   while (!last) {
     const cpu = cpuMs();
     const results = evaluate(job, firstRun(left, together));
     const share = (cpuMs() - cpu) / job.limitMs;
-    if (share < RUN_SHORT) together = Math.min(together * 2, RUN_MAX);
+    if (share < RUN_SHORT) together = Math.min(together * 2, most);
     else if (share > RUN_LONG) together = Math.max(1, together >> 1);
     left = left.slice(results.length);
     last = left.length === 0 || results.some(isTimeout) || cpuMs() - begun > job.turnMs;

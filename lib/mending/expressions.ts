@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { Clock } from "@/lib/platform/clock";
@@ -21,6 +22,8 @@ const TURN_CHARS_MAX = 1024 * 1024;
 const CLOSED = "the evaluation of expressions is closed";
 /** Starting the process, and parsing the expression. */
 const BOOT_MS = 15_000;
+/** Time from one answer of the process to the next, in limits: a run of several, again without the one that was stopped, and that one alone, up to five times. */
+const RUN_LIMITS = 12;
 
 /** `expression-memory`: the process reached its limit and was replaced; `expression-killed`: somebody else ended it, twice. */
 export type Evaluated = ExpressionResult | { fault: "expression-memory" | "expression-killed"; detail: null };
@@ -83,6 +86,8 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
     let late = false;
     const onMessage = (answer: ExpressionAnswer) => {
       if ("unusable" in answer) return end.resolve(answer);
+      cancel();
+      cancel = endAfter(RUN_LIMITS * limitMs);
       take(answer.results);
       if (answer.last) end.resolve("done");
     };
@@ -93,10 +98,12 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
       // V8 aborts at its limit, with another signal.
       end.resolve(late ? "late" : running.signalCode === "SIGKILL" ? "killed" : "memory");
     };
-    // The process stops each evaluation by itself: this ends one that does not even do that.
-    const cancel = clock.timer(BOOT_MS + TURN_MS + 100 * limitMs, () => {
-      late = running.kill("SIGKILL");
-    });
+    // The process stops each evaluation by itself, but for what V8 cannot interrupt: that ends with the process.
+    const endAfter = (ms: number) =>
+      clock.timer(ms, () => {
+        late = running.kill("SIGKILL");
+      });
+    let cancel = endAfter(BOOT_MS);
     running.on("message", onMessage).on("disconnect", onEnd).on("error", onEnd);
     try {
       // Without a channel it has ended, and `disconnect` may have come before.
@@ -116,6 +123,7 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
   };
 
   const evaluate: Expressions["evaluate"] = async ({ inputs, ...rest }, take) => {
+    const call = randomUUID();
     let done = 0;
     let inARow = 0;
     let kills = 0;
@@ -131,7 +139,7 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
       const batch = alone > 0 ? inputs.slice(done, done + 1) : turnOf(inputs, done);
       // After one that took too long the next may never end either: it has no run to hold.
       const limits = { limitMs, turnMs: TURN_MS, together: inARow > 0 ? 1 : TOGETHER };
-      const end = await runInTurn({ ...rest, ...limits, inputs: batch }, give);
+      const end = await runInTurn({ ...rest, ...limits, call, inputs: batch }, give);
       if (typeof end === "object") return end;
       const ended = end !== "done";
       // It was ended by `close`, not by what it evaluated.
@@ -141,13 +149,19 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
       }
       alone = ended && batch.length > 1 ? ALONE : alone - 1;
       if (ended && batch.length === 1) {
-        if (end === "late") give([{ fault: "expression-timeout", detail: "it could not be stopped" }]);
+        if (end === "late") {
+          give([{ fault: "expression-timeout", detail: "it could not be stopped" }]);
+          inARow = OVERRUNS_MAX; // each further one would hold the other calls up as long
+        }
         // The machine may have ended it for what another process took.
         else if (end === "memory" || ++kills > 1) give([{ fault: `expression-${end}`, detail: null }]);
         else alone++;
       }
       if (inARow < OVERRUNS_MAX) continue;
-      const detail = `not tried: the ${OVERRUNS_MAX} events before it were stopped`;
+      const detail =
+        end === "late"
+          ? "not tried: the event before it could not be stopped"
+          : `not tried: the ${OVERRUNS_MAX} events before it were stopped`;
       give(inputs.slice(done).map(() => ({ fault: "expression-timeout", detail })));
     } while (done < inputs.length);
     return null;

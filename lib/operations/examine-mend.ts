@@ -28,8 +28,10 @@ export type Examined<Candidate extends MendCandidate = MendCandidate> = {
   places: string[];
 };
 
-/** Bytes of payloads that are read at a time: before and after are in memory twice. */
+/** Bytes of payloads that a mend reads at a time: before and after are in memory twice. */
 const BYTES_MAX = 16 * 1024 * 1024;
+/** Of a preview, which looks at its clock after each part: a recipe may take a quarter of a second for a payload of 700 kB. */
+export const PREVIEW_BYTES_MAX = 1024 * 1024;
 
 /** Why an event of this status cannot be revised; null = it can. */
 function statusRefusal(status: EventStatus): string | null {
@@ -46,6 +48,7 @@ export async function* examineMend<Candidate extends MendCandidate>(
   db: Queryable,
   mend: Mender,
   candidates: readonly Candidate[],
+  bytesMax = BYTES_MAX,
 ): AsyncGenerator<Examined<Candidate>[]> {
   const sizes = await readTypedSizes(
     db,
@@ -55,7 +58,7 @@ export async function* examineMend<Candidate extends MendCandidate>(
   let bytes = 0;
   for (const candidate of candidates) {
     const own = sizes.get(candidate.id)?.bytes ?? 0;
-    if (part.length > 0 && bytes + own > BYTES_MAX) {
+    if (part.length > 0 && bytes + own > bytesMax) {
       yield await examinePart(deps, db, mend, part);
       [part, bytes] = [[], 0];
     }

@@ -16,13 +16,16 @@ import { DomainError } from "@/lib/core/problem";
 import { may, type Viewer } from "@/lib/core/viewer";
 import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
 import { differencesOf } from "@/lib/mending/differences";
-import { type Examined, examineMend, type MendingDeps } from "@/lib/operations/examine-mend";
+import { type Examined, examineMend, type MendingDeps, PREVIEW_BYTES_MAX } from "@/lib/operations/examine-mend";
 import { assertEnded } from "@/lib/operations/select-events";
+import { createTurns } from "@/lib/platform/turns";
 import { type Candidate, type CandidatePage, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { readSettings } from "@/lib/store/read/settings";
 
 /** One call of the page, and of the count: the next goes on where it stopped. */
 const PAGE_MS_MAX = 150;
+/** A page shows what it has read, unless the payloads are so large that this takes much longer. */
+const READ_PAGE_MS_MAX = 1_500;
 const COUNT_MS_MAX = 1_000;
 /** Events read at a time while a page looks for one outcome, and while counting. */
 const LOOK_CHUNK = 100;
@@ -32,10 +35,20 @@ const SAMPLES_MAX = 3;
 
 type Request = Pick<MendCountRequest, "select" | "recipe">;
 
-/** What the recipe would do to the selected events, newest first. Throws as `openPreview`. */
-export async function previewMend(deps: MendingDeps, request: MendPreviewRequest, viewer: Viewer): Promise<MendPage> {
+/**
+ * What the recipe would do to the selected events, newest first, as many as it has time for: at least one. Throws as
+ * `openPreview`, and the reason of `signal`.
+ */
+export async function previewMend(
+  deps: MendingDeps,
+  request: MendPreviewRequest,
+  viewer: Viewer,
+  signal?: AbortSignal,
+): Promise<MendPage> {
   const { mend, page, masks, place } = await openPreview(deps, request, request.cursor, viewer, mendPageCursor);
-  const started = deps.clock.nowMs();
+  const isOver = budgetOf(deps, PAGE_MS_MAX, signal);
+  const takesTooLong = budgetOf(deps, READ_PAGE_MS_MAX, signal);
+  const turns = createTurns(deps.clock);
   const items: MendItem[] = [];
   const wanted = request.outcome;
   let [after, looked, ended] = [place?.after ?? null, 0, false];
@@ -43,52 +56,75 @@ export async function previewMend(deps: MendingDeps, request: MendPreviewRequest
     const limit = wanted === undefined ? request.limit : LOOK_CHUNK;
     const candidates = await readCandidates(deps.db, { ...page, after, limit });
     ended = candidates.length < limit;
-    for await (const part of examineMend(deps, deps.db, mend, candidates)) {
+    reading: for await (const part of examineMend(deps, deps.db, mend, candidates, PREVIEW_BYTES_MAX)) {
       for (const examined of part) {
-        if (items.length === request.limit) break;
+        if (items.length === request.limit || (looked > 0 && takesTooLong())) break reading;
         [after, looked] = [examined.candidate.id, looked + 1];
         if (wanted === undefined || examined.outcome === wanted) items.push(itemOf(examined, masks));
+        if (turns.due()) await turns.give();
       }
     }
     // What is left of the chunk is looked at by the next page.
     if (after !== candidates.at(-1)?.id && candidates.length > 0) ended = false;
-    if (deps.clock.nowMs() - started > PAGE_MS_MAX) break;
+    if (isOver()) break;
   }
   return { items, nextCursor: ended ? null : written({ ...frozen(request, page), after }), looked };
 }
 
-/** Counts for about a second; the cursor carries the sums. Throws as `openPreview`. */
-export async function countMend(deps: MendingDeps, request: MendCountRequest, viewer: Viewer): Promise<MendCounts> {
+/** Counts for about a second; the cursor carries the sums. Throws as `openPreview`, and the reason of `signal`. */
+export async function countMend(
+  deps: MendingDeps,
+  request: MendCountRequest,
+  viewer: Viewer,
+  signal?: AbortSignal,
+): Promise<MendCounts> {
   const { mend, page, masks, place } = await openPreview(deps, request, request.cursor, viewer, mendCountCursor);
-  const started = deps.clock.nowMs();
+  const isOver = budgetOf(deps, COUNT_MS_MAX, signal);
+  const turns = createTurns(deps.clock);
   const sums = place?.sums ?? { looked: 0, changed: 0, unchanged: 0, breaksSchema: 0, failed: {}, refused: {} };
   const samples: MendItem[] = [];
   let after = place?.after ?? null;
   const begin = async (from: string | null) => {
     const candidates = await readCandidates(deps.db, { ...page, after: from, limit: COUNT_CHUNK });
-    const parts = examineMend(deps, deps.db, mend, candidates);
+    const parts = examineMend(deps, deps.db, mend, candidates, PREVIEW_BYTES_MAX);
     return { candidates, parts, first: ignoringUnread(parts.next()) };
   };
   let next = begin(after);
   let ended = false;
   while (!ended) {
     const { candidates, parts, first } = await next;
-    after = candidates.at(-1)?.id ?? after;
-    ended = candidates.length < COUNT_CHUNK;
-    const enough = deps.clock.nowMs() - started > COUNT_MS_MAX;
+    const last = candidates.at(-1)?.id ?? after;
+    const isLast = candidates.length < COUNT_CHUNK;
     // The first part of the next ones is read while these are evaluated.
-    if (!ended && !enough) next = ignoringUnread(begin(after));
+    if (!isLast && !isOver()) next = ignoringUnread(begin(last));
     for (let part = await first; !part.done; part = await parts.next()) {
       for (const examined of part.value) {
         add(sums, examined);
         const ofOutcome = samples.filter(({ outcome }) => outcome === examined.outcome);
         if (ofOutcome.length < SAMPLES_MAX) samples.push(itemOf(examined, masks));
+        if (turns.due()) await turns.give();
       }
+      after = part.value.at(-1)?.candidate.id ?? after;
+      if (isOver()) break;
     }
-    if (enough) break;
+    ended = isLast && after === last;
+    if (isOver()) break;
   }
   const cursor = ended ? null : written({ ...frozen(request, page), after, sums });
   return { ...sums, kind: ended ? "exact" : "atLeast", asOf: iso(page.asOfMs), samples, nextCursor: cursor };
+}
+
+/** Whether the time of a call is over; throws the reason of `signal` when its client has gone. */
+function budgetOf(
+  { clock }: Pick<MendingDeps, "clock">,
+  msMax: number,
+  signal: AbortSignal | undefined,
+): () => boolean {
+  const untilMs = clock.nowMs() + msMax;
+  return () => {
+    signal?.throwIfAborted();
+    return clock.nowMs() > untilMs;
+  };
 }
 
 /** What is begun ahead and then not used must not end the process when it fails. */

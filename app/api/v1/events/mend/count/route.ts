@@ -9,5 +9,5 @@ export const POST = handle({
   body: mendCountRequestSchema,
   answer: mendCountsSchema,
   problems: [...SELECT_PROBLEMS, "invalid-recipe", "invalid-cursor"],
-  run: ({ deps, body, viewer }) => countMend(deps, body, viewer),
+  run: ({ deps, body, viewer, request }) => countMend(deps, body, viewer, request.signal),
 });

@@ -9,5 +9,5 @@ export const POST = handle({
   body: mendPreviewSchema,
   answer: mendPageSchema,
   problems: [...SELECT_PROBLEMS, "invalid-recipe", "invalid-cursor"],
-  run: ({ deps, body, viewer }) => previewMend(deps, body, viewer),
+  run: ({ deps, body, viewer, request }) => previewMend(deps, body, viewer, request.signal),
 });
