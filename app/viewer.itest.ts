@@ -194,6 +194,7 @@ const READS: Record<string, () => Case[]> = {
   "redrive-rules/[id]": () => [{ params: { id: other.redriveRule! } }],
   recipes: () => [{}],
   "redrives/[id]/causes": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
+  "redrives/[id]/check": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
   "redrives/[id]/comparison": () => [
     ...[other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
     { params: { id: own.redrive! }, query: `?with=${other.redrive}` },

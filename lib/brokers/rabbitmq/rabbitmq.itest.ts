@@ -779,7 +779,7 @@ function consumeTests(): void {
   it("says that the login was refused, without the password", async () => {
     const consumer = consume({ queue: "any", url: rabbit.url.replace("guest:guest", "guest:hunter2") });
     await eventually(() => consumer.state().state).toBe("failing");
-    expect(consumer.state().lastError).toContain("refuses access");
+    expect(consumer.state().lastError).toContain("refuses the login");
     expect(consumer.state().lastError).not.toContain("hunter2");
   });
 
