@@ -10,6 +10,7 @@ export const ROUTES: Routes = {
   "/api/v1/audit": () => import("@/app/api/v1/audit/route"),
   "/api/v1/audit/{id}/events": () => import("@/app/api/v1/audit/[id]/events/route"),
   "/api/v1/controls": () => import("@/app/api/v1/controls/route"),
+  "/api/v1/controls/lift": () => import("@/app/api/v1/controls/lift/route"),
   "/api/v1/controls/{id}": () => import("@/app/api/v1/controls/[id]/route"),
   "/api/v1/events": () => import("@/app/api/v1/events/route"),
   "/api/v1/events/confirm": () => import("@/app/api/v1/events/confirm/route"),

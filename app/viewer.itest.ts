@@ -244,6 +244,8 @@ const CHANGES: Record<string, () => Case[]> = {
     ),
   "DELETE api/v1/controls/[id]/route.ts": () =>
     ["ofSource", "narrowed", "ofCode", "ofEvent"].map((name) => post({ reason: "no" }, { id: other[name]! })),
+  "POST api/v1/controls/lift/route.ts": () =>
+    [{ source: "zzb" }, { origin: "automatic" }].map((filter) => post({ filter, reason: "no" })),
   "POST api/v1/events/route.ts": () => [
     { body: { source: "zzb", eventId: "x", errorCode: "X", payload: {} } },
     { query: "?source=zzb", body: [{ eventId: "x", errorCode: "X", payload: {} }] },

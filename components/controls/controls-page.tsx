@@ -1,6 +1,7 @@
 "use client";
 
 import Link from "next/link";
+import { useSearchParams } from "next/navigation";
 import { useState } from "react";
 import { LongText } from "@/components/redrives/long-text";
 import { Button, NextPageButton } from "@/components/ui/button";
@@ -23,12 +24,16 @@ import { LimitsPanel } from "./limits-panel";
 import { controlEnd, SCOPE_LABEL, scopeFilter, scopeLimits, scopeOf } from "./scope-words";
 
 const ControlDialog = lazily(() => import("./control-dialog").then(({ ControlDialog }) => ControlDialog));
+const LiftManyDialog = lazily(() => import("./lift-many-dialog").then(({ LiftManyDialog }) => LiftManyDialog));
 const LiftDialog = lazily(() => import("./lift-dialog").then(({ LiftDialog }) => LiftDialog));
 
 /** The controls in force, each with its number of events; below them the limits and the ended controls. */
 export function ControlsPage() {
   const live = useControls("live");
   const [imposing, setImposing] = useState<ControlRequest["kind"] | null>(null);
+  // A redrive leads here with its id: to lift what its failures brought.
+  const ofRedrive = useSearchParams().get("redrive");
+  const [liftsMany, setLiftsMany] = useState(ofRedrive !== null);
   const items = live.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <>
@@ -36,9 +41,12 @@ export function ControlsPage() {
         title="Controls"
         meta={live.data ? `${formatNumber(items.length)}${live.hasNextPage ? "+" : ""} in force` : undefined}
         actions={
-          <Button variant="primary" onClick={() => setImposing("blacklist")}>
-            Add a control…
-          </Button>
+          <>
+            {items.length > 1 ? <Button onClick={() => setLiftsMany(true)}>Lift many…</Button> : null}
+            <Button variant="primary" onClick={() => setImposing("blacklist")}>
+              Add a control…
+            </Button>
+          </>
         }
       />
       {live.isError ? <ErrorPanel error={live.error} onRetry={() => live.refetch()} inline={items.length > 0} /> : null}
@@ -67,6 +75,7 @@ export function ControlsPage() {
           </div>
         </>
       )}
+      {liftsMany ? <LiftManyDialog redriveId={ofRedrive} onClose={() => setLiftsMany(false)} /> : null}
       {imposing ? <ControlDialog kind={imposing} onClose={() => setImposing(null)} /> : null}
     </>
   );

@@ -1,6 +1,6 @@
 import { type QueryClient, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/contract/api-error";
-import type { ControlList, ControlOut, ControlRequest } from "@/lib/contract/controls";
+import type { ControlList, ControlOut, ControlRequest, LiftedMany, LiftFilter } from "@/lib/contract/controls";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventCounts } from "@/lib/contract/events";
 import { toSearchParams } from "@/lib/contract/filter-params";
@@ -47,6 +47,33 @@ export async function imposeControl(client: QueryClient, body: ControlRequest): 
 export function useImposeControl() {
   const client = useQueryClient();
   return useMutation<ControlImposed, ApiError, ControlRequest>({ mutationFn: (body) => imposeControl(client, body) });
+}
+
+const LIFT = "/api/v1/controls/lift";
+
+/** The number of controls in force that a lift of this filter would end. */
+export function useLiftable(filter: LiftFilter) {
+  return useQuery<LiftedMany, ApiError>({
+    queryKey: keys.controls({ liftable: filter }),
+    queryFn: ({ signal }) =>
+      fetchJson<LiftedMany>(LIFT, { method: "POST", body: { filter, dryRun: true, reason: "count" }, signal }),
+  });
+}
+
+export async function liftControls(
+  client: QueryClient,
+  body: { filter: LiftFilter; reason: string },
+): Promise<LiftedMany> {
+  const lifted = await fetchJson<LiftedMany>(LIFT, { method: "POST", body, once: true });
+  void invalidateAfter(client, "controls");
+  return lifted;
+}
+
+export async function undoLift(client: QueryClient, id: string): Promise<LiftedMany> {
+  const body = { undo: id, reason: "the lift was undone" };
+  const undone = await fetchJson<LiftedMany>(LIFT, { method: "POST", body, once: true });
+  void invalidateAfter(client, "controls");
+  return undone;
 }
 
 type Lift = { id: string; reason: string };

@@ -629,11 +629,24 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "control lift",
-    summary: "End a control at once",
-    arguments: [{ name: "id" }],
-    options: [reason],
-    details: "The id is the one that `control list` shows. Nothing is redriven by lifting.",
-    examples: ['parkade control lift 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20 --reason "the producer is fixed"'],
+    summary: "End a control, or all that match, at once",
+    arguments: [{ name: "id", optional: true }],
+    options: [
+      { name: "source", value: "name", text: "Without an id: those of this source" },
+      { name: "redrive", value: "id", text: "Those that the failures of this redrive brought" },
+      { name: "aggregateId", value: "id", text: "Those over this aggregate" },
+      { name: "kind", value: "kind", text: "blacklist, whitelist or cooldown" },
+      { name: "automatic", text: "Those that Parkade imposed on aggregates that kept failing" },
+      reason,
+      yes,
+      key,
+    ],
+    details:
+      "The id is the one that `control list` shows. Without an id it lifts all that match, after a question when they are many. Nothing is redriven by lifting.",
+    examples: [
+      'parkade control lift 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20 --reason "the producer is fixed"',
+      'parkade control lift --source orders --automatic --reason "the consumer is fixed"',
+    ],
   },
   {
     name: "redrives",

@@ -7,9 +7,14 @@ import { formatNumber } from "@/lib/core/format";
  * Asks before a large change: the person types the number of events (or `yes` when it is not known). Throws UsageError
  * when nobody can be asked; false = the person did not agree.
  */
-export async function confirmed({ line, terminal }: Call, what: string, events: number | null): Promise<boolean> {
+export async function confirmed(
+  { line, terminal }: Call,
+  what: string,
+  events: number | null,
+  noun = "event",
+): Promise<boolean> {
   if (line.flag("yes") || (events !== null && events <= UNASKED_MAX)) return true;
-  const many = events === null ? "an unknown number of events" : `${formatNumber(events)} events`;
+  const many = events === null ? `an unknown number of ${noun}s` : `${formatNumber(events)} ${noun}s`;
   const expected = events === null ? "yes" : String(events);
   const typed = await terminal.ask(`${what} ${many}? Type ${expected} to go on: `);
   if (typed === null)

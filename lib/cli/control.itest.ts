@@ -101,6 +101,19 @@ test("a blacklist that Parkade imposed is listed and lifted like the others, and
   expect((await run("control", "list")).out).toBe("");
 });
 
+test("all controls that match are lifted together, and none without something to match", async () => {
+  for (const code of ["TIMEOUT", "INVALID"]) {
+    await run("control", "blacklist", "--source", "orders", "--errorCode", code, "--reason", "for now");
+  }
+  await run("control", "whitelist", "--aggregateId", "order-8", "--reason", "mended");
+  expect(await run("control", "lift")).toMatchObject({ code: 2, said: expect.stringContaining("give the id") });
+  expect(await run("control", "lift", "--source", "orders", "--reason", "fixed")).toEqual({
+    ...{ code: 0, said: "" },
+    out: "2 controls lifted\n",
+  });
+  expect(rowsOf((await run("control", "list")).out).map(([, kind]) => kind)).toEqual(["whitelist"]);
+});
+
 test("the audit is listed by who, what and when, with its reasons", async () => {
   const imposed = await run("control", "whitelist", "--aggregateId", AGGREGATE, "--reason", "fixed\u001b[2J by hand");
   await run("control", "lift", imposed.out.trim());

@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { type Call, printAnswer } from "@/lib/cli/call";
 import { UsageError } from "@/lib/cli/command-line";
 import { EXIT } from "@/lib/cli/command-table";
+import { confirmed } from "@/lib/cli/confirm";
 import { givenOptions, scopeText } from "@/lib/cli/lists";
-import type { ControlOut, ControlRequest } from "@/lib/contract/controls";
+import type { ControlOut, ControlRequest, LiftedMany } from "@/lib/contract/controls";
 import { plural, visible } from "@/lib/core/format";
 
 const CONTROLS = "api/v1/controls";
@@ -30,9 +31,32 @@ export async function imposeControl(call: Call, kind: ControlRequest["kind"]): P
   return EXIT.done;
 }
 
+/** All that match `--source`, `--redrive`, `--aggregateId`, `--kind`; `--automatic` = those that Parkade imposed. */
+async function liftMatching(call: Call): Promise<number> {
+  const { line, api, terminal } = call;
+  const named = Object.fromEntries(givenOptions(call, "source", "redrive", "aggregateId", "kind"));
+  const filter = { ...named, ...(line.flag("automatic") ? { origin: "automatic" } : {}) };
+  const reason = line.text("reason") ?? "lifted";
+  if (Object.keys(filter).length === 0) {
+    throw new UsageError(
+      "give the id of a control, or --source, --redrive, --aggregateId or --automatic",
+      line.command,
+    );
+  }
+  const path = `${CONTROLS}/lift`;
+  const found = await api.change<LiftedMany>(path, { method: "POST", body: { filter, reason, dryRun: true } });
+  if (!(await confirmed(call, "Lift", found.controls, "control"))) return EXIT.refused;
+  const key = line.text("idempotency-key") ?? randomUUID();
+  const lifted = await api.change<LiftedMany>(path, { method: "POST", body: { filter, reason }, key });
+  await printAnswer(call, lifted, () => `${plural(lifted.controls, "control")} lifted\n`);
+  if (lifted.more) terminal.say("Others match: lift again.");
+  return EXIT.done;
+}
+
 export async function liftControl(call: Call): Promise<number> {
   const { line, api } = call;
-  const path = `${CONTROLS}/${encodeURIComponent(line.arguments[0]!)}`;
+  if (line.arguments[0] === undefined) return liftMatching(call);
+  const path = `${CONTROLS}/${encodeURIComponent(line.arguments[0])}`;
   const reason = line.text("reason");
   const body = reason === null ? {} : { reason };
   const lifted = await api.change<ControlOut>(path, { method: "DELETE", body });

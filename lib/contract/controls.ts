@@ -93,6 +93,38 @@ export const liftRequestSchema = named("LiftRequest", z.strictObject({ reason: z
   reason: "the producer is fixed",
 });
 
+const liftFilterSchema = z
+  .strictObject({
+    source: z.optional(value),
+    kind: z.optional(z.enum(["blacklist", "whitelist", "cooldown"], "must be blacklist, whitelist or cooldown")),
+    /** `automatic`: blacklists that Parkade imposed on aggregates that kept failing. */
+    origin: z.optional(z.enum(["person", "automatic"], "must be person or automatic")),
+    aggregateId: z.optional(value),
+    /** The redrive whose failures made Parkade impose the blacklist. */
+    redrive: z.optional(z.uuid("must be the id of a redrive")),
+  })
+  .check(z.refine((filter) => Object.keys(filter).length > 0, "must name at least one of its fields"));
+export type LiftFilter = z.infer<typeof liftFilterSchema>;
+
+/** POST /api/v1/controls/lift. `dryRun`: count them, and lift none. */
+export const liftManySchema = named(
+  "LiftMany",
+  z.union([
+    z.strictObject({ filter: liftFilterSchema, reason: reasonSchema, dryRun: z.optional(z.boolean()) }),
+    z.strictObject({ undo: z.uuid("must be the id of a lift"), reason: reasonSchema }),
+  ]),
+  { filter: { source: "orders", origin: "automatic" }, reason: "the consumer is fixed" },
+);
+export type LiftMany = z.infer<typeof liftManySchema>;
+
+/** `id`: of the lift, to take it back; null = nothing can be taken back. `more`: others match, or match by now. */
+export const liftedManySchema = named(
+  "LiftedMany",
+  z.object({ id: z.nullable(idOut), controls: z.int(), more: z.boolean() }),
+  { id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b21", controls: 75, more: false },
+);
+export type LiftedMany = z.infer<typeof liftedManySchema>;
+
 export const controlsQuery = idPageQuery({
   state: described(z.optional(z.enum(["live", "ended"], "must be live or ended")), "In force, or ended; absent = both"),
 });

@@ -88,7 +88,7 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
       if ("unusable" in answer) return end.resolve(answer);
       cancel();
       cancel = endAfter(RUN_LIMITS * limitMs);
-      take(answer.results);
+      if (answer.results.length > 0) take(answer.results);
       if (answer.last) end.resolve("done");
     };
     const onEnd = async () => {

@@ -87,6 +87,13 @@ export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; clas
         <Fact name="confirmed">{redrive.despite.map((reason) => refusalShort(reason)).join(", ")}</Fact>
       ) : null}
       <Fact name="target">{redrive.target ?? `each source's own target on the ${redrive.lane} lane`}</Fact>
+      {redrive.failed > 0 || redrive.bounced > 0 ? (
+        <Fact name="blacklists">
+          <Link href={`/controls?redrive=${redrive.id}`} className="touch text-accent underline">
+            lift those it brought
+          </Link>
+        </Fact>
+      ) : null}
       <Fact name="canary">{canary ? `${canary.steps.join(", ")}, then all` : "none"}</Fact>
     </WorkFacts>
   );

@@ -243,7 +243,9 @@ describe("an intent", () => {
     await openAttempts(world.db, [intentOf(dead!)]);
     await letClaimsExpire();
     const [next] = await claim(id);
-    expect(await markAmbiguous(world.db, id, [next!])).toEqual(new Map([[next!.id, { attempt: 1, delivered: null, unreached: 0 }]]));
+    expect(await markAmbiguous(world.db, id, [next!])).toEqual(
+      new Map([[next!.id, { attempt: 1, delivered: null, unreached: 0 }]]),
+    );
     expect(await world.db.query("select state, code from redrive_attempts")).toEqual([
       { state: "ambiguous", code: "WORKER_LOST" },
     ]);
@@ -279,7 +281,9 @@ describe("an intent", () => {
     await world.db.transaction((tx) =>
       closeAttempts(tx, [{ id: stale!.id, redriveId: id, attempt: 1, fence: stale!.fence, ...end }]),
     );
-    expect(await markAmbiguous(world.db, id, [next!])).toEqual(new Map([[next!.id, { attempt: 1, delivered: "OK", unreached: 0 }]]));
+    expect(await markAmbiguous(world.db, id, [next!])).toEqual(
+      new Map([[next!.id, { attempt: 1, delivered: "OK", unreached: 0 }]]),
+    );
   });
 
   test("of the holder itself is not ambiguous", async () => {

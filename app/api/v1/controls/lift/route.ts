@@ -1,0 +1,19 @@
+import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
+import { liftedManySchema, liftManySchema } from "@/lib/contract/controls";
+import { liftControls, undoLift } from "@/lib/operations/lift-controls";
+
+export const POST = handle({
+  id: "liftControls",
+  summary: "Lift all controls in force that match, count them, or take such a lift back",
+  body: liftManySchema,
+  idempotent: true,
+  answer: liftedManySchema,
+  problems: ["unknown-control"],
+  run: (call) =>
+    once(call, async () =>
+      "undo" in call.body
+        ? undoLift(call.deps, call.body, call.viewer)
+        : liftControls(call.deps, call.body, call.viewer),
+    ),
+});

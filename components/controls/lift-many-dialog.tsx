@@ -1,0 +1,92 @@
+"use client";
+
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Field } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { Select } from "@/components/ui/select";
+import { failureToast, showToast } from "@/components/ui/toast";
+import { liftControls, undoLift, useLiftable } from "@/lib/browser/controls";
+import { useSources } from "@/lib/browser/sources";
+import type { LiftFilter } from "@/lib/contract/controls";
+import { plural } from "@/lib/core/format";
+
+async function undo(client: QueryClient, id: string): Promise<void> {
+  try {
+    const { controls } = await undoLift(client, id);
+    void showToast({ title: `${plural(controls, "control")} in force again`, tone: "success" });
+  } catch (error) {
+    failureToast("The lift could not be undone", error);
+  }
+}
+
+/** Lifts all controls that match: of a source, or those that the failures of one redrive brought. */
+export function LiftManyDialog({ redriveId, onClose }: { redriveId: string | null; onClose: () => void }) {
+  const client = useQueryClient();
+  const sources = useSources();
+  const [source, setSource] = useState("");
+  const [origin, setOrigin] = useState<"automatic" | "person">("automatic");
+  const filter: LiftFilter = {
+    ...(redriveId === null ? { origin } : { redrive: redriveId }),
+    ...(source === "" ? {} : { source }),
+  };
+  const found = useLiftable(filter);
+  const count = found.data?.controls ?? null;
+  return (
+    <ReasonDialog
+      title={redriveId === null ? "Lift many controls" : "Lift the blacklists of this redrive"}
+      description="What they caught may be redriven again. Nothing is redriven by lifting them."
+      verb={count === null ? "Lift" : `Lift ${plural(count, "control")}`}
+      keep="Keep them"
+      ready={() => count !== null && count > 0}
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        const { id, controls, more } = await liftControls(client, { filter, reason });
+        if (id === null) return { title: "None of them was in force any more" };
+        return {
+          title: `Lifted ${plural(controls, "control")}${more ? ", others match: lift again" : ""}`,
+          tone: "success",
+          action: { label: "Undo", onSelect: () => void undo(client, id) },
+        };
+      }}
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="Source">
+          {(control) => (
+            <Select
+              {...control}
+              value={source}
+              onChange={(event) => setSource(event.target.value)}
+              options={[
+                { value: "", label: "every source" },
+                ...(sources.data?.items ?? []).map(({ name }) => ({ value: name, label: name })),
+              ]}
+            />
+          )}
+        </Field>
+        {redriveId === null ? (
+          <Field label="Added by">
+            {(control) => (
+              <Select
+                {...control}
+                value={origin}
+                onChange={(event) => setOrigin(event.target.value === "person" ? "person" : "automatic")}
+                options={[
+                  { value: "automatic", label: "Parkade: aggregates that kept failing" },
+                  { value: "person", label: "people" },
+                ]}
+              />
+            )}
+          </Field>
+        ) : null}
+      </div>
+      <p role="status" className="text-muted">
+        {found.isError
+          ? "How many match is not known now."
+          : count === null
+            ? "Counting…"
+            : `${plural(count, "control")} in force ${count === 1 ? "matches" : "match"}${found.data?.more ? ", and more" : ""}.`}
+      </p>
+    </ReasonDialog>
+  );
+}

@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
+import { imposeControl } from "@/lib/operations/impose-control";
+import { liftControls, undoLift } from "@/lib/operations/lift-controls";
+import { listControls } from "@/lib/store/read/control-list";
+import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+let world: World;
+const ada = localViewer("ada");
+const [BAD, OTHER] = ["019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20", "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b21"];
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+  await world.source("billing");
+});
+afterEach(async () => {
+  await world.close();
+});
+
+/** Blacklists of Parkade over aggregates of a source, as a redrive whose sends failed leaves them. */
+async function blacklisted(source: string, names: readonly string[], redriveId: string): Promise<void> {
+  const [{ id: sourceId }] = (await world.db.query<{ id: string }>("select id from sources where name = $1", [
+    source,
+  ])) as [{ id: string }];
+  for (const aggregateId of names) {
+    await world.db.run(
+      "insert into aggregates (source_id, aggregate_type, aggregate_id, consecutive_failures) values ($1, 'order', $2, 3)",
+      [sourceId, aggregateId],
+    );
+    await world.db.transaction((tx) =>
+      blacklistAggregate(
+        tx,
+        { sourceId, aggregateType: "order", aggregateId, failures: 3 },
+        { redriveId, limit: 3, nowMs: Date.now() },
+      ),
+    );
+  }
+}
+const inForce = async () =>
+  (await listControls(world.db, ada, { state: "live", limit: 100, cursor: null })).items
+    .map(({ kind, scope, origin }) => `${kind} ${scope.aggregateId ?? scope.errorCode} ${scope.source} ${origin}`)
+    .sort();
+const failures = async () =>
+  (await world.db.query<{ n: number }>("select coalesce(sum(consecutive_failures), 0)::int as n from aggregates"))[0]!
+    .n;
+
+beforeEach(async () => {
+  await blacklisted("orders", ["o-1", "o-2", "o-3"], BAD);
+  await blacklisted("orders", ["o-4"], OTHER);
+  await blacklisted("billing", ["b-1"], OTHER);
+  const person = { kind: "blacklist", scope: { errorCode: "POISON", source: "orders" }, reason: "broken" } as const;
+  await imposeControl(world.deps, { ...person, expiresAt: null }, ada);
+});
+
+test.each([
+  ["a redrive", { redrive: BAD }, ["o-1", "o-2", "o-3"]],
+  [
+    "a source, those of Parkade alone",
+    { source: "orders", origin: "automatic" as const },
+    ["o-1", "o-2", "o-3", "o-4"],
+  ],
+  ["an aggregate", { aggregateId: "b-1" }, ["b-1"]],
+  ["a source", { source: "orders" }, ["o-1", "o-2", "o-3", "o-4", "POISON"]],
+])("lifts what belongs to %s, counted before, and all of it is in force again after Undo", async (_, filter, names) => {
+  const before = await inForce();
+  const request = { filter, reason: "the consumer is fixed" };
+  expect(await liftControls(world.deps, { ...request, dryRun: true }, ada)).toEqual({
+    id: null,
+    controls: names.length,
+    more: false,
+  });
+  expect(await inForce()).toEqual(before);
+  const lifted = await liftControls(world.deps, request, ada);
+  expect(lifted).toEqual({ id: expect.any(String), controls: names.length, more: false });
+  expect(await inForce()).toEqual(before.filter((control) => !names.some((name) => control.includes(` ${name} `))));
+  const undone = await undoLift(world.deps, { undo: lifted.id!, reason: "too early" }, ada);
+  expect(undone.controls).toBe(names.length);
+  expect(await inForce()).toEqual(before);
+  await expect(undoLift(world.deps, { undo: lifted.id!, reason: "twice" }, ada)).rejects.toMatchObject({
+    code: "unknown-control",
+  });
+  const entries = await world.db.query(
+    "select action, count from audit_entries where subject_id = $1 order by at, id",
+    [lifted.id],
+  );
+  expect(entries).toEqual([
+    { action: "control.lifted", count: names.length },
+    { action: "control.imposed", count: names.length },
+  ]);
+});
+
+test("forgets the failures that led to it, and leaves alone what is blacklisted anew before Undo", async () => {
+  const { id } = await liftControls(world.deps, { filter: { redrive: BAD }, reason: "fixed" }, ada);
+  expect(await failures()).toBe(6);
+  const [{ sourceId }] = (await world.db.query<{ sourceId: string }>(
+    `select source_id as "sourceId" from aggregates where aggregate_id = 'o-2'`,
+  )) as [{ sourceId: string }];
+  await world.db.transaction((tx) =>
+    blacklistAggregate(
+      tx,
+      { sourceId, aggregateType: "order", aggregateId: "o-2", failures: 5 },
+      { redriveId: OTHER, limit: 3, nowMs: Date.now() },
+    ),
+  );
+  expect(await undoLift(world.deps, { undo: id!, reason: "too early" }, ada)).toMatchObject({ controls: 2 });
+  const [row] = await world.db.query("select blacklist_redrive from aggregates where aggregate_id = 'o-2'");
+  expect(row).toEqual({ blacklist_redrive: OTHER });
+});
+
+test("is refused to who does not see every source that it names", async () => {
+  const clerk = { ...localViewer("clerk"), sources: ["billing"] };
+  for (const filter of [{ source: "orders" }, { origin: "automatic" as const }]) {
+    await expect(liftControls(world.deps, { filter, reason: "mine" }, clerk)).rejects.toMatchObject({
+      code: "forbidden",
+    });
+  }
+  const { id } = await liftControls(world.deps, { filter: { source: "orders" }, reason: "fixed" }, ada);
+  await expect(undoLift(world.deps, { undo: id!, reason: "mine" }, clerk)).rejects.toMatchObject({ code: "forbidden" });
+  expect(await liftControls(world.deps, { filter: { source: "billing" }, reason: "mine" }, clerk)).toMatchObject({
+    controls: 1,
+  });
+});

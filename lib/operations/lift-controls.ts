@@ -1,0 +1,83 @@
+import type { LiftedMany, LiftMany } from "@/lib/contract/controls";
+import { DomainError } from "@/lib/core/problem";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
+import type { Deps } from "@/lib/operations/deps";
+import { inTransaction } from "@/lib/operations/walk-selection";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { Tx } from "@/lib/store/db";
+import { appendAudit } from "@/lib/store/write/audit";
+import { countLiftable, imposeLifted, LIFT_MAX, liftMatching, sourcesOfLift } from "@/lib/store/write/lifts";
+
+type Lift = Extract<LiftMany, { filter: unknown }>;
+type Undo = Extract<LiftMany, { undo: unknown }>;
+
+/**
+ * Ends the controls in force that match the filter, those that people imposed and the blacklists of Parkade, at most
+ * LIFT_MAX in one call: `more` says that there are others. With `dryRun` it counts them alone. One audit entry. Throws
+ * DomainError `forbidden`.
+ */
+export async function liftControls(
+  deps: Pick<Deps, "db" | "clock">,
+  { filter, reason, dryRun = false }: Lift,
+  viewer: Viewer,
+): Promise<LiftedMany> {
+  assertMay(viewer, "control", filter.source === undefined ? "all" : [filter.source]);
+  if (dryRun) {
+    const found = await countLiftable(deps.db, filter);
+    return { id: null, controls: Math.min(found, LIFT_MAX), more: found > LIFT_MAX };
+  }
+  const atMs = deps.clock.wallMs();
+  const id = uuidv7(atMs);
+  return inTransaction(deps.db, async (tx) => {
+    const lifted = await liftMatching(tx, filter, { id, actor: viewer.name, reason, atMs });
+    if (lifted === 0) return { id: null, controls: 0, more: false };
+    await audit(tx, { id, reason, viewer, atMs }, "control.lifted", lifted, { filter });
+    return { id, controls: lifted, more: (await countLiftable(tx, filter)) > 0 };
+  });
+}
+
+/**
+ * Takes a lift back: what it ended is in force again, but for what has run out or has been imposed anew meanwhile. Throws
+ * DomainError `unknown-control` for a lift that ended nothing, or was taken back.
+ */
+export async function undoLift(
+  deps: Pick<Deps, "db" | "clock">,
+  { undo: id, reason }: Undo,
+  viewer: Viewer,
+): Promise<LiftedMany> {
+  assertMay(viewer, "control");
+  const atMs = deps.clock.wallMs();
+  return inTransaction(deps.db, async (tx) => {
+    const sources = await sourcesOfLift(tx, id);
+    if (sources.length === 0) {
+      throw new DomainError("unknown-control", `No lift ${id} can be taken back`, {
+        fields: [{ field: "undo", detail: "give the id of a lift that was not taken back yet" }],
+      });
+    }
+    const named = sources.filter((source) => source !== null);
+    assertMay(viewer, "control", named.length < sources.length ? "all" : named);
+    const imposed = await imposeLifted(tx, id);
+    await audit(tx, { id, reason, viewer, atMs }, "control.imposed", imposed, { undo: id });
+    return { id: null, controls: imposed, more: false };
+  });
+}
+
+function audit(
+  tx: Tx,
+  { id, reason, viewer, atMs }: { id: string; reason: string; viewer: Viewer; atMs: number },
+  action: "control.lifted" | "control.imposed",
+  count: number,
+  what: Record<string, unknown>,
+): Promise<unknown> {
+  return appendAudit(tx, {
+    actor: viewer.name,
+    action,
+    subjectKind: "control",
+    subjectId: id,
+    reason,
+    before: action === "control.lifted" ? what : null,
+    after: action === "control.lifted" ? null : what,
+    count,
+    atMs,
+  });
+}
