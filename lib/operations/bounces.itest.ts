@@ -41,7 +41,8 @@ async function finish(redriveId: string, items: readonly ClaimedItem[], outcome:
 
 /** One redrive of these events from request to end, whatever cools them down. */
 async function redrive(eventIds: string[], outcome: ItemOutcome): Promise<string> {
-  await world.db.run("update dlq_events set cooldown_until = null where event_id = any($1)", [eventIds]);
+  // One that cools down holds the later events of its aggregate, too.
+  await world.db.run("update dlq_events set cooldown_until = null");
   const { id } = await world.request({ select: { ids: await world.idsOf(eventIds) } });
   await finish(id, await claim(id), outcome);
   return id;
