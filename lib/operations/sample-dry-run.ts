@@ -86,14 +86,15 @@ export async function sampleDryRun(
 }
 
 /**
- * The same of what a redrive has frozen and not ended, for who approves it. Throws DomainError `unknown-redrive`,
+ * The same of what a redrive has frozen and not ended, for who approves it. It asks targets and their owners, so it needs
+ * the right to redrive. Throws DomainError `forbidden`, `unknown-redrive`,
  * `read-timeout`.
  */
 export async function sampleFrozen(deps: SampleDeps, id: string, viewer: Viewer): Promise<SampleOut> {
   const asOfMs = deps.clock.wallMs();
   const { lane, earlier, ...redrive } = await readRedrive(deps.db, viewer, id, asOfMs);
   const target = await redriveTarget(deps.db, viewer, redrive.target);
-  const selection = scopeSelection(viewer, "view", { redrive: id, outcome: ["open"] });
+  const selection = scopeSelection(viewer, "redrive", { redrive: id, outcome: ["open"] });
   const selected = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs), despite: [] };
   const read = async (tx: Queryable) => {
     const frozen = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX });
