@@ -1,5 +1,5 @@
 import type { EventFilter, FilterStatus } from "@/lib/contract/event-filter";
-import type { CountOut, EventCounts } from "@/lib/contract/events";
+import type { CountOut, EventCounts, EventOut } from "@/lib/contract/events";
 import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
 import type { EventStatus } from "@/lib/core/event-state";
 import { iso } from "@/lib/core/iso-time";
@@ -10,7 +10,7 @@ import { controlledParts } from "@/lib/store/read/controlled-parts";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { type CompileOptions, compileFilter, paramsFrom, splitStatuses } from "@/lib/store/read/event-filter-sql";
 import { isDecidedByKinds, kindConditions, narrowToKinds } from "@/lib/store/read/event-kinds";
-import { scanEvents } from "@/lib/store/read/event-scan";
+import { EVENT_COLUMNS } from "@/lib/store/read/event-rows";
 import { readHeldBehind } from "@/lib/store/read/held-behind";
 
 /**
@@ -174,7 +174,7 @@ async function countRefined(db: Db, filter: ScopedFilter, nowMs: number): Promis
   return Object.fromEntries(wanted.map((status, index) => [status, counts[index]]));
 }
 
-/** Matches whose order is looked at, the newest first; where there are more, HELD is a lower bound. */
+/** Matches whose order is looked at; where there are more, HELD is a lower bound. */
 const HELD_LOOKED_AT_MAX = 2_000;
 
 /** The matches that would show as HELD: no other cause keeps them. `more`: not all were looked at; null = it took too long. */
@@ -183,8 +183,16 @@ async function countHeld(db: Db, filter: ScopedFilter, nowMs: number): Promise<{
   if (status.length === 0) return { n: 0, more: false };
   const asked: FilterStatus[] = status.includes("PENDING") ? ["PENDING"] : [...status];
   return inTime(db, async (tx) => {
-    const scan = { filter: { ...filter, status: asked }, nowMs, from: null, towards: "older" } as const;
-    const found = await scanEvents(tx, { ...scan, limit: HELD_LOOKED_AT_MAX + 1 });
+    const part = { ...filter, status: asked };
+    const compiled = await narrowToKinds(tx, part, compileFilter(part, nowMs), 1);
+    // The columns are read for these rows alone, see `page` in event-scan.ts.
+    const found = await tx.query<EventOut>(
+      `select ${EVENT_COLUMNS}
+         from unnest(array(select e.id from dlq_event_rows e where ${compiled.where} limit ${HELD_LOOKED_AT_MAX + 1})) p (id)
+         join dlq_event_rows e on e.id = p.id join sources s on s.id = e.source_id`,
+      compiled.values,
+      { isoTimes: true },
+    );
     const rows = found.slice(0, HELD_LOOKED_AT_MAX);
     const held = await readHeldBehind(tx, rows);
     const behind = rows.filter(({ id }) => held.has(id));
