@@ -7,7 +7,7 @@ import { useNow } from "@/lib/browser/clock-zone";
 import type { AggregateMember, ListedEvent } from "@/lib/contract/events";
 import { visible } from "@/lib/core/format";
 
-const LINK = "text-accent hover:underline";
+const LINK = "text-accent underline";
 
 /** The state of an event; a held one names what it waits for and leads there. */
 export function EventBadge({ event }: { event: ListedEvent | AggregateMember }) {

@@ -182,7 +182,7 @@ function ErrorLine({ event }: { event: EventDetail }) {
       <button
         type="button"
         onClick={() => setTab("error")}
-        className="touch shrink-0 text-sm text-accent hover:underline"
+        className="touch shrink-0 text-sm text-accent underline"
       >
         Error details
       </button>

@@ -15,7 +15,7 @@ export function SampleLines({ preview }: { preview: Pick<PreviewOut, "sample" | 
       <p>
         <span className={view.bad ? "text-warning" : undefined}>{view.found}</span>{" "}
         {view.causes.map(({ id, label }) => (
-          <Link key={id} href={`/events/${id}`} prefetch={false} className="mr-2 text-accent hover:underline">
+          <Link key={id} href={`/events/${id}`} prefetch={false} className="mr-2 text-accent underline">
             Look at {label}
           </Link>
         ))}
@@ -30,7 +30,7 @@ export function SampleLines({ preview }: { preview: Pick<PreviewOut, "sample" | 
               <ControlUntil expiresAt={trouble.until} />
             </>
           ) : null}{" "}
-          <Link href="/targets" prefetch={false} className="text-accent hover:underline">
+          <Link href="/targets" prefetch={false} className="text-accent underline">
             Targets
           </Link>
         </p>
