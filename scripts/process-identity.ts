@@ -60,7 +60,7 @@ function fact(pid: number, { statField, psColumn }: { statField: number; psColum
 export function takeLock(path: string): number | null {
   // Written to another file and linked: a lock file always has its content, so no start takes a new lock for a stale one.
   const ours = `${path}.${process.pid}`;
-  writeFileSync(ours, `${process.pid} ${startMark(process.pid)}\n`);
+  writeFileSync(ours, `${process.pid} ${startMark(process.pid)}\n`, { mode: 0o600 });
   try {
     for (;;) {
       try {

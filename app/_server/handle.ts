@@ -152,7 +152,7 @@ function failure(error: unknown, route: Operation, { request, url, requestId, de
   const known = toDomainError(error);
   const facts = { requestId, method: request.method, path: url.pathname, code: known.code };
   // Its client has gone, and nobody reads the answer: anybody could fill the log with such errors.
-  if (request.signal.aborted) log.info(facts, "the client has gone");
+  if (request.signal.aborted) log.info({ ...facts, err: error }, "the client has gone");
   else if (known.code === "internal") log.error({ ...facts, err: error }, "request failed");
   else if (known.internal !== undefined) log.warn({ ...facts, err: known.internal }, "request refused");
   if (CHECKED && !problemsOf(route).includes(known.code)) {

@@ -181,6 +181,12 @@ function DecisionDialog({
           ? "It starts at once, unless it also waits for a time or a breaker. A change beyond what you see here asks again."
           : "It is cancelled. The person who asked reads your reason."}
       </p>
+      {approves ? (
+        <p className="mt-2 text-muted">
+          Without a sign-in in front of Parkade a name is what its sender types: this is then a second look, not a
+          control.
+        </p>
+      ) : null}
     </ReasonDialog>
   );
 }

@@ -15,8 +15,13 @@ export function createTerminal(clock: Clock, signal: AbortSignal): Terminal {
   return {
     columns: stdout.isTTY ? stdout.columns : null,
     print: (text) =>
-      new Promise((resolve, reject) => stdout.write(text, (error) => (error ? reject(error) : resolve()))),
-    pipe: (body) => pipeline(body, stdout, { end: false, signal }),
+      new Promise((resolve, reject) =>
+        stdout.write(stdout.isTTY ? harmless(text) : text, (error) => (error ? reject(error) : resolve())),
+      ),
+    pipe: (body) =>
+      stdout.isTTY
+        ? pipeline(body, shown, stdout, { end: false, signal })
+        : pipeline(body, stdout, { end: false, signal }),
     say: (line) => {
       if (progressAtMs !== null && stderr.isTTY) stderr.write(CLEARED);
       progressAtMs = null;
@@ -44,6 +49,21 @@ export function createTerminal(clock: Clock, signal: AbortSignal): Terminal {
       }
     },
   };
+}
+
+/** What moves the cursor, changes the terminal or turns text round, but for the end of a line and the tab. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a producer must not send to a terminal.
+const HARMFUL = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** The text as a terminal may show it, also as JSON: each harmful character as its escape, which JSON reads as the same. */
+export function harmless(text: string): string {
+  return text.replace(HARMFUL, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+async function* shown(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  for await (const chunk of body) yield harmless(decoder.decode(chunk, { stream: true }));
+  yield harmless(decoder.decode());
 }
 
 /** To the start of the line, without what stands in it. */

@@ -179,11 +179,7 @@ function ErrorLine({ event }: { event: EventDetail }) {
       <span className="line-clamp-2 min-w-0 font-mono text-sm wrap-anywhere">
         <bdi>{visible(text.slice(0, ERROR_LINE_CHARS).toWellFormed())}</bdi>
       </span>
-      <button
-        type="button"
-        onClick={() => setTab("error")}
-        className="touch shrink-0 text-sm text-accent underline"
-      >
+      <button type="button" onClick={() => setTab("error")} className="touch shrink-0 text-sm text-accent underline">
         Error details
       </button>
     </p>
