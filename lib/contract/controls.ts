@@ -103,7 +103,8 @@ const liftFilterSchema = z
     /** The redrive whose failures made Parkade impose the blacklist. */
     redrive: z.optional(z.uuid("must be the id of a redrive")),
   })
-  .check(z.refine((filter) => Object.keys(filter).length > 0, "must name at least one of its fields"));
+  .check(z.refine((filter) => Object.keys(filter).length > 0, "must name at least one of its fields"))
+  .register(z.globalRegistry, { minProperties: 1 });
 export type LiftFilter = z.infer<typeof liftFilterSchema>;
 
 /** POST /api/v1/controls/lift. `dryRun`: count them, and lift none. */
