@@ -7,6 +7,7 @@ import { addTarget } from "@/lib/operations/add-target";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { changeSettings } from "@/lib/operations/change-settings";
 import { createSource } from "@/lib/operations/create-source";
+import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { systemClock } from "@/lib/platform/clock";
 import { createSchemaCheck } from "@/lib/redriving/schema-check";
 import { createLowRateStore } from "@/lib/store/prisma";
@@ -142,7 +143,7 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
       const config = { url: rabbit().url, queue: work.dlq };
       const source = { name: SOURCE, kind: "rabbitmq", config, payloadSchema: SCHEMA, enabled: true };
       await createSource(
-        { lowRate, schemas, clock: systemClock, env: { envReferences: [] } },
+        { lowRate, schemas, clock: systemClock, env: { envReferences: [], addresses: DEFAULT_ADDRESSES } },
         source,
         localViewer("ada"),
       );

@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { formFields } from "@/lib/kinds/descriptor";
 import { configAt, parseDestination } from "@/lib/kinds/destination";
 import { KINDS, kindOf, parseSourceConfig, targetAddress } from "@/lib/kinds/kinds";
+import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
-const nothing = { stored: null, listed: [] };
+const nothing = { stored: null, limits: { envReferences: [], addresses: DEFAULT_ADDRESSES } };
 
 describe("the destination of a named target", () => {
   it.each(KINDS)("is made of settings of %s, and docs/sources.md tells them", (kind) => {

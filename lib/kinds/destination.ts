@@ -1,5 +1,13 @@
 import { DomainError } from "@/lib/core/problem";
-import { assertReferences, KINDS, kindOf, parseSourceConfig, restoreMasked, targetAddress } from "@/lib/kinds/kinds";
+import {
+  assertPermitted,
+  type ConfigLimits,
+  KINDS,
+  kindOf,
+  parseSourceConfig,
+  restoreMasked,
+  targetAddress,
+} from "@/lib/kinds/kinds";
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -29,7 +37,7 @@ export function configAt({ kind, config }: Stored, destination: Config): Record<
 export function parseDestination(
   source: Stored,
   destination: Config,
-  { stored, listed }: { stored: Config | null; listed: readonly string[] },
+  { stored, limits }: { stored: Config | null; limits: ConfigLimits },
 ): Record<string, unknown> {
   const settings = destinationSettings(source.kind);
   if (settings.length === 0)
@@ -44,7 +52,7 @@ export function parseDestination(
   const parsed = underDestination(() => {
     const edited = restoreMasked(source.kind, destination, stored);
     const merged = parseSourceConfig(source.kind, configAt(source, edited));
-    assertReferences(merged, listed);
+    assertPermitted(merged, limits);
     return merged;
   });
   const config = parsed.config as Config;

@@ -161,13 +161,45 @@ function badReferences(references: readonly Reference[], fault: string): DomainE
  * Throws DomainError `invalid-config`, which names the fields, when a configuration names a variable that it may not.
  * `listed`: the names in PARKADE_ENV_REFERENCES. The answer is the same whether the variable exists or not.
  */
-export function assertReferences(source: SourceConfig, listed: readonly string[]): void {
+function assertReferences(source: SourceConfig, listed: readonly string[]): void {
   const refused = referencesIn(source).filter(({ name }) => !mayReference(name, listed));
   if (refused.length === 0) return;
   throw badReferences(
     refused,
     `names a variable that a source may not read: rename it to ${SECRET_PREFIX}..., or list it in PARKADE_ENV_REFERENCES, for web and worker`,
   );
+}
+
+/** What a configuration that is saved may name; see `lib/platform/address-filter.ts` for `assertAllowed`. */
+export type ConfigLimits = { envReferences: readonly string[]; addresses: { assertAllowed(host: string): void } };
+
+/**
+ * Throws DomainError `invalid-config`, which names the fields, for a variable or an IP address that a source may not have.
+ * The address of a name, or of a reference, is checked at each connect.
+ */
+export function assertPermitted(source: SourceConfig, { envReferences, addresses }: ConfigLimits): void {
+  assertReferences(source, envReferences);
+  const fields: FieldError[] = [];
+  mapStrings(source.config as Json, [], (text, path) => {
+    if (ROLES[source.kind](path) !== "address") return text;
+    try {
+      for (const host of hostsIn(text)) addresses.assertAllowed(host);
+    } catch (error) {
+      fields.push({ field: ["config", ...path].join("."), detail: (error as Error).message });
+    }
+    return text;
+  });
+  if (fields.length === 0) return;
+  throw new DomainError("invalid-config", fields.map(({ field, detail }) => `${field}: ${detail}`).join("; "), {
+    fields,
+  });
+}
+
+/** The hosts that an address names: that of a URL, also in its query as PostgreSQL reads it, or that before a port. */
+function hostsIn(address: string): string[] {
+  const url = address.includes("://") && URL.canParse(address) ? new URL(address) : null;
+  if (url === null) return [address.replace(/:\d+$/, "")];
+  return [url.hostname, ...url.searchParams.getAll("host")];
 }
 
 /** Where secrets by reference are found: the environment, and the names in PARKADE_ENV_REFERENCES. */

@@ -1,14 +1,14 @@
 import type { TargetRequest } from "@/lib/contract/targets";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { parseDestination } from "@/lib/kinds/destination";
-import { redactConfig } from "@/lib/kinds/kinds";
+import { type ConfigLimits, redactConfig } from "@/lib/kinds/kinds";
 import type { LowRateDeps } from "@/lib/operations/deps";
 import { takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import { unknownSource } from "@/lib/store/read/sources";
 import { insertTarget } from "@/lib/store/write/targets";
 
-export type TargetDeps = LowRateDeps & { env: { envReferences: readonly string[] } };
+export type TargetDeps = LowRateDeps & { env: ConfigLimits };
 
 /**
  * Gives a source a further target, which begins with the pace of a slow lane. Throws DomainError `unknown-source`,
@@ -28,8 +28,7 @@ export async function addTarget(
       const source = await prisma.source.findUnique({ where: { name: sourceName } });
       if (!source) throw unknownSource(sourceName);
       const stored = { kind: source.kind, config: source.config as Record<string, unknown> };
-      const listed = deps.env.envReferences;
-      const destination = parseDestination(stored, request.destination, { stored: null, listed });
+      const destination = parseDestination(stored, request.destination, { stored: null, limits: deps.env });
       await insertTarget(prisma, { id: uuidv7(atMs), sourceId: source.id, name, destination });
       await audit({
         actor: viewer.name,

@@ -2,20 +2,23 @@ import type { SettingsChange } from "@/lib/contract/targets";
 import { DomainError, type FieldError } from "@/lib/core/problem";
 import { confirmedUrlFault, SETTING_BOUNDS, settingsFrom } from "@/lib/core/settings";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
+import type { ConfigLimits } from "@/lib/kinds/kinds";
 import { redactUrl } from "@/lib/kinds/redact-url";
 import type { LowRateDeps } from "@/lib/operations/deps";
 import { CONFIRMED_DESTINATION } from "@/lib/redriving/announce-confirmed";
 import type { ShownSettings } from "@/lib/store/read/settings";
 import { removeConfirmedUrl, writeSettings } from "@/lib/store/write/settings";
 
+export type SettingsDeps = LowRateDeps & { env: Pick<ConfigLimits, "addresses"> };
+
 /** Changes settings; the next decision uses them. Throws DomainError `invalid-config` with every wrong field. */
 export async function changeSettings(
-  deps: LowRateDeps,
+  deps: SettingsDeps,
   change: SettingsChange,
   viewer: Viewer,
 ): Promise<ShownSettings> {
   assertMay(viewer, "change-settings", "all");
-  assertValid(change);
+  assertValid(change, deps.env);
   const atMs = deps.clock.wallMs();
   return deps.lowRate.write(async ({ prisma, audit }) => {
     const { confirmedUrl, settings } = change;
@@ -42,17 +45,28 @@ export async function changeSettings(
   });
 }
 
-function assertValid({ settings, confirmedUrl }: SettingsChange): void {
+function assertValid({ settings, confirmedUrl }: SettingsChange, { addresses }: SettingsDeps["env"]): void {
   const fields = Object.entries(settings).flatMap(([name, value]): FieldError[] => {
     const bounds = SETTING_BOUNDS[name as keyof typeof SETTING_BOUNDS];
     if (!bounds) return [{ field: name, detail: `unknown: use ${Object.keys(SETTING_BOUNDS).join(", ")}` }];
     if (Number.isInteger(value) && value >= bounds.min && value <= bounds.max) return [];
     return [{ field: name, detail: `must be a whole number from ${bounds.min} to ${bounds.max}` }];
   });
-  const fault = typeof confirmedUrl === "string" ? confirmedUrlFault(confirmedUrl) : null;
+  const fault = typeof confirmedUrl === "string" ? urlFault(confirmedUrl, addresses) : null;
   if (fault !== null) fields.push({ field: "confirmedUrl", detail: fault });
   if (fields.length === 0) return;
   throw new DomainError("invalid-config", fields.map((fault) => `${fault.field}: ${fault.detail}`).join("; "), {
     fields,
   });
+}
+
+function urlFault(text: string, addresses: ConfigLimits["addresses"]): string | null {
+  const fault = confirmedUrlFault(text);
+  if (fault !== null) return fault;
+  try {
+    addresses.assertAllowed(new URL(text).hostname);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }

@@ -2,7 +2,7 @@ import type { TargetChange } from "@/lib/contract/targets";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
 import { parseDestination } from "@/lib/kinds/destination";
-import { redactConfig } from "@/lib/kinds/kinds";
+import { type ConfigLimits, redactConfig } from "@/lib/kinds/kinds";
 import type { TargetDeps } from "@/lib/operations/add-target";
 import { takingName } from "@/lib/operations/name-taken";
 import { unknownTarget } from "@/lib/operations/redrive-target";
@@ -30,7 +30,7 @@ export async function changeTarget(
     if (!target) throw unknownTarget(input.name);
     await assertPolicy(prisma, columns.policyName);
     assertFallback(target, columns.fallback, targets);
-    const named = namedAfter(target, { name, destination }, deps.env.envReferences);
+    const named = namedAfter(target, { name, destination }, deps.env);
     if (named !== null) assertMay(viewer, "change-source", [target.source]);
     const before = shown(target);
     const after = { ...before, ...columns, breakerForce: breakerAfter(target, breaker) };
@@ -73,7 +73,7 @@ function targetOf({ source, fallback, destination, ...target }: StoredTarget): E
 function namedAfter(
   target: EditedTarget,
   { name, destination }: Pick<TargetChange, "name" | "destination">,
-  listed: readonly string[],
+  limits: ConfigLimits,
 ): { name: string; destination: Json } | null {
   if (name === undefined && destination === undefined) return null;
   if (target.destination === null) {
@@ -84,7 +84,7 @@ function namedAfter(
   const stored = target.destination;
   return {
     name: name ?? target.name,
-    destination: destination === undefined ? stored : parseDestination(target, destination, { stored, listed }),
+    destination: destination === undefined ? stored : parseDestination(target, destination, { stored, limits }),
   };
 }
 

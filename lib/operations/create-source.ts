@@ -3,7 +3,15 @@ import type { SourceRequest } from "@/lib/contract/sources";
 import { DomainError } from "@/lib/core/problem";
 import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import { assertReferences, KINDS, kindOf, parseSourceConfig, redactConfig, restoreMasked } from "@/lib/kinds/kinds";
+import {
+  assertPermitted,
+  type ConfigLimits,
+  KINDS,
+  kindOf,
+  parseSourceConfig,
+  redactConfig,
+  restoreMasked,
+} from "@/lib/kinds/kinds";
 import { nameTaken } from "@/lib/operations/name-taken";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { writeSourceSchema } from "@/lib/operations/store-schema";
@@ -18,7 +26,7 @@ export type SourceDeps = {
   lowRate: LowRateStore;
   clock: Clock;
   schemas: SchemaCheck;
-  env: { envReferences: readonly string[] };
+  env: ConfigLimits;
 };
 
 /**
@@ -33,7 +41,7 @@ export async function createSource(
 ): Promise<void> {
   assertMay(viewer, "change-source", [request.name]);
   const config = parseSourceConfig(request.kind, restoreMasked(request.kind, request.config, null));
-  assertReferences(config, deps.env.envReferences);
+  assertPermitted(config, deps.env);
   const payloadSchema = request.payloadSchema ?? null;
   await assertPayloadSchema(deps.schemas, payloadSchema);
   const nowMs = deps.clock.wallMs();

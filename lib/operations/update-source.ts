@@ -3,7 +3,14 @@ import { DomainError } from "@/lib/core/problem";
 import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { parseDestination } from "@/lib/kinds/destination";
-import { assertReferences, parseSourceConfig, redactConfig, restoreMasked, type SourceConfig } from "@/lib/kinds/kinds";
+import {
+  assertPermitted,
+  type ConfigLimits,
+  parseSourceConfig,
+  redactConfig,
+  restoreMasked,
+  type SourceConfig,
+} from "@/lib/kinds/kinds";
 import { assertModeOf, type SourceDeps } from "@/lib/operations/create-source";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { writeSourceSchema } from "@/lib/operations/store-schema";
@@ -31,10 +38,10 @@ export async function updateSource(
     if (config) {
       const edited = restoreMasked(stored.kind, config, stored.config as Record<string, unknown>);
       const source = parseSourceConfig(stored.kind, edited);
-      assertReferences(source, deps.env.envReferences);
+      assertPermitted(source, deps.env);
       columns.config = source.config;
       const targets = await prisma.target.findMany({ where: { sourceId: stored.id, lane: null } });
-      for (const target of targets) assertDelivers(target, source, deps.env.envReferences);
+      for (const target of targets) assertDelivers(target, source, deps.env);
     }
     const mode = modeAfter(stored.mode as SourceMode, change);
     if (mode !== stored.mode) {
@@ -62,9 +69,9 @@ export async function updateSource(
 }
 
 /** Throws DomainError `invalid-config` when a named target does not fit the source's new configuration. */
-function assertDelivers({ name, destination }: Target, source: SourceConfig, listed: readonly string[]): void {
+function assertDelivers({ name, destination }: Target, source: SourceConfig, limits: ConfigLimits): void {
   try {
-    parseDestination(source, destination as Record<string, unknown>, { stored: null, listed });
+    parseDestination(source, destination as Record<string, unknown>, { stored: null, limits });
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     const detail = `does not fit target ${name}: ${error.message}`;

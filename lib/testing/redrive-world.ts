@@ -13,6 +13,7 @@ import type { Deps } from "@/lib/operations/deps";
 import type { MendingDeps } from "@/lib/operations/examine-mend";
 import { parkEvents } from "@/lib/operations/park-events";
 import { requestRedrive } from "@/lib/operations/request-redrive";
+import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { systemClock } from "@/lib/platform/clock";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
@@ -49,7 +50,7 @@ export async function openWorld(options: {
   const expressions = createExpressions(systemClock);
   const checkPayloads = createPayloadChecker(schemas, systemClock);
   const deps: Deps & TargetDeps & MendingDeps = {
-    ...{ db, lane, clock: systemClock, log, lowRate, env: { envReferences: [] } },
+    ...{ db, lane, clock: systemClock, log, lowRate, env: { envReferences: [], addresses: DEFAULT_ADDRESSES } },
     expressions,
     checkPayloads,
   };

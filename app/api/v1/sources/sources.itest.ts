@@ -4,8 +4,10 @@ import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { deadLetter } from "@/lib/testing/letters";
+import * as settings from "../settings/route";
 import * as retried from "./[name]/retry/route";
 import * as source from "./[name]/route";
+import * as targets from "./[name]/targets/route";
 import * as sources from "./route";
 
 let console: TestConsole;
@@ -70,6 +72,44 @@ test("answers what it made when its answer was lost after the commit, and says s
     expect(refused).toMatchObject({ status: 409, body: { code: "name-taken" } });
     expect(refused.body.detail).toContain(`a source named orders since ${new Date(made!.at).toISOString()}`);
   }
+});
+
+describe("an IP address that nobody may reach is refused before it is stored", () => {
+  const METADATA = "169.254.169.254";
+  const refusal = (field: string) => ({
+    status: 422,
+    body: {
+      code: "invalid-config",
+      errors: [{ field, detail: expect.stringContaining(`${METADATA} is an address that`) }],
+    },
+  });
+
+  test.each([
+    ["http", "config.redriveUrl", { redriveUrl: `http://${METADATA}/in` }],
+    ["http", "config.checkCall.url", { redriveUrl: "http://127.0.0.1:9/", checkCall: { url: `http://${METADATA}/` } }],
+    ["rabbitmq", "config.url", { url: `amqp://${METADATA}`, queue: "q" }],
+    ["kafka", "config.bootstrap.1", { bootstrap: ["kafka.example:9092", `${METADATA}:9092`], topics: ["t"] }],
+    ["outbox", "config.url", { url: `postgres://u:p@db.example/db?host=${METADATA}` }],
+    ["sidekiq", "config.url", { url: `redis://:p@${METADATA}:6379/1` }],
+  ])("in a source of kind %s, at %s", async (kind, field, config) => {
+    const stored = { name: "stored", kind: "http", config: {} };
+    expect((await create(stored)).status).toBe(201);
+    const answer = await create({ name: "away", kind, config });
+    expect(answer).toMatchObject(refusal(field));
+    expect(await console.deps.db.query("select name from sources")).toEqual([{ name: "stored" }]);
+  });
+
+  test("in a change, in a named target, and in the address of confirmations", async () => {
+    await create(orders);
+    const redriveUrl = `http://${METADATA}/in`;
+    const changed = { method: "PATCH", params: { name: "orders" }, body: { config: { redriveUrl } } };
+    expect(await console.call(source.PATCH, changed)).toMatchObject(refusal("config.redriveUrl"));
+    const target = { name: "audit", destination: { redriveUrl }, reason: "a test" };
+    const added = { params: { name: "orders" }, body: target };
+    expect(await console.call(targets.POST, added)).toMatchObject(refusal("destination.redriveUrl"));
+    const confirmed = { method: "PATCH", body: { settings: {}, confirmedUrl: redriveUrl, reason: "a test" } };
+    expect(await console.call(settings.PATCH, confirmed)).toMatchObject(refusal("confirmedUrl"));
+  });
 });
 
 test("changes what is sent and keeps what came back masked", async () => {
