@@ -184,6 +184,27 @@ describe("the check of a payload", () => {
   });
 });
 
+test.each([
+  ["the first", { quickMs: 60_000 }],
+  ["the second", { quickMs: 1, slowMs: 60_000 }],
+])("many payloads that are slow to check give %s thread to another call in between", async (_, limits) => {
+  const own = createSchemaCheck(systemClock, limits);
+  try {
+    const slow = JSON.stringify({ ...catastrophic, title: "slow" });
+    const payloads = Array.from({ length: 80 }, () => bytes(JSON.stringify({ a: `${"a".repeat(21)}!` })));
+    await own.check(slow, payloads.slice(0, 1));
+    const order: string[] = [];
+    const many = own.check(slow, payloads).finally(() => order.push("many"));
+    const one = own.check(slow, payloads.slice(0, 1)).finally(() => order.push("one"));
+    expect((await Promise.all([many, one])).flat().map((outcome) => outcome?.faults.length)).toEqual(
+      Array(81).fill(1),
+    );
+    expect(order).toEqual(["one", "many"]);
+  } finally {
+    await own.close();
+  }
+});
+
 describe("a schema that is saved", () => {
   test.each([
     ["no type that exists", { type: "no-such-type" }, "payloadSchema"],

@@ -8,6 +8,10 @@ import type { SchemaAnswer, SchemaJob, SchemaResult } from "@/lib/redriving/sche
  * goes on in the second thread, with other slow schemas.
  */
 const QUICK_MS = 80;
+/** A call gives its thread to the next one after this long, or by one payload later. */
+const TURN_MS = 250;
+/** Bytes of the payloads that go to a thread for one turn. */
+const TURN_BYTES_MAX = 4 * 1024 * 1024;
 /** One payload, in the second thread. */
 export const SCHEMA_MS_MAX = 1_000;
 /** After this many overruns in a row, all further payloads of a call count as overruns. */
@@ -106,8 +110,11 @@ async function checkSlow(
     add(results);
     if (stuckAt === null || results.length > stuckAt) continue;
     // Results before the stuck payload were lost with the thread: those payloads are checked once more, without it.
-    const lost = payloads.slice(outcomes.length, from + stuckAt);
-    if (lost.length > 0) add((await slow.run(wanted, lost)).results);
+    for (let ended = false; outcomes.length < from + stuckAt && !ended; ) {
+      const again = await slow.run(wanted, payloads.slice(outcomes.length, from + stuckAt));
+      add(again.results);
+      ended = again.stuckAt !== null;
+    }
     outcomes.push(...Array<null>(from + stuckAt + 1 - outcomes.length).fill(null));
     overruns++;
     // Counted over all calls: an endless schema costs each call one try.
@@ -124,7 +131,7 @@ type SlowSchema = {
 };
 
 type ThreadRun = {
-  /** Results that came before the thread ended: one for each payload when it did not end. */
+  /** Results of the first payloads, as far as the turn went or until the thread ended. */
   results: SchemaResult[];
   /** The payload that took too long or ended the thread. */
   stuckAt: number | null;
@@ -138,7 +145,7 @@ type Thread = {
   close(): Promise<void>;
 };
 
-/** One thread, one call at a time. It is started when it is needed, and again after it had to be ended. */
+/** One thread, which takes the calls in turns. It is started when it is needed, and again after it had to be ended. */
 function createThread(clock: Clock, limitMs: number): Thread {
   let worker: Worker | null = null;
   let closed = false;
@@ -157,6 +164,7 @@ function createThread(clock: Clock, limitMs: number): Thread {
     const progress = new Int32Array(new SharedArrayBuffer(4));
     const begun = () => Atomics.load(progress, 0);
     const results: SchemaResult[] = [];
+    let over = false;
     const ended = Promise.withResolvers<void>();
     const fail = (error: unknown) => {
       if (worker === running) worker = null;
@@ -166,15 +174,16 @@ function createThread(clock: Clock, limitMs: number): Thread {
     };
     const onMessage = (answer: SchemaAnswer) => {
       results.push(...answer.results);
-      if (results.length === payloads.length) ended.resolve();
+      over = answer.last;
+      if (over) ended.resolve();
     };
     const stopWatching = watch(clock, begun, limitMs, () => void end());
     running.on("message", onMessage).on("error", fail).on("exit", fail);
     try {
-      const { bytes, ends } = concatenated(payloads);
-      running.postMessage({ ...wanted, bytes, ends, progress } satisfies SchemaJob, [bytes.buffer]);
+      const { bytes, ends } = concatenated(turnOf(payloads));
+      running.postMessage({ ...wanted, turnMs: TURN_MS, bytes, ends, progress } satisfies SchemaJob, [bytes.buffer]);
       await ended.promise;
-      return { results, stuckAt: results.length === payloads.length ? null : begun() - 1 };
+      return { results, stuckAt: over ? null : begun() - 1 };
     } finally {
       stopWatching();
       running.off("message", onMessage).off("error", fail).off("exit", fail);
@@ -217,6 +226,13 @@ function watch(clock: Clock, progress: () => number, limitMs: number, onOverrun:
   };
   cancel = clock.timer(limitMs / 4, look);
   return () => cancel();
+}
+
+/** The first payloads, as many as go to a thread for one turn, at least one. */
+function turnOf(payloads: readonly Uint8Array[]): readonly Uint8Array[] {
+  let count = 0;
+  for (let bytes = 0; count < payloads.length && bytes < TURN_BYTES_MAX; count++) bytes += payloads[count]!.byteLength;
+  return payloads.slice(0, count);
 }
 
 function concatenated(payloads: readonly Uint8Array[]): Pick<SchemaJob, "bytes" | "ends"> {

@@ -13,6 +13,8 @@ export type SchemaJob = {
   schema: string;
   /** Faults of one payload at most. 1: the check ends at the first, which costs least. */
   faultsMax: number;
+  /** The thread goes to the next call after this long, with the results that it has. Milliseconds. */
+  turnMs: number;
   /** All payloads in one buffer, and the end of each. */
   bytes: Uint8Array<ArrayBuffer>;
   ends: number[];
@@ -33,8 +35,8 @@ export type RawFault = {
 /** `unusable`: why the schema cannot be used; it then lets nothing through. */
 export type SchemaResult = { parses: boolean; faults: RawFault[]; moreFaults: boolean; unusable: string | null };
 
-/** Results of the payloads that were checked since the message before. */
-export type SchemaAnswer = { results: SchemaResult[] };
+/** Results of the payloads that were checked since the message before. `last`: the turn is over. */
+export type SchemaAnswer = { results: SchemaResult[]; last: boolean };
 
 /** Results of one message. Results that are lost with a thread are checked again. */
 const RESULTS_MAX = 16;
@@ -124,14 +126,17 @@ function textOf(value: unknown, charsMax = TEXT_MAX): string {
 }
 
 parentPort?.on("message", (job: SchemaJob) => {
+  const overAtMs = performance.now() + job.turnMs;
   let results: SchemaResult[] = [];
   let start = 0;
-  job.ends.forEach((end, index) => {
+  for (const [index, end] of job.ends.entries()) {
     Atomics.store(job.progress, 0, index + 1);
     results.push(check(job, job.bytes.subarray(start, end)));
     start = end;
-    if (results.length < RESULTS_MAX && index < job.ends.length - 1) return;
-    parentPort?.postMessage({ results } satisfies SchemaAnswer);
+    const last = index === job.ends.length - 1 || performance.now() >= overAtMs;
+    if (results.length < RESULTS_MAX && !last) continue;
+    parentPort?.postMessage({ results, last } satisfies SchemaAnswer);
+    if (last) return;
     results = [];
-  });
+  }
 });
