@@ -367,15 +367,13 @@ describe("redrive and verify", () => {
     expect((await answer(0, ...words)).id).toBe((await answer(0, ...words)).id);
   });
 
-  test("events are named by ids as search lists them", async () => {
+  test("events are named by ids as search lists them, or by those of their producer", async () => {
     await park("byid", 2, "TIMEOUT");
     const { items } = await answer(0, "search", "--tag.batch", "byid");
     const done = await answer(0, "redrive", items[0].id, "--reason", "try", "--lane", "main");
     expect(done).toMatchObject({ state: "DONE", total: 1, delivered: 1 });
-    expect(await parkade("redrive", "byid-0", "--reason", "x")).toMatchObject({
-      code: 2,
-      err: expect.stringContaining("--eventId"),
-    });
+    const byProducer = await answer(0, "redrive", items[1].eventId, "--reason", "try", "--lane", "main");
+    expect(byProducer).toMatchObject({ state: "DONE", total: 1, delivered: 1 });
     expect(await parkade("redrive", "--reason", "x")).toMatchObject({
       code: 2,
       err: expect.stringContaining("--all"),
@@ -529,6 +527,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
       "release",
       "resume",
       "reject",
+      "redrives",
       "redrive-rule",
     ]);
     expect(await offered("source", "pa")).toEqual(["pause"]);
