@@ -380,6 +380,11 @@ describe("targets, policies and settings", () => {
       "redriveLimit",
       "colour",
     ]);
+    const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`s${n}`, n]));
+    expect(await call(settings.PATCH, { method: "PATCH", body: { settings: many, reason } })).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: "settings", detail: "at most 100 settings" }] },
+    });
     const changed = await call(settings.PATCH, { method: "PATCH", body: { settings: { redriveLimit: 7 }, reason } });
     expect(changed.body.items).toContainEqual(expect.objectContaining({ name: "redriveLimit", value: 7, initial: 3 }));
   });

@@ -134,11 +134,20 @@ export const policySchema = named(
 export type PolicyOut = z.infer<typeof policySchema>;
 export const policyListSchema = z.object({ items: z.array(policySchema) });
 
+/** Names of one request; each unknown one is told. */
+const SETTINGS_MAX = 100;
+
 /** PATCH /api/v1/settings: names as in GET. */
 export const settingsChangeSchema = named(
   "SettingsChange",
   z.strictObject({
-    settings: z._default(z.record(z.string(), z.number("must be a number")), {}),
+    settings: z._default(
+      z
+        .record(z.string(), z.number("must be a number"))
+        .check(z.refine((settings) => Object.keys(settings).length <= SETTINGS_MAX, `at most ${SETTINGS_MAX} settings`))
+        .register(z.globalRegistry, { maxProperties: SETTINGS_MAX }),
+      {},
+    ),
     /** Told of each confirmed event by POST; null = nobody. */
     confirmedUrl: z.optional(
       z.nullable(z.string("must be an address or null").check(z.maxLength(2_048, "at most 2,048 characters"))),

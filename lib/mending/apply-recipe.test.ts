@@ -593,6 +593,13 @@ describe("expressions", () => {
     }
   });
 
+  test("say in words of JSONata why one cannot be evaluated", async () => {
+    const broken = "($f := function($n) { $n }; $x := $ ~> |$f|{'environment': 1}|; $f(1))";
+    expect(await evaluate(broken, ["{}"])).toEqual([
+      { fault: "expression-failed", detail: "it uses a value as something that it is not" },
+    ]);
+  });
+
   test("make no string of any length", async () => {
     expect(await evaluate("$pad('ab', 5, '-+') & $pad('ab', -4) & $pad('ab', 1)", ["{}"])).toEqual([
       { text: '"ab-+-  abab"' },

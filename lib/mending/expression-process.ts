@@ -136,8 +136,11 @@ function prepare(jsonata: Any) {
   let compiled: Any;
   let states: string[] = [];
   const fault = (code: string, detail: string | null) => `!${JSON.stringify({ fault: code, detail })}`;
+  /** The language's own errors name parts of JSONata, and not what its author wrote. */
   const faultOf = (error: Any) =>
-    fault("expression-failed", String(error?.message ?? error?.code ?? "").slice(0, 300) || null);
+    error instanceof TypeError || error instanceof ReferenceError
+      ? fault("expression-failed", "it uses a value as something that it is not")
+      : fault("expression-failed", String(error?.message ?? error?.code ?? "").slice(0, 300) || null);
   const stateOf = (value: Any, charsMax: number) => {
     const text = write(value);
     if (text === undefined) return fault("no-result", null);

@@ -196,9 +196,7 @@ test.each([
     const order: string[] = [];
     const many = own.check(slow, payloads).finally(() => order.push("many"));
     const one = own.check(slow, payloads.slice(0, 1)).finally(() => order.push("one"));
-    expect((await Promise.all([many, one])).flat().map((outcome) => outcome?.faults.length)).toEqual(
-      Array(81).fill(1),
-    );
+    expect((await Promise.all([many, one])).flat().map((outcome) => outcome?.faults.length)).toEqual(Array(81).fill(1));
     expect(order).toEqual(["one", "many"]);
   } finally {
     await own.close();
