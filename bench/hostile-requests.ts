@@ -1,0 +1,158 @@
+import type { HostileFigure } from "./hostile";
+
+/**
+ * Requests that make web or its helpers work for long, and what another person waits beside them: their own preview of an
+ * expression over three small events, and their first page of events, again and again. Each is sent alone; the base is the
+ * same person's worst wait while nobody else asks.
+ */
+export type Beside = HostileFigure & { neighbourMs: number };
+
+type Web = { url: string; measure(name: string, work: () => Promise<number>): Promise<HostileFigure> };
+
+/** One stop of what V8 cannot interrupt takes 2.4 s; then a process starts, and others have their turn. */
+const NEIGHBOUR_MS_MAX = 6_000;
+const LARGE_EVENTS = 40;
+const ALONE_MS = 3_000;
+
+const preview = (source: string, recipe: object, limit = 20) => ({
+  path: "/api/v1/events/mend/preview",
+  body: { select: { filter: { source: [source] } }, recipe, limit },
+});
+const count = (source: string, recipe: object) => ({
+  path: "/api/v1/events/mend/count",
+  body: { select: { filter: { source: [source] } }, recipe },
+});
+const jsonata = (expression: string) => ({ kind: "jsonata", expression });
+const HONEST = preview("neighbour", jsonata('$ ~> |$|{"seen": true}|'));
+
+type Request = { path: string; body: object };
+type Case = { name: string; requests: Request[]; leaveMs?: number };
+
+const SLOW_SCHEMA = { properties: { text: { pattern: "^(a+)+$" } } };
+const CASES: Case[] = [
+  {
+    name: "preview of a patch 2,000 deep",
+    requests: [
+      preview("small", { kind: "merge-patch", patch: JSON.parse(`${'{"a":'.repeat(2_000)}1${"}".repeat(2_000)}`) }),
+    ],
+  },
+  {
+    name: "$contains that cannot be stopped",
+    requests: [
+      preview(
+        "small",
+        jsonata("$contains($pad('', 300000, 'ba') & 'c' & $pad('', 1500000, 'a'), 'b' & $pad('', 50000, 'a'))"),
+      ),
+    ],
+  },
+  { name: "$pad to 400,000,000", requests: [preview("small", jsonata("$pad('x', 400000000)"))] },
+  {
+    name: "20 previews without an end",
+    requests: Array.from({ length: 20 }, () => preview("small", jsonata("($f := function($x){ $f($x + 1) }; $f(0))"))),
+  },
+  ...Object.entries({
+    "merge-patch": { kind: "merge-patch", patch: { lines: null, n: 1 } },
+    form: { kind: "form", steps: [{ op: "rename", at: "/lines", to: "rows" }] },
+    jsonata: jsonata('$ ~> |lines|{"quantity": 1}|'),
+  }).flatMap(([kind, recipe]): Case[] => [
+    { name: `count over 40 of 700 kB: ${kind}`, requests: [count("large", recipe)] },
+    { name: `preview over 40 of 700 kB: ${kind}`, requests: [preview("large", recipe, 40)] },
+    { name: `the same, left after 0.1 s: ${kind}`, requests: [preview("large", recipe, 40)], leaveMs: 100 },
+  ]),
+  {
+    name: "schema check with a slow pattern",
+    requests: [{ path: "/api/v1/sources/small/schemas/try", body: { eventType: null, schema: SLOW_SCHEMA } }],
+  },
+];
+
+/** Parks what the cases are about, and sends one after the other. `met`: nobody waited longer than the bound. */
+export async function besideHostileRequests(web: Web): Promise<{ figures: Beside[]; met: boolean }> {
+  for (const name of ["neighbour", "small", "large"]) {
+    await send(web.url, { path: "/api/v1/sources", body: { name, kind: "http", config: {} } });
+  }
+  const lines = Array.from({ length: 9_000 }, (_, n) => ({
+    sku: `sku-${n}`,
+    quantity: n,
+    price: 9.9,
+    note: "a line of it",
+  }));
+  const park = (source: string, events: number, payload: object) =>
+    send(web.url, {
+      path: "/api/v1/events",
+      body: Array.from({ length: events }, (_, n) => ({
+        source,
+        eventId: `${n}`,
+        errorCode: "X",
+        payload: { n, ...payload },
+      })),
+    });
+  const parked = [await park("neighbour", 3, {}), await park("small", 200, { text: `${"a".repeat(28)}!` })];
+  parked.push(await park("large", LARGE_EVENTS, { lines }));
+  if (parked.some((status) => status >= 300))
+    throw new Error(`events of the bench were not parked: ${parked.join(", ")}`);
+  await send(web.url, HONEST);
+  const alone = await measureBeside(
+    web,
+    "nobody else",
+    () => new Promise((resolve) => setTimeout(resolve, ALONE_MS, 0)),
+  );
+  print(alone, alone);
+  const figures = [alone];
+  for (const { name, requests, leaveMs } of CASES) {
+    const figure = await measureBeside(web, name, async () => {
+      const statuses = await Promise.all(requests.map((one) => send(web.url, one, leaveMs)));
+      // What goes on without its client would be seen here.
+      if (leaveMs !== undefined) await new Promise((resolve) => setTimeout(resolve, ALONE_MS));
+      return Math.max(...statuses);
+    });
+    figures.push(figure);
+    print(figure, alone);
+  }
+  const over = figures.filter(({ neighbourMs, status }) => neighbourMs > NEIGHBOUR_MS_MAX || status >= 500);
+  for (const { name, neighbourMs, status } of over)
+    console.log(`hostile  MISSED by ${name}: ${status}, another waited ${neighbourMs} ms`);
+  return { figures, met: over.length === 0 };
+}
+
+async function measureBeside(web: Web, name: string, work: () => Promise<number>): Promise<Beside> {
+  let over = false;
+  let neighbourMs = 0;
+  const neighbour = async (ask: () => Promise<number>) => {
+    while (!over) {
+      const startedMs = performance.now();
+      const status = await ask();
+      if (status !== 200) throw new Error(`the neighbour of "${name}" was answered ${status}`);
+      neighbourMs = Math.max(neighbourMs, Math.round(performance.now() - startedMs));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  const neighbours = [
+    neighbour(() => send(web.url, HONEST)),
+    neighbour(async () => (await fetch(`${web.url}/api/v1/events?limit=50`)).status),
+  ];
+  const figure = await web.measure(name, work);
+  over = true;
+  await Promise.all(neighbours);
+  return { ...figure, neighbourMs };
+}
+
+function print({ name, status, ms, blockMs, rssMb, neighbourMs }: Beside, alone: Beside): void {
+  console.log(
+    `hostile  ${name.padEnd(40)} ${String(status).padStart(3)}  ${String(ms).padStart(6)} ms  block ${String(blockMs).padStart(4)}  ` +
+      `another waited ${neighbourMs} ms (${(neighbourMs / alone.neighbourMs).toFixed(1)}x)  RSS ${rssMb} MB`,
+  );
+}
+
+/** Status of the answer; 0 = the client left after `leaveMs`. */
+async function send(url: string, { path, body }: Request, leaveMs?: number): Promise<number> {
+  const signal = leaveMs === undefined ? null : AbortSignal.timeout(leaveMs);
+  try {
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(body), signal });
+    await answer.arrayBuffer();
+    return answer.status;
+  } catch (error) {
+    if (signal?.aborted) return 0;
+    throw error;
+  }
+}
