@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/core/viewer";
@@ -61,6 +62,33 @@ test("an HTTP port that is closed for 17 s: 400 of 400 delivered, none failed or
   const { id } = await world.request();
   await outage(id, world.sink, /^Waits for orders, not reached for .* \(ECONNREFUSED\)\. It goes on by itself/);
   expect(world.sink.effects()).toHaveLength(EVENTS);
+});
+
+test("a worker that is killed, a pause and another worker in the wait: all is delivered once the target is back", {
+  timeout: 180_000,
+}, async () => {
+  await world.park(EVENTS, orders);
+  const doomed = await world.doomedWorker();
+  const { id } = await world.request();
+  await expect.poll(() => delivered(id), { timeout: 30_000 }).toBeGreaterThan(40);
+  await world.sink.away();
+  const waits = () => expect.poll(async () => (await world.redrive(id)).stalled?.code, { timeout: 20_000 });
+  await waits().toBe("target-away");
+  doomed.kill("SIGKILL");
+  await once(doomed, "exit");
+  const before = await delivered(id);
+  await world.worker();
+  await waits().toBe("target-away");
+  const change = (action: "pause" | "resume") =>
+    changeRedrive(world.deps, { id, change: { action } }, localViewer("ada"));
+  await change("pause");
+  await expect.poll(async () => (await world.redrive(id)).state).toBe("PAUSED");
+  await world.sink.back();
+  await change("resume");
+  expect(await world.ended(id)).toMatchObject({ state: "DONE", delivered: EVENTS, failed: 0, refused: 0 });
+  expect(before).toBeLessThan(EVENTS);
+  expect(world.sink.effects()).toHaveLength(EVENTS);
+  expect(await harm()).toEqual(NO_HARM);
 });
 
 test("an outage that does not end is ended by a person, and the page says so", {
