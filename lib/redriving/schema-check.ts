@@ -161,7 +161,7 @@ function createThread(clock: Clock, limitMs: number): Thread {
     if (closed) throw new Error("the check of schemas is closed");
     worker ??= startWorker();
     const running = worker;
-    const progress = new Int32Array(new SharedArrayBuffer(4));
+    const progress = new Int32Array(new SharedArrayBuffer(8));
     const begun = () => Atomics.load(progress, 0);
     const results: SchemaResult[] = [];
     let over = false;
@@ -177,15 +177,17 @@ function createThread(clock: Clock, limitMs: number): Thread {
       over = answer.last;
       if (over) ended.resolve();
     };
+    const endTurn = clock.timer(TURN_MS, () => Atomics.store(progress, 1, 1));
     const stopWatching = watch(clock, begun, limitMs, () => void end());
     running.on("message", onMessage).on("error", fail).on("exit", fail);
     try {
       const { bytes, ends } = concatenated(turnOf(payloads));
-      running.postMessage({ ...wanted, turnMs: TURN_MS, bytes, ends, progress } satisfies SchemaJob, [bytes.buffer]);
+      running.postMessage({ ...wanted, bytes, ends, progress } satisfies SchemaJob, [bytes.buffer]);
       await ended.promise;
       return { results, stuckAt: over ? null : begun() - 1 };
     } finally {
       stopWatching();
+      endTurn();
       running.off("message", onMessage).off("error", fail).off("exit", fail);
     }
   }

@@ -13,12 +13,10 @@ export type SchemaJob = {
   schema: string;
   /** Faults of one payload at most. 1: the check ends at the first, which costs least. */
   faultsMax: number;
-  /** The thread goes to the next call after this long, with the results that it has. Milliseconds. */
-  turnMs: number;
   /** All payloads in one buffer, and the end of each. */
   bytes: Uint8Array<ArrayBuffer>;
   ends: number[];
-  /** [0]: 1 while the first payload is checked, 2 while the second is ... 0 = not begun. */
+  /** [0]: 1 while the first payload is checked, 2 while the second is ... 0 = not begun. [1]: 1 = the turn is over. */
   progress: Int32Array<SharedArrayBuffer>;
 };
 
@@ -126,14 +124,13 @@ function textOf(value: unknown, charsMax = TEXT_MAX): string {
 }
 
 parentPort?.on("message", (job: SchemaJob) => {
-  const overAtMs = performance.now() + job.turnMs;
   let results: SchemaResult[] = [];
   let start = 0;
   for (const [index, end] of job.ends.entries()) {
     Atomics.store(job.progress, 0, index + 1);
     results.push(check(job, job.bytes.subarray(start, end)));
     start = end;
-    const last = index === job.ends.length - 1 || performance.now() >= overAtMs;
+    const last = index === job.ends.length - 1 || Atomics.load(job.progress, 1) === 1;
     if (results.length < RESULTS_MAX && !last) continue;
     parentPort?.postMessage({ results, last } satisfies SchemaAnswer);
     if (last) return;
