@@ -148,8 +148,8 @@ describe("a mend", () => {
       { kind: "merge-patch", patch: `{"a":${"[".repeat(50_000)}${"]".repeat(50_000)}}` },
       422,
       "invalid-recipe",
-      "recipe",
-      /nested too deeply/,
+      "recipe.patch",
+      /nested deeper than 128/,
     ],
     [
       "names no place",
