@@ -9,12 +9,14 @@ describe("rate slider", () => {
     expect(positionOf(47.3, 47.3)).toBe(POSITIONS);
     expect(positionOf(RATE_MIN, 47.3)).toBe(0);
     expect(positionOf(900, 50)).toBe(POSITIONS);
+    expect(rateAt(99, 1.285)).toBe(1.285);
   });
 
   it("never goes down when pushed up, and returns to about where it was put", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 99 }), fc.double({ min: 1, max: 5_000, noNaN: true }), (position, max) => {
         expect(rateAt(position + 1, max)).toBeGreaterThanOrEqual(rateAt(position, max));
+        expect(rateAt(position, max)).toBeLessThanOrEqual(max);
         expect(Math.abs(positionOf(rateAt(position, max), max) - position)).toBeLessThanOrEqual(2);
       }),
     );

@@ -8,12 +8,12 @@ export const POSITIONS = 100;
 
 /**
  * The rate at a position of a logarithmic slider from RATE_MIN to `max`: the step from 0.5 to 1 is as long as the step
- * from 50 to 100. Rounded to two digits; the ends are exact.
+ * from 50 to 100. Rounded to two digits, and never above `max`; the ends are exact.
  */
 export function rateAt(position: number, max: number): number {
   if (position <= 0) return Math.min(RATE_MIN, max);
   if (position >= POSITIONS) return max;
-  return twoDigits(RATE_MIN * (max / RATE_MIN) ** (position / POSITIONS));
+  return Math.min(max, twoDigits(RATE_MIN * (max / RATE_MIN) ** (position / POSITIONS)));
 }
 
 export function positionOf(rate: number, max: number): number {
