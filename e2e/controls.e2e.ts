@@ -78,6 +78,30 @@ test("a cooldown over an error code makes its events wait", async ({ page, parka
   expect(refused).toBe("cooling");
 });
 
+test("many are lifted at once, and put back", async ({ page, parkade }) => {
+  const [source, other] = [await parkade.source("lifted"), await parkade.source("kept")];
+  for (const [at, { name }] of [source, source, source, other].entries()) {
+    const scope = { source: name, aggregateId: `${at}-of-${name}` };
+    await parkade.impose({ kind: "blacklist", scope, reason: "the consumer fails on them" });
+  }
+  await page.goto("/controls");
+  const inForce = (name: string) => page.getByRole("listitem").filter({ hasText: `of-${name}` });
+  await expect(inForce(source.name)).toHaveCount(3);
+  await page.getByRole("button", { name: "Lift many…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Lift many controls" });
+  await dialog.getByRole("combobox", { name: "Source" }).selectOption(source.name);
+  await expect(dialog.getByRole("status")).toHaveText("0 controls in force match.");
+  await dialog.getByRole("combobox", { name: "Added by" }).selectOption("people");
+  await expect(dialog.getByRole("status")).toHaveText("3 controls in force match.");
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("the consumer is fixed");
+  await dialog.getByRole("button", { name: "Lift 3 controls" }).click();
+  await expect(inForce(source.name)).toHaveCount(0);
+  await expect(inForce(other.name)).toHaveCount(1);
+  await toast(page, "Lifted 3 controls").getByRole("button", { name: "Undo" }).click();
+  await expect(toast(page, "3 controls in force again")).toBeVisible();
+  await expect(inForce(source.name)).toHaveCount(3);
+});
+
 test("the page of controls keeps its place while it loads", async ({ page, parkade }) => {
   const source = await parkade.source("still");
   for (const at of [1, 2, 3]) {
