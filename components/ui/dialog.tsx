@@ -44,7 +44,10 @@ export function Dialog({
         <Base.Popup
           initialFocus={firstField}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && !event.repeat && event.target === event.currentTarget) onEnter?.();
+            if (event.key !== "Enter" || event.target !== event.currentTarget || onEnter === undefined) return;
+            // The dialog closes at once: the button behind it that gets the focus back must not be pressed by the same key.
+            event.preventDefault();
+            if (!event.repeat) onEnter();
           }}
           className={classNames(
             "enter fixed z-50 flex max-h-[90dvh] flex-col border border-line-strong bg-raised text-ink shadow-pop outline-none",

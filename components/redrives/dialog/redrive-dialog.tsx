@@ -177,7 +177,9 @@ export function RedriveDialog({
       <div
         ref={form}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void start(mode);
+          if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+          event.preventDefault();
+          void start(mode);
         }}
       >
         {request.isError ? <ErrorPanel error={request.error} inline title="This was not done" /> : null}
