@@ -229,6 +229,22 @@ describe("the directory of targets", () => {
     expect(store.reads).toBeGreaterThan(0);
   });
 
+  it("holds the sources of a target that swallows what is sent, and waits for no probe of it", async () => {
+    const { directory, clock, publishers } = directoryOf(ORDERS);
+    const target = opened(await directory.find("s1", redrive()));
+    const answers = Promise.withResolvers<{ reachable: true; detail: string }>();
+    publishers[0]!.probe = (() => answers.promise) as unknown as Publisher["probe"];
+    target.missed("ETIMEDOUT");
+    await clock.advance(2_100);
+    // Another source's claim asks before each of its claims: the clock stands still meanwhile.
+    expect(await directory.heldSources(redrive())).toEqual({ sourceIds: ["s1"], waitMs: 2_000 });
+    await clock.advance(2_100);
+    expect(await directory.heldSources(redrive())).toMatchObject({ sourceIds: ["s1"] });
+    answers.resolve({ reachable: true, detail: "well" });
+    await clock.advance(0);
+    expect(await directory.heldSources(redrive())).toMatchObject({ sourceIds: [] });
+  });
+
   it("holds the sources of a stopped target until it is resumed, and ends the waits for it", async () => {
     const { directory, store } = directoryOf(ORDERS);
     const target = opened(await directory.find("s1", redrive()));

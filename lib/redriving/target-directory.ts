@@ -271,7 +271,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     for (const line of lines.values()) {
       const { row } = line;
       if (!isTargetOf(redrive, row)) continue;
-      const waitMs = row.stopped ? Number.POSITIVE_INFINITY : Math.max(breakerHoldMs(line), await awayHoldMs(line));
+      const waitMs = row.stopped ? Number.POSITIVE_INFINITY : Math.max(breakerHoldMs(line), awayHoldMs(line));
       if (waitMs === 0) continue;
       // A redrive that names its target sends the events of all sources there.
       const held = redrive.targetId === null ? [row] : [...lines.values()].map((each) => each.row);
@@ -291,10 +291,14 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     return waitMs === null || waitMs > BREAKER_WAIT_MS_MAX ? 0 : waitMs;
   }
 
-  /** How long the sends of a target wait because it was not reached; 0 = it is, or another target may stand in. */
-  async function awayHoldMs(line: Line): Promise<number> {
+  /**
+   * How long the sends of a target wait because it was not reached; 0 = it is, or another target may stand in. It looks again
+   * beside: the events of other targets must not wait for a probe of this one.
+   */
+  function awayHoldMs(line: Line): number {
     if (line.health.away() === null || line.publisher === null || standInLine(line)) return 0;
-    return (await line.health.look(line.publisher, line.state.breaker)).reachable ? 0 : AWAY_LOOK_MS;
+    line.health.glance(line.publisher);
+    return AWAY_LOOK_MS;
   }
 
   function reportOf({ row, inForce, state, health }: Line): TargetReport {

@@ -14,7 +14,7 @@ export type TargetHealth = {
   breakerWaitMs: number;
 };
 
-/** A reachability probe is good for this long: the dry run of a slice costs no connection of its own. */
+/** A reachability probe is good for this long after its end: the dry run of a slice costs no connection of its own. */
 const PROBE_FRESH_MS = 2_000;
 const PROBE_TIMEOUT_MS = 3_000;
 /** After this long without a probe nobody knows whether a target was away all the time. */
@@ -25,6 +25,8 @@ export type Away = { detail: string; forMs: number };
 
 export type HealthProbe = {
   look(publisher: Publisher, breaker: Breaker | null): Promise<TargetHealth>;
+  /** Probes unless the last look is fresh, and waits for nothing: `away` tells what was found. */
+  glance(publisher: Publisher): void;
   /** The next look probes, however fresh the last one is. */
   doubt(): void;
   /** A send did not reach it, in these words. */
@@ -36,23 +38,35 @@ export type HealthProbe = {
 /** Probes one publisher, and remembers since when it was not reachable and since when a person holds its breaker open. */
 export function createHealthProbe(clock: Clock): HealthProbe {
   let checkedMs = Number.NEGATIVE_INFINITY;
-  let result: Promise<{ reachable: boolean; detail: string }> | null = null;
+  let result: Promise<Probed> | null = null;
+  let probing = false;
   let unreachableSinceMs: number | null = null;
   let lastDetail = "";
   let forcedSinceMs: number | null = null;
   // At least 1: this look has found it so.
   const sinceMs = (fromMs: number | null) => (fromMs === null ? 0 : Math.max(1, clock.nowMs() - fromMs));
-  const look: HealthProbe["look"] = async (publisher, breaker) => {
+  const probed = async (publisher: Publisher): Promise<Probed> => {
     const nowMs = clock.nowMs();
     if (nowMs - checkedMs > HEALTH_KNOWN_MS) unreachableSinceMs = null;
-    if (result === null || nowMs - checkedMs >= PROBE_FRESH_MS) {
+    if (result === null || (!probing && nowMs - checkedMs >= PROBE_FRESH_MS)) {
       checkedMs = nowMs;
-      result = probe(publisher, clock);
+      probing = true;
+      const own = probe(publisher, clock).finally(() => {
+        if (result !== own) return;
+        probing = false;
+        checkedMs = clock.nowMs();
+      });
+      result = own;
     }
-    const { reachable, detail } = await result;
+    const found = await result;
+    lastDetail = found.detail;
+    unreachableSinceMs = found.reachable ? null : (unreachableSinceMs ?? nowMs);
+    return found;
+  };
+  const look: HealthProbe["look"] = async (publisher, breaker) => {
+    const nowMs = clock.nowMs();
+    const { reachable, detail } = await probed(publisher);
     const breakerWaitMs = breaker === null ? 0 : breaker.waitMs(nowMs);
-    lastDetail = detail;
-    unreachableSinceMs = reachable ? null : (unreachableSinceMs ?? nowMs);
     forcedSinceMs = breakerWaitMs === null ? (forcedSinceMs ?? nowMs) : null;
     return {
       reachable,
@@ -70,15 +84,18 @@ export function createHealthProbe(clock: Clock): HealthProbe {
     checkedMs = clock.nowMs();
     unreachableSinceMs ??= checkedMs;
     lastDetail = detail;
+    probing = false;
     result = Promise.resolve({ reachable: false, detail });
   };
   const doubt = () => {
     result = null;
   };
-  return { look, doubt, missed, away };
+  return { look, glance: (publisher) => void probed(publisher), doubt, missed, away };
 }
 
-async function probe(publisher: Publisher, clock: Clock): Promise<{ reachable: boolean; detail: string }> {
+type Probed = { reachable: boolean; detail: string };
+
+async function probe(publisher: Publisher, clock: Clock): Promise<Probed> {
   try {
     return await within(clock, PROBE_TIMEOUT_MS, (signal) => publisher.probe(signal));
   } catch (error) {

@@ -862,6 +862,9 @@ function downTests(): void {
       `record batch 0 to 0 of ${topic} [0]: it is larger than 67108864 bytes when unpacked`,
     );
     expect(parked[0]!.payload.byteLength).toBeLessThan(1_000_000);
+    // A dead letter whose headers lie in that record fails by itself: its target is there.
+    const refers = outbound({ topic, partition: 0, offset: "0", headersAtSource: true });
+    expect(await failure(publisherTo().publish(refers, never))).toMatchObject({ code: "KAFKA_UNREADABLE", sent: "no" });
     await eventually(async () => (await committed(config.groupId, topic)).get(0)).toBe(2n);
   });
 

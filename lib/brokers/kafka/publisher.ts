@@ -305,11 +305,12 @@ export class KafkaPublisher implements Publisher {
       const from = { topic, topicId: topics[0].id, partition, offset: BigInt(offset) };
       const [fetched] = await fetchFrom(this.admin, broker, [from], SOURCE_FETCH);
       for (const batch of fetched?.batches ?? []) {
-        const record = recordsOf(batch).find((one) => one.offset === from.offset);
+        const record = readable(batch, from).find((one) => one.offset === from.offset);
         if (record !== undefined) return record;
       }
       return null;
     } catch (error) {
+      if (error instanceof PublishError) throw error;
       const code = kafkaCode(error);
       throw new PublishError(code, `cannot read the original record: ${describeKafka(error, this.config)}`, {
         sent: "no",
@@ -371,4 +372,21 @@ function sizeOf({ key, value, headers }: KafkaOutbound): number {
   let size = (key?.length ?? 0) + (value?.length ?? 0) + 32;
   for (const [name, content] of headers) size += name.length + (content?.length ?? 0) + 8;
   return size;
+}
+
+/** The records of the batch that holds an original record. Damaged or too large it stays so: that is no outage. */
+function readable(
+  batch: Parameters<typeof recordsOf>[0],
+  { topic, partition, offset }: { topic: string; partition: number; offset: bigint },
+): KafkaRecord[] {
+  try {
+    return recordsOf(batch);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const place = `${topic} [${partition}] at ${offset}`;
+    throw new PublishError("KAFKA_UNREADABLE", `the original record in ${place} cannot be read: ${why}`, {
+      sent: "no",
+      cause: error,
+    });
+  }
 }
