@@ -1,4 +1,5 @@
 import { EVENT_MOVES } from "@/lib/core/event-state";
+import { confirmOvertaking } from "@/lib/redriving/confirm";
 import type { Deps } from "@/lib/redriving/deps";
 import { ringNextInLine } from "@/lib/redriving/rings";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -24,6 +25,9 @@ export async function cancelItems(
     const ids = await cancelChunk(deps, redriveId);
     cancelled += ids.length;
     if (ids.length > 0) await ringNextInLine(deps, redriveId, ids);
+    await confirmOvertaking(deps, redriveId, ids).catch((error) =>
+      deps.log.warn({ redriveId, err: error }, "words of consumers are left to the next redrive"),
+    );
     if (ids.length < CANCEL_CHUNK) break;
   }
   return cancelled;

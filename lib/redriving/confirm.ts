@@ -20,13 +20,18 @@ export async function confirmWithin(tx: Tx, ids: readonly string[], { by, nowMs 
 }
 
 /**
- * Confirms those of the delivered events whose consumer had said that it processed them before the end of their delivery
- * was recorded: a fast consumer overtakes the commit. Without this such an event would wait for the quiet window, and the
- * step of a canary with it. A process that dies before it leaves them to the quiet window.
+ * Confirms those of the events that left the redrive whose consumer had said before that it processed them: a fast
+ * consumer overtakes the commit, and one whose answer came too late has processed what counts as failed. Without this a
+ * delivered event would wait for the quiet window, and the step of a canary with it; a failed one would stay parked until
+ * another redrive finds the word. So they stay when the process dies before it.
  */
-export async function confirmOvertaking(deps: Pick<Deps, "db" | "clock">, delivered: readonly string[]): Promise<void> {
-  if (delivered.length === 0) return;
-  const found = await findOvertaking(deps.db, delivered);
+export async function confirmOvertaking(
+  deps: Pick<Deps, "db" | "clock">,
+  redriveId: string,
+  ended: readonly string[],
+): Promise<void> {
+  if (ended.length === 0) return;
+  const found = await findOvertaking(deps.db, redriveId, ended);
   for (const [consumer, events] of Map.groupBy(found, (event) => event.consumer)) {
     await deps.db.transaction(async (tx) => {
       const nowMs = deps.clock.wallMs();

@@ -299,6 +299,52 @@ describe("a confirmation that crosses the end of its own send counts at once", (
     expect(await confirmed()).toBe(true);
   });
 
+  test("when the send ends as failed, or as refused", async () => {
+    await world.park(2);
+    const { id } = await world.request();
+    const items = await claim(id);
+    const word = { source: "orders", eventIds: items.map(({ eventId }) => eventId), consumer: "billing" };
+    expect(await confirmEvents(world.deps, word, localViewer("ada"))).toMatchObject({ changed: 0, recorded: 2 });
+    const after: EventAfter = { ...REDRIVEN, status: "PENDING", cooldownUntilMs: Date.now() + 60_000, failures: 1 };
+    const finisher = createFinisher(world.deps, id);
+    await Promise.all([
+      finisher.push(finish(items[0]!, { kind: "failed", code: "TIMEOUT", detail: "no answer", untilMs: null }, after)),
+      finisher.push(
+        finish(
+          items[1]!,
+          { kind: "refused", refusal: "cooling", detail: "it cools down" },
+          {
+            ...after,
+            failures: 0,
+          },
+        ),
+      ),
+    ]);
+    expect(await world.statuses()).toEqual({ REDRIVEN: 2 });
+    expect((await world.event(items[0]!.eventId)).cooldown_until).toBeNull();
+  });
+
+  test("when the redrive is cancelled", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    expect(await confirm(world.deps)).toMatchObject({ changed: 0, recorded: 1 });
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
+    expect(await world.redrive(id)).toMatchObject({ cancelled: 1 });
+    expect(await confirmed()).toBe(true);
+  });
+
+  test("but no word from before the redrive, when nothing was delivered", async () => {
+    await world.park(1);
+    await confirm(world.deps);
+    // It came back since, and its consumer has said nothing new.
+    await world.db.run("update dlq_events set status = 'PENDING', confirmed_at = null, confirmed_redrive = null");
+    tampered = true;
+    const { id } = await world.request({ mode: "verify" });
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
+    expect(await world.redrive(id)).toMatchObject({ cancelled: 1 });
+    expect(await confirmed()).toBe(false);
+  });
+
   test("1,000 of 1,000 that race it", async () => {
     await world.park(1_000);
     const { id } = await world.request();

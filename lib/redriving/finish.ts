@@ -59,10 +59,11 @@ export function createFinisher(deps: Deps, redriveId: string): Batcher<Finish, b
           freed.map(({ item }) => item.id),
         );
       }
-      const delivered = batch.filter(({ item, outcome }) => outcome.kind === "delivered" && won.has(item.id));
+      const ended = batch.filter(({ item, after }) => after !== null && won.has(item.id));
       await confirmOvertaking(
         deps,
-        delivered.map(({ item }) => item.id),
+        redriveId,
+        ended.map(({ item }) => item.id),
       ).catch((error) => deps.log.warn({ redriveId, err: error }, "words of consumers are left to the quiet window"));
       return batch.map(({ item }) => won.has(item.id));
     },

@@ -2,7 +2,7 @@ import type { EVENT_MOVES, EventStatus } from "@/lib/core/event-state";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { EVENT, EVENT_MOVE } from "@/lib/store/state-sql";
 import { DELIVERED_BY } from "@/lib/store/write/confirm-quiet";
-import { checked, lockEvents } from "@/lib/store/write/fence";
+import { lockEvents } from "@/lib/store/write/fence";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 
 type ConfirmedFrom = (typeof EVENT_MOVES.confirm.from)[number];
@@ -38,22 +38,24 @@ export async function lockConfirmable<E extends { id: string }>(
 }
 
 /**
- * Those of the events that are REDRIVEN and not confirmed although a consumer's word is there, with that consumer. The dry
- * run sends nothing that was processed before, so the word came while they were on their way.
+ * Those of the events that a redrive has ended and that are not confirmed although a consumer's word came since the redrive
+ * was made, with that consumer. A delivered event counts any word: the dry run sends nothing that was processed before.
  */
 export async function findOvertaking(
   db: Queryable,
+  redriveId: string,
   ids: readonly string[],
 ): Promise<{ id: string; consumer: string }[]> {
   return db.query(
-    `with delivered as materialized (
-       select e.id, e.event_id, e.source_id from dlq_events e
-        where e.id = any($1::uuid[]) and ${checked("e.status", EVENT.REDRIVEN)} and e.confirmed_at is null
+    `with ended as materialized (
+       select e.id, e.event_id, e.source_id, e.status from dlq_events e
+        where e.id = any($1::uuid[]) and (e.status in ${EVENT_MOVE.confirm.from}) is true and e.confirmed_at is null
      )
      select distinct on (e.id) e.id, p.consumer
-       from delivered e join processed_events p on p.event_id = e.event_id and p.source_id = e.source_id
+       from ended e join processed_events p on p.event_id = e.event_id and p.source_id = e.source_id
+      where e.status = ${EVENT.REDRIVEN} or p.processed_at >= (select r.created_at from redrives r where r.id = $2)
       order by e.id, p.consumer`,
-    [ids],
+    [ids, redriveId],
     { name: "find-overtaking" },
   );
 }
