@@ -9,8 +9,10 @@ export type Beside = HostileFigure & { neighbourMs: number };
 
 type Web = { url: string; measure(name: string, work: () => Promise<number>): Promise<HostileFigure> };
 
-/** One stop of what V8 cannot interrupt takes 2.4 s; then a process starts, and others have their turn. */
-const NEIGHBOUR_MS_MAX = 6_000;
+/** What V8 cannot interrupt is ended after 2.4 s; then a process starts, and others have their turn. */
+const NEIGHBOUR_MS_MAX = 5_000;
+/** One event of 700 kB is parsed and compared in one go; the event loop has its turn between two events. */
+const BLOCK_MS_MAX = 250;
 const LARGE_EVENTS = 40;
 const ALONE_MS = 3_000;
 
@@ -41,7 +43,9 @@ const CASES: Case[] = [
     requests: [
       preview(
         "small",
-        jsonata("$contains($pad('', 300000, 'ba') & 'c' & $pad('', 1500000, 'a'), 'b' & $pad('', 50000, 'a'))"),
+        jsonata(
+          "($a := $pad('', 750000, 'a'); $contains($pad('', 300000, 'ba') & 'c' & $a & $a, 'b' & $pad('', 50000, 'a')))",
+        ),
       ),
     ],
   },
@@ -100,7 +104,7 @@ export async function besideHostileRequests(web: Web): Promise<{ figures: Beside
   const figures = [alone];
   for (const { name, requests, leaveMs } of CASES) {
     const figure = await measureBeside(web, name, async () => {
-      const statuses = await Promise.all(requests.map((one) => send(web.url, one, leaveMs)));
+      const statuses = await Promise.all(requests.map((one) => send(web.url, one, { leaveMs })));
       // What goes on without its client would be seen here.
       if (leaveMs !== undefined) await new Promise((resolve) => setTimeout(resolve, ALONE_MS));
       return Math.max(...statuses);
@@ -108,9 +112,11 @@ export async function besideHostileRequests(web: Web): Promise<{ figures: Beside
     figures.push(figure);
     print(figure, alone);
   }
-  const over = figures.filter(({ neighbourMs, status }) => neighbourMs > NEIGHBOUR_MS_MAX || status >= 500);
-  for (const { name, neighbourMs, status } of over)
-    console.log(`hostile  MISSED by ${name}: ${status}, another waited ${neighbourMs} ms`);
+  const over = figures.filter(
+    ({ neighbourMs, blockMs, status }) => neighbourMs > NEIGHBOUR_MS_MAX || blockMs > BLOCK_MS_MAX || status >= 500,
+  );
+  for (const { name, neighbourMs, blockMs, status } of over)
+    console.log(`hostile  MISSED by ${name}: ${status}, another waited ${neighbourMs} ms, block ${blockMs} ms`);
   return { figures, met: over.length === 0 };
 }
 
@@ -127,7 +133,7 @@ async function measureBeside(web: Web, name: string, work: () => Promise<number>
     }
   };
   const neighbours = [
-    neighbour(() => send(web.url, HONEST)),
+    neighbour(() => send(web.url, HONEST, { actor: "bob" })),
     neighbour(async () => (await fetch(`${web.url}/api/v1/events?limit=50`)).status),
   ];
   const figure = await web.measure(name, work);
@@ -143,11 +149,13 @@ function print({ name, status, ms, blockMs, rssMb, neighbourMs }: Beside, alone:
   );
 }
 
+type Sender = { actor?: string; leaveMs?: number | undefined };
+
 /** Status of the answer; 0 = the client left after `leaveMs`. */
-async function send(url: string, { path, body }: Request, leaveMs?: number): Promise<number> {
+async function send(url: string, { path, body }: Request, { actor = "ada", leaveMs }: Sender = {}): Promise<number> {
   const signal = leaveMs === undefined ? null : AbortSignal.timeout(leaveMs);
   try {
-    const headers = { "content-type": "application/json" };
+    const headers = { "content-type": "application/json", "x-actor": actor };
     const answer = await fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(body), signal });
     await answer.arrayBuffer();
     return answer.status;

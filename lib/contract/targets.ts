@@ -134,7 +134,7 @@ export const policySchema = named(
 export type PolicyOut = z.infer<typeof policySchema>;
 export const policyListSchema = z.object({ items: z.array(policySchema) });
 
-/** Names of one request; each unknown one is told. */
+/** Settings of one request at most: the answer lists every unknown name. */
 const SETTINGS_MAX = 100;
 
 /** PATCH /api/v1/settings: names as in GET. */

@@ -17,7 +17,7 @@ import { JsonValue } from "./json-value";
 const expressions = createExpressions(systemClock);
 afterAll(() => expressions.close());
 
-const LIMITS = { payloadBytesMax: 1_000_000, masks: false };
+const LIMITS = { asker: "ada", payloadBytesMax: 1_000_000, masks: false };
 
 async function apply(
   recipe: Recipe,
@@ -291,7 +291,7 @@ describe("form", () => {
   });
 
   test("a payload may not grow past the limit", async () => {
-    const limits = { payloadBytesMax: 20, masks: false };
+    const limits = { asker: "ada", payloadBytesMax: 20, masks: false };
     expect(await outcome(form({ op: "set", at: "/a", value: "x".repeat(30) }), '{"a":1}', [], limits)).toBe(
       "too-large",
     );
@@ -510,7 +510,7 @@ describe("expressions", () => {
   async function evaluate(expression: string, payloads: string[], evaluated = expressions) {
     const results: Evaluated[] = [];
     const inputs = payloads.map((payload) => ({ payload, headers: "{}" }));
-    const unusable = await evaluated.evaluate({ expression, inputs, charsMax: 1_000_000 }, (some) =>
+    const unusable = await evaluated.evaluate({ asker: "ada", expression, inputs, charsMax: 1_000_000 }, (some) =>
       results.push(...some),
     );
     return unusable ?? results;
@@ -562,7 +562,7 @@ describe("expressions", () => {
       let slow = 0;
       const inputs = Array.from({ length: 30 }, (_, index) => ({ payload: `{"a":${index % 3}}`, headers: "{}" }));
       const endless = hasty.evaluate(
-        { expression: HOSTILE.replace("a = 1", "false"), inputs, charsMax: 99 },
+        { asker: "bob", expression: HOSTILE.replace("a = 1", "false"), inputs, charsMax: 99 },
         (some) => {
           slow += some.length;
         },

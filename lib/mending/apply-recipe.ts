@@ -25,6 +25,8 @@ export type MendLimits = {
   payloadBytesMax: number;
   /** The viewer may not reveal: whatever reads or changes a masked field fails. */
   masks: boolean;
+  /** For whom it is: see `Expressions.evaluate`. */
+  asker: string;
 };
 
 export type MendDeps = { clock: Clock; expressions: Expressions };
@@ -127,11 +129,12 @@ async function compileExpression(deps: MendDeps, expression: string, limits: Men
       },
     );
   }
+  const { asker, payloadBytesMax: charsMax } = limits;
   const evaluate = async (
     inputs: { payload: string; headers: string }[],
     take: (results: readonly Evaluated[]) => void,
   ) => {
-    const unusable = await deps.expressions.evaluate({ expression, inputs, charsMax: limits.payloadBytesMax }, take);
+    const unusable = await deps.expressions.evaluate({ asker, expression, inputs, charsMax }, take);
     if (unusable) throw new RecipeFault("recipe.expression", unusable.unusable);
   };
   await evaluate([], () => undefined);

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { Clock } from "@/lib/platform/clock";
+import { createFairQueue } from "@/lib/platform/fair-queue";
 import type { ExpressionAnswer, ExpressionJob, ExpressionResult } from "./expression-process";
 
 /** One evaluation. Most take a tenth of a millisecond; a hundred thousand that take this long take six hours. */
@@ -15,7 +16,7 @@ const MEMORY_MB = 96;
 const TOGETHER = 16;
 /** Events that are tried one by one after the process ended: a run has as many at most. */
 const ALONE = 128;
-/** A call gives the process to the next one after this long. It may take longer by one run, see `expression-process.ts`. */
+/** A call gives the process to the next person's after this long. It may take longer by one run, see `expression-process.ts`. */
 const TURN_MS = 250;
 /** Characters of the payloads that go to the process for one turn. */
 const TURN_CHARS_MAX = 1024 * 1024;
@@ -33,11 +34,11 @@ type JobEnd = "done" | "memory" | "killed" | "late" | { unusable: string };
 
 export type Expressions = {
   /**
-   * Evaluates each input. `take` gets the results in the order of the inputs, some at a time, while the process goes on.
+   * Evaluates each input. Calls of one `asker` take turns among themselves, and with those of others. `take` gets the results in the order of the inputs, some at a time, while the process goes on.
    * Resolves when it has all of them: null, or why the expression cannot be parsed.
    */
   evaluate(
-    job: Pick<ExpressionJob, "expression" | "inputs" | "charsMax">,
+    job: Pick<ExpressionJob, "expression" | "inputs" | "charsMax"> & { asker: string },
     take: (results: readonly Evaluated[]) => void,
   ): Promise<{ unusable: string } | null>;
   close(): Promise<void>;
@@ -49,13 +50,13 @@ function processFile(): string {
 }
 
 /**
- * One process, which takes the calls in turns: one that is slow for each of its events holds the others up for a turn at a
- * time. It is started when it is needed, and again after it had to be ended.
+ * One process, which takes the calls in turns, and the people who ask: one that is slow for each of its events holds the
+ * others up for a turn at a time, and twenty of one person hold another person up for one. It is started when it is needed, and again after it had to be ended.
  */
 export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Expressions {
   let child: ChildProcess | null = null;
   let closed = false;
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createFairQueue();
 
   function start(): ChildProcess {
     const limits = [`--max-old-space-size=${MEMORY_MB}`, "--max-semi-space-size=8"];
@@ -115,14 +116,7 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
     }
   }
 
-  /** Waits for the calls that came before, each for one turn. */
-  const runInTurn: typeof run = (job, take) => {
-    const turn = last.then(() => run(job, take));
-    last = turn.catch(() => undefined);
-    return turn;
-  };
-
-  const evaluate: Expressions["evaluate"] = async ({ inputs, ...rest }, take) => {
+  const evaluate: Expressions["evaluate"] = async ({ inputs, asker, ...rest }, take) => {
     const call = randomUUID();
     let done = 0;
     let inARow = 0;
@@ -139,7 +133,7 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
       const batch = alone > 0 ? inputs.slice(done, done + 1) : turnOf(inputs, done);
       // After one that took too long the next may never end either: it has no run to hold.
       const limits = { limitMs, turnMs: TURN_MS, together: inARow > 0 ? 1 : TOGETHER };
-      const end = await runInTurn({ ...rest, ...limits, call, inputs: batch }, give);
+      const end = await inTurn(asker, () => run({ ...rest, ...limits, call, inputs: batch }, give));
       if (typeof end === "object") return end;
       const ended = end !== "done";
       // It was ended by `close`, not by what it evaluated.

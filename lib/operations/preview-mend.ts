@@ -174,7 +174,7 @@ async function openPreview<P extends MendPlace>(
   const asOfMs = place?.asOfMs ?? deps.clock.wallMs();
   if ("operation" in selection && place === null) await assertEnded(deps.db, selection.operation);
   const { payloadBytesMax } = await readSettings(deps.db);
-  const mend = await compileRecipe(deps, request.recipe, { payloadBytesMax, masks });
+  const mend = await compileRecipe(deps, request.recipe, { payloadBytesMax, masks, asker: viewer.name });
   return { mend, masks, place, page: { selection, asOfMs, cutoff: place?.cutoff ?? cutoffOf(selection, asOfMs) } };
 }
 

@@ -54,7 +54,7 @@ export async function requestMend(
   const selection = scopeSelection(viewer, "edit", select);
   const masks = !may(viewer, "reveal");
   const { payloadBytesMax } = await readSettings(deps.db);
-  const mend = await compileRecipe(deps, recipe, { payloadBytesMax, masks });
+  const mend = await compileRecipe(deps, recipe, { payloadBytesMax, masks, asker: viewer.name });
   const asOfMs = deps.clock.wallMs();
   const page = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs) };
   return begin(deps, idempotency, asOfMs, async (tx) => {

@@ -18,7 +18,7 @@ export async function saveRecipe(
 ): Promise<SavedRecipe> {
   assertMay(viewer, "edit", source === null ? "all" : [source]);
   // The size of payloads and the masks are those of its use.
-  await compileRecipe(deps, recipe, { payloadBytesMax: 0, masks: false });
+  await compileRecipe(deps, recipe, { payloadBytesMax: 0, masks: false, asker: viewer.name });
   const nowMs = deps.clock.wallMs();
   return takingName("recipe", name, () =>
     deps.lowRate.write(async ({ prisma, audit }) => {

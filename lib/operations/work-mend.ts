@@ -93,7 +93,7 @@ export async function workMend(
 async function compileStored(deps: Deps & MendingDeps, { id, options }: BulkOperationRow): Promise<Mender> {
   const { payloadBytesMax } = await readSettings(deps.db);
   try {
-    return await compileRecipe(deps, options.recipe!, { payloadBytesMax, masks: options.masks ?? true });
+    return await compileRecipe(deps, options.recipe!, { payloadBytesMax, masks: options.masks ?? true, asker: id });
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     deps.log.error({ operationId: id, err: error }, "the stored recipe of a mend is refused");
