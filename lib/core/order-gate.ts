@@ -22,6 +22,11 @@ export const HOLDING_STATUSES = ["PENDING", "IGNORED"] as const satisfies readon
 /** The first parked version of an aggregate above the version that its consumer has processed. */
 export type Head = { id: string; eventId: string; version: bigint; status: (typeof HOLDING_STATUSES)[number] };
 
+/** A version that is not newer than the one that its consumer has processed holds nothing back. */
+export function isSuperseded({ version }: { version: bigint | null }, versionProcessed: bigint | null): boolean {
+  return version !== null && versionProcessed !== null && version <= versionProcessed;
+}
+
 /** Only versions have a certain order. The time of parking says when an event failed, not when it was made. */
 export function isHeldBy(event: { version: bigint | null }, head: Pick<Head, "version"> | null): boolean {
   return head !== null && event.version !== null && head.version < event.version;
@@ -80,7 +85,7 @@ export function headsOf<Event extends { version: bigint | null; status: EventSta
       (event): event is Event & HeadState =>
         event.version !== null &&
         (HOLDING_STATUSES as readonly EventStatus[]).includes(event.status) &&
-        (versionProcessed === null || event.version > versionProcessed),
+        !isSuperseded(event, versionProcessed),
     )
     .sort((a, b) => Number(a.version > b.version) - Number(a.version < b.version) || (a.id < b.id ? -1 : 1));
 }

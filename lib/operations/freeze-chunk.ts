@@ -2,7 +2,7 @@ import type { ScopedSelection } from "@/lib/contract/scope";
 import { aggregateKey, aggregateKeyOf } from "@/lib/core/aggregate";
 import { EVENT_MOVES } from "@/lib/core/event-state";
 import { type GateRules, gate, gateChecks } from "@/lib/core/gate";
-import { type Earlier, HEADS_MAX, type Head, headsOf } from "@/lib/core/order-gate";
+import { type Earlier, HEADS_MAX, type Head, headsOf, isSuperseded } from "@/lib/core/order-gate";
 import { sliceOf } from "@/lib/core/redrive-plan";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import { readRulesOver } from "@/lib/redriving/read-rules";
@@ -117,6 +117,9 @@ async function takeAlong(
   }
 }
 
+/** Below each version: the lowest number of its column. */
+const BELOW_ALL = -(2n ** 63n);
+
 type Ordered = Pick<FreezeTarget, "earlier" | "selection" | "asOfMs" | "cutoff">;
 
 /**
@@ -150,8 +153,6 @@ export async function readHolders(
     stopped.filter(({ id }) => !skipped.has(id)),
     (event) => aggregateKeyOf(event) ?? "",
   );
-  const wanted = wantedAggregates(planned).map((each) => ({ ...each, judged: refused.has(aggregateKey(each)) }));
-  const orders = await readOutsideOrder(tx, wanted, redrive);
   const passing = Map.groupBy(
     events.filter(({ refusal }) => refusal === null),
     (event) => aggregateKeyOf(event) ?? "",
@@ -162,6 +163,9 @@ export async function readHolders(
     [...passing.values()].map(([event]) => event!.aggregateId!),
     redrive,
   );
+  const judged = (key: string) => refused.has(key) || cooling.has(key);
+  const wanted = wantedAggregates(planned, judged).map((each) => ({ ...each, judged: judged(aggregateKey(each)) }));
+  const orders = await readOutsideOrder(tx, wanted, redrive);
   const ids = new Set(events.map(({ id }) => id));
   return new Map(
     [...passing.keys()].map((key) => {
@@ -180,7 +184,7 @@ export async function readHolders(
             ...here.filter(
               ({ status, cooldownUntilMs }) => status === "PENDING" && (cooldownUntilMs ?? 0) > redrive.asOfMs,
             ),
-          ],
+          ].filter((event) => !isSuperseded(event, versionProcessed)),
         },
       ];
     }),
@@ -197,17 +201,23 @@ export function refuseHeld(planned: readonly PlannedItem[], holders: ReadonlyMap
   });
 }
 
-/** The aggregates of the events that passed the gate, each with the highest version among them. */
-export function wantedAggregates(planned: readonly Pick<PlannedItem, "candidate" | "refusal">[]): WantedAggregate[] {
+/**
+ * The aggregates of the events that passed the gate, each with the highest version among them. Events without a version
+ * come into it only where `judged` asks for their aggregate.
+ */
+export function wantedAggregates(
+  planned: readonly Pick<PlannedItem, "candidate" | "refusal">[],
+  judged: (key: string) => boolean = () => false,
+): WantedAggregate[] {
   const wanted = new Map<string, WantedAggregate>();
   for (const { candidate, refusal } of planned) {
     const { sourceId, aggregateType, aggregateId } = candidate;
-    const version = versionOf(candidate);
-    if (refusal !== null || aggregateId === null || version === null) continue;
-    const aggregate = { sourceId, aggregateType, aggregateId, top: version };
+    if (refusal !== null || aggregateId === null) continue;
+    const aggregate = { sourceId, aggregateType, aggregateId, top: versionOf(candidate) ?? BELOW_ALL };
     const key = aggregateKey(aggregate);
+    if (aggregate.top === BELOW_ALL && !judged(key)) continue;
     const known = wanted.get(key);
-    if (known === undefined || known.top < version) wanted.set(key, aggregate);
+    if (known === undefined || known.top < aggregate.top) wanted.set(key, aggregate);
   }
   return [...wanted.values()];
 }

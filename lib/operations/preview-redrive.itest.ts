@@ -50,6 +50,9 @@ const control = (kind: string, scope: string, value: string) =>
   `insert into controls (id, kind, scope, source, value, reason, created_by)
    select gen_random_uuid(), '${kind}', '${scope}', s.name, '${value}', 'test', 'ada' from sources s where s.id = $1`;
 
+const VERSION_1_PROCESSED = `insert into processed_events (event_id, source_id, consumer, aggregate_type, aggregate_id, version)
+  values ('other', $1, 'stock', 'order', 'order-7', 1)`;
+
 const payload = (body: unknown) => ({ payload: Buffer.from(JSON.stringify(body)) });
 const NEEDS_AMOUNT = { type: "object", required: ["amount"] };
 
@@ -91,13 +94,22 @@ const SITUATIONS: Record<string, Situation> = {
   },
   "a cooling version that its aggregate has passed": {
     events: times(3, (index) => version(index + 1)),
-    facts: [
-      cooling(0),
-      `insert into processed_events (event_id, source_id, consumer, aggregate_type, aggregate_id, version)
-       values ('other', $1, 'stock', 'order', 'order-7', 1)`,
-    ],
-    goes: 0,
-    refused: { cooling: 1, "held-by-head": 2 },
+    facts: [cooling(0), VERSION_1_PROCESSED],
+    goes: 2,
+    refused: { cooling: 1 },
+  },
+  "a superseded cooling version outside of the selection": {
+    events: [version(1), version(2), unversioned(), version(1, "order-8")],
+    facts: [cooling(0), VERSION_1_PROCESSED],
+    select: [1, 2, 3],
+    goes: 3,
+    refused: {},
+  },
+  "a superseded cooling version under a whitelist": {
+    events: [version(0), version(2), version(3)],
+    facts: [cooling(0), VERSION_1_PROCESSED, control("whitelist", "aggregateId", "order-7")],
+    goes: 2,
+    refused: { "version-superseded": 1 },
   },
   "a cooling head under a whitelist": {
     events: times(3, (index) => version(index + 1)),

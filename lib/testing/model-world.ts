@@ -127,12 +127,14 @@ const BY_WORK: EventMove[] = [
   "cancel",
   "giveBack",
   "exhaust",
+  // A word of a consumer counts when its event leaves the redrive.
+  "confirm",
 ];
 const MAY = {
   park: ["bounce", "exhaust"],
   redrive: ["freeze"],
   work: BY_WORK,
-  cancel: ["cancel"],
+  cancel: ["cancel", "confirm"],
   ignore: ["ignore"],
   release: ["release"],
   confirm: ["confirm"],

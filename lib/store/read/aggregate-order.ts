@@ -1,5 +1,5 @@
 import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
-import { type Earlier, HEADS_MAX, type Head } from "@/lib/core/order-gate";
+import { type Earlier, HEADS_MAX, type Head, isSuperseded } from "@/lib/core/order-gate";
 import { type Queryable, statementName } from "@/lib/store/db";
 import { CANDIDATE_COLUMNS, type Candidate, type CandidatePage, compileSelection } from "@/lib/store/read/candidates";
 import { HOLDS, SKIPPED } from "@/lib/store/skip-sql";
@@ -167,14 +167,16 @@ export async function readAggregateOrder(
 }
 
 function orderOf({ processed, heads, cooling, queued }: OrderRow): AggregateOrder {
+  const versionProcessed = processed === null ? null : BigInt(processed);
+  const versioned = (cooling ?? []).map((event) => ({
+    ...event,
+    version: event.version === null ? null : BigInt(event.version),
+  }));
   return {
     queued: queued && { ...queued, version: queued.version === null ? null : BigInt(queued.version) },
-    versionProcessed: processed === null ? null : BigInt(processed),
+    versionProcessed,
     heads: headsOut(heads),
-    cooling: (cooling ?? []).map((event) => ({
-      ...event,
-      version: event.version === null ? null : BigInt(event.version),
-    })),
+    cooling: versioned.filter((event) => !isSuperseded(event, versionProcessed)),
   };
 }
 

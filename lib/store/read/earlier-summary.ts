@@ -133,7 +133,12 @@ function summarySql(where: string): string {
        from wanted w join dlq_event_rows e on ${sameAggregate("e", "w")} and ${HOLDS} and e.version < w.top
       where not coalesce(e.id <= $1 and ${where}, false) or e.id in (select id from refused)
    ), behind as materialized (
-     select distinct source_id, aggregate_type, aggregate_id from parked
+     select source_id, aggregate_type, aggregate_id from parked
+     union
+     select source_id, aggregate_type, aggregate_id from cooling
+      where version is not null
+        and (source_id, aggregate_type, aggregate_id) in (
+              select source_id, aggregate_type, aggregate_id from judged where passes)
    ), done as materialized (
      select k.*, greatest(p.version, c.version) as processed
        from behind k
@@ -159,6 +164,9 @@ function summarySql(where: string): string {
         select 1 from cooling c
          where (c.source_id, c.aggregate_type, c.aggregate_id) = (j.source_id, j.aggregate_type, j.aggregate_id)
            and (not c.selected or c.id in (select id from refused))
+           and not exists (select 1 from done d
+                            where (d.source_id, d.aggregate_type, d.aggregate_id) = (c.source_id, c.aggregate_type, c.aggregate_id)
+                              and d.processed >= c.version)
            and (coalesce(c.version, ${NO_VERSION}), c.id) < (coalesce(j.version, ${NO_VERSION}), j.id))
    ), samples as (
      select * from (
