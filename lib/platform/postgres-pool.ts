@@ -62,6 +62,7 @@ const generations = new Map<string, number>();
 export class PostgresPool extends pg.Pool {
   readonly #server: string;
   readonly #bornIn = new WeakMap<pg.PoolClient, number>();
+  #answering: Promise<boolean> | null = null;
 
   constructor(connectionString: string, options: PoolOptions) {
     super({
@@ -134,9 +135,12 @@ export class PostgresPool extends pg.Pool {
     ]);
   }
 
-  /** Whether the server takes a new connection and answers on it. */
+  /** Whether the server takes a new connection and answers on it. Callers that come meanwhile share the answer. */
   answers(): Promise<boolean> {
-    return this.#ask("select 1", []);
+    this.#answering ??= this.#ask("select 1", []).finally(() => {
+      this.#answering = null;
+    });
+    return this.#answering;
   }
 
   /** Whether the statement has a row, on a connection of its own. */

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { uuidv7 } from "@/lib/platform/ids";
 import { sqlState } from "@/lib/platform/postgres-pool";
 import { createDb, type Db, type Queryable } from "@/lib/store/db";
@@ -241,6 +242,21 @@ describe("a store that answers late", () => {
       code: "read-timeout",
       message: expect.stringContaining("in use"),
     });
+    await long;
+    await small.end();
+  });
+
+  test("is asked by one connection for all who found none free", async () => {
+    const small = createDb(database.url, { max: 1, connectTimeoutMs: 200 });
+    const long = small.query("select pg_sleep(1.5)");
+    const connect = vi.spyOn(pg.Client.prototype, "connect");
+    try {
+      const ends = await Promise.allSettled(Array.from({ length: 50 }, () => small.query("select 1")));
+      expect(ends.every((end) => end.status === "rejected" && end.reason.code === "read-timeout")).toBe(true);
+      expect(connect.mock.calls.length).toBeLessThan(5);
+    } finally {
+      connect.mockRestore();
+    }
     await long;
     await small.end();
   });
