@@ -3,8 +3,9 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventList, Neighbours } from "@/lib/contract/events";
 import { scopeFilter } from "@/lib/contract/scope";
 import type { Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import type { Db, Queryable } from "@/lib/store/db";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";
+import { inTime } from "@/lib/store/read/event-count";
 import { maskRows } from "@/lib/store/read/event-rows";
 import { scanEvents } from "@/lib/store/read/event-scan";
 import { readHeldBehind } from "@/lib/store/read/held-behind";
@@ -16,12 +17,7 @@ export type EventListQuery = { filter: EventFilter; limit: number; cursor: strin
  * next pages, even when a thousand rows have the same millisecond. `prevCursor` leads to newer rows; null on the first
  * page.
  */
-export async function listEvents(
-  db: Queryable,
-  viewer: Viewer,
-  query: EventListQuery,
-  nowMs: number,
-): Promise<EventList> {
+export async function listEvents(db: Db, viewer: Viewer, query: EventListQuery, nowMs: number): Promise<EventList> {
   const { filter, limit } = query;
   const cursor = query.cursor === null ? null : decodeCursor(query.cursor, filter);
   const towards = cursor?.towards ?? "older";
@@ -39,7 +35,7 @@ export async function listEvents(
   if (towards === "newer") rows.reverse();
   const [controls, held] = await Promise.all([
     rows[0]?.control === true ? readDecidingControls(db, rows, nowMs) : null,
-    readHeldBehind(db, rows),
+    readHeldBehind(db, rows, (read) => inTime(db, read)),
   ]);
   // Changed in place: a copy of fifty rows takes as long as the read.
   const items = rows as EventList["items"];

@@ -1,5 +1,5 @@
 import type { EventOut, HeldBehind } from "@/lib/contract/events";
-import { aggregateKeyOf } from "@/lib/core/aggregate";
+import { aggregateKeyOf, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
 import type { Queryable } from "@/lib/store/db";
 import { type AggregateOrder, readAggregateOrder } from "@/lib/store/read/aggregate-order";
 import { holderOf } from "@/lib/store/read/dry-run-facts";
@@ -8,27 +8,66 @@ import { HOLDS } from "@/lib/store/skip-sql";
 
 type Facts = Pick<EventOut, "id" | "source" | "status" | "aggregateType" | "aggregateId" | "version">;
 
+/** Parked events of the aggregates of a page that are read before their order is read within a time limit. */
+const PARKED_MAX = 5_000;
+
 /**
  * What holds each of these events behind it, by the rule of the gate; those that nothing holds are left out. Nothing that is
  * stored says so: it costs an index read a day's partition for all events together, and the order of the few aggregates
- * with a second parked event.
+ * with a second parked event. `inTime` bounds the reads where these aggregates have PARKED_MAX parked events or more; null =
+ * its time was over, and then the answer is empty.
  */
-export async function readHeldBehind(db: Queryable, events: readonly Facts[]): Promise<Map<string, HeldBehind>> {
+export async function readHeldBehind(
+  db: Queryable,
+  events: readonly Facts[],
+  inTime: ReadInTime = (read) => read(db),
+): Promise<Map<string, HeldBehind>> {
   const pending = events.filter(({ status, aggregateId }) => status === "PENDING" && aggregateId !== null);
   if (pending.length === 0) return new Map();
   const ids = [...new Set(pending.map(({ aggregateId }) => aggregateId!))];
-  const shared = await db.query<{ sourceId: string; source: string; aggregateType: string; aggregateId: string }>(
-    `select e.source_id as "sourceId", s.name as source, coalesce(e.aggregate_type, '') as "aggregateType",
-            e.aggregate_id as "aggregateId"
-       from dlq_events e join sources s on s.id = e.source_id
-      where e.aggregate_id = any($1::text[]) and ${HOLDS}
-      group by 1, 2, 3, 4 having count(*) > 1`,
+  const parked = await db.query<Parked>(
+    `select e.source_id as "sourceId", e.source, e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId",
+            count(*) as n
+       from (select e.source_id, s.name as source, coalesce(e.aggregate_type, '') as aggregate_type, e.aggregate_id
+               from dlq_events e join sources s on s.id = e.source_id
+              where e.aggregate_id = any($1::text[]) and ${HOLDS} limit ${PARKED_MAX}) e
+      group by 1, 2, 3, 4`,
     [ids],
-    { name: "shared-aggregates" },
+    { name: "parked-of-aggregates" },
   );
-  if (shared.length === 0) return new Map();
-  const orders = await readAggregateOrder(db, shared, null);
-  const sourceIds = new Map(shared.map(({ source, sourceId }) => [source, sourceId]));
+  const shared = parked.filter(({ n }) => n > 1);
+  if (parked.reduce((sum, { n }) => sum + n, 0) < PARKED_MAX) {
+    return shared.length === 0 ? new Map() : heldIn(pending, shared, await readAggregateOrder(db, shared, null));
+  }
+  // Not all of their aggregates were read: each is asked for its order, whether it has a second event or not.
+  const all = pending.map(({ source, aggregateType, aggregateId }) => ({
+    source,
+    aggregateType: aggregateType ?? NO_AGGREGATE_TYPE,
+    aggregateId: aggregateId!,
+  }));
+  const found = await inTime(async (tx) => {
+    const sources = await tx.query<{ id: string; name: string }>("select id, name from sources where name = any($1)", [
+      [...new Set(all.map(({ source }) => source))],
+    ]);
+    const idOf = new Map(sources.map(({ id, name }) => [name, id]));
+    const named = all.flatMap((each) => {
+      const sourceId = idOf.get(each.source);
+      return sourceId === undefined ? [] : [{ ...each, sourceId }];
+    });
+    return heldIn(pending, named, await readAggregateOrder(tx, named, null));
+  });
+  return found ?? new Map();
+}
+
+type ReadInTime = <T>(read: (tx: Queryable) => Promise<T>) => Promise<T | null>;
+type Parked = { sourceId: string; source: string; aggregateType: string; aggregateId: string; n: number };
+
+function heldIn(
+  pending: readonly Facts[],
+  aggregates: readonly Pick<Parked, "source" | "sourceId">[],
+  orders: ReadonlyMap<string, AggregateOrder>,
+): Map<string, HeldBehind> {
+  const sourceIds = new Map(aggregates.map(({ source, sourceId }) => [source, sourceId]));
   const found = new Map<string, HeldBehind>();
   for (const event of pending) {
     const sourceId = sourceIds.get(event.source);
