@@ -40,6 +40,7 @@ describe.each([
         eventId: `order-${index % AGGREGATES} v${1 + Math.floor(index / AGGREGATES)}`,
         aggregateId: `order-${index % AGGREGATES}`,
         version: BigInt(1 + Math.floor(index / AGGREGATES)),
+        errorCode: index < AGGREGATES / 2 ? "OBSOLETE" : "TIMEOUT",
       }));
       const idsOf = (version: number) =>
         world.idsOf(Array.from({ length: AGGREGATES }, (_, index) => `order-${index} v${version}`));
@@ -86,6 +87,14 @@ describe.each([
       await world.db.run("update slice_waits set until = now() + interval '1 hour'");
       await change(first, "cancel");
       expect(await world.ended(second)).toMatchObject({ state: "DONE", refused: AGGREGATES });
+    });
+
+    test("goes on when a worker ignores items of that one, among too many for the request", async () => {
+      const { second } = await overlap();
+      await world.park(2_001, (index) => ({ eventId: `other-${index}`, errorCode: "OBSOLETE" }));
+      const request = { select: { filter: { errorCode: ["OBSOLETE"] } }, reason: "obsolete" };
+      expect(await ignoreEvents(world.deps, request, localViewer("ada"))).toMatchObject({ state: "RUNNING" });
+      await expect.poll(async () => (await world.redrive(second)).refused).toBe(AGGREGATES / 2);
     });
   });
 });

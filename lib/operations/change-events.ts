@@ -94,7 +94,7 @@ export async function changeEvents(
 }
 
 /** Rings the redrives that waited for these items. */
-async function ringWithdrawn(deps: Deps, withdrawn: NonNullable<Changed["withdrawn"]>): Promise<void> {
+export async function ringWithdrawn(deps: Deps, withdrawn: NonNullable<Changed["withdrawn"]>): Promise<void> {
   for (const [redriveId, items] of Map.groupBy(withdrawn, (item) => item.redriveId)) {
     await ringNextInLine(
       deps,

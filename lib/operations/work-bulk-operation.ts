@@ -1,6 +1,6 @@
 import type { BulkKind } from "@/lib/core/bulk-operation";
 import { DomainError } from "@/lib/core/problem";
-import { type ChangeChunk, changeEnded, endedDelta } from "@/lib/operations/change-events";
+import { type ChangeChunk, changeEnded, endedDelta, ringWithdrawn } from "@/lib/operations/change-events";
 import { confirmChunk } from "@/lib/operations/confirm-events";
 import type { Deps } from "@/lib/operations/deps";
 import type { MendingDeps } from "@/lib/operations/examine-mend";
@@ -62,17 +62,22 @@ export async function workBulkOperation(deps: Deps & MendingDeps, id: string, si
     runs: () => isBulkRunning(deps.db, id),
     advance: (tx, from, to) => advanceBulkOperation(tx, id, from, to),
     work: async (tx, candidates) => {
-      const { changed, refused, inFlight, recorded = 0 } = await change(tx, candidates);
+      const { changed, refused, inFlight, recorded = 0, withdrawn = [] } = await change(tx, candidates);
       const left = recorded > 0 ? { ...refused, "confirmed-when-sent": recorded } : refused;
       await countBulkOperation(tx, id, changed.length, left);
-      if (inFlight.length === 0) return undefined;
+      if (inFlight.length === 0 && withdrawn.length === 0) return undefined;
       return async () => {
+        await ringWithdrawn(deps, withdrawn);
+        let late: typeof withdrawn = [];
         await changeEnded(deps, inFlight, async (endTx, ended) => {
           // The operation ends with its last chunk, which another worker may have worked.
           if (!(await isBulkRunning(endTx, id, { lock: true }))) return;
-          const delta = endedDelta(await change(endTx, ended), ended.length);
+          const changedLate = await change(endTx, ended);
+          late = changedLate.withdrawn ?? [];
+          const delta = endedDelta(changedLate, ended.length);
           await countBulkOperation(endTx, id, delta.changed, delta.refused);
         });
+        await ringWithdrawn(deps, late);
       };
     },
     refuse: async (tx, candidate, error) => {
