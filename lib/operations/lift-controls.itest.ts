@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { auditQuery } from "@/lib/contract/audit-query";
 import { localViewer } from "@/lib/core/viewer";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { liftControls, undoLift } from "@/lib/operations/lift-controls";
+import { listAudit } from "@/lib/store/read/audit-list";
 import { listControls } from "@/lib/store/read/control-list";
 import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
@@ -88,6 +90,34 @@ test.each([
     { action: "control.lifted", count: names.length },
     { action: "control.imposed", count: names.length },
   ]);
+});
+
+test("is in the audit of each control that it ended, and so is its Undo", async () => {
+  const [control] = (await listControls(world.db, ada, { state: "live", limit: 100, cursor: null })).items;
+  const { id } = await liftControls(world.deps, { filter: { source: control!.scope.source! }, reason: "fixed" }, ada);
+  await undoLift(world.deps, { undo: id!, reason: "too early" }, ada);
+  const asked = new URLSearchParams({ subjectKind: "control", subjectId: control!.id });
+  const query = auditQuery.read(asked, Date.now());
+  const { items } = await listAudit(world.db, ada, query);
+  expect(items.map(({ action, reason }) => `${action}: ${reason}`).slice(0, 2)).toEqual([
+    "control.imposed: too early",
+    "control.lifted: fixed",
+  ]);
+});
+
+test("forgets the failures of an aggregate that a person has blacklisted, and which redrives they were", async () => {
+  const scope = { aggregateId: "o-5", source: "orders" };
+  await imposeControl(world.deps, { kind: "blacklist", scope, reason: "broken", expiresAt: null }, ada);
+  await world.db.run(
+    `insert into aggregates (source_id, aggregate_type, aggregate_id, consecutive_failures, failed_redrives)
+     select id, 'order', 'o-5', 2, array['${BAD}'::uuid] from sources where name = 'orders'`,
+  );
+  await world.db.run(`update aggregates set failed_redrives = array['${BAD}'::uuid]`);
+  await liftControls(world.deps, { filter: { source: "orders" }, reason: "fixed" }, ada);
+  const left = await world.db.query(
+    "select aggregate_id from aggregates where consecutive_failures > 0 or failed_redrives <> '{}'",
+  );
+  expect(left).toEqual([{ aggregate_id: "b-1" }]);
 });
 
 test("forgets the failures that led to it, and leaves alone what is blacklisted anew before Undo", async () => {

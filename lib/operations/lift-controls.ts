@@ -30,9 +30,9 @@ export async function liftControls(
   const id = uuidv7(atMs);
   return inTransaction(deps.db, async (tx) => {
     const lifted = await liftMatching(tx, filter, { id, actor: viewer.name, reason, atMs });
-    if (lifted === 0) return { id: null, controls: 0, more: false };
+    if (lifted.length === 0) return { id: null, controls: 0, more: false };
     await audit(tx, { id, reason, viewer, atMs }, "control.lifted", lifted, { filter });
-    return { id, controls: lifted, more: (await countLiftable(tx, filter)) > 0 };
+    return { id, controls: lifted.length, more: (await countLiftable(tx, filter)) > 0 };
   });
 }
 
@@ -58,7 +58,7 @@ export async function undoLift(
     assertMay(viewer, "control", named.length < sources.length ? "all" : named);
     const imposed = await imposeLifted(tx, id);
     await audit(tx, { id, reason, viewer, atMs }, "control.imposed", imposed, { undo: id });
-    return { id: null, controls: imposed, more: false };
+    return { id: null, controls: imposed.length, more: false };
   });
 }
 
@@ -66,7 +66,7 @@ function audit(
   tx: Tx,
   { id, reason, viewer, atMs }: { id: string; reason: string; viewer: Viewer; atMs: number },
   action: "control.lifted" | "control.imposed",
-  count: number,
+  controls: readonly string[],
   what: Record<string, unknown>,
 ): Promise<unknown> {
   return appendAudit(tx, {
@@ -77,7 +77,8 @@ function audit(
     reason,
     before: action === "control.lifted" ? what : null,
     after: action === "control.lifted" ? null : what,
-    count,
+    count: controls.length,
+    eventIds: controls,
     atMs,
   });
 }

@@ -46,7 +46,12 @@ function conditions(query: AuditQuery, params: ReturnType<typeof paramsFrom>): s
   };
   equal("actor", query.actor);
   equal("subject_kind", query.subjectKind);
-  equal("subject_id", query.subjectId);
+  if (query.subjectKind === "control" && query.subjectId !== null && UUID.test(query.subjectId)) {
+    // An entry of many controls names them as the others name their events.
+    const id = params.add(query.subjectId);
+    all.push(`(a.subject_id = ${id}::text or a.id in (
+      select s.entry_id from audit_subjects s where s.event_id = ${params.add(query.subjectId)}::uuid))`);
+  } else equal("subject_id", query.subjectId);
   equal("redrive_id", query.redriveId, "uuid");
   if (query.operationId !== null) {
     const id = params.add(query.operationId);

@@ -21,8 +21,8 @@ export type AuditEntry = {
   /** The number of state changes that the entry covers. */
   count: number;
   atMs: number;
-  /** The events whose state the entry covers: the history of each shows the entry. */
-  eventIds?: string[];
+  /** The events whose state the entry covers: the history of each shows the entry. Of a lift of many, the controls. */
+  eventIds?: readonly string[];
 };
 
 /**

@@ -33,24 +33,54 @@ export async function countLiftable(db: Queryable, filter: LiftFilter): Promise<
   return row!.n;
 }
 
+/** SQL: the person's blacklist `c` is one over the aggregate `a`. */
+const OVER_AGGREGATE = `c.kind = 'blacklist' and c.scope = 'aggregateId' and a.aggregate_id = c.value
+  and (c.aggregate_type is null or a.aggregate_type = c.aggregate_type)
+  and (c.source is null or a.source_id = (select id from sources where name = c.source))`;
+
+/** All aggregates that the lift changes, in the order in which claims lock them. */
+async function lockAggregates(tx: Tx, filter: LiftFilter): Promise<void> {
+  await tx.query(
+    `with named as materialized (
+       (select a.aggregate_id, a.source_id, a.aggregate_type from aggregates a where ${OF_PARKADE}
+         order by a.aggregate_id, a.source_id, a.aggregate_type limit ${LIFT_MAX})
+       union
+       select a.aggregate_id, a.source_id, a.aggregate_type
+         from (select * from controls c where ${OF_PEOPLE} order by c.id limit ${LIFT_MAX}) c
+         join aggregates a on ${OVER_AGGREGATE}
+     )
+     select 1 from aggregates a join named using (aggregate_id, source_id, aggregate_type)
+      order by a.aggregate_id, a.source_id, a.aggregate_type for update of a`,
+    valuesOf(filter),
+  );
+}
+
 type Lift = { id: string; actor: string; reason: string; atMs: number };
 
 /**
  * Lifts at most LIFT_MAX controls that match, under one id. The aggregates are locked in the order in which claims lock
- * them; their failures before the lift no longer count. Returns the number.
+ * them; their failures before the lift no longer count. Returns the ids of the controls.
  */
-export async function liftMatching(tx: Tx, filter: LiftFilter, { id, actor, reason, atMs }: Lift): Promise<number> {
+export async function liftMatching(tx: Tx, filter: LiftFilter, { id, actor, reason, atMs }: Lift): Promise<string[]> {
   const values = [...valuesOf(filter), id, actor, reason, atMs];
-  const ofPeople = await tx.run(
+  await lockAggregates(tx, filter);
+  const ofPeople = await tx.query<{ id: string }>(
     `with picked as materialized (
        select c.id from controls c where ${OF_PEOPLE} order by c.id limit ${LIFT_MAX} for update
      )
      update controls c
         set lifted_at = to_timestamp($9::float8 / 1000), lifted_by = $7, lift_reason = $8, lift_id = $6::uuid
-       from picked p where c.id = p.id`,
+       from picked p where c.id = p.id
+     returning c.id`,
     values,
   );
-  const ofParkade = await tx.run(
+  await tx.run(
+    `update aggregates a set consecutive_failures = 0, failed_redrives = '{}'
+       from controls c
+      where c.lift_id = $1 and ${OVER_AGGREGATE}`,
+    [id],
+  );
+  const ofParkade = await tx.query<{ id: string }>(
     `with was as materialized (
        select a.source_id, a.aggregate_type, a.aggregate_id, a.blacklist_id, a.blacklisted_at, a.blacklist_reason, a.blacklist_redrive
          from aggregates a where ${OF_PARKADE}
@@ -58,7 +88,7 @@ export async function liftMatching(tx: Tx, filter: LiftFilter, { id, actor, reas
      ), freed as (
        update aggregates a
           set blacklist_id = null, blacklisted_at = null, blacklist_reason = null, blacklist_redrive = null,
-              consecutive_failures = 0
+              consecutive_failures = 0, failed_redrives = '{}'
          from was w
         where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id and a.aggregate_type = w.aggregate_type
      )
@@ -66,10 +96,11 @@ export async function liftMatching(tx: Tx, filter: LiftFilter, { id, actor, reas
                            lifted_at, lifted_by, lift_reason, lift_id, redrive_id)
      select w.blacklist_id, 'blacklist', 'aggregateId', w.aggregate_id, s.name, w.aggregate_type, w.blacklist_reason,
             'automatic', 'worker', w.blacklisted_at, to_timestamp($9::float8 / 1000), $7, $8, $6::uuid, w.blacklist_redrive
-       from was w left join sources s on s.id = w.source_id`,
-    [...values, ofPeople],
+       from was w left join sources s on s.id = w.source_id
+     returning id`,
+    [...values, ofPeople.length],
   );
-  return ofPeople + ofParkade;
+  return [...ofPeople, ...ofParkade].map((control) => control.id);
 }
 
 /** The sources of the controls of a lift; null = one over every source. None = there is no such lift. */
@@ -83,20 +114,21 @@ export async function sourcesOfLift(tx: Tx, liftId: string): Promise<(string | n
 
 /**
  * Puts what a lift ended in force again, and forgets the lift. Left out: what has run out, what has been imposed anew, and
- * aggregates that Parkade has blacklisted again. Returns the number in force.
+ * aggregates that Parkade has blacklisted again. Returns the ids of those in force.
  */
-export async function imposeLifted(tx: Tx, liftId: string): Promise<number> {
-  const ofPeople = await tx.run(
+export async function imposeLifted(tx: Tx, liftId: string): Promise<string[]> {
+  const ofPeople = await tx.query<{ id: string }>(
     `update controls c set lifted_at = null, lifted_by = null, lift_reason = null
       where c.lift_id = $1 and c.origin = 'person' and (c.expires_at is null or c.expires_at > now())
         and not exists (
           select 1 from controls o
            where o.id <> c.id and o.kind = c.kind and o.scope = c.scope and o.value = c.value
              and o.source is not distinct from c.source and o.aggregate_type is not distinct from c.aggregate_type
-             and o.lifted_at is null and (o.expires_at is null or o.expires_at > now()))`,
+             and o.lifted_at is null and (o.expires_at is null or o.expires_at > now()))
+     returning c.id`,
     [liftId],
   );
-  const ofParkade = await tx.run(
+  const ofParkade = await tx.query<{ id: string }>(
     `with locked as materialized (
        select a.source_id, a.aggregate_type, a.aggregate_id, c.id, c.created_at, c.reason, c.redrive_id
          from controls c join sources s on s.name = c.source
@@ -109,9 +141,10 @@ export async function imposeLifted(tx: Tx, liftId: string): Promise<number> {
          from locked l
         where a.source_id = l.source_id and a.aggregate_id = l.aggregate_id and a.aggregate_type = l.aggregate_type
      )
-     delete from controls c using locked l where c.id = l.id`,
+     delete from controls c using locked l where c.id = l.id
+     returning c.id`,
     [liftId],
   );
   await tx.run("update controls set lift_id = null where lift_id = $1", [liftId]);
-  return ofPeople + ofParkade;
+  return [...ofPeople, ...ofParkade].map(({ id }) => id);
 }
