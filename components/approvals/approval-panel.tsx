@@ -183,8 +183,8 @@ function DecisionDialog({
       </p>
       {approves ? (
         <p className="mt-2 text-muted">
-          Without a sign-in in front of Parkade a name is what its sender types: this is then a second look, not a
-          control.
+          Without a sign-in in front of Parkade anyone can send any name. The approval then does not prove that a second
+          person gave it.
         </p>
       ) : null}
     </ReasonDialog>

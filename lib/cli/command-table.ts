@@ -169,7 +169,11 @@ export const FILTER_RULE =
 
 const ids: Argument = { name: "id", many: true, optional: true };
 const all: Option = { name: "all", text: "Every event, in place of ids or a filter" };
-const yes: Option = { name: "yes", short: "y", text: `Do not ask before more than ${UNASKED_MAX} events are changed` };
+const yes: Option = {
+  name: "yes",
+  short: "y",
+  text: `Do not ask before more than ${UNASKED_MAX} events or controls are changed`,
+};
 const detach: Option = { name: "detach", text: "Return when it has begun, and do not follow it" };
 const reason: Option = { name: "reason", value: "text", text: "Why; kept in the audit for ever" };
 const neededReason: Option = { ...reason, required: true };
@@ -231,7 +235,7 @@ const heldId: Argument = { name: "id" };
 const redriveId: Argument = { name: "id" };
 
 const paging: readonly Option[] = [
-  { name: "limit", value: "n", number: "whole", text: "List at most so many; default 50" },
+  { name: "limit", value: "n", number: "whole", text: "Number of entries to list at most; default 50" },
   { name: "cursor", value: "cursor", text: "Go on where an earlier list ended: its nextCursor" },
 ];
 const until: Option = { name: "until", value: "time", text: "It ends at this time: ISO 8601 with an offset" };
@@ -633,7 +637,11 @@ export const COMMANDS: readonly Command[] = [
     arguments: [{ name: "id", optional: true }],
     options: [
       { name: "source", value: "name", text: "Without an id: those of this source" },
-      { name: "redrive", value: "id", text: "Those that the failures of this redrive brought" },
+      {
+        name: "redrive",
+        value: "id",
+        text: "Only blacklists that Parkade imposed because of failures in this redrive",
+      },
       { name: "aggregateId", value: "id", text: "Those over this aggregate" },
       { name: "kind", value: "kind", text: "blacklist, whitelist or cooldown" },
       { name: "automatic", text: "Those that Parkade imposed on aggregates that kept failing" },
@@ -669,8 +677,12 @@ export const COMMANDS: readonly Command[] = [
     summary: "List who did what, newest first",
     options: [
       { name: "by", value: "name", text: "Who did it" },
-      { name: "action", value: "action", text: "Whole, or the part before a dot: event is every event.*" },
-      { name: "subjectKind", value: "kind", values: AUDIT_SUBJECTS, text: "What it was done to" },
+      {
+        name: "action",
+        value: "action",
+        text: "An action such as event.edited, or the part before its dot: event stands for every event.*",
+      },
+      { name: "subjectKind", value: "kind", values: AUDIT_SUBJECTS, text: "Kind of the thing that was changed" },
       { name: "subjectId", value: "id", text: "Its id or name" },
       { name: "eventId", value: "id", text: "An event's id, or the producer's id of it" },
       { name: "redriveId", value: "id", text: "Of a redrive" },
@@ -680,7 +692,7 @@ export const COMMANDS: readonly Command[] = [
       ...paging,
     ],
     details:
-      "All names must match. --by is who did it; --actor, as everywhere, is your own name. --json shows also what was before and after.",
+      "An entry must match every option that is given. --by is who did it; --actor, as everywhere, is your own name. --json shows also what was before and after.",
     examples: ["parkade audit --from -24h --action control", "parkade audit --eventId order-77-v3"],
   },
   {

@@ -107,6 +107,10 @@ test("all controls that match are lifted together, and none without something to
   }
   await run("control", "whitelist", "--aggregateId", "order-8", "--reason", "mended");
   expect(await run("control", "lift")).toMatchObject({ code: 2, said: expect.stringContaining("give the id") });
+  expect(await run("control", "lift", "019aa9a0", "--source", "orders")).toMatchObject({
+    code: 2,
+    said: expect.stringContaining("not both"),
+  });
   expect(await run("control", "lift", "--source", "orders", "--reason", "fixed")).toEqual({
     ...{ code: 0, said: "" },
     out: "2 controls lifted\n",

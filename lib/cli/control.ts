@@ -39,7 +39,7 @@ async function liftMatching(call: Call): Promise<number> {
   const reason = line.text("reason") ?? "lifted";
   if (Object.keys(filter).length === 0) {
     throw new UsageError(
-      "give the id of a control, or --source, --redrive, --aggregateId or --automatic",
+      "give the id of a control, or --source, --redrive, --aggregateId, --kind or --automatic",
       line.command,
     );
   }
@@ -56,6 +56,9 @@ async function liftMatching(call: Call): Promise<number> {
 export async function liftControl(call: Call): Promise<number> {
   const { line, api } = call;
   if (line.arguments[0] === undefined) return liftMatching(call);
+  if (givenOptions(call, "source", "redrive", "aggregateId", "kind").size > 0 || line.flag("automatic")) {
+    throw new UsageError("give either the id of a control or the options that match several, not both", line.command);
+  }
   const path = `${CONTROLS}/${encodeURIComponent(line.arguments[0])}`;
   const reason = line.text("reason");
   const body = reason === null ? {} : { reason };

@@ -88,7 +88,7 @@ export function listRedrives(call: Call): Promise<number> {
   return printList<RedriveOut>(call, "api/v1/redrives", givenOptions(call, "state", "waitsFor"), [
     { title: "id", whole: true, of: ({ id }) => id },
     { title: "state", of: ({ state }) => state },
-    { title: "asked", of: ({ createdAt }) => age(createdAt) },
+    { title: "created", of: ({ createdAt }) => age(createdAt) },
     { title: "by", of: ({ createdBy }) => createdBy },
     { title: "events", of: ({ total }) => total },
     { title: "delivered", of: ({ delivered }) => delivered },
@@ -96,6 +96,6 @@ export function listRedrives(call: Call): Promise<number> {
     { title: "refused", of: ({ refused }) => refused },
     { title: "open", of: ({ open }) => open },
     { title: "reason", of: ({ reason }) => reason },
-    { title: "stands still", of: ({ stalled }) => stalled?.text ?? null },
+    { title: "why it does not move", of: ({ stalled }) => stalled?.text ?? null },
   ]);
 }

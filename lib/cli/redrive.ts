@@ -4,7 +4,7 @@ import { EXIT } from "@/lib/cli/command-table";
 import { confirmed } from "@/lib/cli/confirm";
 import { followRedrive } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
-import type { PreviewOut } from "@/lib/contract/redrive-preview";
+import type { PreviewOut, SampleOut } from "@/lib/contract/redrive-preview";
 import type { RedriveAnswer } from "@/lib/contract/redrive-request";
 import { causeWords } from "@/lib/core/approval";
 import { formatDuration, formatNumber, formatRate, plural } from "@/lib/core/format";
@@ -84,7 +84,7 @@ function previewText(
       sample &&
         `${wouldBeRefused === 0 ? "none" : formatNumber(wouldBeRefused)} of ${formatNumber(sample.checked)} ${sample.whole ? "checked" : "sampled"} would be refused${wouldBeRefused === 0 ? "" : `: ${reasonsText(sample.refused)}`}`,
     ],
-    ["because", sample?.samples[0] ? `${sample.samples[0].eventId}: ${sample.samples[0].findings[0]?.detail}` : null],
+    ["for example", sample?.samples[0] ? sampleText(sample.samples[0]) : null],
     [
       "earlier",
       earlier && earlier.heldEvents > 0
@@ -93,4 +93,9 @@ function previewText(
     ],
     ["unknown", unknown.map(({ detail }) => detail).join("; ") || null],
   ]);
+}
+
+/** One of the events that would be refused, and why. */
+function sampleText({ eventId, refusal, findings }: SampleOut["samples"][number]): string {
+  return `${eventId}: ${findings[0]?.detail ?? refusal}`;
 }

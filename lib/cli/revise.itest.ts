@@ -101,7 +101,7 @@ test("a dry run of a mend says which earlier versions hold its event, and takes 
   expect(along).toMatchObject({
     code: 0,
     out: expect.stringMatching(
-      /would be taken +2\n.*\ndry run +2 of 2 checked would be refused: target-unreachable 1, held-by-head 1\nbecause +held-v3: /s,
+      /would be taken +2\n.*\ndry run +2 of 2 checked would be refused: target-unreachable 1, held-by-head 1\nfor example +held-v3: /s,
     ),
   });
   expect(along.out).not.toContain("see --earlier");

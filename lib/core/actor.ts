@@ -46,7 +46,8 @@ export function actorFault(name: string): string | null {
   if (UNSHOWN.test(name)) return "holds a character that cannot be seen: type the name again";
   // Compatibility forms count too: a full-width or styled `worker` looks like the plain word.
   const plain = name.normalize("NFKC").toLowerCase();
-  if (plain === LOCAL_ACTOR && name !== LOCAL_ACTOR) return `is written ${LOCAL_ACTOR}, or is a name of yours`;
+  if (plain === LOCAL_ACTOR && name !== LOCAL_ACTOR)
+    return `must be written "${LOCAL_ACTOR}" in small letters, or be another name`;
   if (MACHINE_NAMES.has(plain) || MACHINE_PREFIX.test(plain))
     return "is a name under which Parkade itself acts: use your own";
   return null;

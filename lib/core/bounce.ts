@@ -1,4 +1,4 @@
-import type { Origin } from "@/lib/core/dead-letter";
+import { deadLetterPlace, type Origin } from "@/lib/core/dead-letter";
 import type { EventStatus } from "@/lib/core/event-state";
 import { statusAfterFailure } from "@/lib/core/redrive-limit";
 
@@ -49,9 +49,6 @@ export type ArrivedLetter = {
   storedMs: number | null;
 };
 
-type DeadLetterPlace = Record<string, unknown>;
-const placeIn = (origin: Origin) => (origin.deadLetter ?? {}) as DeadLetterPlace;
-
 /** What names one letter among all of its broker, apart from `properties` of that name. */
 const PLACES = [
   ["topic", "partition", "offset"],
@@ -73,7 +70,7 @@ const IDS = [
  * the broker has neither, or uses it again: the id of a job or of a row stays when it fails anew.
  */
 export function placeOf(origin: Origin): Pick<Origin, "deadLetter" | "properties"> | null {
-  const at = placeIn(origin);
+  const at = deadLetterPlace(origin);
   const pick = (names: readonly string[]) =>
     names.every((name) => typeof at[name] === "string" || typeof at[name] === "number")
       ? { deadLetter: Object.fromEntries(names.map((name) => [name, at[name]])) }
@@ -91,7 +88,7 @@ export function placeOf(origin: Origin): Pick<Origin, "deadLetter" | "properties
 
 /** When the broker stored the letter, by its own clock; null = only a producer or a consumer says when. */
 export function storedMsOf(origin: Origin): number | null {
-  const { storedAtMs } = placeIn(origin);
+  const { storedAtMs } = deadLetterPlace(origin);
   return typeof storedAtMs === "number" ? storedAtMs : null;
 }
 

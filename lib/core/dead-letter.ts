@@ -39,6 +39,11 @@ export type Origin = {
   [further: string]: unknown;
 };
 
+/** Where a broker keeps the dead letter itself; empty when its origin does not say. */
+export function deadLetterPlace({ deadLetter }: Origin): Record<string, unknown> {
+  return (deadLetter ?? {}) as Record<string, unknown>;
+}
+
 /** A record of a log, as receipts and dead letters name it: `orders [3] offset 330`. null = the origin names none. */
 export function recordPlace({
   topic,

@@ -5,7 +5,7 @@ export type Settings = {
   /** First cooldown after a failed redrive; doubles with each further failure. */
   cooldownMs: number;
   cooldownMsMax: number;
-  /** Consecutive failures of an aggregate before it is blacklisted automatically. */
+  /** Consecutive redrives with failures or bounces of an aggregate before it is blacklisted automatically. */
   aggregateFailureLimit: number;
   /** A redriven event that has not come back for this long is confirmed. */
   quietWindowMs: number;
@@ -30,7 +30,7 @@ export const SETTING_BOUNDS: { [Name in keyof Settings]: { initial: number; min:
       initial: 3,
       min: 1,
       max: 100,
-      text: "failures in a row before an aggregate is blacklisted",
+      text: "redrives in a row with failures or bounces before an aggregate is blacklisted",
     },
     quietWindowMs: {
       initial: 10 * 60_000,

@@ -83,10 +83,10 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
 }
 
 const UNKNOWN: Record<UnknownPart["part"], string> = {
-  total: "The events were not counted",
-  earlier: "What is behind earlier versions was not found, and such events will be refused",
+  total: "The events were not counted in time",
+  earlier: "How many events are behind earlier versions was not counted in time",
   sample: "No event was checked: a dry run checks each of them",
-  changedSince: "Which events have other bytes now was not found",
+  changedSince: "Which events have other bytes now was not found in time",
 };
 
 /** null = the store took too long, and `unknown` says so. */

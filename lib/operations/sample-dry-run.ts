@@ -104,12 +104,12 @@ export async function sampleFrozen(deps: SampleDeps, id: string, viewer: Viewer)
   return deps.db.transaction(read, { statementTimeoutMs: SAMPLE_TIMEOUT_MS, readOnly: true });
 }
 
-/** An event of the sample. `aside`: its refusal if every target took sends now. */
+/** An event of the sample. `refusalIfTargetsReady`: its refusal if every target took sends now. */
 type Examined = {
   event: Event;
   findings: Check[];
   refusal: Refusal | null;
-  aside: Refusal | null;
+  refusalIfTargetsReady: Refusal | null;
 };
 
 async function examine(
@@ -129,7 +129,7 @@ async function examine(
   const wanted = target === null ? sources.flatMap((id) => ofSource.get(id) ?? []) : events.length > 0 ? [target] : [];
   const targets = await targetStates(deps, tx, wanted);
   const targetOf = ({ sourceId }: Event) => target ?? ofSource.get(sourceId) ?? null;
-  const examined = await examineEach(deps, tx, { selected, earlier, events, targetOf, targets, lane });
+  const examined = await examineEach(deps, tx, { events, targetOf, targets, lane });
   const skipped = await skippedAmong(
     tx,
     examined.map(({ event }) => event.id),
@@ -138,7 +138,9 @@ async function examine(
   const whole = planned !== null && examined.length === passing.length;
   return {
     out: { ...summary(examined, ends), whole, targets: targets.map(({ out }) => out) },
-    refusals: whole ? refusalsOf(endsOf(examined, skipped, earlier, ({ aside }) => aside)) : null,
+    refusals: whole
+      ? refusalsOf(endsOf(examined, skipped, earlier, ({ refusalIfTargetsReady }) => refusalIfTargetsReady))
+      : null,
   };
 }
 
@@ -196,8 +198,6 @@ async function examineEach(
   deps: SampleDeps,
   tx: Queryable,
   set: {
-    selected: SelectedForRedrive;
-    earlier: Earlier;
     events: readonly Event[];
     targetOf: (event: Event) => TargetRow | null;
     targets: readonly TargetState[];
@@ -208,16 +208,16 @@ async function examineEach(
   const order = await readPlannedOrderFacts(tx, set.events);
   const { payloadBytesMax: bytesMax } = await readSettings(tx);
   // An event without a body was removed after it was selected.
-  const held = set.events.flatMap((event) => {
+  const withBodies = set.events.flatMap((event) => {
     const body = bodies.get(event.id);
     return body ? [{ event, body }] : [];
   });
   const payloads = await deps.checkPayloads.inForce(
     tx,
-    held.map(({ event: { sourceId }, body }) => ({ ...body, sourceId })),
+    withBodies.map(({ event: { sourceId }, body }) => ({ ...body, sourceId })),
   );
-  const owners = await askOwners(deps, held, set.targetOf);
-  return held.map(({ event, body }, index) => {
+  const owners = await askOwners(deps, withBodies, set.targetOf);
+  return withBodies.map(({ event, body }, index) => {
     const facts = set.targets.find(({ row }) => row.id === set.targetOf(event)?.id)?.facts;
     const verdictAt = (target: DryRunFacts["target"]) =>
       dryRun({
@@ -236,7 +236,7 @@ async function examineEach(
       event,
       findings: [...verdictAt(target).findings, ...(owner ? [owner.finding] : [])],
       refusal: refusalAt(target),
-      aside: refusalAt("fault" in target ? target : { ...target, reachable: null, breakerOpen: false }),
+      refusalIfTargetsReady: refusalAt("fault" in target ? target : { ...target, reachable: null, breakerOpen: false }),
     };
   });
 }

@@ -59,7 +59,7 @@ export function RedriveForm(props: RedriveFormProps) {
       ) : null}
       {preview.unknown.map(({ part, detail }) => (
         <p key={part} className="text-warning">
-          Not known: {detail}.
+          {detail}.
         </p>
       ))}
       {nothing && mode === "deliver" ? (

@@ -90,7 +90,7 @@ export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; clas
       {redrive.failed > 0 || redrive.bounced > 0 ? (
         <Fact name="blacklists">
           <Link href={`/controls?redrive=${redrive.id}`} className="touch text-accent underline">
-            lift those it brought
+            lift blacklists caused by this redrive…
           </Link>
         </Fact>
       ) : null}

@@ -1,5 +1,5 @@
 import type { HeaderView } from "@/lib/brokers/message";
-import type { Origin, RedriveMark } from "@/lib/core/dead-letter";
+import { deadLetterPlace, type Origin, type RedriveMark } from "@/lib/core/dead-letter";
 import { UUID } from "@/lib/core/uuid";
 
 /** Written on every redrive, read back when the message is parked again. */
@@ -21,12 +21,10 @@ export const REDRIVE_REVISION = "x-redrive-revision";
 /** Where the message was before it was dead-lettered, for tracing: `orders/3/330`, `orders`, `ORDERS/17`. */
 export const REDRIVE_ORIGIN = "x-redrive-origin";
 
-const placeIn = ({ deadLetter }: Origin) => (deadLetter ?? {}) as { stream?: unknown; id?: unknown };
-
 /** Topic, partition and offset; stream and sequence or id; table and row; else the queue or subscription. null = unknown. */
 function originText(origin: Origin): string | null {
   const { topic, partition, offset, stream, streamSequence, table, rowId, queue, subscription } = origin;
-  const letter = placeIn(origin);
+  const letter = deadLetterPlace(origin);
   const parts = [
     [topic, partition, offset],
     [stream, streamSequence ?? (letter.stream === stream ? letter.id : undefined)],
