@@ -63,6 +63,9 @@ export class PostgresPool extends pg.Pool {
   readonly #server: string;
   readonly #bornIn = new WeakMap<pg.PoolClient, number>();
   #answering: Promise<boolean> | null = null;
+  /** The last question about late statements, and the backends of the one that waits for its end. */
+  #lateAsked: Promise<unknown> = Promise.resolve();
+  #lateNext: { pids: number[]; active: Promise<Set<number>> } | null = null;
 
   constructor(connectionString: string, options: PoolOptions) {
     super({
@@ -130,21 +133,40 @@ export class PostgresPool extends pg.Pool {
     await setImmediate();
     await setImmediate();
     if (connection.stream.bytesRead > before) return true;
-    return this.#ask("select pg_cancel_backend(pid) from pg_stat_activity where pid = $1 and state = 'active'", [
-      processID,
-    ]);
+    return (await this.#cancelActive(processID)).has(processID);
+  }
+
+  /** One question at a time, about all backends that came while the one before was asked: those that were cancelled. */
+  #cancelActive(pid: number): Promise<Set<number>> {
+    if (this.#lateNext === null) {
+      const pids: number[] = [];
+      const active = this.#lateAsked.then(async () => {
+        this.#lateNext = null;
+        const rows = await this.#ask<{ pid: number }>(
+          "select pid, pg_cancel_backend(pid) from pg_stat_activity where pid = any($1) and state = 'active'",
+          [pids],
+        );
+        return new Set(rows.map((row) => row.pid));
+      });
+      this.#lateNext = { pids, active };
+      this.#lateAsked = active;
+    }
+    this.#lateNext.pids.push(pid);
+    return this.#lateNext.active;
   }
 
   /** Whether the server takes a new connection and answers on it. Callers that come meanwhile share the answer. */
   answers(): Promise<boolean> {
-    this.#answering ??= this.#ask("select 1", []).finally(() => {
-      this.#answering = null;
-    });
+    this.#answering ??= this.#ask("select 1", [])
+      .then((rows) => rows.length === 1)
+      .finally(() => {
+        this.#answering = null;
+      });
     return this.#answering;
   }
 
-  /** Whether the statement has a row, on a connection of its own. */
-  async #ask(text: string, values: unknown[]): Promise<boolean> {
+  /** The rows of the statement, on a connection of its own; none when the server does not answer. */
+  async #ask<T extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<T[]> {
     const fresh = new pg.Client({
       ...this.options,
       ...{ connectionTimeoutMillis: ASK_MS, query_timeout: ASK_MS, statement_timeout: ASK_MS },
@@ -152,9 +174,9 @@ export class PostgresPool extends pg.Pool {
     fresh.on("error", () => undefined);
     try {
       await fresh.connect();
-      return (await fresh.query(text, values)).rowCount === 1;
+      return (await fresh.query<T>(text, values)).rows;
     } catch {
-      return false;
+      return [];
     } finally {
       fresh.end().catch(() => undefined);
     }

@@ -235,17 +235,6 @@ describe("a store that answers late", () => {
     await slow.end();
   });
 
-  test("is not away when every connection is in use", async () => {
-    const small = createDb(database.url, { max: 1, connectTimeoutMs: 200 });
-    const long = small.query("select pg_sleep(1.5)");
-    await expect(small.query("select 1")).rejects.toMatchObject({
-      code: "read-timeout",
-      message: expect.stringContaining("in use"),
-    });
-    await long;
-    await small.end();
-  });
-
   test("is asked by one connection for all who found none free", async () => {
     const small = createDb(database.url, { max: 1, connectTimeoutMs: 200 });
     const long = small.query("select pg_sleep(1.5)");
@@ -257,6 +246,41 @@ describe("a store that answers late", () => {
     } finally {
       connect.mockRestore();
     }
+    await long;
+    await small.end();
+  });
+
+  test("is asked one question about all statements that came late while it was asked", async () => {
+    const slow = createDb(database.url, { max: 6, statementTimeoutMs: 500 });
+    const rows = await Promise.all(
+      Array.from({ length: 6 }, () => slow.query<{ pid: number }>("select pg_backend_pid() as pid, pg_sleep(0.1)")),
+    );
+    const pids = rows.map(([row]) => row!.pid);
+    expect(new Set(pids).size).toBe(6);
+    const answers = Promise.allSettled(pids.map(() => slow.query("select pg_sleep(0.4)")));
+    const active = () => db.query("select 1 from pg_stat_activity where pid = any($1) and state = 'active'", [pids]);
+    await expect.poll(active, { interval: 10 }).toHaveLength(6);
+    for (const pid of pids) process.kill(pid, "SIGSTOP");
+    const connect = vi.spyOn(pg.Client.prototype, "connect");
+    try {
+      for (const one of await answers) expect(one).toMatchObject({ reason: { code: "read-timeout" } });
+    } finally {
+      for (const pid of pids) process.kill(pid, "SIGCONT");
+    }
+    const further = connect.mock.calls.length;
+    connect.mockRestore();
+    await slow.end();
+    // Those that came while the first question was asked are in the second.
+    expect(further).toBeLessThanOrEqual(2);
+  });
+
+  test("is not away when every connection is in use", async () => {
+    const small = createDb(database.url, { max: 1, connectTimeoutMs: 200 });
+    const long = small.query("select pg_sleep(1.5)");
+    await expect(small.query("select 1")).rejects.toMatchObject({
+      code: "read-timeout",
+      message: expect.stringContaining("in use"),
+    });
     await long;
     await small.end();
   });
