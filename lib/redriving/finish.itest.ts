@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
 import { localViewer } from "@/lib/core/viewer";
@@ -74,6 +75,22 @@ describe("the finish of an item", () => {
     expect(await world.statuses()).toEqual({ REDRIVEN: 2 });
     expect(await world.redrive(id)).toMatchObject({ delivered: 2, open: 0, state: "DONE" });
     expect(await entries("event.redriven")).toBe(1);
+  });
+
+  test("by a worker that lost it and took it again counts once, though both ends come together", async () => {
+    await world.park(1, () => ({ aggregateId: "order-1", version: 1n }));
+    const { id } = await world.request();
+    const [stale] = await claim(id);
+    await world.db.run("update redrive_items set claimed_until = now() - interval '1 second'");
+    const [fresh] = await claim(id);
+    const after: EventAfter = { ...REDRIVEN, status: "PENDING", failures: 1, cooldownUntilMs: Date.now() + 60_000 };
+    const failed: ItemOutcome = { kind: "failed", code: "HTTP_422", detail: "no", untilMs: null };
+    const finisher = createFinisher(world.deps, id);
+    // The first commit is under way while the two ends are put into the next batch.
+    const ends = [finisher.push(finish({ ...fresh!, id: randomUUID() })), finisher.push(finish(stale!, failed, after))];
+    expect(await Promise.all([...ends, finisher.push(finish(fresh!))])).toEqual([false, false, true]);
+    expect(await world.redrive(id)).toMatchObject({ delivered: 1, failed: 0, state: "DONE" });
+    expect(await entries("event.failed")).toBe(0);
   });
 
   test("counts once, however often it is committed", async () => {

@@ -50,7 +50,8 @@ export function createFinisher(deps: Deps, redriveId: string): Batcher<Finish, b
   return createBatcher(
     async (batch) => {
       const won = await retrying(() => finishItems(deps, redriveId, batch), { patience, pause: deps.db.pause });
-      const freed = batch.filter(({ item }) => item.aggregateId !== null && won.has(item.id));
+      const held = heldAmong(batch, won);
+      const freed = [...held].filter(({ item }) => item.aggregateId !== null);
       // Not awaited: the next batch must not wait for other redrives. A failure is logged there.
       if (freed.length > 0) {
         void ringNextInLine(
@@ -59,16 +60,29 @@ export function createFinisher(deps: Deps, redriveId: string): Batcher<Finish, b
           freed.map(({ item }) => item.id),
         );
       }
-      const ended = batch.filter(({ item, after }) => after !== null && won.has(item.id));
+      const ended = [...held].filter(({ after }) => after !== null);
       await confirmOvertaking(
         deps,
         redriveId,
         ended.map(({ item }) => item.id),
       ).catch((error) => deps.log.warn({ redriveId, err: error }, "words of consumers are left to the quiet window"));
-      return batch.map(({ item }) => won.has(item.id));
+      return batch.map((finish) => held.has(finish));
     },
     { max: BATCH_MAX, rest: { clock: deps.clock, items: REST_ITEMS, msMax: REST_MS_MAX } },
   );
+}
+
+/**
+ * The ends that count. A worker that lost a claim and took the item again may end it twice, with two fences, in one batch:
+ * the store has taken that of the later claim.
+ */
+function heldAmong(batch: readonly Finish[], won: ReadonlySet<string>): Set<Finish> {
+  const latest = new Map<string, Finish>();
+  for (const finish of batch) {
+    const { id, fence } = finish.item;
+    if (fence > (latest.get(id)?.item.fence ?? -1)) latest.set(id, finish);
+  }
+  return new Set(batch.filter((finish) => won.has(finish.item.id) && latest.get(finish.item.id) === finish));
 }
 
 /** Result of an item whose end the store refused: its event was sent, and the item is not worked again. */
@@ -132,13 +146,13 @@ async function commitBatch(
       tx,
       batch.flatMap((finish) => finish.closes),
     );
-    const held = batch.filter((finish) => won.has(finish.item.id));
-    const ended = held.filter((finish): finish is Finish & { after: EventAfter } => finish.after !== null);
+    const held = heldAmong(batch, won);
+    const ended = [...held].filter((finish): finish is Finish & { after: EventAfter } => finish.after !== null);
     const moved = await moveFinishedEvents(tx, redriveId, ended);
     await auditMoves(tx, redriveId, ended, moved, nowMs);
     await countEnds(tx, redriveId, { ended, moved, nowMs });
     const counted = new Set(moved.filter(({ cameBack }) => cameBack).map(({ id }) => id));
-    await settleOrder(tx, redriveId, { batch, won, counted }, nowMs);
+    await settleOrder(tx, redriveId, { batch, held, counted }, nowMs);
     return won;
   });
 }
@@ -267,12 +281,13 @@ function marksOf(ended: readonly Finish[], moved: readonly MovedEvent[]): string
 async function settleOrder(
   tx: Tx,
   redriveId: string,
-  { batch, won, counted }: { batch: readonly Finish[]; won: ReadonlySet<string>; counted: ReadonlySet<string> },
+  { batch, held, counted }: { batch: readonly Finish[]; held: ReadonlySet<Finish>; counted: ReadonlySet<string> },
   nowMs: number,
 ): Promise<void> {
   // A redrive of an event fails once: one that failed and whose bounce was parked before has been counted there.
-  const ends = batch.map(({ item, outcome }): Pick<Finish, "item" | "outcome"> => {
-    const counts = won.has(item.id) && !(outcome.kind === "failed" && counted.has(item.id));
+  const ends = batch.map((finish): Pick<Finish, "item" | "outcome"> => {
+    const { item, outcome } = finish;
+    const counts = held.has(finish) && !(outcome.kind === "failed" && counted.has(item.id));
     return { item, outcome: counts ? outcome : { kind: "back" } };
   });
   const failed = await settleAggregates(tx, redriveId, aggregateResults(ends));
