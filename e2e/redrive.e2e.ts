@@ -41,6 +41,7 @@ test.describe("redriving one event", () => {
 
   test("is held for five seconds, in which Undo takes it back for certain", async ({ page, parkade, downstream }) => {
     const source = await parkade.source("undo");
+    await keepToasts(page);
     await source.park([{ eventId: "regretted" }]);
     await page.goto(source.href);
     const { asked, release } = await holdLong(page);
