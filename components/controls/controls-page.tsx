@@ -31,7 +31,7 @@ const LiftDialog = lazily(() => import("./lift-dialog").then(({ LiftDialog }) =>
 export function ControlsPage() {
   const live = useControls("live");
   const [imposing, setImposing] = useState<ControlRequest["kind"] | null>(null);
-  // A redrive leads here with its id: to lift what its failures brought.
+  // The page of a redrive links here with its id, to lift the blacklists it caused.
   const ofRedrive = useSearchParams().get("redrive");
   const [liftsMany, setLiftsMany] = useState(ofRedrive !== null);
   const items = live.data?.pages.flatMap((page) => page.items) ?? [];

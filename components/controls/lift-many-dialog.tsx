@@ -20,7 +20,7 @@ async function undo(client: QueryClient, id: string): Promise<void> {
   }
 }
 
-/** Lifts all controls that match: of a source, or those that the failures of one redrive brought. */
+/** Lifts all controls that match: of a source, or the blacklists caused by one redrive. */
 export function LiftManyDialog({ redriveId, onClose }: { redriveId: string | null; onClose: () => void }) {
   const client = useQueryClient();
   const sources = useSources();

@@ -24,7 +24,7 @@ import { formatNumber, visible } from "@/lib/core/format";
 import { groupFilter } from "./group-filter";
 import type { GroupAct } from "./groups-page";
 
-/** One group: its pattern, its counts, its trend and its actions. */
+/** One group: its pattern, its counts, its arrivals and its actions. */
 export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: (act: GroupAct) => void }) {
   const { group, filter, onAct } = props;
   // Only pending events count: a queued event belongs to another redrive, and a redriven or ignored event is decided.

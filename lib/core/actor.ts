@@ -26,7 +26,10 @@ const UNSHOWN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The name that an x-actor header sends, cleaned. A header comes as one character for each byte; bytes that are no UTF-8 are the Latin-1 of older clients. */
+/**
+ * The name that an x-actor header sends, cleaned. A header comes as one character for each byte; bytes that are no
+ * UTF-8 are the Latin-1 of older clients.
+ */
 export function sentActor(header: string): string {
   try {
     return cleanActor(utf8.decode(Uint8Array.from(header, (letter) => letter.charCodeAt(0))));

@@ -107,8 +107,9 @@ async function parkHalving(deps: ParkDeps, batch: AdmittedBatch, options: ParkOp
 const JUDGED_AGAIN_MAX = 3;
 
 /**
- * A consumer may fail within milliseconds, before the receipt of the send is committed. A batch waits half a second at most for
- * it (`retrying` bounds all repeats of a batch): in a redrive without a gap there is always a send under way. What is unknown then is parked as a new event.
+ * A consumer may fail within milliseconds, before the receipt of the send is committed. A batch waits half a second at
+ * most for it (`retrying` bounds all repeats of a batch): in a redrive without a gap there is always a send under way.
+ * What is unknown then is parked as a new event.
  */
 const RECEIPT_WAITS_MAX = 3;
 const RECEIPT_WAIT_MS = 150;
@@ -424,7 +425,8 @@ async function settleBounces(
 }
 
 /**
- * A bounce is a failure of its aggregate, all bounces of one redrive are one: when the consecutive failures reach the limit, the aggregate is blacklisted.
+ * A bounce is a failure of its aggregate; all bounces of one redrive count as one. At the limit of consecutive failures
+ * the aggregate is blacklisted.
  */
 async function failAggregates(
   tx: Tx,

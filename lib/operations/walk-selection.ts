@@ -93,7 +93,7 @@ function readChunk(tx: Tx, { selection: { asOfMs, ...selection }, cutoff }: Walk
   return readCandidates(tx, { selection, asOfMs, cutoff, after: cursor, limit });
 }
 
-/** A transaction that met another one runs again, after a short random pause. */
+/** Runs the transaction again after a short random pause when the server ended it because of another one. */
 export function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T> {
   return retrying(() => db.transaction(work, options), { pause: db.pause });
 }

@@ -5,7 +5,10 @@ import type { TargetState } from "@/lib/retry/target";
 import type { TargetRow } from "@/lib/store/read/targets";
 import type { RedriveRow } from "@/lib/store/write/redrive";
 
-/** Sources whose target takes no send now because of its breaker, because it cannot be reached, or because a person has stopped it. */
+/**
+ * Sources whose target takes no send now because of its breaker, because it cannot be reached, or because a person has
+ * stopped it.
+ */
 export type HeldSources = {
   sourceIds: string[];
   /** When to look again: the shortest of their waits. Infinity = only stops hold them: resuming rings their slices. */

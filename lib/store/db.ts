@@ -60,7 +60,9 @@ export interface Db extends Queryable {
    * safe.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** Waits a short random time before a transaction that met another one runs again: two that met go apart. */
+  /**
+   * Waits a short random time before a transaction that collided runs again, so that the same two do not collide again.
+   */
   pause(tries: number): Promise<void>;
   /** Resolves when every connection is closed. */
   end(): Promise<void>;

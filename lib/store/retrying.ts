@@ -29,7 +29,8 @@ export type Patience = {
 
 /**
  * Runs a transaction again when the server aborted it because of another one: a deadlock, or a serialization failure.
- * `pause` waits before the repeat, see `Db.pause`. `repair` may fix another fault; it returns true when the transaction can run again.
+ * `pause` waits before the repeat, see `Db.pause`. `repair` may fix another fault; it returns true when the transaction
+ * can run again.
  *
  * With `patience` it also waits for a store that is away or too slow. Only for work that may run twice: when the
  * connection is lost during the commit, the first run may have been committed.

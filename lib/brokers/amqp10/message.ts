@@ -99,8 +99,8 @@ function amqp10Message(sections: Sections, address: string): Message {
 }
 
 /**
- * Id of a message that carries none: of nothing that a delivery counts. A broker's sequence number stays through repeated deliveries; without one two
- * messages that are equal in every byte are one.
+ * Id of a message that carries none: of nothing that a delivery counts. A broker's sequence number stays through
+ * repeated deliveries; without one two messages that are equal in every byte are one.
  */
 function hashId(address: string, { annotations, properties, application, body }: Sections): string {
   const sequence = annotations.find(([name]) => name === "x-opt-sequence-number")?.[1];

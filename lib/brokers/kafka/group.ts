@@ -35,7 +35,7 @@ type Joined = {
 export type GroupOptions = {
   config: KafkaConfig;
   groupId: string;
-  /** Its name goes into the client id, so that another source of the same group is told. */
+  /** Part of the client id, so that another source with the same group can be named in the error. */
   source: string;
   admin: Admin;
   deps: Pick<AdapterDeps, "addresses">;

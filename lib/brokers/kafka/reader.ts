@@ -132,7 +132,7 @@ class KafkaSession implements ReadSession<Handle> {
     return assertOwnGroup(this.admin, { groupId: groupOf(config, source), source, topics: config.topics });
   }
 
-  /** The topics that are there. Throws when a name has none; a pattern waits for its first topic, and that is told. */
+  /** The topics that exist. Throws when a named topic does not; a pattern waits for its first topic, with a notice. */
   private async topics(): Promise<ClusterFacts> {
     const { topics, missing, brokers } = await topicsOf(this.admin, this.config.topics);
     this.missing = missing;

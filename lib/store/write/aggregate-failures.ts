@@ -11,9 +11,9 @@ export type BouncedAggregate = AggregateName & { redriveIds: readonly string[]; 
 const NEW = "array(select r from unnest(excluded.failed_redrives) r where r <> all(a.failed_redrives))";
 
 /**
- * Adds bounces to the consecutive failures of their aggregates, each redrive once. Returns the aggregates with `limit` or more consecutive
- * failures. Rows are locked in the same order as claims lock them, so that transactions with common aggregates cannot
- * deadlock.
+ * Adds bounces to the consecutive failures of their aggregates, each redrive once. Returns the aggregates with `limit`
+ * or more consecutive failures. Rows are locked in the same order as claims lock them, so that transactions with common
+ * aggregates cannot deadlock.
  */
 export async function countAggregateFailures(
   tx: Tx,

@@ -271,10 +271,11 @@ export function lastRedrives(all: string): string {
 }
 
 /**
- * Applies each aggregate's result to its consecutive failures, of which a redrive adds one at the most, and releases the lease once this redrive holds no item
- * of the aggregate. The lease ends in the past, at a time that no other lease has, so that a claim sees whether the
- * lease has changed since it was read. Rows are locked in the same order as claims lock them: transactions with common
- * aggregates cannot deadlock. Returns the aggregates that have failed, with their consecutive failures.
+ * Applies each aggregate's result to its consecutive failures, of which a redrive adds one at the most, and releases
+ * the lease once this redrive holds no item of the aggregate. The lease ends in the past, at a time that no other lease
+ * has, so that a claim sees whether the lease has changed since it was read. Rows are locked in the same order as
+ * claims lock them: transactions with common aggregates cannot deadlock. Returns the aggregates that have failed, with
+ * their consecutive failures.
  */
 export async function settleAggregates(
   tx: Tx,
