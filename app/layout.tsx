@@ -5,7 +5,7 @@ import { headers } from "next/headers";
 import type { ReactNode } from "react";
 import { Frame } from "@/components/shell/frame";
 import { Providers } from "@/components/shell/providers";
-import { THEME_SCRIPT } from "@/lib/browser/theme-script";
+import { THEME_SCRIPT } from "@/lib/platform/browser/theme-script.browser";
 import "./globals.css";
 
 export const metadata: Metadata = {

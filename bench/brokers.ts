@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
+import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Db } from "@/lib/store/db";
 import { buildBundles } from "../scripts/build.ts";
 import { BROKER_CASES, type BrokerCase, type RunningBroker } from "./broker-cases.ts";
 import { parkMany } from "./park-many.ts";

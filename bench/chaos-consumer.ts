@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { hash64 } from "@/lib/core/hash";
+import { hash64 } from "@/lib/platform/plain/hash.pure";
 
 /** One request of a redrive as it arrived. */
 export type Arrival = {

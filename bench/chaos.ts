@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createDb, type Db } from "@/lib/store/db";
+import { createDb, type Db } from "@/lib/platform/database/db";
 import { type KilledRedrive, killedRedrive } from "@/lib/testing/killed-redrive";
 import { redisInstalled } from "@/lib/testing/redis";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";

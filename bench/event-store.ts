@@ -1,4 +1,4 @@
-import type { Db } from "@/lib/store/db";
+import type { Db } from "@/lib/platform/database/db";
 import { ensurePartitions } from "@/lib/store/write/partitions";
 
 export type StoreShape = {

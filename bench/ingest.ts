@@ -6,11 +6,11 @@ import { createDeps, setDeps } from "@/app/_server/deps";
 import * as events from "@/app/api/v1/events/route";
 import { readEventIn } from "@/lib/contract/event-in";
 import type { ParkAnswer } from "@/lib/contract/events";
+import { CopyRows } from "@/lib/platform/database/copy-binary";
+import type { Db } from "@/lib/platform/database/db";
 import { readEnv } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createLog } from "@/lib/platform/log";
-import type { Db } from "@/lib/store/db";
-import { CopyRows } from "@/lib/store/write/copy-binary";
 import {
   COPY_BODIES,
   COPY_EVENTS,

@@ -1,10 +1,10 @@
 import { createExpressions } from "@/lib/mending/expressions";
 import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import { systemClock } from "@/lib/platform/clock";
+import { createDb } from "@/lib/platform/database/db";
 import { createLog } from "@/lib/platform/log";
 import { createPayloadChecker } from "@/lib/redriving/check-payload";
 import { createSchemaCheck } from "@/lib/redriving/schema-check";
-import { createDb } from "@/lib/store/db";
 
 export type Sample = { rssBytes: number; liveBytes: number };
 

@@ -1,4 +1,4 @@
-import { createDb, type Db } from "@/lib/store/db";
+import { createDb, type Db } from "@/lib/platform/database/db";
 import { rollupOf } from "@/lib/store/write/rollup";
 import { fillStore } from "./event-store";
 import { cpuByLabel } from "./processes";

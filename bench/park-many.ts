@@ -1,5 +1,5 @@
+import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Db } from "@/lib/store/db";
 import { ensurePartitions } from "@/lib/store/write/partitions";
 
 /** Events of one statement: its row locks and its share of the log stay small. */

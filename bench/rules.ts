@@ -4,9 +4,9 @@ import { createLaneQueue } from "@/lib/lane/queue";
 import { runRedriveRules } from "@/lib/operations/run-redrive-rules";
 import { tryRedriveRule } from "@/lib/operations/try-redrive-rule";
 import { systemClock } from "@/lib/platform/clock";
+import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createLog } from "@/lib/platform/log";
-import { createDb, type Db } from "@/lib/store/db";
 import { fillStore } from "./event-store";
 import { startBenchStack } from "./stack";
 

@@ -102,7 +102,7 @@ const RULES: Record<string, string[]> = {
   "lib/cli": [
     "lib/core",
     "type:lib/contract",
-    "lib/contract/api-error",
+    "lib/platform/api/api-error.shapes",
     "lib/contract/filter-params",
     "lib/brokers/http/request-signature",
     "lib/platform/clock",
@@ -317,12 +317,12 @@ describe("architecture", () => {
   test("the table forbids what it should", () => {
     const imports = (from: string, to: string, typeOnly = false) => allowed(folderOf(from)!, { from, to, typeOnly });
     expect(imports("lib/core/gate.ts", "pkg:zod")).toBe(false);
-    expect(imports("lib/store/db.ts", "lib/lane/port")).toBe(false);
+    expect(imports("lib/platform/database/db.ts", "lib/lane/port")).toBe(false);
     expect(imports("lib/redriving/run-slice.ts", "lib/lane/port")).toBe(false);
     expect(imports("lib/redriving/run-slice.ts", "lib/lane/port", true)).toBe(true);
     expect(imports("lib/redriving/run-slice.ts", "lib/operations/plan-redrive")).toBe(false);
     expect(imports("app/api/v1/events/route.ts", "lib/store/write/park")).toBe(false);
-    expect(imports("components/events/list.tsx", "lib/store/db")).toBe(false);
+    expect(imports("components/events/list.tsx", "lib/platform/database/db")).toBe(false);
   });
 
   test("decisions take time and chance as arguments", () => {

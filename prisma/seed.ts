@@ -1,7 +1,7 @@
 import { systemViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
+import { createDb, type Db, type Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import { createDb, type Db, type Tx } from "@/lib/store/db";
 import { EVENT, EVENT_MOVE } from "@/lib/store/state-sql";
 import { appendAudit } from "@/lib/store/write/audit";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";

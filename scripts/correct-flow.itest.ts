@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createDb } from "../lib/store/db.ts";
+import { createDb } from "../lib/platform/database/db.ts";
 import { foldRollups } from "../lib/store/write/fold-rollups.ts";
 import { oldStore } from "../lib/testing/old-store.ts";
 import { rollupDrift } from "../lib/testing/rollup-drift.ts";

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, "..");
 const SCHEMA = join(ROOT, "prisma", "schema.prisma");
 /** Beside the schema, because the output path in it is relative. */
 const CLIENT_SCHEMA = join(ROOT, "prisma", ".client.prisma");
-const OUTPUT = join(ROOT, "lib", "store", "generated");
+const OUTPUT = join(ROOT, "lib", "platform", "database", "generated");
 const MARK = join(OUTPUT, ".made-from");
 
 /** Makes the Prisma client from the schema; does nothing when it was made from this schema by this version. */

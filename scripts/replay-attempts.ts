@@ -1,6 +1,6 @@
-import { DomainError } from "@/lib/core/problem";
 import { type ReplayReport, replayAttempts } from "@/lib/operations/replay-attempts";
-import { createDb } from "@/lib/store/db";
+import { createDb } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { rememberedUrl } from "./embedded-postgres.ts";
 import { parseStartEnv } from "./start-env.ts";
 import { runCommand, StartError } from "./start-error.ts";

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { hash64 } from "@/lib/core/hash";
 import { systemClock } from "@/lib/platform/clock";
+import { hash64 } from "@/lib/platform/plain/hash.pure";
 
 /**
  * The unreliable consumer service that the demo's sources deliver to. It honours Idempotency-Key, and its failures

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createDb, type Db } from "@/lib/store/db";
+import { createDb, type Db } from "@/lib/platform/database/db";
 import { freePort } from "@/lib/testing/free-port";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { auditGaps, rollupDrift } from "@/lib/testing/rollup-drift";

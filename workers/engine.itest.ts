@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { TargetEngine } from "@/lib/contract/sources";
 import type { TargetChange } from "@/lib/contract/targets";
-import { prometheusText } from "@/lib/core/prometheus";
 import { localViewer } from "@/lib/core/viewer";
 import { changeTarget } from "@/lib/operations/change-target";
 import { storePolicy } from "@/lib/operations/store-policy";
+import { prometheusText } from "@/lib/platform/plain/prometheus.pure";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
 import { readMetrics } from "@/lib/store/read/metrics";
 import { listTargets } from "@/lib/store/read/target-list";

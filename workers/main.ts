@@ -1,6 +1,6 @@
-import { DomainError } from "@/lib/core/problem";
 import { EnvError, readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { startWorker } from "./worker";
 
 async function main(): Promise<void> {

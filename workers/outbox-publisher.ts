@@ -4,9 +4,9 @@ import { createOutboxPublisher, type OutboxPublisher } from "@/lib/kit/outbox/pu
 import { httpTransport } from "@/lib/kit/outbox/transports/http";
 import type { AddressFilter } from "@/lib/platform/address-filter";
 import type { Clock } from "@/lib/platform/clock";
+import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
 import type { Random } from "@/lib/retry/clock";
-import type { Db } from "@/lib/store/db";
 import { readConfirmedUrl } from "@/lib/store/read/settings";
 
 /** One claim at a time: a message holds up to 2,000 events, and nobody waits for it. */

@@ -1,5 +1,5 @@
-import { jsonFault } from "@/lib/core/json-fault";
-import { DomainError } from "@/lib/core/problem";
+import { jsonFault } from "@/lib/platform/plain/json-fault.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** Largest body of a request that is no ingest: 10,000 ids and their reason are below half of it. */
 export const JSON_BYTES_MAX = 1024 * 1024;

@@ -2,9 +2,9 @@ import * as z from "zod/mini";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { filterQuery } from "@/lib/contract/event-page";
 import type { EventOut } from "@/lib/contract/events";
-import { iso } from "@/lib/core/iso-time";
 import type { Viewer } from "@/lib/core/viewer";
-import type { Db } from "@/lib/store/db";
+import type { Db } from "@/lib/platform/database/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { exportEvents } from "@/lib/store/read/event-export";
 import { streamResponse } from "./ndjson";
 

@@ -1,10 +1,10 @@
 import pino from "pino";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod/mini";
-import { DomainError, PROBLEM_CODES } from "@/lib/core/problem";
 import { localViewer, type Viewer } from "@/lib/core/viewer";
 import { systemClock } from "@/lib/platform/clock";
 import { readEnv } from "@/lib/platform/env";
+import { DomainError, PROBLEM_CODES } from "@/lib/platform/plain/problem.pure";
 import { type Deps, setDeps } from "./deps";
 import { handle, type Route } from "./handle";
 import type { Operation } from "./operation";

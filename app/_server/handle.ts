@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
 import { eventBytesMax } from "@/lib/contract/arrival";
-import { noParams, noQuery } from "@/lib/contract/query";
-import { UUID } from "@/lib/core/uuid";
 import type { Viewer } from "@/lib/core/viewer";
+import { noParams, noQuery } from "@/lib/platform/api/query.shapes";
 import { uuidv7 } from "@/lib/platform/ids";
+import { UUID } from "@/lib/platform/plain/uuid.pure";
 import { JSON_BYTES_MAX, readJson, readOptionalJson } from "./body";
 import { type Deps, deps as processDeps } from "./deps";
 import { describeOperation, type Operation, problemsOf } from "./operation";

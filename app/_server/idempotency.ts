@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
-import type { IdempotentRequest } from "@/lib/store/write/idempotent-request";
+import type { IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 export const KEY_CHARS_MAX = 255;
 /** Something besides spaces and quotation marks. */

@@ -9,6 +9,7 @@ import {
 } from "@/lib/contract/cloudevents";
 import { readEventIn } from "@/lib/contract/event-in";
 import type { ParkAnswer } from "@/lib/contract/events";
+import { DomainError, type ProblemCode } from "@/lib/platform/plain/problem.pure";
 import {
   elementsInSteps,
   endOfValue,
@@ -21,8 +22,7 @@ import {
   skipSpace,
   spaceInSteps,
   valueInSteps,
-} from "@/lib/contract/raw-json";
-import { DomainError, type ProblemCode } from "@/lib/core/problem";
+} from "@/lib/platform/plain/raw-json.pure";
 import { createTurns } from "@/lib/platform/turns";
 import { readSourceRules, type SourceRules } from "@/lib/store/read/source-rules";
 import { mediaTypeOf, readBody } from "./body";

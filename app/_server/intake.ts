@@ -1,8 +1,8 @@
 import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/contract/arrival";
 import type { ParkAnswer } from "@/lib/contract/events";
-import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns, type Turns } from "@/lib/platform/turns";
 import type { SourceRules } from "@/lib/store/read/source-rules";
 import type { Deps } from "./deps";

@@ -1,8 +1,8 @@
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import { versionOf } from "@/lib/contract/arrival";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { TAGS_MAX } from "@/lib/core/storable";
 import type { Mapping } from "@/lib/kinds/fields";
+import { TAGS_MAX } from "@/lib/platform/plain/storable.pure";
 
 /**
  * Fills fields that an HTTP event lacks from its payload and headers, by the mapping of its source. Fields that the

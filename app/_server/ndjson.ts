@@ -1,4 +1,4 @@
-import { DomainError } from "@/lib/core/problem";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 const NEWLINE = 0x0a;
 const encoder = new TextEncoder();

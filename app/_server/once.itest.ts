@@ -4,7 +4,6 @@ import * as ignore from "@/app/api/v1/events/ignore/route";
 import * as release from "@/app/api/v1/events/release/route";
 import * as events from "@/app/api/v1/events/route";
 import { localViewer } from "@/lib/core/viewer";
-import { uuidv7 } from "@/lib/platform/ids";
 import {
   answerKey,
   answerOnce,
@@ -12,7 +11,8 @@ import {
   KEY_LEASE_MS,
   releaseKey,
   renewKey,
-} from "@/lib/store/write/idempotent-request";
+} from "@/lib/platform/database/idempotent-request.write";
+import { uuidv7 } from "@/lib/platform/ids";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
 import { manualClock } from "@/lib/testing/manual-clock";

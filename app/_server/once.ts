@@ -7,7 +7,7 @@ import {
   keyReused,
   releaseKey,
   renewKey,
-} from "@/lib/store/write/idempotent-request";
+} from "@/lib/platform/database/idempotent-request.write";
 import type { Deps } from "./deps";
 import type { Call } from "./handle";
 import { fingerprintOf, idempotencyKeyOf } from "./idempotency";

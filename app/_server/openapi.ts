@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import type { Described, Media, Operation } from "@/app/_server/operation";
 import { problemsOf } from "@/app/_server/operation";
-import { problemSchema } from "@/lib/contract/problem";
-import type { ProblemCode } from "@/lib/core/problem";
+import { problemSchema } from "@/lib/platform/api/problem.shapes";
+import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
 import { KEY_CHARS_MAX, KEY_PATTERN } from "./idempotency";
 import { STATUS, TITLE } from "./problem";
 

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
-import type { PathOf, QueryOf } from "@/lib/contract/query";
-import type { ProblemCode } from "@/lib/core/problem";
+import type { PathOf, QueryOf } from "@/lib/platform/api/query.shapes";
+import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
 
 /** An answer that is no JSON: its media types. */
 export type Media = { media: readonly string[] };

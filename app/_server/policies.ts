@@ -1,9 +1,9 @@
 import type { PolicyOut } from "@/lib/contract/targets";
-import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
+import type { LowRateStore } from "@/lib/platform/database/prisma";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { expectedAttempts, successProbability, upperBoundMs } from "@/lib/retry/bounds";
 import { POLICY_PRESETS, type Policy, validatePolicy } from "@/lib/retry/policy";
-import type { LowRateStore } from "@/lib/store/prisma";
 import { readPolicyUse, readPolicyVersions } from "@/lib/store/read/policy-list";
 
 /** All versions of one policy, or of all of them; a built-in preset is version 0 of its name. */

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import type { Problem } from "@/lib/contract/problem";
-import { DomainError, type FieldError, type ProblemCode } from "@/lib/core/problem";
+import type { Problem } from "@/lib/platform/api/problem.shapes";
+import { DomainError, type FieldError, type ProblemCode } from "@/lib/platform/plain/problem.pure";
 
 /** Complete on purpose: a new code that has no status here does not compile. */
 export const STATUS: Record<ProblemCode, number> = {

@@ -1,5 +1,5 @@
 import type { Deps } from "@/app/_server/deps";
-import { DomainError } from "@/lib/core/problem";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { CachePolicy } from "@/lib/retry/cache/response-cache";
 import { readMigrations, readWorkersAlive } from "@/lib/store/read/readiness";
 import { probeWrite } from "@/lib/store/write/readiness-probe";

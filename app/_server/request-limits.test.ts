@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DomainError } from "@/lib/core/problem";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { LIMIT_WINDOW_MS, RequestLimits } from "./request-limits";
 
 const SETTINGS = { clientRequests: 4, sourceRequests: 2, clientBytes: 100 };

@@ -1,4 +1,4 @@
-import { DomainError } from "@/lib/core/problem";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import {
   carriedOver,
   EMPTY_WINDOW,

@@ -1,6 +1,6 @@
 import type { StatusOut } from "@/lib/contract/stats";
-import { iso } from "@/lib/core/iso-time";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { readStatus, type StoredStatus } from "@/lib/store/read/status";
 import type { Deps } from "./deps";
 

@@ -1,7 +1,7 @@
 import { actorFault, LOCAL_ACTOR, sentActor } from "@/lib/core/actor";
 import { refusalOf } from "@/lib/core/local-only";
-import { DomainError } from "@/lib/core/problem";
 import { localViewer, type Viewer } from "@/lib/core/viewer";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** The headers of a request, or of a page that is rendered. */
 export type SentHeaders = { get(name: string): string | null };

@@ -3,10 +3,10 @@ import { pageCall } from "@/app/_server/page-call";
 import { rawQueryOf } from "@/app/_server/raw-query";
 import { EventsView, type InitialEvents } from "@/components/events/list/events-view";
 import { PAGE_PARAMS } from "@/lib/browser/filter-read";
-import { PAGE_ROWS } from "@/lib/browser/page-rows";
 import { fromSearchParams } from "@/lib/contract/event-filter";
 import { toSearchParams } from "@/lib/contract/filter-params";
-import { DomainError } from "@/lib/core/problem";
+import { PAGE_ROWS } from "@/lib/platform/browser/page-rows.browser";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { listEvents } from "@/lib/store/read/event-list";
 
 export const metadata: Metadata = { title: "Events" };

@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { prometheusText } from "@/lib/core/prometheus";
+import { prometheusText } from "@/lib/platform/plain/prometheus.pure";
 import { readMetrics } from "@/lib/store/read/metrics";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";

@@ -13,7 +13,7 @@ import { useAdmissionRules } from "@/lib/browser/admission";
 import { eventsHref } from "@/lib/browser/filter-read";
 import type { RuleList, RuleOut } from "@/lib/contract/admission";
 import { ADMISSION_MARKS } from "@/lib/core/admission";
-import { plural } from "@/lib/core/format";
+import { plural } from "@/lib/platform/plain/format.pure";
 import { RuleCard } from "./rule-card";
 import { countWords, MARK_WORDS } from "./rule-words";
 

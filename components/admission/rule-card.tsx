@@ -13,7 +13,7 @@ import { useAdmissionRule, useChangeRule, useDeleteRule } from "@/lib/browser/ad
 import { eventsHref } from "@/lib/browser/filter-read";
 import type { RuleOut } from "@/lib/contract/admission";
 import type { Condition } from "@/lib/core/admission";
-import { visible } from "@/lib/core/format";
+import { visible } from "@/lib/platform/plain/format.pure";
 import { conditionWords, countWords, effectFilter, effectWords } from "./rule-words";
 
 const SwitchDialog = lazily(() => import("./switch-dialog").then(({ SwitchDialog }) => SwitchDialog));

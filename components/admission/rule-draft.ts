@@ -1,6 +1,6 @@
 import type { RuleOut, RuleRequest, TryRequest } from "@/lib/contract/admission";
 import type { CodeSource, Condition, RuleBody, RuleEffect } from "@/lib/core/admission";
-import type { FieldError } from "@/lib/core/problem";
+import type { FieldError } from "@/lib/platform/plain/problem.pure";
 
 export type ConditionDraft = {
   /** Of its row, in this dialog only. */

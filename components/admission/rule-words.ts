@@ -2,7 +2,7 @@ import type { RuleOut, Trial } from "@/lib/contract/admission";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { AdmissionMark, CodeSource, Condition, RuleEffect } from "@/lib/core/admission";
 import { labelledGroup } from "@/lib/core/fingerprint";
-import { formatNumber, plural } from "@/lib/core/format";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 export const FIELD_LABEL: Record<Condition["field"], string> = {
   errorCode: "error code",

@@ -1,7 +1,7 @@
 import { TriedEvent } from "@/components/rules/rule-parts";
 import { Skeleton } from "@/components/ui/skeleton";
 import type { Trial } from "@/lib/contract/admission";
-import { visible } from "@/lib/core/format";
+import { visible } from "@/lib/platform/plain/format.pure";
 import { MARK_WORDS, trialSentence } from "./rule-words";
 
 const SHOWN = 5;

@@ -13,7 +13,7 @@ import { useFrozenSample, useRedriveItems } from "@/lib/browser/redrives";
 import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { causeWords } from "@/lib/core/approval";
-import { formatNumber, plural } from "@/lib/core/format";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { APPROVAL_WORDS, termRows } from "./approval-words";
 
 /** What a second person approves, who decided, and the two answers for who may give one. */

@@ -1,6 +1,6 @@
 import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { formatNumber, formatRate, formatShare } from "@/lib/core/format";
+import { formatNumber, formatRate, formatShare } from "@/lib/platform/plain/format.pure";
 
 /** `waits for approval`; null = it waits for nothing. An approval comes first: a person must answer it. */
 export function waitWords(waitsFor: RedriveOut["waitsFor"]): string | null {

@@ -10,7 +10,7 @@ import { useApprovals } from "@/lib/browser/approvals";
 import { usePageParam } from "@/lib/browser/filter-url";
 import type { ApprovalOut } from "@/lib/contract/approvals";
 import { APPROVAL_STATES, causeWords } from "@/lib/core/approval";
-import { plural } from "@/lib/core/format";
+import { plural } from "@/lib/platform/plain/format.pure";
 import { APPROVAL_WORDS } from "./approval-words";
 
 const STATES = [

@@ -6,7 +6,7 @@ import { Skeleton } from "@/components/ui/skeleton";
 import { StateBadge } from "@/components/ui/state-badge";
 import { AUDIT_EVENTS_SHOWN, useAuditEvents } from "@/lib/browser/audit";
 import { eventsHref } from "@/lib/browser/filter-read";
-import { formatNumber, plural, shortenId } from "@/lib/core/format";
+import { formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
 
 /** The events that an audit entry covers, with their present states. */
 export function AuditEvents({ entryId, count }: { entryId: string; count: number }) {

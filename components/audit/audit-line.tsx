@@ -9,7 +9,7 @@ import { CopyButton } from "@/components/ui/copy-button";
 import { Shape } from "@/components/ui/shape";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import type { AuditOut } from "@/lib/contract/audit";
-import { shortenId } from "@/lib/core/format";
+import { shortenId } from "@/lib/platform/plain/format.pure";
 import { AuditEvents } from "./audit-events";
 import { revisedBy, subjectHref, subjectWords } from "./audit-words";
 import { diffSummary, type FieldChange, fieldDiff } from "./field-diff";

@@ -9,7 +9,7 @@ import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { AUDIT_FILTER_NAMES, type AuditFilter, auditParams, useAudit } from "@/lib/browser/audit";
 import { pushAddress } from "@/lib/browser/filter-url";
-import { shortenId } from "@/lib/core/format";
+import { shortenId } from "@/lib/platform/plain/format.pure";
 import { AuditFilterBar } from "./audit-filter-bar";
 import { AuditLine } from "./audit-line";
 

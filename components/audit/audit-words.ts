@@ -1,6 +1,6 @@
 import type { AuditOut } from "@/lib/contract/audit";
 import type { AuditSubject } from "@/lib/core/audit-subject";
-import { plural } from "@/lib/core/format";
+import { plural } from "@/lib/platform/plain/format.pure";
 
 /** The page of an entry's subject, or else of the operation that changed it; null when neither has a page. */
 export function subjectHref(

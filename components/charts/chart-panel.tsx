@@ -7,8 +7,8 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { Skeleton } from "@/components/ui/skeleton";
 import { Td, Th, Tr } from "@/components/ui/table";
-import { useZone } from "@/lib/browser/clock-zone";
-import { formatAbsolute, formatClock } from "@/lib/core/format";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { formatAbsolute, formatClock } from "@/lib/platform/plain/format.pure";
 // Imported here and not with the drawing: the legend shows its colours before recharts is loaded.
 import "./charts.css";
 

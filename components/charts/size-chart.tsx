@@ -17,8 +17,8 @@ import { ChartTooltip } from "@/components/charts/chart-tooltip";
 import { draggedWindow, MARKER_GLYPH, type MarkerGroup } from "@/components/charts/marker-layout";
 import type { SizeSeries } from "@/components/charts/size-series";
 import { AXIS_TICK, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
-import { useZone } from "@/lib/browser/clock-zone";
-import { formatAbsolute, formatCompact, formatNumber } from "@/lib/core/format";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { formatAbsolute, formatCompact, formatNumber } from "@/lib/platform/plain/format.pure";
 
 export type SizeChartProps = {
   data: SizeSeries;

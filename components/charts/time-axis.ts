@@ -1,6 +1,6 @@
 import { timeTicks } from "@/components/charts/axis";
-import type { Zone } from "@/lib/core/format";
-import { formatClock, formatShort } from "@/lib/core/format";
+import type { Zone } from "@/lib/platform/plain/format.pure";
+import { formatClock, formatShort } from "@/lib/platform/plain/format.pure";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;

@@ -3,8 +3,8 @@
 import { CartesianGrid, Line, LineChart, ReferenceLine, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
 import { ChartTooltip } from "@/components/charts/chart-tooltip";
 import { AXIS_TICK, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
-import { useZone } from "@/lib/browser/clock-zone";
-import { formatAbsolute } from "@/lib/core/format";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { formatAbsolute } from "@/lib/platform/plain/format.pure";
 
 type LineSeries = {
   key: string;

@@ -9,7 +9,7 @@ import { failureToast, showToast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
 import { liftControl, useImposeControl } from "@/lib/browser/controls";
 import type { ControlOut, ControlRequest } from "@/lib/contract/controls";
-import { formatDuration } from "@/lib/core/format";
+import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { type ControlDraft, controlRequest, UNTIL_MINUTES } from "./control-draft";
 import { ScopePicker } from "./scope-picker";
 import { KIND_EFFECT, scopeOf } from "./scope-words";

@@ -1,8 +1,8 @@
 "use client";
 
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useNow, useZone } from "@/lib/browser/clock-zone";
-import { formatAbsolute, formatDuration } from "@/lib/core/format";
+import { useNow, useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { formatAbsolute, formatDuration } from "@/lib/platform/plain/format.pure";
 
 /** `until lifted`, or the time left: `41 min left`, with the end on hover. */
 export function ControlUntil({ expiresAt }: { expiresAt: string | null }) {

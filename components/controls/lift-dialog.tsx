@@ -5,7 +5,7 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { failureToast, showToast } from "@/components/ui/toast";
 import { imposeControl, useLiftControl } from "@/lib/browser/controls";
 import type { ControlOut, ControlRequest } from "@/lib/contract/controls";
-import { plural } from "@/lib/core/format";
+import { plural } from "@/lib/platform/plain/format.pure";
 import { SCOPE_LABEL, scopeLimits, scopeOf } from "./scope-words";
 
 const LIFTED: Record<ControlOut["kind"], string> = {

@@ -9,7 +9,7 @@ import { failureToast, showToast } from "@/components/ui/toast";
 import { liftControls, undoLift, useLiftable } from "@/lib/browser/controls";
 import { useSources } from "@/lib/browser/sources";
 import type { LiftFilter } from "@/lib/contract/controls";
-import { plural } from "@/lib/core/format";
+import { plural } from "@/lib/platform/plain/format.pure";
 
 async function undo(client: QueryClient, id: string): Promise<void> {
   try {

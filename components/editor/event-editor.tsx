@@ -6,10 +6,10 @@ import { Button } from "@/components/ui/button";
 import { Tabs } from "@/components/ui/tabs";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { showToast } from "@/components/ui/toast";
-import { useHotkeys } from "@/lib/browser/hotkeys";
 import { useRevision } from "@/lib/browser/revisions";
 import type { EventDetail } from "@/lib/contract/events";
 import type { EditedAnswer } from "@/lib/contract/revisions";
+import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 import { ContentDiff } from "./content-diff";
 import {
   changesOf,

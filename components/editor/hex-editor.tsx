@@ -4,7 +4,7 @@ import { useId, useLayoutEffect, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { Input } from "@/components/ui/input";
-import { formatBytes } from "@/lib/core/format";
+import { formatBytes } from "@/lib/platform/plain/format.pure";
 import {
   BYTES_PER_LINE,
   HEX_EDIT_MAX,

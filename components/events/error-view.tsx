@@ -5,7 +5,7 @@ import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
 import type { EventDetail } from "@/lib/contract/events";
 import { STACK_CHARS, stackLines } from "@/lib/core/fingerprint";
-import { formatNumber, plural, visible } from "@/lib/core/format";
+import { formatNumber, plural, visible } from "@/lib/platform/plain/format.pure";
 
 /** A longer message is folded: an error of 10,000 characters must not push the rest off the screen. */
 const MESSAGE_CHARS = 600;

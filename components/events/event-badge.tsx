@@ -3,9 +3,9 @@
 import Link from "next/link";
 import { controlCause, holderText, stateOf } from "@/components/events/event-state";
 import { StateBadge } from "@/components/ui/state-badge";
-import { useNow } from "@/lib/browser/clock-zone";
 import type { AggregateMember, ListedEvent } from "@/lib/contract/events";
-import { visible } from "@/lib/core/format";
+import { useNow } from "@/lib/platform/browser/clock-zone.browser";
+import { visible } from "@/lib/platform/plain/format.pure";
 
 const LINK = "text-accent underline";
 

@@ -12,15 +12,15 @@ import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
 import { STATE_LOOKS } from "@/components/ui/state-badge";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useZone } from "@/lib/browser/clock-zone";
 import { eventsHref } from "@/lib/browser/filter-read";
-import { randomKey } from "@/lib/browser/random-key";
 import { useRedrivePreview } from "@/lib/browser/redrives";
 import { windowLabel } from "@/lib/browser/time-window";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupOut } from "@/lib/contract/events";
 import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
-import { formatNumber, visible } from "@/lib/core/format";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
+import { formatNumber, visible } from "@/lib/platform/plain/format.pure";
 import { groupFilter } from "./group-filter";
 import type { GroupAct } from "./groups-page";
 

@@ -13,10 +13,10 @@ import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useEventFilter } from "@/lib/browser/filter-url";
 import { useGroups } from "@/lib/browser/groups";
-import { ApiError } from "@/lib/contract/api-error";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupOut } from "@/lib/contract/events";
-import { formatNumber } from "@/lib/core/format";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { GroupCard } from "./group-card";
 import { eachOnce, groupFilter } from "./group-filter";
 

@@ -9,10 +9,10 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { Checkbox, Field, Input } from "@/components/ui/input";
 import { ReasonField } from "@/components/ui/reason-field";
 import { type Counting, startMend } from "@/lib/browser/mends";
-import { randomKey } from "@/lib/browser/random-key";
 import type { Recipe } from "@/lib/contract/recipes";
 import type { Selection } from "@/lib/contract/selection";
-import { formatNumber, plural } from "@/lib/core/format";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 /** The start of the mend: what it would do, the reason, and the typed count of a large one. */
 export function MendApply({

@@ -10,8 +10,8 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { type Counting, useMendPreview } from "@/lib/browser/mends";
 import type { Difference, MendCounts, MendItem, Recipe } from "@/lib/contract/recipes";
 import type { Selection } from "@/lib/contract/selection";
-import { formatNumber, plural, shortenId, visible } from "@/lib/core/format";
 import { MEND_FAILURES, MEND_OUTCOMES, MEND_REASONS, type MendOutcome } from "@/lib/core/mending";
+import { formatNumber, plural, shortenId, visible } from "@/lib/platform/plain/format.pure";
 
 const OUTCOMES: Record<MendOutcome, { word: string; shape: ShapeName; colour: string }> = {
   changed: { word: "change", shape: "half", colour: "text-cooling" },

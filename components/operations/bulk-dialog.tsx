@@ -6,10 +6,10 @@ import { idempotencyKeys } from "@/components/redrives/idempotency-keys";
 import { Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { changeEvents } from "@/lib/browser/bulk-operations";
-import { randomKey } from "@/lib/browser/random-key";
 import type { Selection } from "@/lib/contract/selection";
 import type { BulkKind } from "@/lib/core/bulk-operation";
-import { formatNumber, plural } from "@/lib/core/format";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { mustType, VERBS } from "./bulk-words";
 import { answerToast } from "./say-changed";
 

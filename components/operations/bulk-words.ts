@@ -3,9 +3,9 @@ import { countText } from "@/components/ui/count-text";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import type { BulkAnswer } from "@/lib/contract/events";
 import { type BulkKind, bulkShare } from "@/lib/core/bulk-operation";
-import { formatNumber, formatShare, plural } from "@/lib/core/format";
 import { MEND_FAILURES, MEND_REASONS } from "@/lib/core/mending";
 import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
+import { formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
 
 /** From this number on the person types the number: one wrong click must not ignore thousands of events. */
 const TYPED_FROM = 1_000;

@@ -4,7 +4,7 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useChangeBulkOperation } from "@/lib/browser/bulk-operations";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { INVERSE } from "@/lib/core/bulk-operation";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { operationTitle, VERBS } from "./bulk-words";
 
 export function CancelOperationDialog({ operation, onClose }: { operation: BulkOperationOut; onClose: () => void }) {

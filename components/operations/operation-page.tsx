@@ -17,7 +17,7 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { runs, useBulkOperation } from "@/lib/browser/bulk-operations";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { INVERSE } from "@/lib/core/bulk-operation";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { leftAlone, operationTitle, paceWords, shareWords, undoneText, VERBS } from "./bulk-words";
 import { OperationBar } from "./operation-bar";
 import { OperationBadge } from "./operations-page";

@@ -5,7 +5,7 @@ import { changeEvents } from "@/lib/browser/bulk-operations";
 import type { BulkAnswer } from "@/lib/contract/events";
 import type { Selection } from "@/lib/contract/selection";
 import { BULK_EFFECT, type BulkKind, INVERSE } from "@/lib/core/bulk-operation";
-import { plural } from "@/lib/core/format";
+import { plural } from "@/lib/platform/plain/format.pure";
 import { changedText, VERBS } from "./bulk-words";
 
 type Changed = Pick<BulkAnswer, "state" | "changed" | "refused" | "underWay"> & {

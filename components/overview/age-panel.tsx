@@ -5,7 +5,7 @@ import { durationTicks } from "@/components/charts/axis";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
 import type { AgeStats } from "@/lib/contract/stats";
-import { formatDuration } from "@/lib/core/format";
+import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { type AgeRow, ageRows } from "./age-rows";
 import type { Part } from "./tile";
 

@@ -1,6 +1,6 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { Arrivals, TopErrors } from "@/lib/contract/stats";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 export type ArrivalRow = {
   key: string;

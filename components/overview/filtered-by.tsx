@@ -4,7 +4,7 @@ import { X } from "lucide-react";
 import { Button } from "@/components/ui/button";
 import { removeTerm, termsOf } from "@/lib/browser/qualified-search";
 import type { EventFilter } from "@/lib/contract/event-filter";
-import { shortenId } from "@/lib/core/format";
+import { shortenId } from "@/lib/platform/plain/format.pure";
 
 /** The restrictions of the page; each can be removed. Nothing without a restriction. */
 export function FilteredBy({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {

@@ -5,7 +5,7 @@ import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
 import { useStats } from "@/lib/browser/stats";
 import type { EventFilter } from "@/lib/contract/event-filter";
-import { formatCompact, formatNumber } from "@/lib/core/format";
+import { formatCompact, formatNumber } from "@/lib/platform/plain/format.pure";
 import { flowRows } from "./flow-view";
 
 const SERIES = [

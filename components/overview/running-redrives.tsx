@@ -12,7 +12,7 @@ import { RedriveBadge } from "@/components/ui/state-badge";
 import { useRunningRedrives } from "@/lib/browser/redrives";
 import { useStatus } from "@/lib/browser/status";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 const SHOWN = 4;
 

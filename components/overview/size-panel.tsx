@@ -9,12 +9,12 @@ import { SizeChart } from "@/components/charts/lazy-charts";
 import { groupMarkers, markerLegend } from "@/components/charts/marker-layout";
 import { sizeSeries } from "@/components/charts/size-series";
 import { Button, IconButton, LinkButton } from "@/components/ui/button";
-import { useZone } from "@/lib/browser/clock-zone";
 import { eventsHref, withPart } from "@/lib/browser/filter-read";
 import { useStats } from "@/lib/browser/stats";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { SizeStats } from "@/lib/contract/stats";
-import { formatNumber, formatShort } from "@/lib/core/format";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { formatNumber, formatShort } from "@/lib/platform/plain/format.pure";
 import { parkedNow } from "./parked-filter";
 import type { Part } from "./tile";
 

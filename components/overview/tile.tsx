@@ -2,7 +2,7 @@ import Link from "next/link";
 import type { ReactNode } from "react";
 import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
-import type { ApiError } from "@/lib/contract/api-error";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 
 /** The read of one part of the overview; the last good answer stays while a poll fails. */
 export type Part<Data> = { data: Data | undefined; error: ApiError | null };

@@ -2,13 +2,13 @@
 
 import { changeOver } from "@/components/charts/size-series";
 import { Sparkline } from "@/components/charts/sparkline";
-import { useNow, useZone } from "@/lib/browser/clock-zone";
 import { eventsHref } from "@/lib/browser/filter-read";
 import { useStats } from "@/lib/browser/stats";
-import type { ApiError } from "@/lib/contract/api-error";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { AgeStats } from "@/lib/contract/stats";
-import { formatClock, formatDuration, formatNumber } from "@/lib/core/format";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { useNow, useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { formatClock, formatDuration, formatNumber } from "@/lib/platform/plain/format.pure";
 import { flowTile, perMinuteWords, successWords } from "./flow-view";
 import { lately, parkedBefore, parkedNow } from "./parked-filter";
 import { type Part, Tile } from "./tile";

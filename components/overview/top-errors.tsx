@@ -6,13 +6,13 @@ import { classNames } from "@/components/ui/class-names";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { useZone } from "@/lib/browser/clock-zone";
 import { eventsHref, filterHref, withPart } from "@/lib/browser/filter-read";
 import { useStats } from "@/lib/browser/stats";
 import { windowLabel } from "@/lib/browser/time-window";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { TopErrors as TopErrorsOut } from "@/lib/contract/stats";
-import { formatClock, formatNumber } from "@/lib/core/format";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { formatClock, formatNumber } from "@/lib/platform/plain/format.pure";
 import { type ArrivalRow, arrivalRows } from "./arrival-rows";
 
 const SHOWN = 9;

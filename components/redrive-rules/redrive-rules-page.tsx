@@ -9,7 +9,7 @@ import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useRedriveRules } from "@/lib/browser/redrive-rules";
 import type { RedriveRuleOut } from "@/lib/contract/redrive-rules";
-import { plural } from "@/lib/core/format";
+import { plural } from "@/lib/platform/plain/format.pure";
 import { RuleCard } from "./rule-card";
 
 const RuleDialog = lazily(() => import("./rule-dialog").then(({ RuleDialog }) => RuleDialog));

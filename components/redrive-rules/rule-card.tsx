@@ -12,7 +12,7 @@ import { termsOf, writeTerm } from "@/lib/browser/qualified-search";
 import { useChangeRedriveRule, useDeleteRedriveRule } from "@/lib/browser/redrive-rules";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { RedriveRuleOut } from "@/lib/contract/redrive-rules";
-import { visible } from "@/lib/core/format";
+import { visible } from "@/lib/platform/plain/format.pure";
 import { limitWords, ruleSentence, triedWords, workWords } from "./rule-words";
 
 const DeleteRuleDialog = lazily(() =>

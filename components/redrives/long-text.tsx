@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { classNames } from "@/components/ui/class-names";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 /** A text up to this length fits the visible lines on a phone, so it needs no button. */
 const SHORT_CHARS = 160;

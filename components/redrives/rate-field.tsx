@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useState } from "react";
 import { Input } from "@/components/ui/input";
-import { formatRate } from "@/lib/core/format";
+import { formatRate } from "@/lib/platform/plain/format.pure";
 import { POSITIONS, parseRate, positionOf, RATE_MAX_UNLIMITED, stepRate } from "./rate-scale";
 
 /**

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { Shape, type ShapeName } from "@/components/ui/shape";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 import {
   type ProgressCounts,
   percentWords,

@@ -2,7 +2,7 @@ import { ArrowDown, ArrowUp } from "lucide-react";
 import Link from "next/link";
 import { IconButton } from "@/components/ui/button";
 import { Shape } from "@/components/ui/shape";
-import { shortenId } from "@/lib/core/format";
+import { shortenId } from "@/lib/platform/plain/format.pure";
 
 const LOOKS = {
   ON: { shape: "disc", colour: "text-ok" },

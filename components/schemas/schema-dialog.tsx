@@ -8,7 +8,7 @@ import { CodeTextarea, Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useInferSchema, useSchema, useStoreSchema, useTrySchema } from "@/lib/browser/schemas";
 import type { SchemaVersion } from "@/lib/contract/payload-schemas";
-import { shortenId } from "@/lib/core/format";
+import { shortenId } from "@/lib/platform/plain/format.pure";
 import { inferredWords, trialWords, typeWords } from "./schema-words";
 
 /** Stores a version of a schema: pasted, from a file, or inferred from events that went through. */

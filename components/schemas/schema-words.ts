@@ -1,5 +1,5 @@
 import type { InferredSchema, SchemaTrial } from "@/lib/contract/payload-schemas";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 export function typeWords(eventType: string | null): string {
   return eventType ?? "all other types";

@@ -8,7 +8,7 @@ import { Panel } from "@/components/ui/panel";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useSchemas } from "@/lib/browser/schemas";
 import type { SchemaList } from "@/lib/contract/payload-schemas";
-import { plural } from "@/lib/core/format";
+import { plural } from "@/lib/platform/plain/format.pure";
 import { typeWords } from "./schema-words";
 
 const SchemaDialog = lazily(() => import("./schema-dialog").then(({ SchemaDialog }) => SchemaDialog));

@@ -4,7 +4,7 @@ import { useRouter } from "next/navigation";
 import { useState } from "react";
 import type { StopOrder } from "@/components/shell/stop/stop-dialog";
 import { lazily } from "@/components/ui/lazily";
-import { type Hotkeys, useHotkeys } from "@/lib/browser/hotkeys";
+import { type Hotkeys, useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 import { PAGES, pageHref } from "./navigation";
 
 const Palette = lazily(() => import("./palette").then(({ Palette }) => Palette));

@@ -1,12 +1,12 @@
 "use client";
 
 import { Shape } from "@/components/ui/shape";
-import { useNow, useZone } from "@/lib/browser/clock-zone";
-import { lastAnswerMs, useFreshness } from "@/lib/browser/freshness";
 import { useStatus } from "@/lib/browser/status";
-import { ApiError } from "@/lib/contract/api-error";
 import type { StatusOut } from "@/lib/contract/stats";
-import { formatAgo, formatClock } from "@/lib/core/format";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { useNow, useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { lastAnswerMs, useFreshness } from "@/lib/platform/browser/freshness.browser";
+import { formatAgo, formatClock } from "@/lib/platform/plain/format.pure";
 
 /**
  * Shown while the data of the page is old: since when and why. The page below stays, in grey. Amber from 15 s on (at

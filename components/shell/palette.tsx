@@ -6,13 +6,13 @@ import { useState } from "react";
 import { mendHref } from "@/components/mend/mend-address";
 import type { StopOrder } from "@/components/shell/stop/stop-dialog";
 import { POPUP_CLASS } from "@/components/ui/overlay-anchor";
-import { setZone, useZone } from "@/lib/browser/clock-zone";
 import { eventsHref, readFilter } from "@/lib/browser/filter-read";
 import { isEmptyFilter, parseSearch } from "@/lib/browser/qualified-search";
-import { randomKey } from "@/lib/browser/random-key";
 import { searchHref } from "@/lib/browser/search";
 import { useStatus } from "@/lib/browser/status";
-import { setTheme } from "@/lib/browser/theme";
+import { setZone, useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
+import { setTheme } from "@/lib/platform/browser/theme.browser";
 import { PAGES, pageHref } from "./navigation";
 import { rankCommands } from "./palette-rank";
 

@@ -1,8 +1,8 @@
 "use client";
 
 import type { ReactNode } from "react";
-import { RenderedAt } from "@/lib/browser/clock-zone";
-import { QueryProvider } from "@/lib/browser/query-client";
+import { RenderedAt } from "@/lib/platform/browser/clock-zone.browser";
+import { QueryProvider } from "@/lib/platform/browser/query-client.browser";
 
 /** The react-query client and the server's render time, for every component. */
 export function Providers({ renderedAtMs, children }: { renderedAtMs: number; children: ReactNode }) {

@@ -3,11 +3,11 @@
 import Link from "next/link";
 import { Shape } from "@/components/ui/shape";
 import { Health } from "@/components/ui/state-badge";
-import { useNow, useZone } from "@/lib/browser/clock-zone";
-import { lastAnswerMs, useFreshness } from "@/lib/browser/freshness";
 import { useStatus } from "@/lib/browser/status";
 import type { StatusOut } from "@/lib/contract/stats";
-import { formatAgo, formatClock, formatRate, plural } from "@/lib/core/format";
+import { useNow, useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { lastAnswerMs, useFreshness } from "@/lib/platform/browser/freshness.browser";
+import { formatAgo, formatClock, formatRate, plural } from "@/lib/platform/plain/format.pure";
 import { approvalsShown, gaugeLevel, lanesInOrder, problemsOf, workerHealth } from "./status-view";
 
 type Lane = StatusOut["lanes"][number];

@@ -7,9 +7,9 @@ import { classNames } from "@/components/ui/class-names";
 import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useNow } from "@/lib/browser/clock-zone";
 import type { SourceConsumerOut, SourceOut } from "@/lib/contract/sources";
-import { formatNumber, formatRate, plural } from "@/lib/core/format";
+import { useNow } from "@/lib/platform/browser/clock-zone.browser";
+import { formatNumber, formatRate, plural } from "@/lib/platform/plain/format.pure";
 import { isSilent, retryWords, sourceState } from "./source-state";
 
 /** Parts shown before the rest is asked for. */

@@ -8,7 +8,7 @@ import { Panel } from "@/components/ui/panel";
 import { useTargets } from "@/lib/browser/targets";
 import type { KindOut } from "@/lib/contract/kinds";
 import type { SourceOut, TargetOut } from "@/lib/contract/sources";
-import { formatRate } from "@/lib/core/format";
+import { formatRate } from "@/lib/platform/plain/format.pure";
 
 const NamedTargetDialog = lazily(() =>
   import("./named-target-dialog").then(({ NamedTargetDialog }) => NamedTargetDialog),

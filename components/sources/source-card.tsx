@@ -6,7 +6,7 @@ import { eventsHref } from "@/lib/browser/filter-read";
 import type { KindOut } from "@/lib/contract/kinds";
 import type { SourceOut } from "@/lib/contract/sources";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
-import { formatNumber, formatRate } from "@/lib/core/format";
+import { formatNumber, formatRate } from "@/lib/platform/plain/format.pure";
 import { useSourceActions } from "./source-actions";
 import { SourceBadge, SourceTrouble } from "./source-status";
 

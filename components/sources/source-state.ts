@@ -1,7 +1,7 @@
 import type { ShapeName } from "@/components/ui/shape";
 import type { SourceOut } from "@/lib/contract/sources";
-import { formatDuration } from "@/lib/core/format";
 import type { ConsumerWord } from "@/lib/core/source-mode";
+import { formatDuration } from "@/lib/platform/plain/format.pure";
 
 type StateLook = { word: string; shape: ShapeName; colour: string };
 

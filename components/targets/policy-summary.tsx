@@ -1,7 +1,7 @@
 "use client";
 
 import { useId, useState } from "react";
-import { formatShare } from "@/lib/core/format";
+import { formatShare } from "@/lib/platform/plain/format.pure";
 import { oddsAt, type PolicyView, preciseDuration } from "./policy-view";
 import { ScheduleChart } from "./schedule-chart";
 

@@ -12,7 +12,7 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { useStatus } from "@/lib/browser/status";
 import type { TargetOut } from "@/lib/contract/sources";
 import type { PolicyOut, TargetChange } from "@/lib/contract/targets";
-import { formatDuration, formatNumber, formatRate, formatShare, plural } from "@/lib/core/format";
+import { formatDuration, formatNumber, formatRate, formatShare, plural } from "@/lib/platform/plain/format.pure";
 import { type BreakerWord, counterWords, type EngineView, engineView } from "./engine-view";
 import { fallbackWords } from "./target-draft";
 

@@ -2,7 +2,7 @@ import { parseRate } from "@/components/redrives/rate-scale";
 import type { TargetOut } from "@/lib/contract/sources";
 import type { TargetChange } from "@/lib/contract/targets";
 import type { Fallback } from "@/lib/core/fallback";
-import { formatDuration } from "@/lib/core/format";
+import { formatDuration } from "@/lib/platform/plain/format.pure";
 
 /** The fields of a target's form, as typed text. */
 export type TargetDraft = {

@@ -7,7 +7,7 @@ import { ReadError } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
 import { CardSkeletons, SkeletonRows } from "@/components/ui/skeleton";
 import { usePolicies, useTargets } from "@/lib/browser/targets";
-import { plural } from "@/lib/core/format";
+import { plural } from "@/lib/platform/plain/format.pure";
 import { ConfirmationsPanel } from "./confirmations-panel";
 import { openBreakersFirst } from "./engine-view";
 import { TargetCard } from "./target-card";

@@ -1,6 +1,6 @@
 "use client";
 
-import { useStaleReason } from "@/lib/browser/freshness";
+import { useStaleReason } from "@/lib/platform/browser/freshness.browser";
 import { Button, type ButtonProps } from "./button";
 
 /**

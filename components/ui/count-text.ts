@@ -1,5 +1,5 @@
 import type { CountOut } from "@/lib/contract/events";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 /** `12,481` exact, `≈ 3.2 M` estimated (an estimate has no last digits), `≥ 10,000` at least, `?` unknown. */
 export function countText({ value, kind }: Pick<CountOut, "value" | "kind">): string {

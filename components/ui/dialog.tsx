@@ -3,7 +3,7 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
 import { type ReactNode, useRef } from "react";
-import { useStaleReason } from "@/lib/browser/freshness";
+import { useStaleReason } from "@/lib/platform/browser/freshness.browser";
 import { buttonClass } from "./button";
 import { classNames } from "./class-names";
 

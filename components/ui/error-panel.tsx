@@ -2,7 +2,7 @@
 
 import { RotateCw } from "lucide-react";
 import type { ReactNode } from "react";
-import { ApiError, type ApiErrorCode } from "@/lib/contract/api-error";
+import { ApiError, type ApiErrorCode } from "@/lib/platform/api/api-error.shapes";
 import { Button } from "./button";
 import { classNames } from "./class-names";
 import { Shape } from "./shape";

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { freshness } from "@/lib/browser/freshness";
+import { freshness } from "@/lib/platform/browser/freshness.browser";
 import { isChunkFailure, loadChunk } from "./load-chunk";
 
-vi.mock("@/lib/browser/freshness", () => ({ freshness: vi.fn(() => "old") }));
+vi.mock("@/lib/platform/browser/freshness.browser", () => ({ freshness: vi.fn(() => "old") }));
 
 const missing = () => Object.assign(new Error("Failed to load chunk /x.js"), { name: "ChunkLoadError" });
 

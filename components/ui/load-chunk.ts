@@ -1,4 +1,4 @@
-import { freshness } from "@/lib/browser/freshness";
+import { freshness } from "@/lib/platform/browser/freshness.browser";
 
 /**
  * Loads the code of dialogs, panels and toasts after the page. It must be present when the network is gone, so it is

@@ -1,8 +1,8 @@
 "use client";
 
-import { useZone } from "@/lib/browser/clock-zone";
 import type { CountOut } from "@/lib/contract/events";
-import { formatClock, formatNumber } from "@/lib/core/format";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { formatClock, formatNumber } from "@/lib/platform/plain/format.pure";
 import { countText } from "./count-text";
 
 const KINDS: Record<CountOut["kind"], string> = {

@@ -1,6 +1,6 @@
 "use client";
 
-import { shortenId, visible } from "@/lib/core/format";
+import { shortenId, visible } from "@/lib/platform/plain/format.pure";
 import { classNames } from "./class-names";
 import { useCopy } from "./copy-button";
 

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { ShownState } from "@/lib/core/event-state";
-import { formatDuration } from "@/lib/core/format";
 import type { RedriveState } from "@/lib/core/redrive-state";
+import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { classNames } from "./class-names";
 import { Shape, type ShapeName } from "./shape";
 

@@ -1,7 +1,7 @@
 "use client";
 
-import { useNow, useZone } from "@/lib/browser/clock-zone";
-import { formatAbsolute, formatAgo, formatShort } from "@/lib/core/format";
+import { useNow, useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { formatAbsolute, formatAgo, formatShort } from "@/lib/platform/plain/format.pure";
 
 /** `3m ago`, with the absolute time in the chosen zone on hover. While the clock is unknown: `20 Nov 14:02`. */
 export function TimeAgo({ at, className }: { at: string | null; className?: string }) {

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { ApiError } from "@/lib/contract/api-error";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { loadAfterPaint, loadChunk } from "./load-chunk";
 
 /**

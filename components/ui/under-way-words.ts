@@ -1,4 +1,4 @@
-import { plural } from "@/lib/core/format";
+import { plural } from "@/lib/platform/plain/format.pure";
 
 /**
  * The sends that a stop could not cancel, as a sentence for a toast: `3 sends were already under way.` undefined when

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Inbox } from "@/lib/brokers/inbox";
 import { ParkLoop } from "@/lib/brokers/park-loop";
 import type { Reader, ReadMode } from "@/lib/brokers/port";
-import { DomainError } from "@/lib/core/problem";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { deadLetter } from "@/lib/testing/letters";
 import { manualClock } from "@/lib/testing/manual-clock";
 

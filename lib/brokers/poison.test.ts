@@ -19,10 +19,10 @@ import { messageOf as entryMessage } from "@/lib/brokers/redis-streams/entry";
 import { messageOf as sidekiqMessage } from "@/lib/brokers/sidekiq/job";
 import { sqsMessage } from "@/lib/brokers/sqs/message";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { isStorableText, storable } from "@/lib/core/storable";
 import type { Mapping } from "@/lib/kinds/fields";
 import type { Kind } from "@/lib/kinds/kinds";
 import type { OutboxConfig } from "@/lib/kinds/outbox";
+import { isStorableText, storable } from "@/lib/platform/plain/storable.pure";
 
 /** A message of any broker, as bytes that nobody has looked at. */
 type Raw = { headers: [name: string, value: Buffer][]; body: Buffer };

@@ -25,7 +25,6 @@ import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { createScrubber, type Scrubber } from "@/lib/brokers/scrub";
 import { sidekiqAdapter } from "@/lib/brokers/sidekiq/adapter";
 import { sqsAdapter } from "@/lib/brokers/sqs/adapter";
-import { DomainError } from "@/lib/core/problem";
 import type { Mapping } from "@/lib/kinds/fields";
 import {
   type ConfigOf,
@@ -36,6 +35,7 @@ import {
   type SourceConfig,
 } from "@/lib/kinds/kinds";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** The adapter of each kind. */
 export const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {

@@ -1,5 +1,5 @@
 import { cleanActor, actorFault as coreFault } from "@/lib/core/actor";
-import { storedValue, useStoredValue } from "./stored-value";
+import { storedValue, useStoredValue } from "@/lib/platform/browser/stored-value.browser";
 
 const stored = storedValue("parkade.actor");
 

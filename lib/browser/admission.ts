@@ -8,9 +8,9 @@ import type {
   Trial,
   TryRequest,
 } from "@/lib/contract/admission";
-import type { ApiError } from "@/lib/contract/api-error";
-import { fetchJson } from "./fetch-json";
-import { invalidateAfter, keys } from "./keys";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
 const POLL_MS = 5_000;
 const RULES = "/api/v1/admission-rules";

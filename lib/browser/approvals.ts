@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ApprovalDecision, ApprovalList, ApprovalOut } from "@/lib/contract/approvals";
-import { fetchJson } from "./fetch-json";
-import { invalidateAfter, keys } from "./keys";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
 const POLL_MS = 5_000;
 const PAGE = 50;

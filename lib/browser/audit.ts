@@ -1,8 +1,8 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { AuditEventList, AuditList } from "@/lib/contract/audit";
 import type { AuditSubject } from "@/lib/core/audit-subject";
-import { fetchJson } from "./fetch-json";
-import { keys } from "./keys";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { keys } from "@/lib/platform/browser/keys.browser";
 
 const POLL_MS = 10_000;
 const PAGE = 100;

@@ -7,14 +7,14 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { useCallback } from "react";
-import type { ApiError } from "@/lib/contract/api-error";
 import type { BulkOperationChange, BulkOperationList, BulkOperationOut } from "@/lib/contract/bulk-operations";
 import type { BulkAnswer } from "@/lib/contract/events";
 import type { Selection } from "@/lib/contract/selection";
 import { BULK_BEGINS, type BulkKind, type BulkState } from "@/lib/core/bulk-operation";
-import { fetchJson } from "./fetch-json";
-import { invalidateAfter, keys } from "./keys";
-import { randomKey } from "./random-key";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
 
 const LIVE_MS = 1_000;
 const LIST_LIVE_MS = 3_000;

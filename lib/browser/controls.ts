@@ -1,11 +1,11 @@
 import { type QueryClient, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/contract/api-error";
 import type { ControlList, ControlOut, ControlRequest, LiftedMany, LiftFilter } from "@/lib/contract/controls";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventCounts } from "@/lib/contract/events";
 import { toSearchParams } from "@/lib/contract/filter-params";
-import { fetchJson } from "./fetch-json";
-import { invalidateAfter, keys } from "./keys";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
 const POLL_MS = 10_000;
 const PAGE = 50;

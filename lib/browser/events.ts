@@ -1,11 +1,11 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/contract/api-error";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventCounts, EventDetail, EventList, Neighbours } from "@/lib/contract/events";
 import { toSearchParams } from "@/lib/contract/filter-params";
-import { fetchJson } from "./fetch-json";
-import { keys } from "./keys";
-import { PAGE_ROWS } from "./page-rows";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { keys } from "@/lib/platform/browser/keys.browser";
+import { PAGE_ROWS } from "@/lib/platform/browser/page-rows.browser";
 
 /** The time between two reads of new events and of the visible rows. */
 const LIST_POLL_MS = 5_000;

@@ -1,6 +1,6 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { foldTags, readNames, toSearchParams } from "@/lib/contract/filter-params";
-import { DomainError } from "@/lib/core/problem";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** Parameters of the address that are not part of the filter: the open event, the tab, the open editor, the sort order. */
 export const PAGE_PARAMS = [

@@ -2,8 +2,8 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupList } from "@/lib/contract/events";
 import { toSearchParams } from "@/lib/contract/filter-params";
-import { fetchJson } from "./fetch-json";
-import { keys } from "./keys";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { keys } from "@/lib/platform/browser/keys.browser";
 
 const POLL_MS = 15_000;
 const PAGE = 50;

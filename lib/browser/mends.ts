@@ -1,6 +1,5 @@
 import { type QueryClient, skipToken, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type { ApiError } from "@/lib/contract/api-error";
 import type { BulkAnswer, EventDetail } from "@/lib/contract/events";
 import type {
   MendCounts,
@@ -14,8 +13,9 @@ import type {
 } from "@/lib/contract/recipes";
 import type { Selection } from "@/lib/contract/selection";
 import type { MendOutcome } from "@/lib/core/mending";
-import { fetchJson } from "./fetch-json";
-import { invalidateAfter, keys } from "./keys";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
 const PAGE = 20;
 

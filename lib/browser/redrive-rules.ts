@@ -1,5 +1,4 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/contract/api-error";
 import type {
   RedriveRuleChange,
   RedriveRuleList,
@@ -8,8 +7,9 @@ import type {
   RedriveRuleTrial,
   RedriveRuleTry,
 } from "@/lib/contract/redrive-rules";
-import { fetchJson } from "./fetch-json";
-import { invalidateAfter, keys } from "./keys";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
 const POLL_MS = 5_000;
 const RULES = "/api/v1/redrive-rules";

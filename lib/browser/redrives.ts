@@ -15,8 +15,8 @@ import type { RedriveChange, RedriveRequest } from "@/lib/contract/redrive-reque
 import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/contract/redrives";
 import type { ItemOutcomeWord } from "@/lib/core/item-state";
 import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
-import { fetchJson } from "./fetch-json";
-import { invalidateAfter, keys } from "./keys";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
 const LIVE_MS = 1_000;
 const LIST_LIVE_MS = 3_000;

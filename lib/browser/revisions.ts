@@ -1,5 +1,4 @@
 import { type QueryClient, useQuery } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/contract/api-error";
 import type { SchemaCheckOut, SchemaCheckRequest } from "@/lib/contract/payload-schemas";
 import type {
   EditedAnswer,
@@ -9,8 +8,9 @@ import type {
   RevisionDetail,
   RevisionList,
 } from "@/lib/contract/revisions";
-import { fetchJson } from "./fetch-json";
-import { invalidateAfter, keys } from "./keys";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
 const pathOf = (id: string) => `/api/v1/events/${encodeURIComponent(id)}/revisions`;
 

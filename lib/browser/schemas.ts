@@ -1,5 +1,4 @@
 import { type QueryClient, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/contract/api-error";
 import type {
   InferredSchema,
   SchemaChange,
@@ -9,8 +8,9 @@ import type {
   SchemaTryRequest,
   SchemaVersionDetail,
 } from "@/lib/contract/payload-schemas";
-import { fetchJson } from "./fetch-json";
-import { invalidateAfter, keys } from "./keys";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
 const ofSource = (source: string) => `/api/v1/sources/${encodeURIComponent(source)}/schemas`;
 const ofId = (id: string) => `/api/v1/schemas/${encodeURIComponent(id)}`;

@@ -2,9 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { ID_NAMES, type IdName } from "@/lib/contract/filter-params";
 import type { Meanings } from "@/lib/contract/meanings";
-import { fetchJson } from "./fetch-json";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { keys } from "@/lib/platform/browser/keys.browser";
 import { eventsHref } from "./filter-read";
-import { keys } from "./keys";
 import { addTerm, applySearch, parseSearch, type Term } from "./qualified-search";
 
 /** The longest time a person waits for the look-up; after it the text is searched as words. */

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/contract/api-error";
 import type { SettingOut, SettingsChange } from "@/lib/contract/targets";
-import { fetchJson } from "./fetch-json";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 
 const key = ["settings"] as const;
 /** The address has its tokens masked. */

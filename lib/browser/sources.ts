@@ -1,5 +1,4 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/contract/api-error";
 import type { KindList } from "@/lib/contract/kinds";
 import type {
   MappingPreview,
@@ -11,8 +10,9 @@ import type {
   SourceOut,
   SourceRequest,
 } from "@/lib/contract/sources";
-import { fetchJson } from "./fetch-json";
-import { invalidateAfter, keys } from "./keys";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
 const POLL_MS = 5_000;
 

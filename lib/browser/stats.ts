@@ -1,10 +1,10 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/contract/api-error";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { toSearchParams } from "@/lib/contract/filter-params";
 import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats, TopErrors } from "@/lib/contract/stats";
-import { fetchJson } from "./fetch-json";
-import { keys } from "./keys";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { keys } from "@/lib/platform/browser/keys.browser";
 
 const POLL_MS = 10_000;
 

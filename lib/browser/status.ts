@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import { ApiError } from "@/lib/contract/api-error";
 import type { StatusOut } from "@/lib/contract/stats";
-import { fetchJson } from "./fetch-json";
-import { noteAnswer, noteUnreachable } from "./freshness";
-import { keys } from "./keys";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { noteAnswer, noteUnreachable } from "@/lib/platform/browser/freshness.browser";
+import { keys } from "@/lib/platform/browser/keys.browser";
 
 /** The present flow and the health of the parts of Parkade. Polled; a failed poll keeps the last answer. */
 const STATUS_POLL_MS = 3_000;

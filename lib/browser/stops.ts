@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/contract/api-error";
 import type { ImposedStop } from "@/lib/contract/stops";
-import { fetchJson } from "./fetch-json";
-import { invalidateAfter } from "./keys";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 
 /** `target` null = everything. */
 type StopChange = { target: string | null; reason?: string };

@@ -4,7 +4,7 @@ import { FILTER_NAMES, FILTER_STATUSES } from "@/lib/contract/filter-params";
 import type { SourceList } from "@/lib/contract/sources";
 import type { TopErrors } from "@/lib/contract/stats";
 import { ADMISSION_MARKS, type AdmissionMark } from "@/lib/core/admission";
-import { fetchJson } from "./fetch-json";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 
 /** Values worth offering change slowly. */
 const STALE_MS = 60_000;

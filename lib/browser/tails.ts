@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/contract/api-error";
 import type { TailOut } from "@/lib/contract/tails";
-import { fetchJson } from "./fetch-json";
-import { invalidateAfter, keys } from "./keys";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
 const POLL_MS = 5_000;
 const pathOf = (id: string, part: "tail" | "skip") => `/api/v1/events/${encodeURIComponent(id)}/${part}`;

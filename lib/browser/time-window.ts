@@ -1,7 +1,7 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { resolveInstant } from "@/lib/contract/filter-params";
-import type { Zone } from "@/lib/core/format";
-import { formatAbsolute, formatShort } from "@/lib/core/format";
+import type { Zone } from "@/lib/platform/plain/format.pure";
+import { formatAbsolute, formatShort } from "@/lib/platform/plain/format.pure";
 
 /** The named windows. They are relative: a shared link shows the last day before it is opened. */
 export const WINDOW_PRESETS = [

@@ -1,10 +1,10 @@
 import { type QueryClient, useQuery } from "@tanstack/react-query";
-import type { ApiError } from "@/lib/contract/api-error";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { toSearchParams } from "@/lib/contract/filter-params";
 import type { SavedView, SavedViewList } from "@/lib/contract/saved-views";
-import { fetchJson } from "./fetch-json";
-import { invalidateAfter, keys } from "./keys";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 
 export function useSavedViews(enabled = true) {
   return useQuery<SavedViewList, ApiError>({

@@ -1,5 +1,5 @@
 import { clockFault, type Signing, signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
-import { ApiError, problemOf } from "@/lib/contract/api-error";
+import { ApiError, problemOf } from "@/lib/platform/api/api-error.shapes";
 import { type Clock, within } from "@/lib/platform/clock";
 
 /** Longer than any read may take on the server. */

@@ -3,7 +3,7 @@ import { UsageError } from "@/lib/cli/command-line";
 import { EXIT } from "@/lib/cli/command-table";
 import { factsText, tableText } from "@/lib/cli/table";
 import type { ApprovalList, ApprovalOut } from "@/lib/contract/approvals";
-import { formatNumber, formatRate } from "@/lib/core/format";
+import { formatNumber, formatRate } from "@/lib/platform/plain/format.pure";
 
 /** `approvals`: what waits for a second person. */
 export async function listApprovals(call: Call): Promise<number> {

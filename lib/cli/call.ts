@@ -1,11 +1,11 @@
 import type { Api } from "@/lib/cli/api";
 import { type CommandLine, UsageError } from "@/lib/cli/command-line";
 import { FILTER_OPTIONS } from "@/lib/cli/command-table";
-import { ApiError } from "@/lib/contract/api-error";
 import type { EventList } from "@/lib/contract/events";
-import { formatNumber } from "@/lib/core/format";
-import { UUID } from "@/lib/core/uuid";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import type { Clock } from "@/lib/platform/clock";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 /** What a command writes to, and whom it asks. */
 export type Terminal = {

@@ -6,7 +6,7 @@ import { followOperation } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import type { BulkAnswer, EventCounts } from "@/lib/contract/events";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 /** `ignore` and `release`. */
 export async function changeEvents(call: Call, kind: "ignore" | "release"): Promise<number> {

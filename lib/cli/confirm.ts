@@ -1,7 +1,7 @@
 import type { Call } from "@/lib/cli/call";
 import { UsageError } from "@/lib/cli/command-line";
 import { UNASKED_MAX } from "@/lib/cli/command-table";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 /**
  * Asks before a large change: the person types the number of events (or `yes` when it is not known). Throws UsageError

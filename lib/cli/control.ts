@@ -5,7 +5,7 @@ import { EXIT } from "@/lib/cli/command-table";
 import { confirmed } from "@/lib/cli/confirm";
 import { givenOptions, scopeText } from "@/lib/cli/lists";
 import type { ControlOut, ControlRequest, LiftedMany } from "@/lib/contract/controls";
-import { plural, visible } from "@/lib/core/format";
+import { plural, visible } from "@/lib/platform/plain/format.pure";
 
 const CONTROLS = "api/v1/controls";
 

@@ -1,6 +1,6 @@
 import type { Column } from "@/lib/cli/table";
 import type { ListedEvent } from "@/lib/contract/events";
-import { formatAgo } from "@/lib/core/format";
+import { formatAgo } from "@/lib/platform/plain/format.pure";
 
 /** For programs: whole values, the event's id first. */
 export const EVENT_COLUMNS: readonly Column<ListedEvent>[] = [

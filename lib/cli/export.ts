@@ -1,6 +1,6 @@
 import type { Call } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command-table";
-import { ApiError } from "@/lib/contract/api-error";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
 
 export async function exportEvents({ line, api, terminal, signal }: Call): Promise<number> {
   const query = new URLSearchParams(line.filter);

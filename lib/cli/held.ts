@@ -6,7 +6,7 @@ import { followRedrive } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
 import type { RedriveAnswer } from "@/lib/contract/redrive-request";
 import type { TailOut } from "@/lib/contract/tails";
-import { formatNumber, plural } from "@/lib/core/format";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 /** Versions named in one line; the rest is counted. */
 const NAMED_MAX = 20;

@@ -4,7 +4,7 @@ import { type Column, tableText } from "@/lib/cli/table";
 import type { AuditOut } from "@/lib/contract/audit";
 import type { ControlOut } from "@/lib/contract/controls";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { formatAgo, formatNumber } from "@/lib/core/format";
+import { formatAgo, formatNumber } from "@/lib/platform/plain/format.pure";
 
 const LIMIT = 50;
 /** Of the API. */

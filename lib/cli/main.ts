@@ -27,10 +27,10 @@ import { go, stop } from "@/lib/cli/stop";
 import { tail } from "@/lib/cli/tail";
 import { addTarget, listTargets, readTargets, removeTarget } from "@/lib/cli/target";
 import { createTerminal } from "@/lib/cli/terminal";
-import { ApiError } from "@/lib/contract/api-error";
 import { actorFault, cleanActor } from "@/lib/core/actor";
-import { visible } from "@/lib/core/format";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { systemClock, within } from "@/lib/platform/clock";
+import { visible } from "@/lib/platform/plain/format.pure";
 import { version } from "../../package.json";
 
 const DEFAULT_URL = "http://127.0.0.1:3000";

@@ -6,10 +6,10 @@ import { EXIT } from "@/lib/cli/command-table";
 import { confirmed } from "@/lib/cli/confirm";
 import { followOperation } from "@/lib/cli/follow";
 import { factsText, tableText } from "@/lib/cli/table";
-import { ApiError } from "@/lib/contract/api-error";
 import type { BulkAnswer } from "@/lib/contract/events";
 import type { MendCounts, MendItem, Recipe, RecipeList, SavedRecipe } from "@/lib/contract/recipes";
-import { formatNumber } from "@/lib/core/format";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 const RECIPES = "api/v1/recipes";
 

@@ -4,9 +4,9 @@ import { type Call, printAnswer } from "@/lib/cli/call";
 import { UsageError } from "@/lib/cli/command-line";
 import { EXIT, SIGNING_SECRET } from "@/lib/cli/command-table";
 import { factsText } from "@/lib/cli/table";
-import { ApiError } from "@/lib/contract/api-error";
 import type { ParkAnswer } from "@/lib/contract/events";
-import { formatNumber, visible } from "@/lib/core/format";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { formatNumber, visible } from "@/lib/platform/plain/format.pure";
 
 /** Of one request: as many as `parkade/park` sends, and far below what Parkade takes. */
 const LINES_MAX = 200;

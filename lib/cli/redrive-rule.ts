@@ -1,10 +1,10 @@
 import { type Call, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command-table";
 import { factsText, tableText } from "@/lib/cli/table";
-import { ApiError } from "@/lib/contract/api-error";
 import type { RedriveRuleList, RedriveRuleOut, RedriveRuleTrial } from "@/lib/contract/redrive-rules";
-import { formatDuration, formatNumber } from "@/lib/core/format";
 import { ruleTerms } from "@/lib/core/redrive-rule";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { formatDuration, formatNumber } from "@/lib/platform/plain/format.pure";
 
 const RULES = "api/v1/redrive-rules";
 

@@ -7,7 +7,7 @@ import { factsText } from "@/lib/cli/table";
 import type { PreviewOut, SampleOut } from "@/lib/contract/redrive-preview";
 import type { RedriveAnswer } from "@/lib/contract/redrive-request";
 import { causeWords } from "@/lib/core/approval";
-import { formatDuration, formatNumber, formatRate, plural } from "@/lib/core/format";
+import { formatDuration, formatNumber, formatRate, plural } from "@/lib/platform/plain/format.pure";
 
 /** `redrive` and `verify`. A verification sends nothing, so it is not asked about. */
 export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<number> {

@@ -6,7 +6,7 @@ import { EXIT } from "@/lib/cli/command-table";
 import { findEvent } from "@/lib/cli/show";
 import { factsText, tableText } from "@/lib/cli/table";
 import type { EditedAnswer, RevisedAnswer, RevisionList } from "@/lib/contract/revisions";
-import { formatBytes } from "@/lib/core/format";
+import { formatBytes } from "@/lib/platform/plain/format.pure";
 
 export async function listRevisions(call: Call): Promise<number> {
   const { id } = await findEvent(call, call.line.arguments[0]!);

@@ -5,7 +5,7 @@ import { moreText, readPages } from "@/lib/cli/lists";
 import { factsText, tableText } from "@/lib/cli/table";
 import type { CountOut, EventCounts, ListedEvent } from "@/lib/contract/events";
 import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/core/event-state";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 export async function search(call: Call): Promise<number> {
   return call.line.flag("count") ? count(call) : list(call);

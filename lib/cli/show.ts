@@ -2,10 +2,10 @@ import { isUtf8 } from "node:buffer";
 import { type Call, idOfProducers, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command-table";
 import { factsText, tableText } from "@/lib/cli/table";
-import { ApiError } from "@/lib/contract/api-error";
 import type { EventDetail } from "@/lib/contract/events";
-import { formatBytes, visible } from "@/lib/core/format";
-import { UUID } from "@/lib/core/uuid";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { formatBytes, visible } from "@/lib/platform/plain/format.pure";
+import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 export async function show(call: Call): Promise<number> {
   const { line, api, terminal } = call;

@@ -5,8 +5,8 @@ import { UsageError } from "@/lib/cli/command-line";
 import { EXIT } from "@/lib/cli/command-table";
 import { factsText, tableText } from "@/lib/cli/table";
 import type { ProbeOut, SourceList, SourceOut } from "@/lib/contract/sources";
-import { formatNumber } from "@/lib/core/format";
 import type { SourceMode } from "@/lib/core/source-mode";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 const SOURCES = "api/v1/sources";
 const pathOf = (name: string) => `${SOURCES}/${encodeURIComponent(name)}`;

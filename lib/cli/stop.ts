@@ -1,7 +1,7 @@
 import { type Call, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command-table";
 import type { ImposedStop, StopOut } from "@/lib/contract/stops";
-import { plural } from "@/lib/core/format";
+import { plural } from "@/lib/platform/plain/format.pure";
 
 const STOPS = "api/v1/stops";
 

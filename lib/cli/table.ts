@@ -1,4 +1,4 @@
-import { visible } from "@/lib/core/format";
+import { visible } from "@/lib/platform/plain/format.pure";
 
 /** `whole`: never cut, such as an id that another command takes. */
 export type Column<Row> = { title: string; whole?: true; of(row: Row): string | number | null };

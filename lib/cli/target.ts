@@ -4,7 +4,7 @@ import { EXIT } from "@/lib/cli/command-table";
 import { configOf } from "@/lib/cli/source";
 import { factsText, tableText } from "@/lib/cli/table";
 import type { TargetList, TargetOut } from "@/lib/contract/sources";
-import { formatRate } from "@/lib/core/format";
+import { formatRate } from "@/lib/platform/plain/format.pure";
 
 const TARGETS = "api/v1/targets";
 

@@ -2,8 +2,8 @@ import { createInterface } from "node:readline/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Terminal } from "@/lib/cli/call";
-import { visible } from "@/lib/core/format";
 import type { Clock } from "@/lib/platform/clock";
+import { visible } from "@/lib/platform/plain/format.pure";
 
 /** Between two lines of progress where no terminal shows them in one place. */
 const PROGRESS_MS = 5_000;

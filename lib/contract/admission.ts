@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { idOut, named, nullableText, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
 import {
   ADMISSION_MARKS,
@@ -10,8 +9,9 @@ import {
   TEXT_FIELDS,
   TEXT_TESTS,
 } from "@/lib/core/admission";
-import type { FieldError } from "@/lib/core/problem";
-import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/core/storable";
+import { idOut, named, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
+import type { FieldError } from "@/lib/platform/plain/problem.pure";
+import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 
 /** Each arrival is judged by all rules of its source, and by the rules of every source. */
 export const RULES_PER_SOURCE_MAX = 50;

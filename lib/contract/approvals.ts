@@ -1,5 +1,7 @@
 import * as z from "zod/mini";
-import { idPageQuery } from "@/lib/contract/id-page";
+import { reasonSchema } from "@/lib/contract/selection";
+import { APPROVAL_STATES, APPROVAL_SUBJECTS } from "@/lib/core/approval";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
   described,
   idOut,
@@ -9,9 +11,7 @@ import {
   nullableTime,
   pageOut,
   timeOut,
-} from "@/lib/contract/schemas";
-import { reasonSchema } from "@/lib/contract/selection";
-import { APPROVAL_STATES, APPROVAL_SUBJECTS } from "@/lib/core/approval";
+} from "@/lib/platform/api/schemas.shapes";
 
 export const causeSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("size"), events: z.int(), above: z.int() }),

@@ -1,8 +1,8 @@
-import { JsonSyntax, type Member, membersOf, type Span } from "@/lib/contract/raw-json";
 import type { DeadLetter, Header, RedriveMark } from "@/lib/core/dead-letter";
 import { isBase64 } from "@/lib/core/header-fault";
-import type { ProblemCode } from "@/lib/core/problem";
-import { UUID } from "@/lib/core/uuid";
+import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
+import { JsonSyntax, type Member, membersOf, type Span } from "@/lib/platform/plain/raw-json.pure";
+import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 /** One event of a request, read: on its way into the store, or refused with the field and the fix. */
 export type Arrival = { source: string; letter: DeadLetter };

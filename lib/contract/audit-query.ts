@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { filterText, instant } from "@/lib/contract/event-filter";
 import { resolveWindow } from "@/lib/contract/filter-params";
-import { idPageQuery } from "@/lib/contract/id-page";
-import { thenRead } from "@/lib/contract/query";
-import { described, uuidText } from "@/lib/contract/schemas";
 import { AUDIT_SUBJECTS } from "@/lib/core/audit-subject";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import { thenRead } from "@/lib/platform/api/query.shapes";
+import { described, uuidText } from "@/lib/platform/api/schemas.shapes";
 
 const text = (description: string) => described(z.optional(filterText(512)), description);
 

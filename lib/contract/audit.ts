@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { idOut, named, nullableText, pageOut, timeOut } from "@/lib/contract/schemas";
 import { AUDIT_SUBJECTS } from "@/lib/core/audit-subject";
 import { EVENT_STATUSES } from "@/lib/core/event-state";
+import { idOut, named, nullableText, pageOut, timeOut } from "@/lib/platform/api/schemas.shapes";
 
 const auditSchema = named(
   "AuditEntry",

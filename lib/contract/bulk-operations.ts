@@ -1,8 +1,10 @@
 import * as z from "zod/mini";
 import { approvalSchema } from "@/lib/contract/approvals";
-import { idPageQuery } from "@/lib/contract/id-page";
-import { thenRead } from "@/lib/contract/query";
 import { recipeSchema } from "@/lib/contract/recipes";
+import { reasonSchema } from "@/lib/contract/selection";
+import { BULK_KINDS, BULK_STATES, type BulkState } from "@/lib/core/bulk-operation";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import { thenRead } from "@/lib/platform/api/query.shapes";
 import {
   countsOut,
   described,
@@ -14,9 +16,7 @@ import {
   nullableTime,
   pageOut,
   timeOut,
-} from "@/lib/contract/schemas";
-import { reasonSchema } from "@/lib/contract/selection";
-import { BULK_KINDS, BULK_STATES, type BulkState } from "@/lib/core/bulk-operation";
+} from "@/lib/platform/api/schemas.shapes";
 
 /** GET /api/v1/operations/{id}: a change of a set that a worker makes in chunks. */
 export const bulkOperationSchema = named(

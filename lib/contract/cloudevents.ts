@@ -10,10 +10,10 @@ import {
   versionOf,
 } from "@/lib/contract/arrival";
 import { assertJson, assertPlain, assertSize, parseJson, type ReadOptions } from "@/lib/contract/event-in";
-import { isObjectAt, isTextAt, type Member, type Span } from "@/lib/contract/raw-json";
-import { named } from "@/lib/contract/schemas";
 import type { DeadLetter, Header } from "@/lib/core/dead-letter";
-import { ATTEMPTS_MAX, isInstant, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/core/storable";
+import { named } from "@/lib/platform/api/schemas.shapes";
+import { isObjectAt, isTextAt, type Member, type Span } from "@/lib/platform/plain/raw-json.pure";
+import { ATTEMPTS_MAX, isInstant, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 
 /**
  * CloudEvents 1.0 (https://github.com/cloudevents/spec) over HTTP: structured, binary, and batches of structured ones.

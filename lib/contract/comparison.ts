@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { countsOut, idOut, named, nullableText, timeOut, uuidText } from "@/lib/contract/schemas";
+import { countsOut, idOut, named, nullableText, timeOut, uuidText } from "@/lib/platform/api/schemas.shapes";
 
 /** What a redrive said of one event. */
 const judgedSchema = z.object({

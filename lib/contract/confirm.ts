@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { named } from "@/lib/contract/schemas";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
+import { named } from "@/lib/platform/api/schemas.shapes";
 
 const text = (max: number) =>
   z.string("must be text").check(

@@ -1,7 +1,15 @@
 import * as z from "zod/mini";
-import { idPageQuery } from "@/lib/contract/id-page";
-import { described, idOut, named, nullableText, nullableTime, pageOut, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import {
+  described,
+  idOut,
+  named,
+  nullableText,
+  nullableTime,
+  pageOut,
+  timeOut,
+} from "@/lib/platform/api/schemas.shapes";
 
 const value = z.string().check(z.minLength(1), z.maxLength(512));
 

@@ -10,7 +10,7 @@ import {
   toSearchParams,
 } from "@/lib/contract/event-filter";
 import { ADMISSION_MARKS } from "@/lib/core/admission";
-import { DomainError } from "@/lib/core/problem";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");
 

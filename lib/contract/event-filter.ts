@@ -8,9 +8,9 @@ import {
   resolveInstant,
   TAG_PREFIX,
 } from "@/lib/contract/filter-params";
-import { described } from "@/lib/contract/schemas";
 import { ADMISSION_MARKS } from "@/lib/core/admission";
-import { DomainError, type FieldError } from "@/lib/core/problem";
+import { described } from "@/lib/platform/api/schemas.shapes";
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 
 export {
   FILTER_STATUSES,

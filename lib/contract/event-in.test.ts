@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readOrReject, shortRejection } from "@/lib/contract/arrival";
 import { type ReadOptions, readEventIn } from "@/lib/contract/event-in";
-import { endOfValue } from "@/lib/contract/raw-json";
+import { endOfValue } from "@/lib/platform/plain/raw-json.pure";
 
 const options: ReadOptions = { payloadBytesMax: 1_000, headersMax: 5, defaultSource: null };
 

@@ -11,10 +11,17 @@ import {
   versionOf,
 } from "@/lib/contract/arrival";
 import { resolveInstant, WALL_TIME_PATTERN } from "@/lib/contract/event-filter";
-import { queryOf } from "@/lib/contract/query";
-import { isArrayAt, isObjectAt, JSON_DEPTH_MAX, type Member, type Span, sizeOf } from "@/lib/contract/raw-json";
-import { described } from "@/lib/contract/schemas";
 import type { DeadLetter, DeadLetterError, Header } from "@/lib/core/dead-letter";
+import { queryOf } from "@/lib/platform/api/query.shapes";
+import { described } from "@/lib/platform/api/schemas.shapes";
+import {
+  isArrayAt,
+  isObjectAt,
+  JSON_DEPTH_MAX,
+  type Member,
+  type Span,
+  sizeOf,
+} from "@/lib/platform/plain/raw-json.pure";
 import {
   ATTEMPTS_MAX,
   INSTANT_MS,
@@ -24,7 +31,7 @@ import {
   TAGS_MAX,
   TEXT_MAX,
   UNSTORABLE_TEXT,
-} from "@/lib/core/storable";
+} from "@/lib/platform/plain/storable.pure";
 
 /**
  * One event of our own JSON:

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { type EventFilter, FILTER_SHAPE, fromSearchParams } from "@/lib/contract/event-filter";
-import { pageOf } from "@/lib/contract/id-page";
-import { type QueryOf, queryOf, type ValuesOf } from "@/lib/contract/query";
-import type { ProblemCode } from "@/lib/core/problem";
+import { pageOf } from "@/lib/platform/api/id-page.shapes";
+import { type QueryOf, queryOf, type ValuesOf } from "@/lib/platform/api/query.shapes";
+import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
 
 /** The event filter, and beside it the parameters of `shape`, as in `queryOf`. */
 export function filterQuery<Shape extends z.core.$ZodLooseShape>(
@@ -22,5 +22,5 @@ export function filterQuery<Shape extends z.core.$ZodLooseShape>(
   };
 }
 
-/** A page of a list whose cursor holds the filter, see `cursor.ts`. */
+/** A page of a list whose cursor holds the filter, see `cursor.shapes.ts`. */
 export const eventPageQuery = filterQuery(pageOf(z.string()), { cursor: "invalid-cursor" });

@@ -1,5 +1,10 @@
 import * as z from "zod/mini";
 import { admissionRecordSchema } from "@/lib/contract/admission";
+import { arrivalsShape } from "@/lib/contract/stats";
+import { ADMISSION_MARKS } from "@/lib/core/admission";
+import { BULK_STATES } from "@/lib/core/bulk-operation";
+import type { Origin } from "@/lib/core/dead-letter";
+import { EVENT_STATUSES } from "@/lib/core/event-state";
 import {
   countsOut,
   headersSchema,
@@ -10,13 +15,8 @@ import {
   pageOut,
   timeOut,
   versionOut,
-} from "@/lib/contract/schemas";
-import { arrivalsShape } from "@/lib/contract/stats";
-import { ADMISSION_MARKS } from "@/lib/core/admission";
-import { BULK_STATES } from "@/lib/core/bulk-operation";
-import type { Origin } from "@/lib/core/dead-letter";
-import { EVENT_STATUSES } from "@/lib/core/event-state";
-import { PROBLEM_CODES } from "@/lib/core/problem";
+} from "@/lib/platform/api/schemas.shapes";
+import { PROBLEM_CODES } from "@/lib/platform/plain/problem.pure";
 
 const version = z.nullable(versionOut);
 const status = z.enum(EVENT_STATUSES);

@@ -1,6 +1,6 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { EVENT_STATUSES } from "@/lib/core/event-state";
-import { DomainError, type FieldError } from "@/lib/core/problem";
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 
 /**
  * The query string of the filter: its names, and the way to it and back. Free of zod, which would be a tenth of all the

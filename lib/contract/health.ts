@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { named } from "@/lib/contract/schemas";
+import { named } from "@/lib/platform/api/schemas.shapes";
 
 /** GET /healthz */
 export const healthSchema = z.object({ status: z.literal("ok") });

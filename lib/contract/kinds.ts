@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { named, nullableText } from "@/lib/contract/schemas";
+import { named, nullableText } from "@/lib/platform/api/schemas.shapes";
 
 /** One setting of a kind, as a form shows it. */
 const kindFieldSchema = z.object({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DomainError } from "@/lib/core/problem";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { opsRedriveQuery } from "./ops-redrive";
 
 const parse = (query: string) => opsRedriveQuery.read(new URLSearchParams(query), 0);

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import { filterQuery } from "@/lib/contract/event-page";
-import { thenRead } from "@/lib/contract/query";
 import { laneSchema, type RedriveRequest, targetName } from "@/lib/contract/redrive-request";
-import { described, listText } from "@/lib/contract/schemas";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
-import { DomainError } from "@/lib/core/problem";
 import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/core/refusal";
+import { thenRead } from "@/lib/platform/api/query.shapes";
+import { described, listText } from "@/lib/platform/api/schemas.shapes";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 const RATE_TEXT = "must be a number above 0, events per second";
 

@@ -1,5 +1,12 @@
-import { elementsOf, endOfValue, isObjectAt, JsonSyntax, membersOf, skipSpace } from "@/lib/contract/raw-json";
 import type { BodyReader } from "@/lib/core/admission";
+import {
+  elementsOf,
+  endOfValue,
+  isObjectAt,
+  JsonSyntax,
+  membersOf,
+  skipSpace,
+} from "@/lib/platform/plain/raw-json.pure";
 
 /** A larger payload is not read: reading it at each arrival would delay its neighbours. */
 export const POINTED_BYTES_MAX = 1024 * 1024;

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { idOut, named, nullableText, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
+import { idOut, named, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
 
 /** How a version came: a person sent it, it was inferred from events, or it stood in the source's settings. */
 export const SCHEMA_ORIGINS = ["uploaded", "inferred", "source"] as const;

@@ -1,9 +1,18 @@
 import * as z from "zod/mini";
 import { bulkAnswerSchema } from "@/lib/contract/events";
-import { countsOut, described, has, idOut, named, nullableText, timeOut, uuidText } from "@/lib/contract/schemas";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
 import { EVENT_STATUSES } from "@/lib/core/event-state";
 import { JSON_TYPES, MEND_OUTCOMES, RECIPE_STEPS_MAX } from "@/lib/core/mending";
+import {
+  countsOut,
+  described,
+  has,
+  idOut,
+  named,
+  nullableText,
+  timeOut,
+  uuidText,
+} from "@/lib/platform/api/schemas.shapes";
 
 /**
  * How a payload and its headers are changed. A place is a JSON pointer (RFC 6901) into the payload, such as

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
-import { idPageQuery } from "@/lib/contract/id-page";
-import { queryOf } from "@/lib/contract/query";
+import { ITEM_OUTCOMES, ITEM_STATES } from "@/lib/core/item-state";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import { queryOf } from "@/lib/platform/api/query.shapes";
 import {
   countOut,
   described,
@@ -11,8 +12,7 @@ import {
   nullableTime,
   pageOut,
   versionOut,
-} from "@/lib/contract/schemas";
-import { ITEM_OUTCOMES, ITEM_STATES } from "@/lib/core/item-state";
+} from "@/lib/platform/api/schemas.shapes";
 
 /** One named check of the dry run. */
 export const findingSchema = z.object({

@@ -9,6 +9,7 @@ import {
   rateSchema,
   targetName,
 } from "@/lib/contract/redrive-request";
+import { selectionSchema } from "@/lib/contract/selection";
 import {
   countOut,
   countsOut,
@@ -19,8 +20,7 @@ import {
   nullableTime,
   timeOut,
   versionOut,
-} from "@/lib/contract/schemas";
-import { selectionSchema } from "@/lib/contract/selection";
+} from "@/lib/platform/api/schemas.shapes";
 
 export const previewRequestSchema = named(
   "PreviewRequest",

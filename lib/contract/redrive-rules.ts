@@ -1,11 +1,20 @@
 import * as z from "zod/mini";
 import { eventFilterSchema } from "@/lib/contract/event-filter";
 import { brakeSchema, canarySchema, laneSchema, rateSchema } from "@/lib/contract/redrive-request";
-import { countOut, described, has, idOut, named, nullableText, nullableTime, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
-import type { FieldError } from "@/lib/core/problem";
 import type { RuleField } from "@/lib/core/redrive-rule";
-import { isStorableText, UNSTORABLE_TEXT } from "@/lib/core/storable";
+import {
+  countOut,
+  described,
+  has,
+  idOut,
+  named,
+  nullableText,
+  nullableTime,
+  timeOut,
+} from "@/lib/platform/api/schemas.shapes";
+import type { FieldError } from "@/lib/platform/plain/problem.pure";
+import { isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 
 export const REDRIVE_RULES_MAX = 20;
 /** One run is frozen in one transaction. */

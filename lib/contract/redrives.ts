@@ -1,8 +1,13 @@
 import * as z from "zod/mini";
 import { approvalSchema as approvalShape } from "@/lib/contract/approvals";
-import { idPageQuery } from "@/lib/contract/id-page";
-import { thenRead } from "@/lib/contract/query";
 import { laneSchema } from "@/lib/contract/redrive-request";
+import { EARLIER_CHOICES } from "@/lib/core/order-gate";
+import { LIVE_REDRIVE_STATES, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
+import { WAITS, type Wait } from "@/lib/core/redrive-wait";
+import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
+import { STALL_CODES } from "@/lib/core/stalled";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import { thenRead } from "@/lib/platform/api/query.shapes";
 import {
   countOut,
   countsOut,
@@ -15,12 +20,7 @@ import {
   nullableTime,
   pageOut,
   timeOut,
-} from "@/lib/contract/schemas";
-import { EARLIER_CHOICES } from "@/lib/core/order-gate";
-import { LIVE_REDRIVE_STATES, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
-import { WAITS, type Wait } from "@/lib/core/redrive-wait";
-import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
-import { STALL_CODES } from "@/lib/core/stalled";
+} from "@/lib/platform/api/schemas.shapes";
 
 /** Why it does not move, in one sentence with the way out. */
 const stalledSchema = z.object({

@@ -1,13 +1,21 @@
 import * as z from "zod/mini";
 import { bodySchema } from "@/lib/contract/events";
-import { type PathOf, queryOf } from "@/lib/contract/query";
-import { described, headersSchema, idOut, named, nullableText, timeOut, uuidText } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
 import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
-import { DomainError } from "@/lib/core/problem";
 import { REVISION_CAUSES } from "@/lib/core/revision";
-import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/core/storable";
-import { UUID } from "@/lib/core/uuid";
+import { type PathOf, queryOf } from "@/lib/platform/api/query.shapes";
+import {
+  described,
+  headersSchema,
+  idOut,
+  named,
+  nullableText,
+  timeOut,
+  uuidText,
+} from "@/lib/platform/api/schemas.shapes";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 /** A send of a revision. */
 const sendSchema = z.object({

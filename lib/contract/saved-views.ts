@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { eventFilterSchema } from "@/lib/contract/event-filter";
-import { idOut, named, timeOut } from "@/lib/contract/schemas";
+import { idOut, named, timeOut } from "@/lib/platform/api/schemas.shapes";
 
 /** A filter with a name, shared by everybody who uses this console. */
 export const savedViewSchema = named(

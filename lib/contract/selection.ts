@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { eventFilterSchema } from "@/lib/contract/event-filter";
-import { named, uuidText } from "@/lib/contract/schemas";
 import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
 import { ITEM_OUTCOMES } from "@/lib/core/item-state";
+import { named, uuidText } from "@/lib/platform/api/schemas.shapes";
 
 /**
  * What an operation works on: named events, all that match a filter at this moment, all that a bulk operation has changed,

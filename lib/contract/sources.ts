@@ -1,9 +1,17 @@
 import * as z from "zod/mini";
-import { headersSchema, idOut, named, nullableNumber, nullableText, pageOut, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
 import { fallbackSchema } from "@/lib/contract/targets";
 import { SAMPLE_CHARS_MAX } from "@/lib/core/probe-limits";
 import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/core/source-mode";
+import {
+  headersSchema,
+  idOut,
+  named,
+  nullableNumber,
+  nullableText,
+  pageOut,
+  timeOut,
+} from "@/lib/platform/api/schemas.shapes";
 
 /** `<name>.slow` is the name of the slow lane's target, `probe` a path of its own. */
 const RESERVED = /(\.slow|^probe)$/;

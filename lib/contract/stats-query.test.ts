@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { bucketStarts, statsQueryFrom } from "@/lib/contract/stats-query";
-import { DomainError } from "@/lib/core/problem";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 const NOW = Date.parse("2026-11-20T12:34:56Z");
 const HOUR = 3_600_000;

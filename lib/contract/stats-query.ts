@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { type EventFilter, FILTER_SHAPE, fromSearchParams, resolveWindow } from "@/lib/contract/event-filter";
-import type { QueryOf } from "@/lib/contract/query";
-import { described } from "@/lib/contract/schemas";
-import { DomainError } from "@/lib/core/problem";
+import type { QueryOf } from "@/lib/platform/api/query.shapes";
+import { described } from "@/lib/platform/api/schemas.shapes";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** What the rollups know of an event; a chart by anything else would be a scan. */
 const ROLLED_UP = ["source", "errorCode", "fingerprint", "status"] as const;

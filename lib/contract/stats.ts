@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { countsOut, idOut, named, nullableNumber, nullableTime, timeOut } from "@/lib/contract/schemas";
 import { bucketStateSchema } from "@/lib/contract/sources";
 import { stopSchema } from "@/lib/contract/stops";
+import { countsOut, idOut, named, nullableNumber, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
 
 /** Every statistics answer has its kind and age: counted from the rollups, exact unless `kind` differs. */
 const stamp = { asOf: timeOut, kind: z.enum(["exact", "estimated"]) };

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { named, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
+import { named, timeOut } from "@/lib/platform/api/schemas.shapes";
 
 /** PUT /api/v1/stops/... */
 export const stopRequestSchema = named("StopRequest", z.strictObject({ reason: reasonSchema }), {

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { idOut, named, nullableTime, timeOut, versionOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
 import { HOLDING_STATUSES } from "@/lib/core/order-gate";
+import { idOut, named, nullableTime, timeOut, versionOut } from "@/lib/platform/api/schemas.shapes";
 
 /** Held events named in one answer, so that one redrive can release them. */
 export const TAIL_MAX = 1_000;

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { named, nullableText, nullableTime } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
+import { named, nullableText, nullableTime } from "@/lib/platform/api/schemas.shapes";
 
 const positive = z
   .number("must be a number")

@@ -1,5 +1,5 @@
+import { storable } from "@/lib/platform/plain/storable.pure";
 import type { DeadLetter, Header } from "./dead-letter";
-import { storable } from "./storable";
 
 /**
  * Admission: rules that people write, applied to each dead letter before it is stored.

@@ -1,6 +1,6 @@
+import { plural } from "@/lib/platform/plain/format.pure";
+import { canonicalJson } from "@/lib/platform/plain/json-text.pure";
 import { LOCAL_ACTOR, samePerson } from "./actor";
-import { plural } from "./format";
-import { canonicalJson } from "./json-text";
 import { may, type Viewer } from "./viewer";
 
 /**

@@ -1,5 +1,5 @@
+import { hash64 } from "@/lib/platform/plain/hash.pure";
 import type { DeadLetter, DeadLetterError } from "./dead-letter";
-import { hash64 } from "./hash";
 
 /**
  * Two failures are the same when these are equal: error code, exception type, first stack frame of the application's

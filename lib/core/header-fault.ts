@@ -1,6 +1,6 @@
+import { isJson } from "@/lib/platform/plain/json-text.pure";
+import { isStorableText } from "@/lib/platform/plain/storable.pure";
 import type { Header } from "./dead-letter";
-import { isJson } from "./json-text";
-import { isStorableText } from "./storable";
 
 const NAME_MAX = 1_024;
 const VALUE_MAX = 65_536;

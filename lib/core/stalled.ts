@@ -1,5 +1,5 @@
-import { formatDuration } from "@/lib/core/format";
 import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
+import { formatDuration } from "@/lib/platform/plain/format.pure";
 import type { Wait } from "./redrive-wait";
 
 /** The facts about a redrive that is not final, and about everything that can stop it. Times in epoch milliseconds. */

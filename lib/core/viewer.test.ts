@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { DomainError } from "./problem";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { ACTIONS, type Action, assertMay, localViewer, sourceScope, systemViewer, type Viewer } from "./viewer";
 
 const CLERK: Viewer = { name: "ada", means: "session", sources: ["orders"], actions: ["view", "redrive"] };

@@ -1,5 +1,5 @@
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 import { LOCAL_ACTOR } from "./actor";
-import { DomainError, type FieldError } from "./problem";
 
 /** All actions that a viewer may be allowed. */
 export const ACTIONS = [

@@ -1,4 +1,3 @@
-import { DomainError } from "@/lib/core/problem";
 import {
   assertPermitted,
   type ConfigLimits,
@@ -8,6 +7,7 @@ import {
   restoreMasked,
   targetAddress,
 } from "@/lib/kinds/kinds";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 type Config = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { TAGS_MAX } from "@/lib/core/storable";
 import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/core/webhook-secret";
+import { TAGS_MAX } from "@/lib/platform/plain/storable.pure";
 
 /**
  * What a person and the server need to know of one setting beside its shape. Every setting of every kind has one: the

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { DomainError } from "@/lib/core/problem";
 import { formFields } from "@/lib/kinds/descriptor";
 import {
   KINDS,
@@ -12,6 +11,7 @@ import {
   targetAddress,
 } from "@/lib/kinds/kinds";
 import { redactUrl } from "@/lib/kinds/redact-url";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 const RABBIT = { url: "amqp://parkade:hunter2@rabbit:5672/prod", queue: "orders.dlq" };
 

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { DomainError, type FieldError } from "@/lib/core/problem";
 import { isSecretName } from "@/lib/core/redact";
 import { amqp10 } from "@/lib/kinds/amqp10";
 import { bullmq } from "@/lib/kinds/bullmq";
@@ -16,6 +15,7 @@ import { headerSecrets, MASK, redactUrl, urlSecrets } from "@/lib/kinds/redact-u
 import { redisStreams } from "@/lib/kinds/redis-streams";
 import { sidekiq } from "@/lib/kinds/sidekiq";
 import { sqs } from "@/lib/kinds/sqs";
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 
 /**
  * Every kind of source, in the order in which people see them. A kind is its descriptor here and its adapter in

@@ -13,7 +13,7 @@ import {
 } from "bullmq";
 import type { Redis } from "ioredis";
 import type { LaneJob } from "@/lib/contract/jobs";
-import type { DomainError } from "@/lib/core/problem";
+import type { DomainError } from "@/lib/platform/plain/problem.pure";
 import { PostgresPool } from "@/lib/platform/postgres-pool";
 import { type LaneConnection, lanePool, QUEUE_NAMES, REDIS_PREFIX_DEFAULT } from "./connection";
 import { laneJobId } from "./lane-job-id";

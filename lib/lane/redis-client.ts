@@ -1,5 +1,5 @@
 import { Redis, type RedisOptions } from "ioredis";
-import { DomainError } from "@/lib/core/problem";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { COMMAND_TIMEOUT_MS, CONNECT_TIMEOUT_MS } from "./connection";
 import { asQueueProblem, queueUnfit } from "./queue-unavailable";
 

@@ -2,9 +2,9 @@ import type { TargetRequest } from "@/lib/contract/targets";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { parseDestination } from "@/lib/kinds/destination";
 import { type ConfigLimits, redactConfig } from "@/lib/kinds/kinds";
-import type { LowRateDeps } from "@/lib/operations/deps";
 import { takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
+import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { unknownSource } from "@/lib/store/read/sources";
 import { insertTarget } from "@/lib/store/write/targets";
 

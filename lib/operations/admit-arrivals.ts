@@ -3,10 +3,10 @@ import { bodyReader } from "@/lib/contract/payload-pointer";
 import { type AdmissionRule, type Admitted, admit } from "@/lib/core/admission";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { type Fingerprint, fingerprintOf, labelledGroup } from "@/lib/core/fingerprint";
-import { storable } from "@/lib/core/storable";
 import type { Clock } from "@/lib/platform/clock";
+import type { Db } from "@/lib/platform/database/db";
+import { storable } from "@/lib/platform/plain/storable.pure";
 import { createTurns } from "@/lib/platform/turns";
-import type { Db } from "@/lib/store/db";
 import { type RulesInForce, readRulesInForce } from "@/lib/store/read/admission-rules";
 
 /** An arrival that can be stored, as the rules of admission leave it, with its group. */

@@ -1,5 +1,5 @@
-import { DomainError } from "@/lib/core/problem";
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { readPaceCeiling } from "@/lib/store/write/redrive";
 
 /** Throws DomainError `above-ceiling` for a rate that the redrive's targets would not let it have. */

@@ -1,4 +1,4 @@
-import type { Deps } from "@/lib/operations/deps";
+import type { Deps } from "@/lib/platform/low-rate-deps";
 import { openSends, type StopScope } from "@/lib/store/read/open-sends";
 
 /** A stop waits at most this long for the sends under way, because a person waits for the answer. */

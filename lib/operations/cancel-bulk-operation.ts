@@ -1,8 +1,8 @@
 import { sourcesOf } from "@/lib/contract/scope";
 import { BULK_ACTION, BULK_MOVES } from "@/lib/core/bulk-operation";
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
-import type { Deps } from "@/lib/operations/deps";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { unknownOperation } from "@/lib/store/read/bulk-operations";
 import { appendAudit } from "@/lib/store/write/audit";
 import { endBulkOperation, readBulkOperationRow } from "@/lib/store/write/bulk-operations";

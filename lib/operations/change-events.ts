@@ -5,19 +5,19 @@ import { BULK_ACTION, BULK_EFFECT, type BulkKind } from "@/lib/core/bulk-operati
 import type { EventStatus } from "@/lib/core/event-state";
 import { systemViewer, type Viewer } from "@/lib/core/viewer";
 import { looks } from "@/lib/operations/await-open-sends";
-import type { Deps } from "@/lib/operations/deps";
 import type { Selected } from "@/lib/operations/judge-selection";
 import { type SelectedEvents, selectEvents } from "@/lib/operations/select-events";
 import { inTransaction } from "@/lib/operations/walk-selection";
+import { isRowFault, type Tx } from "@/lib/platform/database/db";
+import { answerOnce, type IdempotentRequest, rememberAnswer } from "@/lib/platform/database/idempotent-request.write";
 import { uuidv7 } from "@/lib/platform/ids";
+import type { Deps } from "@/lib/platform/low-rate-deps";
 import { ringBulkOperation, ringNextInLine } from "@/lib/redriving/rings";
-import { isRowFault, type Tx } from "@/lib/store/db";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { estimateCandidates } from "@/lib/store/read/estimate";
 import { openSends } from "@/lib/store/read/open-sends";
 import { appendAudit } from "@/lib/store/write/audit";
 import { type BulkOptions, insertBulkOperation } from "@/lib/store/write/bulk-operations";
-import { answerOnce, type IdempotentRequest, rememberAnswer } from "@/lib/store/write/idempotent-request";
 import type { WithdrawnItem } from "@/lib/store/write/withdraw-items";
 
 /**

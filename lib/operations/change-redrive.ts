@@ -1,6 +1,4 @@
 import type { RedriveChange } from "@/lib/contract/redrive-request";
-import { isoOrNull } from "@/lib/core/iso-time";
-import { DomainError } from "@/lib/core/problem";
 import {
   isFinal,
   nextRedriveState,
@@ -11,13 +9,15 @@ import {
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import { assertConcurrency, assertRate } from "@/lib/operations/assert-pace";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
-import type { Deps } from "@/lib/operations/deps";
 import { canaryOf } from "@/lib/operations/request-redrive";
+import type { Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { reviewApproval } from "@/lib/redriving/approval";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import { ringResumed } from "@/lib/redriving/rings";
 import { startIfReady } from "@/lib/redriving/start-redrive";
-import type { Tx } from "@/lib/store/db";
 import { openSlices } from "@/lib/store/read/open-slices";
 import { unknownRedrive } from "@/lib/store/read/redrives";
 import { appendAudit } from "@/lib/store/write/audit";

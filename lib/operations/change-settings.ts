@@ -1,10 +1,10 @@
 import type { SettingsChange } from "@/lib/contract/targets";
-import { DomainError, type FieldError } from "@/lib/core/problem";
 import { confirmedUrlFault, SETTING_BOUNDS, settingsFrom } from "@/lib/core/settings";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { ConfigLimits } from "@/lib/kinds/kinds";
 import { redactUrl } from "@/lib/kinds/redact-url";
-import type { LowRateDeps } from "@/lib/operations/deps";
+import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 import { CONFIRMED_DESTINATION } from "@/lib/redriving/announce-confirmed";
 import type { ShownSettings } from "@/lib/store/read/settings";
 import { removeConfirmedUrl, writeSettings } from "@/lib/store/write/settings";

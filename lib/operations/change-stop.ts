@@ -1,11 +1,11 @@
 import type { ImposedStop } from "@/lib/contract/stops";
-import { iso } from "@/lib/core/iso-time";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
-import type { Deps } from "@/lib/operations/deps";
 import { redriveTarget, unknownTarget } from "@/lib/operations/redrive-target";
+import type { Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { ringIdle } from "@/lib/redriving/reconcile";
-import type { Tx } from "@/lib/store/db";
 import { listStops } from "@/lib/store/read/stops";
 import { holdTarget } from "@/lib/store/read/targets";
 import { appendAudit } from "@/lib/store/write/audit";

@@ -1,13 +1,13 @@
 import type { TargetChange } from "@/lib/contract/targets";
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
 import { parseDestination } from "@/lib/kinds/destination";
 import { type ConfigLimits, redactConfig } from "@/lib/kinds/kinds";
 import type { TargetDeps } from "@/lib/operations/add-target";
 import { takingName } from "@/lib/operations/name-taken";
 import { unknownTarget } from "@/lib/operations/redrive-target";
+import type { Prisma, Source, Target } from "@/lib/platform/database/generated/client";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
-import type { Prisma, Source, Target } from "@/lib/store/generated/client";
 import { holdTargetNamed, renameFallbacks, type TargetSettings, updateTarget } from "@/lib/store/write/targets";
 
 /**

@@ -1,9 +1,9 @@
 import { FAULTS_MAX, type SchemaCheckOut, type SchemaCheckRequest } from "@/lib/contract/payload-schemas";
 import type { Viewer } from "@/lib/core/viewer";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
+import type { Queryable } from "@/lib/platform/database/db";
 import type { PayloadCheck, PayloadChecker } from "@/lib/redriving/check-payload";
 import type { SchemaCheck } from "@/lib/redriving/schema-check";
-import type { Queryable } from "@/lib/store/db";
 import type { SchemaInForce } from "@/lib/store/read/payload-schemas";
 import { readSourceId } from "@/lib/store/read/sources";
 

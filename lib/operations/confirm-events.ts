@@ -10,13 +10,13 @@ import {
   changeEvents,
   refusals,
 } from "@/lib/operations/change-events";
-import type { Deps } from "@/lib/operations/deps";
 import { inTransaction } from "@/lib/operations/walk-selection";
+import type { Tx } from "@/lib/platform/database/db";
+import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
+import type { Deps } from "@/lib/platform/low-rate-deps";
 import { confirmWithin } from "@/lib/redriving/confirm";
-import type { Tx } from "@/lib/store/db";
 import { unknownSource } from "@/lib/store/read/sources";
 import { type Confirmable, findConfirmable, lockConfirmable, recordProcessed } from "@/lib/store/write/confirm-events";
-import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
 import { holdSources } from "@/lib/store/write/park";
 
 /** The name of the consumer when the caller gives none. */

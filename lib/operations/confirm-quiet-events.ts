@@ -1,4 +1,4 @@
-import type { Deps } from "@/lib/operations/deps";
+import type { Deps } from "@/lib/platform/low-rate-deps";
 import { announceConfirmed } from "@/lib/redriving/announce-confirmed";
 import { readSettings } from "@/lib/store/read/settings";
 import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";

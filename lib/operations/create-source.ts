@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import type { SourceRequest } from "@/lib/contract/sources";
-import { DomainError } from "@/lib/core/problem";
 import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import {
@@ -16,10 +15,11 @@ import { nameTaken } from "@/lib/operations/name-taken";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { writeSourceSchema } from "@/lib/operations/store-schema";
 import type { Clock } from "@/lib/platform/clock";
+import { ANSWER_KEPT_MS } from "@/lib/platform/database/idempotent-request.write";
+import { isNameTaken, type LowRateStore } from "@/lib/platform/database/prisma";
 import { uuidv7 } from "@/lib/platform/ids";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { SchemaCheck } from "@/lib/redriving/schema-check";
-import { isNameTaken, type LowRateStore } from "@/lib/store/prisma";
-import { ANSWER_KEPT_MS } from "@/lib/store/write/idempotent-request";
 import { insertSource } from "@/lib/store/write/sources";
 
 export type SourceDeps = {

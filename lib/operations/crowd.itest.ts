@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { DomainError } from "@/lib/core/problem";
 import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
 import { requestMend, requestUndoMend } from "@/lib/operations/request-mend";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -1,15 +1,15 @@
 import type { ApprovalDecision } from "@/lib/contract/approvals";
 import { sourcesOf } from "@/lib/contract/scope";
 import { type ApprovalTerms, cannotDecide } from "@/lib/core/approval";
-import { DomainError } from "@/lib/core/problem";
 import { REDRIVE_MOVES } from "@/lib/core/redrive-state";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import { ringOrLog } from "@/lib/operations/change-events";
-import type { Deps } from "@/lib/operations/deps";
+import type { Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { digestOf, mendTermsOf, termsOf } from "@/lib/redriving/approval";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import { ringStarted, startIfReady } from "@/lib/redriving/start-redrive";
-import type { Tx } from "@/lib/store/db";
 import { readAskers, unknownApproval } from "@/lib/store/read/approvals";
 import { type ApprovalRow, endApproval, latestApproval } from "@/lib/store/write/approvals";
 import { appendAudit } from "@/lib/store/write/audit";

@@ -1,7 +1,7 @@
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
 import { redactConfig } from "@/lib/kinds/kinds";
 import type { SourceDeps } from "@/lib/operations/create-source";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { unknownSource } from "@/lib/store/read/sources";
 import { deletePositions, lockSource } from "@/lib/store/write/sources";
 import { fallingBackTo, liveRedrivesTo, lockTargets } from "@/lib/store/write/targets";

@@ -3,9 +3,9 @@ import { type MendOutcome, SCHEMA_TIMEOUT } from "@/lib/core/mending";
 import { REVISABLE_STATUSES } from "@/lib/core/revision";
 import type { MendDeps, Mended, Mender } from "@/lib/mending/apply-recipe";
 import type { Message } from "@/lib/mending/document";
-import type { Deps } from "@/lib/operations/deps";
+import type { Queryable } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
 import type { PayloadCheck, PayloadChecker } from "@/lib/redriving/check-payload";
-import type { Queryable } from "@/lib/store/db";
 import { readBodies } from "@/lib/store/read/bodies";
 import { readTypedSizes } from "@/lib/store/read/payload-schemas";
 

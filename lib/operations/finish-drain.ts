@@ -1,6 +1,6 @@
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Clock } from "@/lib/platform/clock";
-import type { Db } from "@/lib/store/db";
+import type { Db } from "@/lib/platform/database/db";
 import { appendAudit } from "@/lib/store/write/audit";
 import { pauseDrained } from "@/lib/store/write/source-consumers";
 

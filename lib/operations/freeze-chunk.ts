@@ -5,8 +5,8 @@ import { type GateRules, gate, gateChecks } from "@/lib/core/gate";
 import { type Earlier, HEADS_MAX, type Head, headsOf, isSuperseded } from "@/lib/core/order-gate";
 import { sliceOf } from "@/lib/core/redrive-plan";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { readRulesOver } from "@/lib/redriving/read-rules";
-import type { Queryable, Tx } from "@/lib/store/db";
 import {
   readEarlierVersions,
   readOutsideCooling,

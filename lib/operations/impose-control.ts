@@ -1,11 +1,11 @@
 import type { ControlRequest } from "@/lib/contract/controls";
 import type { StoredScope } from "@/lib/core/control";
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
-import type { Deps } from "@/lib/operations/deps";
+import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { LowRateStore } from "@/lib/store/prisma";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { insertControl } from "@/lib/store/write/controls";
 
 /** `underWay`: number of covered events that were still being sent at the answer; null = the store did not answer. */

@@ -2,7 +2,6 @@ import type { EarlierOut } from "@/lib/contract/redrive-preview";
 import { aggregateKeyOf } from "@/lib/core/aggregate";
 import { type GateFacts, gate } from "@/lib/core/gate";
 import { type Earlier, type Head, isHeldBy } from "@/lib/core/order-gate";
-import { DomainError } from "@/lib/core/problem";
 import { compareItems } from "@/lib/core/redrive-plan";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import {
@@ -15,8 +14,9 @@ import {
   versionOf,
   wantedAggregates,
 } from "@/lib/operations/freeze-chunk";
+import type { Db, Queryable } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type Rules, readRules } from "@/lib/redriving/read-rules";
-import type { Db, Queryable } from "@/lib/store/db";
 import { readEarlierVersions } from "@/lib/store/read/aggregate-order";
 import {
   type Candidate,

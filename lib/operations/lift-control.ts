@@ -1,7 +1,7 @@
 import { scopeOut } from "@/lib/core/control";
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
-import type { Deps } from "@/lib/operations/deps";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { appendAudit } from "@/lib/store/write/audit";
 import { forgetFailures, liftControl as lift } from "@/lib/store/write/controls";
 

@@ -1,10 +1,10 @@
 import type { LiftedMany, LiftMany } from "@/lib/contract/controls";
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import type { Deps } from "@/lib/operations/deps";
 import { inTransaction } from "@/lib/operations/walk-selection";
+import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Tx } from "@/lib/store/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { appendAudit } from "@/lib/store/write/audit";
 import { countLiftable, imposeLifted, LIFT_MAX, liftMatching, sourcesOfLift } from "@/lib/store/write/lifts";
 

@@ -1,5 +1,5 @@
-import { DomainError } from "@/lib/core/problem";
-import { isNameTaken } from "@/lib/store/prisma";
+import { isNameTaken } from "@/lib/platform/database/prisma";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** `since`: when it was made, where that is known. */
 export function nameTaken(noun: string, name: string, since: Date | null = null): DomainError {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { systemClock } from "@/lib/platform/clock";
-import { createDb, type Db } from "@/lib/store/db";
+import { createDb, type Db } from "@/lib/platform/database/db";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { auditGaps, rollupDrift } from "@/lib/testing/rollup-drift";
 import { type EmbeddedPostgres, startPostgres } from "../../scripts/embedded-postgres.ts";

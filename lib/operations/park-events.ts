@@ -9,12 +9,12 @@ import type { Settings } from "@/lib/core/settings";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { type AdmittedArrival, type AdmittedBatch, admitArrivals, RulesChanged } from "@/lib/operations/admit-arrivals";
 import type { Clock } from "@/lib/platform/clock";
+import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
+import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import { bounceRedrive } from "@/lib/redriving/canary-and-brake";
-import { type Db, isRowFault, type Tx } from "@/lib/store/db";
 import { readProcessedAbove } from "@/lib/store/read/aggregate-order";
 import { readSettings } from "@/lib/store/read/settings";
-import { retrying } from "@/lib/store/retrying";
 import {
   type AdmissionCount,
   type AdmissionSample,

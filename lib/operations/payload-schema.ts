@@ -1,4 +1,4 @@
-import { DomainError } from "@/lib/core/problem";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { SchemaCheck } from "@/lib/redriving/schema-check";
 
 /** Largest schema: every worker compiles it, and the console shows it whole. */

@@ -1,6 +1,6 @@
-import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
 import { type Walk, walkSelection } from "@/lib/operations/walk-selection";
+import type { Deps } from "@/lib/platform/low-rate-deps";
 import { ringStarted, startOrFinish } from "@/lib/redriving/start-redrive";
 import { advancePlan } from "@/lib/store/write/freeze-events";
 import { lockRedrive, moveRedrive, readRedriveRow } from "@/lib/store/write/redrive";

@@ -10,14 +10,14 @@ import {
   mendPageCursor,
 } from "@/lib/contract/recipes";
 import { scopeSelection } from "@/lib/contract/scope";
-import { iso } from "@/lib/core/iso-time";
 import { MEND_FAILURES, type MendFailure } from "@/lib/core/mending";
-import { DomainError } from "@/lib/core/problem";
 import { may, type Viewer } from "@/lib/core/viewer";
 import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
 import { differencesOf } from "@/lib/mending/differences";
 import { type Examined, examineMend, type MendingDeps, PREVIEW_BYTES_MAX } from "@/lib/operations/examine-mend";
 import { assertEnded } from "@/lib/operations/select-events";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns } from "@/lib/platform/turns";
 import { type Candidate, type CandidatePage, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { readSettings } from "@/lib/store/read/settings";

@@ -3,9 +3,7 @@ import { canarySchema } from "@/lib/contract/redrive-request";
 import { scopeSelection } from "@/lib/contract/scope";
 import { type ApprovalCause, approvalCauses } from "@/lib/core/approval";
 import type { GateRuling } from "@/lib/core/gate";
-import { iso } from "@/lib/core/iso-time";
 import type { Earlier } from "@/lib/core/order-gate";
-import type { DomainError } from "@/lib/core/problem";
 import {
   canaryAhead,
   effectiveRate,
@@ -16,7 +14,6 @@ import {
 } from "@/lib/core/redrive-rate";
 import type { Refusal } from "@/lib/core/refusal";
 import type { Viewer } from "@/lib/core/viewer";
-import type { Deps } from "@/lib/operations/deps";
 import {
   findEarlier,
   type JudgedSelection,
@@ -26,11 +23,14 @@ import {
 } from "@/lib/operations/judge-selection";
 import { assertSameKind, redriveTarget } from "@/lib/operations/redrive-target";
 import { type SampleDeps, sampleDryRun } from "@/lib/operations/sample-dry-run";
+import { isReadTimeout } from "@/lib/platform/database/retrying";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import type { DomainError } from "@/lib/platform/plain/problem.pure";
 import { countChangedSince, cutoffOf } from "@/lib/store/read/candidates";
 import type { EarlierSummary, HeldGroup } from "@/lib/store/read/earlier-summary";
 import { readSettings } from "@/lib/store/read/settings";
 import { readPaces, type TargetRow } from "@/lib/store/read/targets";
-import { isReadTimeout } from "@/lib/store/retrying";
 import { markedPlacesOfSources } from "@/lib/store/write/approvals";
 import type { PlannedItem } from "@/lib/store/write/freeze-events";
 

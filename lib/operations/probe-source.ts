@@ -1,6 +1,5 @@
 import type { ProbeResult, ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
 import type { MappingPreview, MappingPreviewRequest, ProbeOut, ProbeRequest } from "@/lib/contract/sources";
-import { DomainError } from "@/lib/core/problem";
 import { isSecretName, REDACTED, redactHeaders, redactJson } from "@/lib/core/redact";
 import { assertMay, may, type Viewer } from "@/lib/core/viewer";
 import { configAt } from "@/lib/kinds/destination";
@@ -14,10 +13,11 @@ import {
   targetAddress,
 } from "@/lib/kinds/kinds";
 import type { Clock } from "@/lib/platform/clock";
+import type { Db } from "@/lib/platform/database/db";
+import type { Target } from "@/lib/platform/database/generated/client";
+import type { LowRateStore } from "@/lib/platform/database/prisma";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { CachePolicy, ResponseCache } from "@/lib/retry/cache/response-cache";
-import type { Db } from "@/lib/store/db";
-import type { Target } from "@/lib/store/generated/client";
-import type { LowRateStore } from "@/lib/store/prisma";
 import { unknownSource } from "@/lib/store/read/sources";
 import { appendAudit } from "@/lib/store/write/audit";
 

@@ -8,7 +8,7 @@ import { parkEvents } from "@/lib/operations/park-events";
 import { runRedriveRules } from "@/lib/operations/run-redrive-rules";
 import { changeRedriveRule, createRedriveRule } from "@/lib/operations/store-redrive-rule";
 import { tryRedriveRule } from "@/lib/operations/try-redrive-rule";
-import type { Db } from "@/lib/store/db";
+import type { Db } from "@/lib/platform/database/db";
 import { readRedriveRule } from "@/lib/store/read/redrive-rules";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";

@@ -1,9 +1,9 @@
 import type { TargetRemoval } from "@/lib/contract/targets";
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
 import { redactConfig } from "@/lib/kinds/kinds";
-import type { LowRateDeps } from "@/lib/operations/deps";
 import { unknownTarget } from "@/lib/operations/redrive-target";
+import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { fallingBackTo, liveRedrivesTo, lockTargets } from "@/lib/store/write/targets";
 
 /**

@@ -1,9 +1,9 @@
-import { DomainError } from "@/lib/core/problem";
+import type { Queryable } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { StoredDecision } from "@/lib/redriving/attempt-record";
 import { policiesInForce } from "@/lib/redriving/policies";
 import { POLICY_PRESETS, type Policy, parsePolicy } from "@/lib/retry/policy";
 import { type Difference, replay } from "@/lib/retry/replay";
-import type { Queryable } from "@/lib/store/db";
 import { countAttempts, type DecidedAttempt, readDecidedAttempts } from "@/lib/store/read/decided-attempts";
 import { unknownRedrive } from "@/lib/store/read/redrives";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";

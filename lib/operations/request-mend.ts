@@ -3,24 +3,24 @@ import type { MendRequest, UndoMendRequest } from "@/lib/contract/recipes";
 import { type FrozenSelection, type ScopedSelection, scopeSelection, sourcesOf } from "@/lib/contract/scope";
 import { BULK_BEGINS, BULK_EFFECT } from "@/lib/core/bulk-operation";
 import type { MendFailure } from "@/lib/core/mending";
-import { DomainError } from "@/lib/core/problem";
 import { may, type Viewer } from "@/lib/core/viewer";
 import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
 import { ringOrLog } from "@/lib/operations/change-events";
-import type { Deps } from "@/lib/operations/deps";
 import { examineMend, type MendingDeps } from "@/lib/operations/examine-mend";
 import { selectEvents } from "@/lib/operations/select-events";
 import { inTransaction } from "@/lib/operations/walk-selection";
 import { readFrozen } from "@/lib/operations/work-mend";
+import type { Tx } from "@/lib/platform/database/db";
+import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import { uuidv7 } from "@/lib/platform/ids";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { askForMend } from "@/lib/redriving/approval";
-import type { Tx } from "@/lib/store/db";
 import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 import { cutoffOf } from "@/lib/store/read/candidates";
 import { readSettings } from "@/lib/store/read/settings";
 import { appendAudit } from "@/lib/store/write/audit";
 import { type BulkOptions, insertBulkOperation } from "@/lib/store/write/bulk-operations";
-import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
 import { freezeMend, nameSources } from "@/lib/store/write/mends";
 
 /** Events of one mend: they are frozen in the transaction of the request. */

@@ -5,7 +5,7 @@ import type { LaneQueue } from "@/lib/lane/port";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
 import { requestRedrive } from "@/lib/operations/request-redrive";
-import type { Db } from "@/lib/store/db";
+import type { Db } from "@/lib/platform/database/db";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

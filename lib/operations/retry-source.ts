@@ -1,6 +1,6 @@
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Clock } from "@/lib/platform/clock";
-import type { Db } from "@/lib/store/db";
+import type { Db } from "@/lib/platform/database/db";
 import { unknownSource } from "@/lib/store/read/sources";
 import { appendAudit } from "@/lib/store/write/audit";
 import { askForRetry } from "@/lib/store/write/sources";

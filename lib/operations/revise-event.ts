@@ -9,11 +9,12 @@ import type {
 import type { Header } from "@/lib/core/dead-letter";
 import { headerFault } from "@/lib/core/header-fault";
 import { unmaskHeaders, unmaskText } from "@/lib/core/masked-edit";
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, may, type Viewer } from "@/lib/core/viewer";
-import type { Deps } from "@/lib/operations/deps";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { PayloadCheck, PayloadChecker } from "@/lib/redriving/check-payload";
-import type { Queryable, Tx } from "@/lib/store/db";
 import { unknownEvent, unknownRevision } from "@/lib/store/read/event-detail";
 import {
   lastRevising,
@@ -24,7 +25,6 @@ import {
 } from "@/lib/store/read/event-revisions";
 import { readSettings } from "@/lib/store/read/settings";
 import { appendAudit } from "@/lib/store/write/audit";
-import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
 import { type Revised, reviseEvents, setRevisions } from "@/lib/store/write/revise-events";
 
 /** `idempotency`: absent or null = the request came without a key. */

@@ -3,19 +3,19 @@ import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/contract/red
 import { scopeSelection, someOf } from "@/lib/contract/scope";
 import { aggregateKeyOf } from "@/lib/core/aggregate";
 import { type Check, type DryRunFacts, dryRun, withFix } from "@/lib/core/dry-run";
-import { iso } from "@/lib/core/iso-time";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
 import { type Earlier, type EndedItem, heldBehind } from "@/lib/core/order-gate";
 import { aggregateRuns } from "@/lib/core/redrive-plan";
 import type { Refusal } from "@/lib/core/refusal";
 import type { Viewer } from "@/lib/core/viewer";
-import type { Deps } from "@/lib/operations/deps";
 import { FREEZE_INLINE_MAX, planEvents, versionOf, wantedAggregates } from "@/lib/operations/freeze-chunk";
 import type { SelectedForRedrive } from "@/lib/operations/judge-selection";
 import { redriveTarget } from "@/lib/operations/redrive-target";
+import type { Queryable } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { checkedEvent, type OwnerJudgement, ownerFinding } from "@/lib/redriving/ask-owner";
 import type { PayloadChecker } from "@/lib/redriving/check-payload";
-import type { Queryable } from "@/lib/store/db";
 import { readEarlierVersions } from "@/lib/store/read/aggregate-order";
 import { type EventBody, readBodies } from "@/lib/store/read/bodies";
 import {

@@ -1,9 +1,9 @@
 import type { SavedRecipe, SaveRecipeRequest } from "@/lib/contract/recipes";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { compileRecipe, type MendDeps } from "@/lib/mending/apply-recipe";
-import type { LowRateDeps } from "@/lib/operations/deps";
 import { nameTaken, takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
+import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { savedRecipeOut, seesRecipe, unknownRecipe } from "@/lib/store/read/recipes";
 import { unknownSource } from "@/lib/store/read/sources";
 

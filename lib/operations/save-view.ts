@@ -1,10 +1,10 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { SavedView, SavedViewRequest } from "@/lib/contract/saved-views";
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
-import type { LowRateDeps } from "@/lib/operations/deps";
 import { takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
+import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { savedViewOut } from "@/lib/store/read/saved-views";
 
 /** Stores a filter under a name. Throws DomainError `name-taken`. */

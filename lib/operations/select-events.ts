@@ -1,7 +1,7 @@
 import type { ScopedSelection } from "@/lib/contract/scope";
-import { DomainError } from "@/lib/core/problem";
 import type { Selected } from "@/lib/operations/judge-selection";
-import type { Queryable, Tx } from "@/lib/store/db";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { unknownOperation } from "@/lib/store/read/bulk-operations";
 import { type Candidate, countUpTo, readCandidates } from "@/lib/store/read/candidates";
 import { unknownRedrive } from "@/lib/store/read/redrives";

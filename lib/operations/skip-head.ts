@@ -1,10 +1,10 @@
 import type { TailOut } from "@/lib/contract/tails";
 import type { EventStatus } from "@/lib/core/event-state";
 import { HOLDING_STATUSES, headsText } from "@/lib/core/order-gate";
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import type { Deps } from "@/lib/operations/deps";
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { readAggregateOrder } from "@/lib/store/read/aggregate-order";
 import { readTail, readTailEvent, type TailEvent } from "@/lib/store/read/tails";
 import { appendAudit } from "@/lib/store/write/audit";

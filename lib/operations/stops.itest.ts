@@ -6,7 +6,7 @@ import { imposeStop } from "@/lib/operations/change-stop";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
 import { closeAttempts } from "@/lib/store/write/finish-items";

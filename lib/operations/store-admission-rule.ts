@@ -6,13 +6,13 @@ import {
   type Trial,
 } from "@/lib/contract/admission";
 import type { RuleBody } from "@/lib/core/admission";
-import { DomainError, type FieldError } from "@/lib/core/problem";
 import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
-import type { LowRateDeps } from "@/lib/operations/deps";
 import { takingName } from "@/lib/operations/name-taken";
 import { type TryDeps, tryAdmissionRule } from "@/lib/operations/try-admission-rule";
+import type { AdmissionRule, Prisma } from "@/lib/platform/database/generated/client";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { AdmissionRule, Prisma } from "@/lib/store/generated/client";
+import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 import { unknownRule } from "@/lib/store/read/admission-rules";
 import { unknownSource } from "@/lib/store/read/sources";
 import { advanceRevision, insertRule, updateRule } from "@/lib/store/write/admission-rules";

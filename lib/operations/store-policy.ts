@@ -1,8 +1,8 @@
 import type { PolicyRequest } from "@/lib/contract/targets";
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import type { LowRateDeps } from "@/lib/operations/deps";
 import { uuidv7 } from "@/lib/platform/ids";
+import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { validatePolicy } from "@/lib/retry/policy";
 import { insertPolicy, lockNewestPolicy } from "@/lib/store/write/policies";
 

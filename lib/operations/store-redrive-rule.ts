@@ -6,14 +6,14 @@ import {
   type RedriveRuleRequest,
   readRedriveRuleBody,
 } from "@/lib/contract/redrive-rules";
-import { DomainError, type FieldError } from "@/lib/core/problem";
 import { RULE_FIELDS } from "@/lib/core/redrive-rule";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
-import type { LowRateDeps } from "@/lib/operations/deps";
 import { takingName } from "@/lib/operations/name-taken";
+import type { Db } from "@/lib/platform/database/db";
+import type { Prisma, RedriveRule } from "@/lib/platform/database/generated/client";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Db } from "@/lib/store/db";
-import type { Prisma, RedriveRule } from "@/lib/store/generated/client";
+import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 import { digestOf, readTrial, unknownRedriveRule } from "@/lib/store/read/redrive-rules";
 import { unknownSource } from "@/lib/store/read/sources";
 import { advanceRedriveRules, insertRedriveRule, updateRedriveRule } from "@/lib/store/write/redrive-rules";

@@ -1,10 +1,10 @@
 import type { SchemaChange, SchemaRequest } from "@/lib/contract/payload-schemas";
-import { DomainError } from "@/lib/core/problem";
 import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
 import type { SourceDeps } from "@/lib/operations/create-source";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
+import type { PayloadSchema, Prisma } from "@/lib/platform/database/generated/client";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { PayloadSchema, Prisma } from "@/lib/store/generated/client";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { unknownSchema } from "@/lib/store/read/payload-schemas";
 import { unknownSource } from "@/lib/store/read/sources";
 import {

@@ -1,12 +1,12 @@
 import type { RedriveRuleTrial, RedriveRuleTry, TriedOutcome } from "@/lib/contract/redrive-rules";
 import { type ScopedSelection, scopeFilter } from "@/lib/contract/scope";
-import { iso } from "@/lib/core/iso-time";
 import { type TriedFate, tryEach } from "@/lib/core/redrive-rule";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import type { Deps } from "@/lib/operations/deps";
 import { idsMatching } from "@/lib/operations/run-redrive-rules";
+import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Tx } from "@/lib/store/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { type Candidate, countUpTo, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { digestOf, readRedriveRulesInForce } from "@/lib/store/read/redrive-rules";
 import { type PastOfEvent, readGroupSuccesses, readPastsOfEvents } from "@/lib/store/read/tried-events";

@@ -1,5 +1,4 @@
 import type { SourceChange } from "@/lib/contract/sources";
-import { DomainError } from "@/lib/core/problem";
 import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { parseDestination } from "@/lib/kinds/destination";
@@ -14,7 +13,8 @@ import {
 import { assertModeOf, type SourceDeps } from "@/lib/operations/create-source";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { writeSourceSchema } from "@/lib/operations/store-schema";
-import type { Target } from "@/lib/store/generated/client";
+import type { Target } from "@/lib/platform/database/generated/client";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { unknownSource } from "@/lib/store/read/sources";
 import { currentSchema } from "@/lib/store/write/payload-schemas";
 import { type SourceColumns, updateSource as updateRow } from "@/lib/store/write/sources";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { DomainError } from "@/lib/core/problem";
-import type { Deps } from "@/lib/operations/deps";
-import type { Db, Tx } from "@/lib/store/db";
+import type { Db, Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type Walk, walkSelection } from "./walk-selection";
 
 const CHUNK = 2_000;

@@ -1,8 +1,8 @@
 import type { FrozenSelection } from "@/lib/contract/scope";
-import type { Deps } from "@/lib/operations/deps";
-import { type Db, isRowFault, type TransactionOptions, type Tx } from "@/lib/store/db";
+import { type Db, isRowFault, type TransactionOptions, type Tx } from "@/lib/platform/database/db";
+import { isReadTimeout, retrying } from "@/lib/platform/database/retrying";
+import type { Deps } from "@/lib/platform/low-rate-deps";
 import { type Candidate, readCandidates } from "@/lib/store/read/candidates";
-import { isReadTimeout, retrying } from "@/lib/store/retrying";
 
 /** Time limit of one statement of a chunk. A silent connection holds the walk this long. */
 const CHUNK_OPTIONS: TransactionOptions = { statementTimeoutMs: 30_000 };

@@ -1,13 +1,13 @@
 import type { BulkKind } from "@/lib/core/bulk-operation";
-import { DomainError } from "@/lib/core/problem";
 import { type ChangeChunk, changeEnded, endedDelta, ringWithdrawn } from "@/lib/operations/change-events";
 import { confirmChunk } from "@/lib/operations/confirm-events";
-import type { Deps } from "@/lib/operations/deps";
 import type { MendingDeps } from "@/lib/operations/examine-mend";
 import { ignoreChunk, releaseChunk } from "@/lib/operations/ignore-events";
 import { type Walk, walkSelection } from "@/lib/operations/walk-selection";
 import { workMend, workUndoMend } from "@/lib/operations/work-mend";
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type Candidate, countUpTo } from "@/lib/store/read/candidates";
 import { appendSubjects } from "@/lib/store/write/audit";
 import {

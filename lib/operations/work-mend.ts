@@ -1,13 +1,13 @@
 import { scopeSelection } from "@/lib/contract/scope";
 import { SCHEMA_TIMEOUT, SENT_SINCE } from "@/lib/core/mending";
-import { DomainError } from "@/lib/core/problem";
 import { systemViewer } from "@/lib/core/viewer";
 import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
 import type { Message } from "@/lib/mending/document";
-import type { Deps } from "@/lib/operations/deps";
 import { examineMend, type MendCandidate, type MendingDeps } from "@/lib/operations/examine-mend";
 import { inTransaction } from "@/lib/operations/walk-selection";
-import { isRowFault, type Queryable, type Tx } from "@/lib/store/db";
+import { isRowFault, type Queryable, type Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { readMadeRevisions, readMendItems, sentOf } from "@/lib/store/read/mends";
 import { readSettings } from "@/lib/store/read/settings";

@@ -1,7 +1,7 @@
-import { iso } from "@/lib/core/iso-time";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
+import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Tx } from "@/lib/store/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { readConfirmedEvents } from "@/lib/store/read/confirmed-events";
 import { readConfirmedUrl } from "@/lib/store/read/settings";
 

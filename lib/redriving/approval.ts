@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { type ApprovalTerms, approvalCauses, exceeds } from "@/lib/core/approval";
-import { iso } from "@/lib/core/iso-time";
-import { canonicalJson } from "@/lib/core/json-text";
 import { openItems } from "@/lib/core/redrive-state";
+import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Tx } from "@/lib/store/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { canonicalJson } from "@/lib/platform/plain/json-text.pure";
 import { readSettings } from "@/lib/store/read/settings";
 import {
   type ApprovalRow,

@@ -1,5 +1,5 @@
 import { redactText } from "@/lib/core/redact";
-import type { Deps } from "@/lib/redriving/deps";
+import type { Deps } from "@/lib/platform/deps";
 import type { SliceTarget } from "@/lib/redriving/target";
 import { chain } from "@/lib/retry/classify/facts";
 import type { AttemptRecord } from "@/lib/retry/execute";

@@ -1,5 +1,5 @@
+import type { Deps } from "@/lib/platform/deps";
 import { createBatcher } from "@/lib/redriving/batcher";
-import type { Deps } from "@/lib/redriving/deps";
 import { holdItems, type ItemHold } from "@/lib/store/write/claim-items";
 import { type AttemptClose, closeAttempts } from "@/lib/store/write/finish-items";
 import { type AttemptIntent, attemptKey, openAttempts } from "@/lib/store/write/open-attempts";

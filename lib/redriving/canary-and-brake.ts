@@ -1,9 +1,9 @@
 import { appendOutcomes, bounceOutcomes, brakeReason, brakeSees } from "@/lib/core/brake";
 import { canaryMove } from "@/lib/core/canary";
 import { REDRIVE_MOVES } from "@/lib/core/redrive-state";
-import type { Deps } from "@/lib/redriving/deps";
+import type { Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/deps";
 import { eachAlone } from "@/lib/redriving/each-alone";
-import type { Tx } from "@/lib/store/db";
 import { appendAudit } from "@/lib/store/write/audit";
 import {
   dueCanaries,

@@ -1,6 +1,6 @@
 import { EVENT_MOVES } from "@/lib/core/event-state";
+import type { Deps } from "@/lib/platform/deps";
 import { confirmOvertaking } from "@/lib/redriving/confirm";
-import type { Deps } from "@/lib/redriving/deps";
 import { ringNextInLine } from "@/lib/redriving/rings";
 import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";

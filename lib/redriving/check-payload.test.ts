@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { DomainError } from "@/lib/core/problem";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { systemClock } from "@/lib/platform/clock";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type CheckOptions, createPayloadChecker } from "@/lib/redriving/check-payload";
 import { createSchemaCheck } from "@/lib/redriving/schema-check";
 

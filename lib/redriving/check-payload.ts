@@ -1,8 +1,8 @@
 import { type SchemaFault, schemaFault } from "@/lib/core/schema-fault";
 import type { Clock } from "@/lib/platform/clock";
+import type { Queryable } from "@/lib/platform/database/db";
 import { createTurns } from "@/lib/platform/turns";
 import { SCHEMA_MS_MAX, type SchemaCheck, type SchemaOutcome } from "@/lib/redriving/schema-check";
-import type { Queryable } from "@/lib/store/db";
 import { createSchemasInForce, type SchemaInForce, schemaName } from "@/lib/store/read/payload-schemas";
 
 /** `ok` null = not checked, and `detail` says why. */

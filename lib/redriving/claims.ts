@@ -1,6 +1,6 @@
-import type { Deps } from "@/lib/redriving/deps";
+import { retrying } from "@/lib/platform/database/retrying";
+import type { Deps } from "@/lib/platform/deps";
 import { canaryAllowance } from "@/lib/store/read/canary-allowance";
-import { retrying } from "@/lib/store/retrying";
 import {
   type ClaimedItem,
   type ClaimRequest,

@@ -1,7 +1,7 @@
+import type { Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/deps";
 import { announceConfirmed } from "@/lib/redriving/announce-confirmed";
 import { confirmRedrives } from "@/lib/redriving/canary-and-brake";
-import type { Deps } from "@/lib/redriving/deps";
-import type { Tx } from "@/lib/store/db";
 import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";
 import { confirmEvents, findOvertaking } from "@/lib/store/write/confirm-events";

@@ -1,5 +1,5 @@
-import { DomainError } from "@/lib/core/problem";
 import type { Log } from "@/lib/platform/log";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** Faults that were logged and have not ended, so that a round which runs every second logs each of them once. */
 const faults = new WeakMap<Log, Set<string>>();

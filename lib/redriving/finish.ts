@@ -1,16 +1,16 @@
 import { aggregateResults } from "@/lib/core/aggregate-result";
 import type { OutcomeMark } from "@/lib/core/brake";
 import { type EventAfter, eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
+import { isRowFault, type Tx } from "@/lib/platform/database/db";
+import { retrying } from "@/lib/platform/database/retrying";
+import type { Deps } from "@/lib/platform/deps";
 import { sqlState } from "@/lib/platform/postgres-pool";
 import { type Batcher, createBatcher } from "@/lib/redriving/batcher";
 import { advanceRedrive, sampleWith } from "@/lib/redriving/canary-and-brake";
 import { confirmOvertaking } from "@/lib/redriving/confirm";
-import type { Deps } from "@/lib/redriving/deps";
 import { ringNextInLine } from "@/lib/redriving/rings";
 import { settleRedrive } from "@/lib/redriving/settle-redrive";
-import { isRowFault, type Tx } from "@/lib/store/db";
 import { readSettings } from "@/lib/store/read/settings";
-import { retrying } from "@/lib/store/retrying";
 import { appendAudit } from "@/lib/store/write/audit";
 import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
 import {

@@ -1,5 +1,5 @@
+import type { Deps } from "@/lib/platform/deps";
 import { CLAIM_LEASE_MS, type Claims } from "@/lib/redriving/claims";
-import type { Deps } from "@/lib/redriving/deps";
 import { reconcile } from "@/lib/redriving/reconcile";
 import { freeForgottenClaims, freeLostClaims } from "@/lib/store/write/claim-items";
 

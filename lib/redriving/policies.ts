@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import type { Queryable } from "@/lib/platform/database/db";
 import { POLICY_PRESETS, type Policy, parsePolicy } from "@/lib/retry/policy";
-import type { Queryable } from "@/lib/store/db";
 import { type PolicyVersion, readPolicies } from "@/lib/store/read/policies";
 
 /** A policy that was parsed, and which one it is. Version 0 = the built-in preset of that name. */

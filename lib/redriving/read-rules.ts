@@ -1,7 +1,7 @@
 import type { Control, ControlFacts } from "@/lib/core/control";
 import { type ControlIndex, indexControls } from "@/lib/core/control";
 import type { Settings } from "@/lib/core/settings";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { readControlsInForce, readControlsOver } from "@/lib/store/read/controls";
 import { readSettings } from "@/lib/store/read/settings";
 

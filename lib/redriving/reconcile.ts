@@ -1,7 +1,7 @@
 import type { LaneJob } from "@/lib/contract/jobs";
 import type { JobState, LaneName } from "@/lib/lane/port";
+import type { Deps } from "@/lib/platform/deps";
 import { cancelItems } from "@/lib/redriving/cancel-items";
-import type { Deps } from "@/lib/redriving/deps";
 import { eachAlone } from "@/lib/redriving/each-alone";
 import { ringMissing } from "@/lib/redriving/rings";
 import { settleRedrive } from "@/lib/redriving/settle-redrive";

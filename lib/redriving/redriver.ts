@@ -1,8 +1,9 @@
 import type { GuardedBucket } from "@/lib/lane/bucket-fallback";
+import type { Db } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/deps";
 import { type Attempts, createAttempts } from "@/lib/redriving/attempts";
 import { createPayloadChecker, type PayloadChecker } from "@/lib/redriving/check-payload";
 import { type Claims, createClaims } from "@/lib/redriving/claims";
-import type { Deps } from "@/lib/redriving/deps";
 import { createSchemaCheck } from "@/lib/redriving/schema-check";
 import { createSessions, type Sessions } from "@/lib/redriving/session";
 import {
@@ -11,7 +12,6 @@ import {
   type TargetDirectoryOptions,
 } from "@/lib/redriving/target-directory";
 import type { HealingStep } from "@/lib/retry/healing/healing";
-import type { Db } from "@/lib/store/db";
 import { appendAudit } from "@/lib/store/write/audit";
 
 export type RedriverOptions = {

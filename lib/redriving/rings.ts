@@ -1,6 +1,6 @@
 import { type LaneJob, laneJobKey } from "@/lib/contract/jobs";
 import type { JobState, LaneName, QueueName } from "@/lib/lane/port";
-import type { Deps } from "@/lib/redriving/deps";
+import type { Deps } from "@/lib/platform/deps";
 import { slicesNextInLine } from "@/lib/store/write/slice-waits";
 
 /** Rings a started redrive: while its canary holds it back one job works all slices in turn. */

@@ -2,6 +2,7 @@ import type { LaneJob } from "@/lib/contract/jobs";
 import { aggregateRuns } from "@/lib/core/redrive-plan";
 import type { JobOutcome, LaneName } from "@/lib/lane/port";
 import type { SliceAborted } from "@/lib/lane/slice-holds";
+import { isPassing, isReadTimeout } from "@/lib/platform/database/retrying";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import { examineItems } from "@/lib/redriving/examine";
 import type { Redriver } from "@/lib/redriving/redriver";
@@ -12,7 +13,6 @@ import { type SliceSignals, sliceSignals } from "@/lib/redriving/slice-signals";
 import type { HeldSources } from "@/lib/redriving/target";
 import { canaryAllowance } from "@/lib/store/read/canary-allowance";
 import { openSlices } from "@/lib/store/read/open-slices";
-import { isPassing, isReadTimeout } from "@/lib/store/retrying";
 import { type ClaimedItem, sliceRest } from "@/lib/store/write/claim-items";
 import { rememberSliceWait } from "@/lib/store/write/slice-waits";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { PublishError } from "@/lib/brokers/port";
-import { DomainError } from "@/lib/core/problem";
 import { settingsFrom } from "@/lib/core/settings";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { ExaminedItem } from "@/lib/redriving/examine";
 import type { Finish } from "@/lib/redriving/finish";
 import type { Redriver } from "@/lib/redriving/redriver";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { DomainError } from "@/lib/core/problem";
 import type { BucketSpec, TokenBucket } from "@/lib/lane/port";
-import type { Deps } from "@/lib/redriving/deps";
+import type { Deps } from "@/lib/platform/deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createSessions } from "@/lib/redriving/session";
 import { manualClock } from "@/lib/testing/manual-clock";
 

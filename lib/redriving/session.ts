@@ -1,8 +1,8 @@
 import type { OrderFacts } from "@/lib/core/dry-run";
 import { warmUpShare } from "@/lib/core/redrive-rate";
 import type { TokenBucket } from "@/lib/lane/port";
+import type { Deps } from "@/lib/platform/deps";
 import { createBatcher } from "@/lib/redriving/batcher";
-import type { Deps } from "@/lib/redriving/deps";
 import { createFinisher, type Finish } from "@/lib/redriving/finish";
 import { bucketSpec } from "@/lib/redriving/rate-bucket";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";

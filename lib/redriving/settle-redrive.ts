@@ -1,6 +1,6 @@
 import { ITEM_ENDS } from "@/lib/core/item-state";
 import { nextRedriveState, openItems, REDRIVE_MOVES } from "@/lib/core/redrive-state";
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
 import { appendAudit } from "@/lib/store/write/audit";
 import { moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
 

@@ -1,11 +1,11 @@
 import { openItems, REDRIVE_MOVES, type RedriveState } from "@/lib/core/redrive-state";
 import { type Wait, waitsOf } from "@/lib/core/redrive-wait";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/deps";
 import { askIfNeeded } from "@/lib/redriving/approval";
 import { cancelItems } from "@/lib/redriving/cancel-items";
-import type { Deps } from "@/lib/redriving/deps";
 import { eachAlone } from "@/lib/redriving/each-alone";
 import { ringRedrive } from "@/lib/redriving/rings";
-import type { Queryable, Tx } from "@/lib/store/db";
 import { openSlices } from "@/lib/store/read/open-slices";
 import { closedTargets, readLiveFacts } from "@/lib/store/read/stall-facts";
 import { endApproval, overdueApprovals } from "@/lib/store/write/approvals";

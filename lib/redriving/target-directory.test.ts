@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Publisher } from "@/lib/brokers/port";
-import { DomainError } from "@/lib/core/problem";
 import type { GuardedBucket } from "@/lib/lane/bucket-fallback";
 import type { BucketSpec } from "@/lib/lane/port";
+import type { Db } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { SliceTarget } from "@/lib/redriving/target";
 import { createTargetDirectory } from "@/lib/redriving/target-directory";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
-import type { Db } from "@/lib/store/db";
 import type { TargetRow } from "@/lib/store/read/targets";
 import type { RedriveRow } from "@/lib/store/write/redrive";
 import { manualClock } from "@/lib/testing/manual-clock";

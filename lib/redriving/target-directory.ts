@@ -1,8 +1,9 @@
 import type { Publisher } from "@/lib/brokers/port";
-import { DomainError } from "@/lib/core/problem";
 import type { BucketState, GuardedBucket } from "@/lib/lane/bucket-fallback";
 import type { Clock } from "@/lib/platform/clock";
+import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { BREAKER_WAIT_MS_MAX } from "@/lib/redriving/examine";
 import { policiesInForce, policyAmong, type UsedPolicy } from "@/lib/redriving/policies";
 import { bucketSpec, evenBucketSpec } from "@/lib/redriving/rate-bucket";
@@ -12,7 +13,6 @@ import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feede
 import type { HealingStep } from "@/lib/retry/healing/healing";
 import { PolicyError } from "@/lib/retry/policy-error";
 import { createTargetState, type TargetSnapshot, type TargetState } from "@/lib/retry/target";
-import type { Db } from "@/lib/store/db";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 import type { RedriveRow } from "@/lib/store/write/redrive";
 

@@ -1,5 +1,5 @@
 import { PARKED_STATUSES } from "@/lib/core/event-state";
-import type { Db } from "@/lib/store/db";
+import type { Db } from "@/lib/platform/database/db";
 import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, GROUP_FLOW, SIZE_EFFECT_SQL } from "@/lib/store/flow-tables";
 
 const FINEST = GROUP_FLOW.at(-1)!;

@@ -2,11 +2,11 @@ import type { OutboundMessage, Publisher, PublishReceipt } from "@/lib/brokers/p
 import type { LaneJob } from "@/lib/contract/jobs";
 import type { JobOutcome, JobState, LaneName, LaneQueue, QueueName } from "@/lib/lane/port";
 import type { Clock } from "@/lib/platform/clock";
+import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createLog } from "@/lib/platform/log";
 import { createRedriver, type Redriver } from "@/lib/redriving/redriver";
 import { runSlice } from "@/lib/redriving/run-slice";
-import { createDb, type Db } from "@/lib/store/db";
 import { type ManualClock, manualClock } from "@/lib/testing/manual-clock";
 
 /** One send as the target gets it. It waits until the test answers it. */

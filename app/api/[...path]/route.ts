@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { DomainError } from "@/lib/core/problem";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** Every path below /api that no route serves: a problem, like any other answer of the API. */
 const nowhere = handle({

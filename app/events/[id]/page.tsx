@@ -2,8 +2,8 @@ import type { Metadata } from "next";
 import { pageCall } from "@/app/_server/page-call";
 import { EventPage } from "@/components/events/page/event-page";
 import type { InitialDetail } from "@/lib/browser/events";
-import { DomainError } from "@/lib/core/problem";
-import { UUID } from "@/lib/core/uuid";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { UUID } from "@/lib/platform/plain/uuid.pure";
 import { readEventDetail } from "@/lib/store/read/event-detail";
 
 export const metadata: Metadata = { title: "Event" };

@@ -5,12 +5,12 @@ import { editInSearch } from "@/components/shell/top-bar/search-box";
 import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
 import { PopoverButton } from "@/components/ui/popup-button";
-import { useZone } from "@/lib/browser/clock-zone";
 import { withPart } from "@/lib/browser/filter-read";
 import { addTerm, removeTerm, type Term, termsOf, writeTerm } from "@/lib/browser/qualified-search";
 import { windowLabel } from "@/lib/browser/time-window";
 import type { EventFilter } from "@/lib/contract/event-filter";
-import { shortenId } from "@/lib/core/format";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { shortenId } from "@/lib/platform/plain/format.pure";
 import { ExportMenu } from "./export-menu";
 import { ViewsMenu } from "./views-menu";
 

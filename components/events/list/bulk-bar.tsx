@@ -4,7 +4,7 @@ import { ActionButton } from "@/components/ui/action-button";
 import { countText } from "@/components/ui/count-text";
 import type { Picked } from "@/lib/browser/selection";
 import type { CountOut } from "@/lib/contract/events";
-import { formatNumber, plural } from "@/lib/core/format";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import type { BulkAction } from "./bulk-action";
 
 const NONE_PENDING = "None of them is PENDING: there is nothing to redrive";

@@ -9,7 +9,7 @@ import { STATE_LOOKS } from "@/components/ui/state-badge";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventCounts } from "@/lib/contract/events";
 import type { FilterStatus } from "@/lib/contract/filter-params";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { countsShown, type ShownCount } from "./counts-shown";
 
 function StateCount({ shown, onOnly }: { shown: ShownCount; onOnly: (status: FilterStatus) => void }) {

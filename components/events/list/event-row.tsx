@@ -8,7 +8,7 @@ import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { visible } from "@/lib/core/format";
+import { visible } from "@/lib/platform/plain/format.pure";
 import styles from "./event-table.module.css";
 import type { ListRow } from "./list-rows";
 

@@ -16,9 +16,7 @@ import type { InitialList } from "@/lib/browser/events";
 import { useEventCounts } from "@/lib/browser/events";
 import { filterHref } from "@/lib/browser/filter-read";
 import { useEventFilter, usePageParam } from "@/lib/browser/filter-url";
-import { useHotkeys } from "@/lib/browser/hotkeys";
 import { isEmptyFilter } from "@/lib/browser/qualified-search";
-import { randomKey } from "@/lib/browser/random-key";
 import {
   extendTo,
   NOTHING,
@@ -28,10 +26,12 @@ import {
   toggle,
   toggleLoaded,
 } from "@/lib/browser/selection";
-import { ApiError } from "@/lib/contract/api-error";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { ListedEvent } from "@/lib/contract/events";
 import { toSearchParams } from "@/lib/contract/filter-params";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { type BulkAction, commonScope, holdsNone, mayHoldIgnored } from "./bulk-action";
 import { BulkBar } from "./bulk-bar";
 import { CountsLine } from "./counts-line";

@@ -6,7 +6,7 @@ import { searchedText, useMeanings } from "@/lib/browser/search";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { IdName } from "@/lib/contract/filter-params";
 import type { Meanings } from "@/lib/contract/meanings";
-import { formatNumber, plural } from "@/lib/core/format";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 const NAME_WORDS: Record<IdName, string> = { eventId: "event id", aggregateId: "aggregate", traceId: "trace" };
 

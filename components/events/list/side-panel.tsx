@@ -15,7 +15,7 @@ import { Skeleton } from "@/components/ui/skeleton";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import { useEventDetail } from "@/lib/browser/events";
 import type { ListedEvent } from "@/lib/contract/events";
-import { visible } from "@/lib/core/format";
+import { visible } from "@/lib/platform/plain/format.pure";
 
 /** One event beside the list: its error and its payload. The list keeps the keyboard, so j and k still move. */
 export function SidePanel({

@@ -8,7 +8,7 @@ import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref } from "@/lib/browser/filter-read";
 import type { EventDetail } from "@/lib/contract/events";
-import { visible } from "@/lib/core/format";
+import { visible } from "@/lib/platform/plain/format.pure";
 import { HeldTail } from "./held-tail";
 
 /** The parked events of the aggregate in their order. The others wait while the head fails or cools. */

@@ -12,7 +12,7 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import type { AppliedControl, EventDetail } from "@/lib/contract/events";
 import { scopeOut } from "@/lib/core/control";
 import type { Origin } from "@/lib/core/dead-letter";
-import { formatBytes, formatNumber, plural, visible } from "@/lib/core/format";
+import { formatBytes, formatNumber, plural, visible } from "@/lib/platform/plain/format.pure";
 import { originRows } from "./origin-rows";
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {

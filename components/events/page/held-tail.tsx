@@ -12,7 +12,7 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
 import { useSkip, useTail } from "@/lib/browser/tails";
 import type { TailOut } from "@/lib/contract/tails";
-import { formatNumber, plural } from "@/lib/core/format";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 type Head = NonNullable<TailOut["head"]>;
 type Skipped = TailOut["skipped"][number];

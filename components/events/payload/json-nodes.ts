@@ -7,7 +7,7 @@ import {
   membersOf,
   type Span,
   skipSpace,
-} from "@/lib/contract/raw-json";
+} from "@/lib/platform/plain/raw-json.pure";
 
 /**
  * A JSON payload as a tree that loses nothing. A node is a place in the bytes and is read when it is opened. Numbers

@@ -4,7 +4,7 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { memo, useEffect, useMemo, useRef, useState } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
-import { formatNumber, visible } from "@/lib/core/format";
+import { formatNumber, visible } from "@/lib/platform/plain/format.pure";
 import {
   CHILDREN_STEP,
   type JsonDoc,

@@ -8,7 +8,7 @@ import { CopyButton } from "@/components/ui/copy-button";
 import { Input } from "@/components/ui/input";
 import { payloadHref } from "@/lib/browser/events";
 import type { BodyOut } from "@/lib/contract/events";
-import { formatBytes, formatNumber } from "@/lib/core/format";
+import { formatBytes, formatNumber } from "@/lib/platform/plain/format.pure";
 import { fromBase64, hexLines } from "./hex-lines";
 import { findNodes, MATCHES_MAX, openJson } from "./json-nodes";
 import { JsonTree } from "./json-tree";

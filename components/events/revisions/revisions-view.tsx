@@ -20,8 +20,8 @@ import { usePageParam } from "@/lib/browser/filter-url";
 import { restoreRevision, useRevision, useRevisions } from "@/lib/browser/revisions";
 import type { EventDetail } from "@/lib/contract/events";
 import type { RevisionOut } from "@/lib/contract/revisions";
-import { formatBytes, plural, shortenId } from "@/lib/core/format";
 import type { RevisionCause } from "@/lib/core/revision";
+import { formatBytes, plural, shortenId } from "@/lib/platform/plain/format.pure";
 import { RevisionDiff } from "./revision-diff";
 
 const CAUSES: Record<RevisionCause, { shape: ShapeName; colour: string; word: string }> = {

@@ -3,8 +3,8 @@
 import { useId } from "react";
 import { Checkbox } from "@/components/ui/input";
 import type { PreviewOut } from "@/lib/contract/redrive-preview";
-import { formatNumber } from "@/lib/core/format";
 import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/core/refusal";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 const ASKED: Record<ConfirmableRefusal, (one: boolean) => string> = {
   "parked-early": (one) =>

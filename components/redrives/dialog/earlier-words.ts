@@ -1,6 +1,6 @@
 import type { EarlierOut } from "@/lib/contract/redrive-preview";
-import { formatNumber, plural } from "@/lib/core/format";
 import type { Earlier } from "@/lib/core/order-gate";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 export type EarlierOption = { choice: Earlier; label: string; detail: string };
 

@@ -2,7 +2,7 @@ import { useId } from "react";
 import { RateField } from "@/components/redrives/rate-field";
 import { RATE_MAX_UNLIMITED } from "@/components/redrives/rate-scale";
 import { Checkbox, Input } from "@/components/ui/input";
-import { formatRate } from "@/lib/core/format";
+import { formatRate } from "@/lib/platform/plain/format.pure";
 import { LabelledRow, type SectionProps } from "./form-row";
 import { type BrakeField, brakeFaults, canaryWords, hasCanary, stepsOf, timeWords } from "./redrive-draft";
 

@@ -11,15 +11,15 @@ import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { showToast } from "@/components/ui/toast";
 import { restoreOnUndo } from "@/lib/browser/holds";
-import { randomKey } from "@/lib/browser/random-key";
 import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/lib/browser/redrives";
 import { useTargets } from "@/lib/browser/targets";
-import { ApiError } from "@/lib/contract/api-error";
 import type { PreviewOut } from "@/lib/contract/redrive-preview";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
 import { CANARY_STEPS } from "@/lib/core/canary";
-import { plural } from "@/lib/core/format";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
+import { plural } from "@/lib/platform/plain/format.pure";
 import {
   buttonWords,
   draftProblems,

@@ -1,6 +1,6 @@
-import { useZone } from "@/lib/browser/clock-zone";
 import type { PreviewOut } from "@/lib/contract/redrive-preview";
-import { formatClock, formatNumber } from "@/lib/core/format";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { formatClock, formatNumber } from "@/lib/platform/plain/format.pure";
 import { LabelledRow } from "./form-row";
 
 /** The events that would be sent, by error code, and when they were counted. */

@@ -14,9 +14,9 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { usePageParam } from "@/lib/browser/filter-url";
 import { useRedrives } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { formatNumber } from "@/lib/core/format";
 import { isFinal, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
 import { WAITS } from "@/lib/core/redrive-wait";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { WaitingRedrives } from "./waiting-redrives";
 import { WorkItems, WorkList } from "./work-list";
 

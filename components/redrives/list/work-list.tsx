@@ -7,7 +7,7 @@ import { PageHeader } from "@/components/ui/page-header";
 import { Select } from "@/components/ui/select";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Table, Th } from "@/components/ui/table";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { RedrivesTabs } from "./redrives-tabs";
 
 type Read<Item> = ComponentProps<typeof ReadError>["read"] &

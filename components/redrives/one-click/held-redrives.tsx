@@ -10,7 +10,7 @@ import { useHoldsInToasts } from "@/lib/browser/holds";
 import { useRunningRedrives } from "@/lib/browser/redrives";
 import { useStatus } from "@/lib/browser/status";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { formatNumber, plural } from "@/lib/core/format";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { HoldCountdown } from "./hold-countdown";
 import { undoHeld } from "./undo-held";
 

@@ -13,10 +13,10 @@ import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { randomKey } from "@/lib/browser/random-key";
 import { useRedriveCauses } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { formatNumber, plural, shortenId } from "@/lib/core/format";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
+import { formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
 import { type CauseView, causeViews } from "./cause-words";
 
 const RedriveDialog = lazily(() =>

@@ -7,7 +7,7 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { useRedriveComparison } from "@/lib/browser/redrives";
 import type { Comparison, ComparisonPart } from "@/lib/contract/comparison";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { formatNumber, shortenId } from "@/lib/core/format";
+import { formatNumber, shortenId } from "@/lib/platform/plain/format.pure";
 
 /** What this dry run says against the one before it. Absent while there is none before it. */
 export function RedriveComparison({ redrive, className }: { redrive: RedriveOut; className?: string }) {

@@ -9,7 +9,7 @@ import { Panel } from "@/components/ui/panel";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { formatDuration, plural } from "@/lib/core/format";
+import { formatDuration, plural } from "@/lib/platform/plain/format.pure";
 
 type Work = Pick<RedriveOut, "id" | "createdBy" | "reason" | "selection" | "createdAt" | "startedAt" | "finishedAt">;
 

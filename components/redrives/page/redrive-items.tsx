@@ -17,8 +17,8 @@ import { usePageParam } from "@/lib/browser/filter-url";
 import { itemsExportHref, useRedriveItems } from "@/lib/browser/redrives";
 import type { RedriveItemOut } from "@/lib/contract/redrive-items";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { formatNumber, shortenId } from "@/lib/core/format";
 import { stopText } from "@/lib/core/history-text";
+import { formatNumber, shortenId } from "@/lib/platform/plain/format.pure";
 import { type OutcomeTab, outcomeTabs } from "./cause-words";
 
 /** The events of a redrive, by outcome. */

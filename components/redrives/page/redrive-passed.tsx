@@ -13,7 +13,7 @@ import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { useRedrivePreview } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { formatNumber, plural } from "@/lib/core/format";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 const RedriveDialog = lazily(() =>
   import("@/components/redrives/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),

@@ -7,7 +7,7 @@ import { rateWords } from "@/components/redrives/eta-words";
 import { went } from "@/components/redrives/progress-segments";
 import { useRedriveRate } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { formatRate } from "@/lib/core/format";
+import { formatRate } from "@/lib/platform/plain/format.pure";
 import { type RateRow, rateLines, rateRows } from "./rate-rows";
 
 /** Sends per second over time, with the set rate as a line. The table beside it has the refusals too. */

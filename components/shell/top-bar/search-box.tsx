@@ -6,9 +6,9 @@ import { useEffect, useId, useRef, useState } from "react";
 import { Kbd } from "@/components/ui/kbd";
 import { lazily } from "@/components/ui/lazily";
 import { pushAddress, useEventFilter } from "@/lib/browser/filter-url";
-import { useHotkeys } from "@/lib/browser/hotkeys";
 import { parseSearch } from "@/lib/browser/qualified-search";
 import { searchHref } from "@/lib/browser/search";
+import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 
 const SearchSuggestions = lazily(() =>
   import("./search-suggestions").then(({ SearchSuggestions }) => SearchSuggestions),

@@ -2,7 +2,7 @@
 
 import { Monitor, Moon, Sun } from "lucide-react";
 import { IconButton } from "@/components/ui/button";
-import { setTheme, type Theme, useTheme } from "@/lib/browser/theme";
+import { setTheme, type Theme, useTheme } from "@/lib/platform/browser/theme.browser";
 
 const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 const WORDS: Record<Theme, string> = { system: "as the system", light: "light", dark: "dark" };

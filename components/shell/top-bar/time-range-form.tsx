@@ -4,10 +4,10 @@ import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { Field, Input } from "@/components/ui/input";
-import { useZone } from "@/lib/browser/clock-zone";
 import { fromTyped, toTyped, WINDOW_PRESETS } from "@/lib/browser/time-window";
 import { resolveInstant } from "@/lib/contract/filter-params";
-import type { Zone } from "@/lib/core/format";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import type { Zone } from "@/lib/platform/plain/format.pure";
 
 type Window = { from?: string; to?: string };
 

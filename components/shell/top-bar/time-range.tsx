@@ -4,9 +4,9 @@ import { Clock } from "lucide-react";
 import { usePathname } from "next/navigation";
 import { lazily } from "@/components/ui/lazily";
 import { PopoverButton } from "@/components/ui/popup-button";
-import { useZone } from "@/lib/browser/clock-zone";
 import { useEventFilter } from "@/lib/browser/filter-url";
 import { windowLabel } from "@/lib/browser/time-window";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 
 const TimeRangeForm = lazily(() => import("./time-range-form").then(({ TimeRangeForm }) => TimeRangeForm));
 

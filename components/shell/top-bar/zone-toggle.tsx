@@ -1,7 +1,7 @@
 "use client";
 
 import { Button } from "@/components/ui/button";
-import { setZone, useZone } from "@/lib/browser/clock-zone";
+import { setZone, useZone } from "@/lib/platform/browser/clock-zone.browser";
 
 /** The zone of every absolute time: UTC as in logs, or the zone of this machine. */
 export function ZoneToggle() {

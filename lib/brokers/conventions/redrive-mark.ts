@@ -1,6 +1,6 @@
 import type { HeaderView } from "@/lib/brokers/message";
 import { deadLetterPlace, type Origin, type RedriveMark } from "@/lib/core/dead-letter";
-import { UUID } from "@/lib/core/uuid";
+import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 /** Written on every redrive, read back when the message is parked again. */
 export const REDRIVE_ID = "x-redrive-id";

@@ -2,7 +2,7 @@ import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { decodeHeader, encodeHeader } from "@/lib/contract/cloudevents";
 import { type Header, headerText } from "@/lib/core/dead-letter";
-import { isJson } from "@/lib/core/json-text";
+import { isJson } from "@/lib/platform/plain/json-text.pure";
 
 const STRUCTURED = "application/cloudevents+json";
 /** The names of an attribute on the wires of HTTP and NATS, Kafka, and AMQP. */

@@ -4,11 +4,11 @@ import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signat
 import { textOrNull } from "@/lib/brokers/message";
 import type { CheckAnswer, CheckedEvent, OwnerCheck } from "@/lib/brokers/port";
 import { excerpt, secretsOfPayload } from "@/lib/brokers/scrub";
-import { isJson } from "@/lib/core/json-text";
 import type { CheckCall } from "@/lib/kinds/fields";
 import { redactUrl } from "@/lib/kinds/redact-url";
 import { ADDRESS_REFUSED, type AddressFilter, addressRefusal, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { type Clock, within } from "@/lib/platform/clock";
+import { isJson } from "@/lib/platform/plain/json-text.pure";
 
 /** Calls under way at a time, of this process to one endpoint. */
 const CALLS_MAX = 2;

@@ -8,9 +8,9 @@ import { eventually } from "@/lib/brokers/broker.conformance";
 import { ParkLoop } from "@/lib/brokers/park-loop";
 import { sqsReader } from "@/lib/brokers/sqs/reader";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { DomainError } from "@/lib/core/problem";
 import type { SqsConfig } from "@/lib/kinds/sqs";
 import type { Clock } from "@/lib/platform/clock";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { manualClock } from "@/lib/testing/manual-clock";
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { deriveErrorCode } from "@/lib/brokers/conventions/error-code";
-import { ATTEMPTS_MAX, storableText, TAGS_MAX, TEXT_MAX } from "@/lib/core/storable";
+import { ATTEMPTS_MAX, storableText, TAGS_MAX, TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 
 /** The message that failed, as the consumer got it. */
 export type FailedMessage = {

@@ -3,7 +3,7 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import knex from "knex";
 import type pg from "pg";
 import { drizzleSession, type SqlSession } from "@/lib/kit/sql";
-import { createLowRateStore } from "@/lib/store/prisma";
+import { createLowRateStore } from "@/lib/platform/database/prisma";
 
 type Transaction = (pool: pg.Pool, url: string, work: (tx: SqlSession) => Promise<unknown>) => Promise<unknown>;
 

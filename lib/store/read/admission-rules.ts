@@ -1,9 +1,9 @@
 import { type RuleCounts, type RuleDetail, type RuleList, type RuleOut, readRuleBody } from "@/lib/contract/admission";
 import type { AdmissionRule } from "@/lib/core/admission";
-import { iso } from "@/lib/core/iso-time";
-import { DomainError, type FieldError } from "@/lib/core/problem";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 import { errorTextFor } from "@/lib/store/read/event-rows";
 
 /** The enabled rules in their order, with the revision that they are of. */

@@ -1,6 +1,6 @@
 import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
 import { type Earlier, HEADS_MAX, type Head, isSuperseded } from "@/lib/core/order-gate";
-import { type Queryable, statementName } from "@/lib/store/db";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { CANDIDATE_COLUMNS, type Candidate, type CandidatePage, compileSelection } from "@/lib/store/read/candidates";
 import { HOLDS, SKIPPED } from "@/lib/store/skip-sql";
 import { EVENT, ITEM } from "@/lib/store/state-sql";

@@ -1,11 +1,11 @@
 import type { ApprovalList, ApprovalOut } from "@/lib/contract/approvals";
-import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import { type ApprovalState, type Asker, cannotDecide } from "@/lib/core/approval";
-import { iso, isoOrNull } from "@/lib/core/iso-time";
-import { DomainError } from "@/lib/core/problem";
 import { redactRecipe } from "@/lib/core/redact-recipe";
 import { may, sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
+import type { Queryable } from "@/lib/platform/database/db";
+import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { seesOperation, seesRedrive } from "@/lib/store/read/scope-sql";
 import { APPROVAL } from "@/lib/store/state-sql";
 

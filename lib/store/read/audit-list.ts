@@ -1,13 +1,13 @@
 import type { AuditEventList, AuditEventOut, AuditList, AuditOut } from "@/lib/contract/audit";
 import type { AuditQuery } from "@/lib/contract/audit-query";
-import { cutPage, type IdPage } from "@/lib/contract/id-page";
-import { iso } from "@/lib/core/iso-time";
-import { DomainError } from "@/lib/core/problem";
 import { redactRecipe } from "@/lib/core/redact-recipe";
-import { UUID } from "@/lib/core/uuid";
 import { may, sourceScope, type Viewer } from "@/lib/core/viewer";
+import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
-import { type Queryable, statementName } from "@/lib/store/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { UUID } from "@/lib/platform/plain/uuid.pure";
 import { paramsFrom } from "@/lib/store/read/event-filter-sql";
 import { seesEntry } from "@/lib/store/read/scope-sql";
 

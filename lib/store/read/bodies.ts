@@ -1,5 +1,5 @@
 import type { Header, Origin } from "@/lib/core/dead-letter";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 
 export type EventBody = {
   payload: Uint8Array;

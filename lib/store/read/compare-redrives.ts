@@ -1,6 +1,6 @@
 import type { Comparison, ComparisonPart } from "@/lib/contract/comparison";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { unknownRedrive } from "@/lib/store/read/redrives";
 import { ofSeenRedrive } from "@/lib/store/read/scope-sql";
 import { ITEM } from "@/lib/store/state-sql";

@@ -1,4 +1,4 @@
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 
 /** One confirmed event, as its producers' systems know it. Times are ISO 8601. */
 export type ConfirmedEvent = {

@@ -1,6 +1,6 @@
 import type { SourceMode } from "@/lib/core/source-mode";
 import { KINDS, kindOf } from "@/lib/kinds/kinds";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 
 /** A source that a worker reads from a broker. */
 export type ConsumedSource = {

@@ -1,9 +1,9 @@
 import type { ControlList, ControlOut } from "@/lib/contract/controls";
-import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import { type StoredScope, scopeOut } from "@/lib/core/control";
-import { iso, isoOrNull } from "@/lib/core/iso-time";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
+import type { Queryable } from "@/lib/platform/database/db";
+import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { ofSources, seesControl } from "@/lib/store/read/scope-sql";
 import { PARKED } from "@/lib/store/state-sql";
 

@@ -1,5 +1,5 @@
 import type { Control, ControlFacts } from "@/lib/core/control";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 
 const COLUMNS = `c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "aggregateType", c.origin,
   (extract(epoch from c.expires_at) * 1000)::float8 as "expiresAtMs"`;

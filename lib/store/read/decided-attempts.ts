@@ -1,4 +1,4 @@
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 
 /**
  * SQL for the reason why an attempt was not repeated, over `redrive_attempts`; null = it was repeated, or it succeeded.

@@ -1,7 +1,7 @@
 import type { AppliedControl, EventOut } from "@/lib/contract/events";
 import { applyingControls, type Control, decidingControl, indexControls } from "@/lib/core/control";
-import { isoOrNull } from "@/lib/core/iso-time";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
+import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 
 type ControlRow = Control & { reason: string; createdBy: string };
 

@@ -1,6 +1,6 @@
 import type { EarlierOut, EarlierSample } from "@/lib/contract/redrive-preview";
 import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
-import type { Queryable, Tx } from "@/lib/store/db";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { PROCESSED, sameAggregate } from "@/lib/store/read/aggregate-order";
 import {
   BLACKLISTED_HASHED,

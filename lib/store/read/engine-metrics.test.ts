@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { prometheusText } from "@/lib/core/prometheus";
+import { prometheusText } from "@/lib/platform/plain/prometheus.pure";
 import { zeroCounters } from "@/lib/retry/counters";
 import type { HeartbeatInfo } from "@/lib/store/read/target-list";
 import { engineMetrics } from "./engine-metrics";

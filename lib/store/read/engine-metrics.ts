@@ -1,5 +1,5 @@
 import type { BucketState, TargetEngine } from "@/lib/contract/sources";
-import type { Metric } from "@/lib/core/prometheus";
+import type { Metric } from "@/lib/platform/plain/prometheus.pure";
 import type { HeartbeatInfo } from "@/lib/store/read/target-list";
 
 /** The last heartbeat of one worker. */

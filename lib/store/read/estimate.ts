@@ -1,4 +1,4 @@
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
 import type { CandidatePage } from "@/lib/store/read/candidates";
 import { compileSelection } from "@/lib/store/read/candidates";
 

@@ -11,13 +11,13 @@ import type {
 import type { AdmissionRecord } from "@/lib/core/admission";
 import type { Header, Origin } from "@/lib/core/dead-letter";
 import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/core/event-state";
-import { isoOrNull } from "@/lib/core/iso-time";
-import { DomainError } from "@/lib/core/problem";
 import { REDACTED, redactHeaders, redactJson, redactOrigin } from "@/lib/core/redact";
 import type { OrderedItem } from "@/lib/core/redrive-plan";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/core/viewer";
 import { type SourceConfig, targetAddress } from "@/lib/kinds/kinds";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
+import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { readAggregateOrder } from "@/lib/store/read/aggregate-order";
 import { CURRENT_BODY, CURRENT_BYTES, NEWEST_ERROR } from "@/lib/store/read/bodies";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";

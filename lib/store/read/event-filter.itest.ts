@@ -14,7 +14,7 @@ import type { DeadLetter } from "@/lib/core/dead-letter";
 import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { systemClock } from "@/lib/platform/clock";
-import { createDb, type Db } from "@/lib/store/db";
+import { createDb, type Db } from "@/lib/platform/database/db";
 import { controlledParts } from "@/lib/store/read/controlled-parts";
 import { readControlsInForce } from "@/lib/store/read/controls";
 import { countEvents } from "@/lib/store/read/event-count";

@@ -7,8 +7,8 @@ import {
   type Finding,
   verdictText,
 } from "@/lib/core/history-text";
-import { iso } from "@/lib/core/iso-time";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { STOPPED } from "@/lib/store/read/decided-attempts";
 import { DEDUPLICATED } from "@/lib/store/read/item-outcome-sql";
 

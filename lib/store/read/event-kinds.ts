@@ -1,5 +1,5 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
-import { type Queryable, statementName } from "@/lib/store/db";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
 import {
   type CompiledFilter,
   groupsHolding,

@@ -1,9 +1,9 @@
-import { decodeCursor, encodeCursor } from "@/lib/contract/cursor";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventList, Neighbours } from "@/lib/contract/events";
 import { scopeFilter } from "@/lib/contract/scope";
 import type { Viewer } from "@/lib/core/viewer";
-import type { Db, Queryable } from "@/lib/store/db";
+import { decodeCursor, encodeCursor } from "@/lib/platform/api/cursor.shapes";
+import type { Db, Queryable } from "@/lib/platform/database/db";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { inTime } from "@/lib/store/read/event-count";
 import { maskRows } from "@/lib/store/read/event-rows";

@@ -1,10 +1,10 @@
 import { ID_NAMES, type IdName } from "@/lib/contract/filter-params";
 import type { Meanings } from "@/lib/contract/meanings";
 import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
-import { DomainError } from "@/lib/core/problem";
-import { UUID } from "@/lib/core/uuid";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Db, Queryable } from "@/lib/store/db";
+import type { Db, Queryable } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { UUID } from "@/lib/platform/plain/uuid.pure";
 import { compileFilter } from "@/lib/store/read/event-filter-sql";
 
 /** Maximum matches: a person who pastes an id looks for a few events. */

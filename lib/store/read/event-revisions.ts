@@ -4,7 +4,7 @@ import type { Header } from "@/lib/core/dead-letter";
 import type { EventStatus } from "@/lib/core/event-state";
 import { redactHeaders } from "@/lib/core/redact";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { bodyFor, unknownEvent, unknownRevision } from "@/lib/store/read/event-detail";
 import { ITEM } from "@/lib/store/state-sql";
 

@@ -1,7 +1,7 @@
 import type { EventOut } from "@/lib/contract/events";
 import type { ScopedFilter } from "@/lib/contract/scope";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
-import { type Queryable, statementName } from "@/lib/store/db";
 import { controlledParts } from "@/lib/store/read/controlled-parts";
 import {
   type CompiledFilter,

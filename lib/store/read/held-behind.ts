@@ -1,6 +1,6 @@
 import type { EventOut, HeldBehind } from "@/lib/contract/events";
 import { aggregateKeyOf, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { type AggregateOrder, readAggregateOrder } from "@/lib/store/read/aggregate-order";
 import { holderOf } from "@/lib/store/read/dry-run-facts";
 import { versionOut } from "@/lib/store/read/earlier-summary";

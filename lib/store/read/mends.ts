@@ -1,4 +1,4 @@
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 
 /** `$2`: the last event of the page before; null = start. Newest first. */
 const BEHIND = (column: string) => `($2::uuid is null or ${column} < $2)`;

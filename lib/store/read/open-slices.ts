@@ -1,5 +1,5 @@
 import type { RedriveState } from "@/lib/core/redrive-state";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { ITEM, LIVE_REDRIVES, OPEN_ITEMS, REDRIVE } from "@/lib/store/state-sql";
 import { sendsStopped } from "@/lib/store/stop-sql";
 

@@ -1,7 +1,7 @@
 import type { SchemaList, SchemaVersion, SchemaVersionDetail } from "@/lib/contract/payload-schemas";
-import { DomainError } from "@/lib/core/problem";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { readSourceId } from "@/lib/store/read/sources";
 
 /** A stored version of a schema. It never changes: its id names its text. */

@@ -1,4 +1,4 @@
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 
 /** One version of a retry policy. `body` is a policy of lib/retry, validated when it was stored. */
 export type PolicyVersion = { name: string; version: number; body: unknown };

@@ -1,6 +1,6 @@
 import type { PolicyOut } from "@/lib/contract/targets";
 import { assertMay, sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { LowRateStore } from "@/lib/store/prisma";
+import type { LowRateStore } from "@/lib/platform/database/prisma";
 
 /** Stored versions, newest first, of one policy or of all. */
 export async function readPolicyVersions(

@@ -1,4 +1,4 @@
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 
 /** The number of finished migrations, and the names of the migrations that began and did not finish. */

@@ -1,7 +1,7 @@
 import type { ScopedSelection } from "@/lib/contract/scope";
 import type { AdmissionMark, AdmissionRecord } from "@/lib/core/admission";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { CURRENT_BODY, NEWEST_ERROR } from "@/lib/store/read/bodies";
 import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 

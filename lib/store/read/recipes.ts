@@ -1,9 +1,9 @@
 import type { Recipe, RecipeList, SavedRecipe } from "@/lib/contract/recipes";
-import { DomainError } from "@/lib/core/problem";
 import { redactRecipe } from "@/lib/core/redact-recipe";
 import { may, sees, sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Recipe as Row } from "@/lib/store/generated/client";
-import type { LowRateStore } from "@/lib/store/prisma";
+import type { Recipe as Row } from "@/lib/platform/database/generated/client";
+import type { LowRateStore } from "@/lib/platform/database/prisma";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** Maximum number of recipes: more than a menu can show. */
 const RECIPES_MAX = 500;

@@ -1,9 +1,9 @@
-import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import type { Finding, RedriveCauses, RedriveItemList, RedriveItemOut } from "@/lib/contract/redrive-items";
-import { isoOrNull } from "@/lib/core/iso-time";
 import { type ItemOutcomeWord, stateOfOutcome } from "@/lib/core/item-state";
 import { assertMay, sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
+import type { Queryable } from "@/lib/platform/database/db";
+import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { STOPPED } from "@/lib/store/read/decided-attempts";
 import { ITEM_CAUSE, ITEM_OUTCOME } from "@/lib/store/read/item-outcome-sql";
 import { ofSeenRedrive } from "@/lib/store/read/scope-sql";

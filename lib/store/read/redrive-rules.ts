@@ -6,12 +6,12 @@ import {
   type RedriveRuleTrial,
   readRedriveRuleBody,
 } from "@/lib/contract/redrive-rules";
-import { iso } from "@/lib/core/iso-time";
-import { canonicalJson } from "@/lib/core/json-text";
-import { DomainError } from "@/lib/core/problem";
 import type { EventPast, RuleOutcomes } from "@/lib/core/redrive-rule";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { canonicalJson } from "@/lib/platform/plain/json-text.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { ITEM, LIVE_REDRIVES } from "@/lib/store/state-sql";
 
 export function unknownRedriveRule(id: string): DomainError {

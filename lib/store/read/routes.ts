@@ -1,5 +1,5 @@
 import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { sameAggregate } from "@/lib/store/read/aggregate-order";
 import { ATTEMPT, EVENT } from "@/lib/store/state-sql";
 

@@ -1,8 +1,8 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { SavedView, SavedViewList } from "@/lib/contract/saved-views";
 import { seesAll, sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { SavedView as Row } from "@/lib/store/generated/client";
-import type { LowRateStore } from "@/lib/store/prisma";
+import type { SavedView as Row } from "@/lib/platform/database/generated/client";
+import type { LowRateStore } from "@/lib/platform/database/prisma";
 
 /** Maximum number of views: more than a menu can show. */
 const VIEWS_MAX = 500;

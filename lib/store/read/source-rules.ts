@@ -1,6 +1,6 @@
 import type { Viewer } from "@/lib/core/viewer";
 import type { Mapping } from "@/lib/kinds/fields";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 
 /** What a source says of the events that are sent to it. */
 export type SourceRules = {

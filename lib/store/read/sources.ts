@@ -1,11 +1,11 @@
 import type { SourceList, SourceOut } from "@/lib/contract/sources";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
-import { DomainError } from "@/lib/core/problem";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import { redactConfig } from "@/lib/kinds/kinds";
-import type { Queryable } from "@/lib/store/db";
-import type { Source } from "@/lib/store/generated/client";
-import type { LowRateStore } from "@/lib/store/prisma";
+import type { Queryable } from "@/lib/platform/database/db";
+import type { Source } from "@/lib/platform/database/generated/client";
+import type { LowRateStore } from "@/lib/platform/database/prisma";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { consumerOut, readConsumers, stateOf } from "@/lib/store/read/source-consumers";
 
 export function unknownSource(name: string, field = "name"): DomainError {

@@ -1,5 +1,5 @@
 import type { StallFacts } from "@/lib/core/stalled";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/store/read/target-list";
 import { ITEM } from "@/lib/store/state-sql";
 

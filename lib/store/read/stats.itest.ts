@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { statsQueryFrom, topErrorsQueryFrom } from "@/lib/contract/stats-query";
 import { localViewer } from "@/lib/core/viewer";
+import { createDb, type Db, type Queryable } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import { createDb, type Db, type Queryable } from "@/lib/store/db";
 import { CODE_FLOW, GROUP_FLOW } from "@/lib/store/flow-tables";
 import { readAge, readFlow, readSize } from "@/lib/store/read/stats";
 import { readTopErrors } from "@/lib/store/read/top-errors";

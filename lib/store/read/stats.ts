@@ -2,9 +2,9 @@ import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/
 import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
 import { agePercentiles, type HourCount, parkedHoursAt, youngestFirst } from "@/lib/core/age-percentiles";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
-import { iso } from "@/lib/core/iso-time";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import { type Queryable, statementName } from "@/lib/store/db";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { SIZE_EFFECT_SQL } from "@/lib/store/flow-tables";
 import { paramsFrom } from "@/lib/store/read/event-filter-sql";
 import { kindConditions } from "@/lib/store/read/event-kinds";

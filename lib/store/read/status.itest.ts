@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TargetEngine } from "@/lib/contract/sources";
 import { localViewer } from "@/lib/core/viewer";
+import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import { createDb, type Db } from "@/lib/store/db";
 import { readStatus } from "@/lib/store/read/status";
 import { writeHeartbeat } from "@/lib/store/write/heartbeat";
 import { writeConsumer } from "@/lib/store/write/source-consumers";

@@ -1,10 +1,10 @@
 import type { BucketState } from "@/lib/contract/sources";
 import type { StatusOut } from "@/lib/contract/stats";
-import { isoOrNull } from "@/lib/core/iso-time";
 import { WAITS, type Wait } from "@/lib/core/redrive-wait";
 import type { ConsumerWord } from "@/lib/core/source-mode";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
+import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { countApprovals } from "@/lib/store/read/approvals";
 import { ofSources, seesOperation, seesRedrive } from "@/lib/store/read/scope-sql";
 import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";

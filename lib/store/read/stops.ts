@@ -1,6 +1,6 @@
 import type { StopOut } from "@/lib/contract/stops";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { ofSources } from "@/lib/store/read/scope-sql";
 
 /** The stops in force that concern the viewer's sources: that of everything first. */

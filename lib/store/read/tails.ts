@@ -3,7 +3,7 @@ import type { AggregateName } from "@/lib/core/aggregate";
 import type { EventStatus } from "@/lib/core/event-state";
 import { headReason } from "@/lib/core/order-gate";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { readAggregateOrder, sameAggregate } from "@/lib/store/read/aggregate-order";
 import { unknownEvent } from "@/lib/store/read/event-detail";
 import { SKIP_IN_FORCE } from "@/lib/store/skip-sql";

@@ -1,8 +1,8 @@
 import type { BucketState, TargetEngine, TargetList, TargetOut } from "@/lib/contract/sources";
-import { iso } from "@/lib/core/iso-time";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import { redactConfig } from "@/lib/kinds/kinds";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 
 /** The data in a worker's heartbeat: its engine's state by target name, and the state of its rate limits. */

@@ -1,4 +1,4 @@
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { EVENT, ITEM } from "@/lib/store/state-sql";
 
 /** What is stored of an event's past, for a trial. Epoch milliseconds. */

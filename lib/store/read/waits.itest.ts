@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { prometheusText } from "@/lib/core/prometheus";
 import { localViewer, type Viewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { decideApproval } from "@/lib/operations/decide-approval";
 import { requestMend } from "@/lib/operations/request-mend";
+import { prometheusText } from "@/lib/platform/plain/prometheus.pure";
 import { shownApproval } from "@/lib/store/read/approvals";
 import { readMetrics } from "@/lib/store/read/metrics";
 import { listRedrives } from "@/lib/store/read/redrives";

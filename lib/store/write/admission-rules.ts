@@ -1,5 +1,5 @@
 import type { RuleBody } from "@/lib/core/admission";
-import type { AdmissionRule, Prisma } from "@/lib/store/generated/client";
+import type { AdmissionRule, Prisma } from "@/lib/platform/database/generated/client";
 
 type Client = Prisma.TransactionClient;
 type RuleColumns = { name: string; source: string | null; enabled: boolean; body: RuleBody };

@@ -1,7 +1,7 @@
 import type { RuleRef } from "@/lib/core/admission";
 import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Db, Tx } from "@/lib/store/db";
 import type { Parking } from "@/lib/store/write/park";
 
 /** How a rule met an arrival. `superseded` has no rule: see `readProcessedAbove`. */

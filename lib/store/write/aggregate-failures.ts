@@ -1,5 +1,5 @@
 import { type AggregateName, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
 import { INT4_MAX, lastRedrives } from "@/lib/store/write/finish-items";
 
 export type FailedAggregate = AggregateName & { failures: number };

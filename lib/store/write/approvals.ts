@@ -6,7 +6,7 @@ import {
   type ApprovalSubject,
   type ApprovalTerms,
 } from "@/lib/core/approval";
-import type { Queryable, Tx } from "@/lib/store/db";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { APPROVAL_COLUMNS } from "@/lib/store/read/approvals";
 import { APPROVAL, ITEM } from "@/lib/store/state-sql";
 

@@ -1,6 +1,6 @@
 import type { AuditSubject } from "@/lib/core/audit-subject";
+import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Tx } from "@/lib/store/db";
 
 export type AuditEntry = {
   /** The actor: a person, `api`, or a part of Parkade such as `worker`. */

@@ -1,6 +1,6 @@
 import { scopeOut } from "@/lib/core/control";
+import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Tx } from "@/lib/store/db";
 import type { FailedAggregate } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";
 

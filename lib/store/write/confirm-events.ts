@@ -1,5 +1,5 @@
 import type { EVENT_MOVES, EventStatus } from "@/lib/core/event-state";
-import type { Queryable, Tx } from "@/lib/store/db";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { EVENT, EVENT_MOVE } from "@/lib/store/state-sql";
 import { DELIVERED_BY } from "@/lib/store/write/confirm-quiet";
 import { lockEvents } from "@/lib/store/write/fence";

@@ -1,4 +1,4 @@
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
 import { EVENT, ITEM } from "@/lib/store/state-sql";
 import { lockEvents } from "@/lib/store/write/fence";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";

@@ -1,6 +1,6 @@
 import type { ControlKind, StoredScope } from "@/lib/core/control";
-import type { Tx } from "@/lib/store/db";
-import type { Prisma } from "@/lib/store/generated/client";
+import type { Tx } from "@/lib/platform/database/db";
+import type { Prisma } from "@/lib/platform/database/generated/client";
 
 export type NewControl = StoredScope & {
   id: string;

@@ -1,4 +1,4 @@
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
 import type { Parking } from "@/lib/store/write/park";
 
 /**

@@ -1,5 +1,5 @@
 import type { EventStatus } from "@/lib/core/event-state";
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
 import { ITEM } from "@/lib/store/state-sql";
 
 /**

@@ -1,4 +1,4 @@
-import type { Db, Tx } from "@/lib/store/db";
+import type { Db, Tx } from "@/lib/platform/database/db";
 import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/store/flow-tables";
 import { FOLD_ADMISSION } from "@/lib/store/write/admission";
 

@@ -1,8 +1,8 @@
 import type { Check } from "@/lib/core/dry-run";
 import { FROZEN_AS } from "@/lib/core/item-state";
 import type { Refusal } from "@/lib/core/refusal";
-import { storableJsonText } from "@/lib/core/storable";
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
+import { storableJsonText } from "@/lib/platform/plain/storable.pure";
 import type { Candidate } from "@/lib/store/read/candidates";
 import { EVENT_MOVE, REDRIVE } from "@/lib/store/state-sql";
 import { checked, lockEvents } from "@/lib/store/write/fence";

@@ -1,4 +1,4 @@
-import type { Db } from "@/lib/store/db";
+import type { Db } from "@/lib/platform/database/db";
 import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/store/read/target-list";
 
 /**

@@ -1,5 +1,5 @@
 import type { EVENT_MOVES } from "@/lib/core/event-state";
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
 import { EVENT, EVENT_MOVE, ITEM } from "@/lib/store/state-sql";
 import { lockEvents } from "@/lib/store/write/fence";
 import { INT4_MAX } from "@/lib/store/write/finish-items";

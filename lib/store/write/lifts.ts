@@ -1,5 +1,5 @@
 import type { LiftFilter } from "@/lib/contract/controls";
-import type { Queryable, Tx } from "@/lib/store/db";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 
 /** Controls that one call lifts. A bad redrive of a large selection blacklists some thousand aggregates at most. */
 export const LIFT_MAX = 10_000;

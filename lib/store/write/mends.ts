@@ -1,4 +1,4 @@
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
 import { selectedWhere } from "@/lib/store/read/candidates";
 
 /** Names the sources of the frozen events in the operation's selection: whoever sees all of them sees the operation. */

@@ -1,5 +1,5 @@
+import type { Queryable } from "@/lib/platform/database/db";
 import { CONTROL_COVERS } from "@/lib/store/control-sql";
-import type { Queryable } from "@/lib/store/db";
 import { ATTEMPT, SENDS } from "@/lib/store/state-sql";
 import { stopOver } from "@/lib/store/stop-sql";
 import { checked, heldItem } from "@/lib/store/write/fence";

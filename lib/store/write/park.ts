@@ -2,10 +2,10 @@ import type { AdmissionMark, AdmissionRecord } from "@/lib/core/admission";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { PARKED_AS } from "@/lib/core/event-state";
 import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
-import { errorSummary } from "@/lib/core/storable";
-import type { Tx } from "@/lib/store/db";
+import { CopyRows } from "@/lib/platform/database/copy-binary";
+import type { Tx } from "@/lib/platform/database/db";
+import { errorSummary } from "@/lib/platform/plain/storable.pure";
 import { EVENT } from "@/lib/store/state-sql";
-import { CopyRows } from "@/lib/store/write/copy-binary";
 
 /** One letter to be parked, with its derived values. `id` is used when the event is new. */
 export type Parking = {

@@ -1,6 +1,6 @@
+import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { sqlState } from "@/lib/platform/postgres-pool";
-import type { Db, Tx } from "@/lib/store/db";
 
 /**
  * One partition for each day, by the time within the UUIDv7 key. There is no default partition (with one, the planner

@@ -1,5 +1,5 @@
 import type { SCHEMA_ORIGINS } from "@/lib/contract/payload-schemas";
-import type { PayloadSchema, Prisma } from "@/lib/store/generated/client";
+import type { PayloadSchema, Prisma } from "@/lib/platform/database/generated/client";
 
 export type NewSchema = {
   id: string;

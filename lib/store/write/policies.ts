@@ -1,4 +1,4 @@
-import type { Prisma } from "@/lib/store/generated/client";
+import type { Prisma } from "@/lib/platform/database/generated/client";
 
 /** The newest version, with the name locked until the transaction ends: two editors get two versions. */
 export async function lockNewestPolicy(

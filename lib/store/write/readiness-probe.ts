@@ -1,4 +1,4 @@
-import type { Db } from "@/lib/store/db";
+import type { Db } from "@/lib/platform/database/db";
 
 /**
  * Sorts half a megabyte in a temporary file. On a full disk a small row may still fit into an existing page, so that

@@ -1,6 +1,6 @@
 import type { RedriveRuleBody, RedriveRuleTrial } from "@/lib/contract/redrive-rules";
-import type { Queryable, Tx } from "@/lib/store/db";
-import type { Prisma, RedriveRule } from "@/lib/store/generated/client";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
+import type { Prisma, RedriveRule } from "@/lib/platform/database/generated/client";
 import { appendAudit } from "@/lib/store/write/audit";
 
 /** A run that must not be made: the rules were changed, or another worker made it. */

@@ -11,7 +11,7 @@ import {
   type RedriveState,
 } from "@/lib/core/redrive-state";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
-import type { Queryable, Tx } from "@/lib/store/db";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { FINAL_REDRIVES, ITEM, REDRIVE, startsInTime } from "@/lib/store/state-sql";
 import { endApproval } from "@/lib/store/write/approvals";
 import type { RedriveDelta } from "@/lib/store/write/finish-items";

@@ -1,9 +1,9 @@
 import type { Header } from "@/lib/core/dead-letter";
 import { EVENT_MOVES, type EventStatus } from "@/lib/core/event-state";
 import { REVISABLE_STATUSES, type RevisionRefusal } from "@/lib/core/revision";
-import { storableJsonText } from "@/lib/core/storable";
-import type { Tx } from "@/lib/store/db";
-import { CopyRows } from "@/lib/store/write/copy-binary";
+import { CopyRows } from "@/lib/platform/database/copy-binary";
+import type { Tx } from "@/lib/platform/database/db";
+import { storableJsonText } from "@/lib/platform/plain/storable.pure";
 import { type LockedEvent, lockEvents } from "@/lib/store/write/fence";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 

@@ -1,4 +1,4 @@
-import type { Prisma } from "@/lib/store/generated/client";
+import type { Prisma } from "@/lib/platform/database/generated/client";
 
 /** Lists of rules that are applied in their order: `position` counts from 1 without gaps. */
 type RuleTable = "admission_rules" | "redrive_rules";

@@ -1,4 +1,4 @@
-import type { Prisma } from "@/lib/store/generated/client";
+import type { Prisma } from "@/lib/platform/database/generated/client";
 
 /** Forgets the address of confirmations, and what waits for it. */
 export async function removeConfirmedUrl(client: Prisma.TransactionClient, destination: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
 
 export type SkippableEvent = { id: string; revision: number; bounces: number };
 

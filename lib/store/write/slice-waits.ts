@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from "@/lib/store/db";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { ITEM, REDRIVE } from "@/lib/store/state-sql";
 import { PLACE } from "@/lib/store/write/claim-items";
 import { checked } from "@/lib/store/write/fence";

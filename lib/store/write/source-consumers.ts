@@ -1,5 +1,5 @@
 import type { ConsumerPart, ConsumerWord } from "@/lib/core/source-mode";
-import type { Db, Tx } from "@/lib/store/db";
+import type { Db, Tx } from "@/lib/platform/database/db";
 import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
 
 /** What a worker reports of the source that it reads. */

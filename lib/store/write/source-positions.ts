@@ -1,4 +1,4 @@
-import type { Db, Queryable } from "@/lib/store/db";
+import type { Db, Queryable } from "@/lib/platform/database/db";
 
 /** A consumer renews its hold every 5 s. After this time without it another one may take the log. */
 const HELD_S = 20;

@@ -1,7 +1,7 @@
 import type { SourceMode } from "@/lib/core/source-mode";
 import type { SourceConfig } from "@/lib/kinds/kinds";
-import type { Tx } from "@/lib/store/db";
-import type { Prisma, Source } from "@/lib/store/generated/client";
+import type { Tx } from "@/lib/platform/database/db";
+import type { Prisma, Source } from "@/lib/platform/database/generated/client";
 
 /** Initial rates of a new source, events per second. */
 const MAIN_RATE = 50;

@@ -1,4 +1,4 @@
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
 
 /** Of a target, or of everything. */
 export type StopScope = { targetId: string | null };

@@ -1,6 +1,6 @@
 import type { Fallback } from "@/lib/core/fallback";
 import { LIVE_REDRIVE_STATES } from "@/lib/core/redrive-state";
-import type { Prisma } from "@/lib/store/generated/client";
+import type { Prisma } from "@/lib/platform/database/generated/client";
 import { SLOW_RATE } from "@/lib/store/write/sources";
 
 /** A target that a source names beside its lanes, at the pace of a slow lane. */
@@ -88,7 +88,7 @@ export async function updateTarget(
     atMs: number;
   },
 ): Promise<void> {
-  const fallback = target.fallback ?? (await import("@/lib/store/generated/client")).Prisma.DbNull;
+  const fallback = target.fallback ?? (await import("@/lib/platform/database/generated/client")).Prisma.DbNull;
   const resetAt = resetAtMs === null ? undefined : new Date(resetAtMs);
   const own = named && { name: named.name, destination: named.destination as Prisma.InputJsonObject };
   await client.target.update({

@@ -1,4 +1,4 @@
-import type { Db } from "@/lib/store/db";
+import type { Db } from "@/lib/platform/database/db";
 import { removeExpiredAdmission } from "@/lib/store/write/admission";
 import { removeExpiredTrials } from "@/lib/store/write/redrive-rules";
 

@@ -1,5 +1,5 @@
 import type { GateRefusal } from "@/lib/core/refusal";
-import type { Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/platform/database/db";
 import { ATTEMPT, EVENT_MOVE, ITEM, ITEM_MOVE } from "@/lib/store/state-sql";
 import { lockEvents } from "@/lib/store/write/fence";
 import { INT4_MAX } from "@/lib/store/write/finish-items";

@@ -10,7 +10,7 @@ import type { DeadLetter } from "@/lib/core/dead-letter";
 import { systemViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { systemClock } from "@/lib/platform/clock";
-import { createDb, type Db } from "@/lib/store/db";
+import { createDb, type Db } from "@/lib/platform/database/db";
 import { foldRollups } from "@/lib/store/write/fold-rollups";
 import { removeExpired } from "@/lib/store/write/upkeep";
 import { type TestConsole, testConsole } from "@/lib/testing/console";

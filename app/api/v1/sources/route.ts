@@ -1,9 +1,9 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyKeyOf } from "@/app/_server/idempotency";
 import { once } from "@/app/_server/once";
-import { namePageQuery } from "@/lib/contract/id-page";
 import { sourceListSchema, sourceRequestSchema, sourceSchema } from "@/lib/contract/sources";
 import { createSource } from "@/lib/operations/create-source";
+import { namePageQuery } from "@/lib/platform/api/id-page.shapes";
 import { listSources, readSource } from "@/lib/store/read/sources";
 
 export const GET = handle({

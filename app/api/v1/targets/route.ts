@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { addressOf } from "@/app/_server/target-address";
-import { idPageQuery } from "@/lib/contract/id-page";
 import { targetListSchema } from "@/lib/contract/sources";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import { listTargets } from "@/lib/store/read/target-list";
 
 export const GET = handle({

@@ -3,7 +3,7 @@ import { type Convention, instantMs, type Reading } from "@/lib/brokers/conventi
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { PayloadState } from "@/lib/brokers/conventions/reference-only";
 import type { Message } from "@/lib/brokers/message";
-import { membersOf, skipSpace } from "@/lib/contract/raw-json";
+import { membersOf, skipSpace } from "@/lib/platform/plain/raw-json.pure";
 
 const OWNED = new Set(["requestid", "errorcode", "errormessage"]);
 const owns = (headerName: string) => OWNED.has(headerName);

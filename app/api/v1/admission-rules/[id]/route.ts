@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { changedRuleSchema, ruleChangeSchema, ruleDeletionSchema, ruleDetailSchema } from "@/lib/contract/admission";
-import { byId } from "@/lib/contract/query";
 import { changeAdmissionRule, deleteAdmissionRule } from "@/lib/operations/store-admission-rule";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { readAdmissionRule } from "@/lib/store/read/admission-rules";
 
 const params = byId("unknown-rule");

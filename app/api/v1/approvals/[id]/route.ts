@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { approvalDecisionSchema, approvalSchema } from "@/lib/contract/approvals";
-import { byId } from "@/lib/contract/query";
 import { decideApproval } from "@/lib/operations/decide-approval";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { shownApproval } from "@/lib/store/read/approvals";
 
 const params = byId("unknown-approval");

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { controlSchema, liftRequestSchema } from "@/lib/contract/controls";
-import { byId } from "@/lib/contract/query";
 import { liftControl } from "@/lib/operations/lift-control";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { readControl } from "@/lib/store/read/control-list";
 
 export const DELETE = handle({

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { BODY_ID } from "@/app/_server/operation";
 import { eventDetailSchema } from "@/lib/contract/events";
-import { byId } from "@/lib/contract/query";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { readEventDetail } from "@/lib/store/read/event-detail";
 
 export const GET = handle({

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { bulkOperationChangeSchema, bulkOperationSchema } from "@/lib/contract/bulk-operations";
-import { byId } from "@/lib/contract/query";
 import { cancelBulkOperation } from "@/lib/operations/cancel-bulk-operation";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 
 const params = byId("unknown-operation");

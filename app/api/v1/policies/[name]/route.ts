@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { policyVersions } from "@/app/_server/policies";
-import { byName } from "@/lib/contract/query";
 import { policyListSchema, policyRequestSchema, policySchema } from "@/lib/contract/targets";
 import { storePolicy } from "@/lib/operations/store-policy";
+import { byName } from "@/lib/platform/api/query.shapes";
 
 export const GET = handle({
   id: "getPolicy",

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { byId } from "@/lib/contract/query";
 import { deleteRecipe } from "@/lib/operations/save-recipe";
+import { byId } from "@/lib/platform/api/query.shapes";
 
 export const DELETE = handle({
   id: "deleteRecipe",

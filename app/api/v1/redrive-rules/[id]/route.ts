@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { byId } from "@/lib/contract/query";
 import { redriveRuleChangeSchema, redriveRuleDeletionSchema, redriveRuleSchema } from "@/lib/contract/redrive-rules";
 import { changeRedriveRule, deleteRedriveRule } from "@/lib/operations/store-redrive-rule";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { readRedriveRule } from "@/lib/store/read/redrive-rules";
 
 const params = byId("unknown-redrive-rule");

@@ -1,9 +1,9 @@
 import { handle } from "@/app/_server/handle";
 import { BODY_ID } from "@/app/_server/operation";
-import { byId } from "@/lib/contract/query";
 import { redriveChangeSchema } from "@/lib/contract/redrive-request";
 import { changedRedriveSchema, redriveSchema } from "@/lib/contract/redrives";
 import { changeRedrive } from "@/lib/operations/change-redrive";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { readRedrive } from "@/lib/store/read/redrives";
 
 const params = byId("unknown-redrive");

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { byId } from "@/lib/contract/query";
 import { deleteView } from "@/lib/operations/save-view";
+import { byId } from "@/lib/platform/api/query.shapes";
 
 export const DELETE = handle({
   id: "deleteView",

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { schemaChangeSchema, schemaDetailSchema } from "@/lib/contract/payload-schemas";
-import { byId } from "@/lib/contract/query";
 import { changeSchema } from "@/lib/operations/store-schema";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { readSchema } from "@/lib/store/read/payload-schemas";
 
 const params = byId("unknown-schema");

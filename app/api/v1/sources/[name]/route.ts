@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
-import { byName } from "@/lib/contract/query";
 import { sourceChangeSchema, sourceSchema } from "@/lib/contract/sources";
 import { deleteSource } from "@/lib/operations/delete-source";
 import { updateSource } from "@/lib/operations/update-source";
+import { byName } from "@/lib/platform/api/query.shapes";
 import { readSource } from "@/lib/store/read/sources";
 
 const params = byName("unknown-source");

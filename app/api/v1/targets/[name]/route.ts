@@ -1,10 +1,10 @@
 import { handle } from "@/app/_server/handle";
 import { shownTarget } from "@/app/_server/target-address";
-import { byName } from "@/lib/contract/query";
 import { targetSchema } from "@/lib/contract/sources";
 import { targetChangeSchema, targetRemovalSchema } from "@/lib/contract/targets";
 import { changeTarget } from "@/lib/operations/change-target";
 import { removeTarget } from "@/lib/operations/remove-target";
+import { byName } from "@/lib/platform/api/query.shapes";
 
 const target = { params: byName("unknown-target"), answer: targetSchema };
 

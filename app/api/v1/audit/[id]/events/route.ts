@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { auditEventListSchema } from "@/lib/contract/audit";
-import { idPageQuery } from "@/lib/contract/id-page";
-import { byId } from "@/lib/contract/query";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { listAuditEvents } from "@/lib/store/read/audit-list";
 
 export const GET = handle({

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { filterQuery } from "@/lib/contract/event-page";
 import { neighboursSchema } from "@/lib/contract/events";
-import { byId } from "@/lib/contract/query";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { readNeighbours } from "@/lib/store/read/event-list";
 
 export const GET = handle({

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { payloadResponse } from "@/app/_server/payload";
-import { byId } from "@/lib/contract/query";
 import { revisionQuery } from "@/lib/contract/revisions";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { readPayload } from "@/lib/store/read/event-detail";
 
 export const GET = handle({

@@ -1,9 +1,9 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, REVISION_PROBLEMS } from "@/app/_server/operation";
-import { byId } from "@/lib/contract/query";
 import { editedSchema, editRequestSchema, revisionListSchema } from "@/lib/contract/revisions";
 import { editEvent } from "@/lib/operations/revise-event";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { readRevisions } from "@/lib/store/read/event-revisions";
 
 export const GET = handle({

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { byId } from "@/lib/contract/query";
 import { skipRequestSchema, tailSchema, unskipRequestSchema } from "@/lib/contract/tails";
 import { skipHead, undoSkip } from "@/lib/operations/skip-head";
+import { byId } from "@/lib/platform/api/query.shapes";
 
 const params = byId("unknown-event");
 

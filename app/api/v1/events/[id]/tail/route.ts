@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { byId } from "@/lib/contract/query";
 import { tailSchema } from "@/lib/contract/tails";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { readTail } from "@/lib/store/read/tails";
 
 export const GET = handle({

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { byId } from "@/lib/contract/query";
 import { redriveCausesSchema } from "@/lib/contract/redrive-items";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { readRedriveCauses } from "@/lib/store/read/redrive-items";
 
 export const GET = handle({

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
 import { comparisonQuery, comparisonSchema } from "@/lib/contract/comparison";
-import { byId, queryOf } from "@/lib/contract/query";
+import { byId, queryOf } from "@/lib/platform/api/query.shapes";
 import { compareRedrives } from "@/lib/store/read/compare-redrives";
 
 export const GET = handle({

@@ -1,7 +1,7 @@
 import { fileResponse } from "@/app/_server/export";
 import { handle } from "@/app/_server/handle";
-import { byId } from "@/lib/contract/query";
 import { type RedriveItemOut, redriveItemsExportQuery } from "@/lib/contract/redrive-items";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { exportRedriveItems } from "@/lib/store/read/redrive-items";
 
 const COLUMNS = [

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { byId } from "@/lib/contract/query";
 import { redriveRateSchema } from "@/lib/contract/redrives";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { readRedriveRate } from "@/lib/store/read/redrives";
 
 export const GET = handle({

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { byName } from "@/lib/contract/query";
 import { retrySource } from "@/lib/operations/retry-source";
+import { byName } from "@/lib/platform/api/query.shapes";
 
 export const POST = handle({
   id: "retrySource",

@@ -2,8 +2,8 @@ import { handle } from "@/app/_server/handle";
 import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { schemaDetailSchema, schemaListSchema, schemaRequestSchema } from "@/lib/contract/payload-schemas";
-import { byName } from "@/lib/contract/query";
 import { storeSchema } from "@/lib/operations/store-schema";
+import { byName } from "@/lib/platform/api/query.shapes";
 import { listSchemas, readSchema } from "@/lib/store/read/payload-schemas";
 
 const params = byName("unknown-source");

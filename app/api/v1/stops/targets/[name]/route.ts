@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { byName } from "@/lib/contract/query";
 import { imposedStopSchema, liftedStopSchema, resumeRequestSchema, stopRequestSchema } from "@/lib/contract/stops";
 import { imposeStop, resumeSends } from "@/lib/operations/change-stop";
+import { byName } from "@/lib/platform/api/query.shapes";
 
 const params = byName("unknown-target");
 

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { byId } from "@/lib/contract/query";
 import { compareQuery, comparisonSchema } from "@/lib/contract/revisions";
+import { byId } from "@/lib/platform/api/query.shapes";
 import { compareRevisions } from "@/lib/store/read/event-revisions";
 
 export const GET = handle({

@@ -1,9 +1,9 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, REVISION_PROBLEMS } from "@/app/_server/operation";
-import { byId } from "@/lib/contract/query";
 import { restoreRequestSchema, revisedSchema } from "@/lib/contract/revisions";
 import { restoreRevision } from "@/lib/operations/revise-event";
+import { byId } from "@/lib/platform/api/query.shapes";
 
 export const POST = handle({
   id: "restoreRevision",

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { inferRequestSchema, inferredSchemaSchema } from "@/lib/contract/payload-schemas";
-import { byName } from "@/lib/contract/query";
 import { inferSchema } from "@/lib/operations/infer-schema";
+import { byName } from "@/lib/platform/api/query.shapes";
 
 export const POST = handle({
   id: "inferSchema",

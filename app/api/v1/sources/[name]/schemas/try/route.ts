@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { schemaTrialSchema, schemaTryRequestSchema } from "@/lib/contract/payload-schemas";
-import { byName } from "@/lib/contract/query";
 import { trySchema } from "@/lib/operations/infer-schema";
+import { byName } from "@/lib/platform/api/query.shapes";
 
 export const POST = handle({
   id: "trySchema",

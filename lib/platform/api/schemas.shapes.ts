@@ -1,0 +1,66 @@
+import * as z from "zod/mini";
+import type { Header } from "@/lib/core/dead-letter";
+import { UUID } from "@/lib/platform/plain/uuid.pure";
+
+/** Names a schema in the API's document, and gives it an example that fits it. */
+export function named<Schema extends z.core.$ZodType>(id: string, schema: Schema, example: z.input<Schema>): Schema {
+  z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), id, examples: [example] });
+  return schema;
+}
+
+export function described<Schema extends z.core.$ZodType>(schema: Schema, description: string): Schema {
+  z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), description });
+  return schema;
+}
+
+/** In JSON Schema: an object that has the property. The linter wants a required property to be a known one. */
+export function has(property: string) {
+  return { properties: { [property]: {} }, required: [property] };
+}
+
+/** An id of any version; upper case is taken for lower case. */
+export function uuidText(message = "must be a UUID") {
+  return z
+    .string(message)
+    .check(z.regex(UUID, message), z.toLowerCase())
+    .register(z.globalRegistry, { format: "uuid" });
+}
+
+/** Of answers: an id, and a time. */
+export const idOut = z.string().check(z.regex(UUID)).register(z.globalRegistry, { format: "uuid" });
+export const timeOut = named("Time", z.iso.datetime({ offset: true }), "2026-11-22T02:44:59.120Z");
+
+export const nullableText = z.nullable(z.string());
+export const nullableTime = z.nullable(timeOut);
+export const nullableNumber = z.nullable(z.number());
+
+export const countOut = z.int();
+/** How many, by a name such as a reason or an error code. */
+export const countsOut = z.record(z.string(), countOut);
+
+/** `version` of an event: a number, text when beyond 2^53. */
+export const versionOut = z.union([z.int(), z.string()]);
+
+/** The answer of a list: one page of it. */
+export function pageOut<Item extends z.core.$ZodType>(item: Item) {
+  return z.object({ items: z.array(item), nextCursor: nullableText });
+}
+
+/** Some of `words` with commas between them; `alone`: a word that may stand instead of them. */
+export function listText(words: readonly string[], alone?: string) {
+  const one = `(${words.join("|")})`;
+  const text = `must be ${alone ? `${alone}, or ` : ""}one or more of ${words.join(", ")}`;
+  return z.string().check(z.regex(new RegExp(`^(${alone ? `${alone}|` : ""}${one}(,${one})*)$`), text));
+}
+
+/** `[name, value]` or `[name, value, encoding]`; a name may repeat. */
+export const headersSchema = z.array(
+  z
+    .custom<Header>(
+      (header) =>
+        Array.isArray(header) &&
+        (header.length === 2 || header.length === 3) &&
+        header.every((part) => typeof part === "string" || part === null),
+    )
+    .register(z.globalRegistry, { type: "array", minItems: 2, maxItems: 3, items: { type: ["string", "null"] } }),
+);

@@ -1,0 +1,83 @@
+import { actorHeader } from "@/lib/browser/actor";
+import { ApiError, problemOf } from "@/lib/platform/api/api-error.shapes";
+import { randomKey } from "./random-key.browser";
+
+/** Longer than any read may take on the server. */
+const READ_TIMEOUT_MS = 20_000;
+/** One request that changes 100,000 events takes up to this time on a slow store. */
+const WRITE_TIMEOUT_MS = 120_000;
+
+export type JsonRequest = {
+  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+  /** For a POST that changes nothing, as a preview: its timeout is the timeout of a read. */
+  reads?: boolean;
+  /** For a POST that takes an Idempotency-Key: after a lost answer the same request again does nothing twice. */
+  once?: boolean;
+  /** The limit for the whole answer. */
+  timeoutMs?: number;
+};
+
+/** The last request of each path that has no answer yet: the same one again is its repeat, and has its key. */
+const unanswered = new Map<string, { body: string; key: string }>();
+
+function keyOf(path: string, body: string): string {
+  const known = unanswered.get(path);
+  const key = known?.body === body ? known.key : randomKey();
+  unanswered.set(path, { body, key });
+  return key;
+}
+
+function notAnswered(cause: unknown, write: boolean, timeoutMs: number): unknown {
+  if (cause instanceof ApiError) return cause;
+  if (cause instanceof DOMException && cause.name === "AbortError") return cause;
+  if (cause instanceof DOMException && cause.name === "TimeoutError") {
+    const waited = `Parkade did not answer within ${Math.round(timeoutMs / 1_000)} seconds.`;
+    const detail = write ? `${waited} What you asked for may have been done: look before you repeat it.` : waited;
+    return new ApiError("no-answer", detail, { cause });
+  }
+  if (cause instanceof SyntaxError) {
+    return new ApiError("unexpected-answer", "The server's answer could not be read.", { cause });
+  }
+  const detail =
+    navigator.onLine !== false
+      ? "Parkade does not answer. Check that its web process runs."
+      : "This browser is offline. Parkade is asked again when the network is back.";
+  return new ApiError("offline", detail, { cause });
+}
+
+/**
+ * Calls the API and returns its JSON. Throws `ApiError` for a problem, for a missing network and for a timeout; an
+ * abort by the caller's signal stays an `AbortError`. The answer is not checked: the server serialises it from the same
+ * contract.
+ */
+export async function fetchJson<Answer>(path: string, request: JsonRequest = {}): Promise<Answer> {
+  const actor = actorHeader();
+  const method = request.method ?? "GET";
+  const write = method !== "GET" && request.reads !== true;
+  const timeoutMs = request.timeoutMs ?? (write ? WRITE_TIMEOUT_MS : READ_TIMEOUT_MS);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const body = request.body === undefined ? null : JSON.stringify(request.body);
+  try {
+    const response = await fetch(path, {
+      method,
+      headers: {
+        accept: "application/json",
+        ...(body === null ? {} : { "content-type": "application/json" }),
+        ...(actor === null ? {} : { "x-actor": actor }),
+        ...(request.once ? { "idempotency-key": keyOf(path, body ?? "") } : {}),
+        ...request.headers,
+      },
+      body,
+      signal: request.signal ? AbortSignal.any([request.signal, timeout]) : timeout,
+    });
+    if (!response.ok) throw await problemOf(response);
+    const answer = response.status === 204 ? undefined : await response.json();
+    if (request.once) unanswered.delete(path);
+    return answer as Answer;
+  } catch (cause) {
+    throw notAnswered(cause, write, timeoutMs);
+  }
+}

@@ -1,0 +1,344 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import pg from "pg";
+import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
+import type { Clock } from "@/lib/platform/clock";
+import { hash64 } from "@/lib/platform/plain/hash.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import {
+  answerMsMax,
+  isConnectionLoss,
+  isNoneFree,
+  isSilence,
+  type PoolOptions,
+  PostgresPool,
+  sqlState,
+} from "@/lib/platform/postgres-pool";
+
+/**
+ * Postgres through `pg`. What crosses this edge:
+ * - `timestamptz` becomes epoch milliseconds (a number), and goes in as `to_timestamp($n::float8 / 1000)`: `Date` does
+ *   not leave this folder;
+ * - `int8` becomes a number when it is safe, else its decimal text;
+ * - `bytea` is a Buffer, `jsonb` is parsed, `numeric` stays text (cast to bigint or float8 in SQL).
+ */
+
+type Values = readonly unknown[];
+
+type QueryOptions = {
+  /**
+   * Makes it a named prepared statement: planned once for each connection. With partitions, planning costs the most.
+   */
+  name?: string;
+  /** Times come as ISO 8601 UTC text instead, for rows that are sent to the client unchanged. */
+  isoTimes?: boolean;
+};
+
+export interface Queryable {
+  /** The rows. Rejects with DomainError `store-unavailable` or `read-timeout`, else with the server's error. */
+  query<T = Record<string, unknown>>(text: string, values?: Values, options?: QueryOptions): Promise<T[]>;
+  /** How many rows the statement changed. */
+  run(text: string, values?: Values, options?: QueryOptions): Promise<number>;
+}
+
+const insideTransaction: unique symbol = Symbol("inside a transaction");
+
+/**
+ * A transaction. Only `Db.transaction` creates it, so a function that takes a Tx cannot run outside of a transaction.
+ */
+export interface Tx extends Queryable {
+  readonly [insideTransaction]: true;
+  /** `copy ... from stdin` with ready-made data. */
+  copyIn(text: string, data: Iterable<Buffer>): Promise<void>;
+}
+
+export type TransactionOptions = { statementTimeoutMs?: number; readOnly?: boolean };
+
+export interface Db extends Queryable {
+  /**
+   * Commits when `work` resolves, rolls back when it rejects. It never retries: only the caller knows whether that is
+   * safe.
+   */
+  transaction<T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /**
+   * Waits a short random time before a transaction that collided runs again, so that the same two do not collide again.
+   */
+  pause(tries: number): Promise<void>;
+  /** Resolves when every connection is closed. */
+  end(): Promise<void>;
+}
+
+export type DbOptions = Partial<Omit<PoolOptions, "onConnect" | "types" | "sessionOptions">> & {
+  /**
+   * Named statements are planned once for each connection, whatever their values. By default PostgreSQL plans a
+   * statement over many partitions anew each time, which costs more than running it. Only for statements whose plan
+   * does not depend on their values. "pages": those that read a page of a list by index; "keys": those that name
+   * their rows by key.
+   */
+  genericPlans?: "pages" | "keys";
+  /** Where the random pauses come from; without it a repeat waits for nothing. */
+  chance?: { clock: Pick<Clock, "sleep">; random: () => number };
+};
+
+/** Half of the longest pause before the first repeat; each further one may be twice as long: at most 0.64 s in all. */
+const PAUSE_MS = 10;
+
+const TIMESTAMPTZ = 1184;
+const INT8 = 20;
+
+/**
+ * Server text such as `2026-11-20 09:33:12.123456+00` to epoch milliseconds. A list has hundreds of them, so the usual
+ * form, in UTC, is read by fixed positions.
+ */
+export function timestamptzToMs(text: string): number {
+  const ms = text.length >= 22 && text.endsWith("+00") && text[10] === " " ? utcToMs(text) : Number.NaN;
+  return Number.isNaN(ms) ? anyToMs(text) : ms;
+}
+
+/** The same as ISO 8601 with milliseconds, which is the usual form but for two letters. */
+export function timestamptzToIso(text: string): string {
+  if (!text.endsWith("+00") || text[10] !== " " || (text[19] !== "." && text.length !== 22)) {
+    return new Date(timestamptzToMs(text)).toISOString();
+  }
+  const fraction = text.length === 22 ? "000" : text.slice(20, Math.min(23, text.length - 3)).padEnd(3, "0");
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`;
+}
+
+function utcToMs(text: string): number {
+  const at = (from: number) => (text.charCodeAt(from) - 48) * 10 + text.charCodeAt(from + 1) - 48;
+  const seconds = Date.UTC(at(0) * 100 + at(2), at(5) - 1, at(8), at(11), at(14), at(17));
+  if (text[19] !== ".") return text.length === 22 ? seconds : Number.NaN;
+  return seconds + Math.floor(Number(text.slice(19, -3)) * 1_000 + 1e-6);
+}
+
+function anyToMs(text: string): number {
+  if (text === "infinity") return Number.POSITIVE_INFINITY;
+  if (text === "-infinity") return Number.NEGATIVE_INFINITY;
+  const ms = Date.parse(text.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00"));
+  if (Number.isNaN(ms)) throw new RangeError(`not a timestamptz this store writes: ${text}`);
+  return ms;
+}
+
+function int8ToNumber(text: string): number | string {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : text;
+}
+
+function typesWith(timestamptz: (text: string) => unknown): pg.CustomTypesConfig {
+  return {
+    getTypeParser: (oid: number, format?: "text" | "binary") => {
+      if (oid === TIMESTAMPTZ && format !== "binary") return timestamptz;
+      if (oid === INT8 && format !== "binary") return int8ToNumber;
+      return pg.types.getTypeParser(oid, format);
+    },
+  };
+}
+
+const types = typesWith(timestamptzToMs);
+const isoTypes = typesWith(timestamptzToIso);
+
+export function createDb(url: string, { genericPlans, chance, ...options }: DbOptions = {}): Db {
+  const pool = new PostgresPool(url, {
+    max: 10,
+    statementTimeoutMs: 0,
+    applicationName: "parkade",
+    types,
+    ...(genericPlans ? { onConnect: (client) => keepPlans(client, genericPlans) } : {}),
+    ...options,
+  });
+  const direct = queryable((config) => withConnection(pool, (connection) => execute(connection, config)));
+  return {
+    ...direct,
+    transaction: (work, settings) => withConnection(pool, (connection) => transact(connection, work, settings)),
+    pause: async (tries) => chance?.clock.sleep(chance.random() * PAUSE_MS * 2 ** tries),
+    end: () => pool.end(),
+  };
+}
+
+async function keepPlans(client: pg.ClientBase, kind: "pages" | "keys"): Promise<void> {
+  await client.query("set plan_cache_mode = force_generic_plan");
+  if (kind === "keys") return;
+  // A page is some fifty rows found by index. Other joins read a table whole and workers take longer to start than it takes
+  // to read, but the planner takes a limit by parameter for a tenth of the table.
+  await client.query(`set enable_hashjoin = off; set enable_mergejoin = off;
+    set max_parallel_workers_per_gather = 0`);
+}
+
+// --- connections ----------------------------------------------------------------------------------------------------
+
+/** `broken`: the error that makes the connection unusable. */
+type Connection = { pool: PostgresPool; client: pg.PoolClient; broken: Error | null };
+
+/** Gives the connection back after `work`, or has the pool close it when it is broken. */
+async function withConnection<T>(pool: PostgresPool, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch(async (error: unknown) => {
+    const busy = isNoneFree(error) && (await pool.answers());
+    throw busy ? tooSlow("Every connection to the store is in use: try again in a moment", error) : unavailable(error);
+  });
+  const connection: Connection = { pool, client, broken: null };
+  const onError = (error: Error) => {
+    connection.broken = error;
+  };
+  client.on("error", onError);
+  try {
+    return await work(connection);
+  } finally {
+    client.off("error", onError);
+    client.release(connection.broken ?? undefined);
+  }
+}
+
+/** Runs one statement. Its error is translated here, where it certainly comes from the server or the connection. */
+async function execute(connection: Connection, config: pg.QueryConfig | string): Promise<pg.QueryResult> {
+  try {
+    return await connection.client.query(config);
+  } catch (error) {
+    throw await judge(connection, error);
+  }
+}
+
+/** The error for the caller. Marks the connection as broken when it cannot be used again. */
+async function judge(connection: Connection, error: unknown): Promise<unknown> {
+  if (isConnectionLoss(error)) connection.broken = error instanceof Error ? error : new Error(String(error));
+  return isSilence(error) && (await connection.pool.isLate(connection.client))
+    ? tooSlow(NARROW, error)
+    : translate(error);
+}
+
+async function transact<T>(
+  connection: Connection,
+  work: (tx: Tx) => Promise<T>,
+  settings: TransactionOptions = {},
+): Promise<T> {
+  await execute(connection, opening(settings));
+  let result: T;
+  try {
+    result = await work(asTx(connection, settings));
+  } catch (error) {
+    // The first error is passed on, whether the store or the caller threw it: a bug of the caller stays a bug. A
+    // rollback that fails means that the connection is lost, and so is the transaction.
+    if (connection.broken === null) await execute(connection, "rollback").catch(() => undefined);
+    throw error;
+  }
+  await execute(connection, "commit");
+  return result;
+}
+
+/** One round trip. The text holds no outside input: the timeout is a number. */
+function opening({ statementTimeoutMs, readOnly }: TransactionOptions): string {
+  const begin = readOnly ? "begin read only" : "begin";
+  return statementTimeoutMs === undefined ? begin : `${begin}; set local statement_timeout = ${statementTimeoutMs | 0}`;
+}
+
+function asTx(connection: Connection, { statementTimeoutMs }: TransactionOptions): Tx {
+  // pg reads `query_timeout` of a single statement too; its types do not know.
+  const patience = statementTimeoutMs === undefined ? {} : { query_timeout: answerMsMax(statementTimeoutMs) };
+  return {
+    ...queryable((config) => execute(connection, { ...config, ...patience })),
+    copyIn: (text, data) => copyIn(connection, Object.assign(copyFrom(text), patience), data),
+    [insideTransaction]: true,
+  };
+}
+
+async function copyIn(connection: Connection, sink: CopyStreamQuery, data: Iterable<Buffer>): Promise<void> {
+  let fault: { error: unknown } | null = null;
+  const rows = function* () {
+    try {
+      yield* data;
+    } catch (error) {
+      fault = { error };
+      throw error;
+    }
+  };
+  try {
+    await pipeline(Readable.from(rows(), { objectMode: false }), connection.client.query(sink));
+  } catch (error) {
+    // An error of the caller's own rows does not make the connection unusable.
+    throw fault === null ? await judge(connection, error) : (fault as { error: unknown }).error;
+  }
+}
+
+function queryable(run: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable {
+  const send = (text: string, values: Values, options?: QueryOptions) =>
+    run({
+      text,
+      values: values as unknown[],
+      name: options?.name,
+      ...(options?.isoTimes ? { types: isoTypes } : {}),
+    });
+  return {
+    query: async <T>(text: string, values: Values = [], options?: QueryOptions) =>
+      (await send(text, values, options)).rows as T[],
+    run: async (text, values = [], options) => (await send(text, values, options)).rowCount ?? 0,
+  };
+}
+
+/**
+ * True when the store refused the values of a row (SQLSTATE classes 22, 23 and 54), or our encoder did: the transaction
+ * can succeed only without that row.
+ */
+export function isRowFault(error: unknown): boolean {
+  if (error instanceof TypeError || error instanceof RangeError) return true;
+  return ["22", "23", "54"].includes(sqlState(error)?.slice(0, 2) ?? "");
+}
+
+/** SQLSTATEs of a transaction that the server ended because of another one: deadlock, serialization, lock timeout. */
+const COLLISIONS: readonly (string | null)[] = ["40P01", "40001", "55P03"];
+
+const QUERY_CANCELED = "57014";
+
+/**
+ * The reason why a server that answers cannot write now: the same request may succeed later. Class 53: not enough
+ * resources.
+ */
+function cannotWrite(state: string): string | null {
+  if (state === "53100") return "The store's disk is full: free some space on the machine of PostgreSQL";
+  if (state === "58030") return "The store cannot read or write its disk: look at the log of PostgreSQL";
+  if (state === "25006") return "The store is read-only: point DATABASE_URL at the primary server";
+  if (state === "53300") return "The store has no connection left: raise max_connections of PostgreSQL";
+  return state.startsWith("53") ? "The store lacks memory or another resource: look at the log of PostgreSQL" : null;
+}
+
+/** For an error of a statement, never for an error of the caller's own code. */
+export function translate(error: unknown): unknown {
+  if (isConnectionLoss(error)) return unavailable(error);
+  const state = sqlState(error);
+  if (COLLISIONS.includes(state)) {
+    return new DomainError("events-busy", "Other actions change the same events just now: try again", {
+      internal: error,
+    });
+  }
+  if (state === QUERY_CANCELED) {
+    return tooSlow(NARROW, error);
+  }
+  const why = state === null ? null : cannotWrite(state);
+  return why === null ? error : new DomainError("store-unavailable", why, { internal: error });
+}
+
+const NARROW = "The store took too long: narrow the filter or add a time window";
+
+function tooSlow(message: string, internal: unknown): DomainError {
+  return new DomainError("read-timeout", message, { internal });
+}
+
+function unavailable(error: unknown): DomainError {
+  const why = cannotWrite(sqlState(error) ?? "");
+  if (why !== null) return new DomainError("store-unavailable", why, { internal: error });
+  return new DomainError("store-unavailable", "The store cannot be reached: check PostgreSQL and DATABASE_URL", {
+    internal: error,
+  });
+}
+
+/** Cache of names: there are a few hundred texts, and each has a thousand characters to hash. */
+const names = new Map<string, string>();
+const NAMES_MAX = 1_000;
+
+/** The statement name for composed SQL: the same text has the same name on every connection. */
+export function statementName(prefix: string, text: string): string {
+  const known = names.get(text);
+  if (known !== undefined) return known;
+  if (names.size === NAMES_MAX) names.clear();
+  const name = `${prefix}_${hash64(text)}`;
+  names.set(text, name);
+  return name;
+}

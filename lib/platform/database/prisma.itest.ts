@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createDb, type Db } from "@/lib/platform/database/db";
+import { createLowRateStore, isNameTaken, type LowRateStore } from "@/lib/platform/database/prisma";
+import { uuidv7 } from "@/lib/platform/ids";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { startTcpProxy } from "@/lib/testing/tcp-proxy";
+
+let database: TestDatabase;
+let db: Db;
+let store: LowRateStore;
+beforeAll(async () => {
+  database = await testDatabase();
+  db = createDb(database.url, { max: 2 });
+  store = createLowRateStore(database.url);
+});
+afterAll(async () => {
+  await store.end();
+  await db.end();
+  await database.drop();
+});
+
+const ENTRY = {
+  ...({ actor: "ada", action: "view.saved", subjectKind: "view", subjectId: "mine" } as const),
+  ...{ before: null, after: { filter: { q: "a", from: undefined } }, count: 1, atMs: 1_795_000_000_123 },
+};
+const view = (name: string) => ({ id: uuidv7(1), name, filter: {}, createdBy: "ada" });
+
+describe("a low-rate write", () => {
+  test("commits with its audit entry, whose values are those of an entry written by SQL", async () => {
+    await store.write(async ({ prisma, audit }) => {
+      await prisma.savedView.create({ data: view("mine") });
+      await audit(ENTRY);
+    });
+    const entries = await db.query("select * from audit_entries");
+    expect(entries).toEqual([
+      expect.objectContaining({
+        ...{ at: 1_795_000_000_123, actor: "ada", action: "view.saved", subject_kind: "view", subject_id: "mine" },
+        ...{ redrive_id: null, reason: null, before: null, after: { filter: { q: "a" } }, count: 1 },
+      }),
+    ]);
+    expect(await db.query("select 1 from audit_entries where before is null")).toHaveLength(1);
+  });
+
+  test("leaves neither the change nor its entry when it rejects, and passes a bug on as it is", async () => {
+    const bug = new RangeError("cannot read properties of undefined");
+    const work = store.write(async ({ prisma, audit }) => {
+      await prisma.savedView.create({ data: view("lost") });
+      await audit({ ...ENTRY, subjectId: "lost" });
+      throw bug;
+    });
+    await expect(work).rejects.toBe(bug);
+    expect(await db.query("select 1 from saved_views where name = 'lost'")).toEqual([]);
+    expect(await db.query("select 1 from audit_entries where subject_id = 'lost'")).toEqual([]);
+  });
+
+  test("tells a name that is taken", async () => {
+    await store.write(({ prisma }) => prisma.savedView.create({ data: view("taken") }));
+    const again = store.write(({ prisma }) => prisma.savedView.create({ data: { ...view("taken"), id: uuidv7(2) } }));
+    await expect(again).rejects.toSatisfy(isNameTaken);
+  });
+});
+
+describe("what the store says", () => {
+  test.each([
+    ["53100", "store-unavailable", /disk is full/],
+    ["25006", "store-unavailable", /read-only/],
+    ["57014", "read-timeout", /took too long/],
+    ["57P01", "store-unavailable", /cannot be reached/],
+  ])("%s is a %s, as from the store's own connections", async (state, code, message) => {
+    const raised = (errcode: string) => `do $$ begin raise exception 'x' using errcode = '${errcode}'; end $$`;
+    const refused = { code, message: expect.stringMatching(message) };
+    await expect(store.read((prisma) => prisma.$executeRawUnsafe(raised(state)))).rejects.toMatchObject(refused);
+    const write = store.write(({ prisma }) => prisma.$executeRawUnsafe(raised(state)));
+    await expect(write).rejects.toMatchObject(refused);
+  });
+
+  test("a server that is not there is store-unavailable", async () => {
+    const away = createLowRateStore("postgres://nobody@127.0.0.1:1/none");
+    await expect(away.read((prisma) => prisma.source.findMany())).rejects.toMatchObject({ code: "store-unavailable" });
+    const write = away.write(({ prisma }) => prisma.savedView.create({ data: view("away") }));
+    await expect(write).rejects.toMatchObject({ code: "store-unavailable" });
+    await away.end();
+  });
+
+  test("a silent connection costs one call, and no idle one another", async () => {
+    const proxy = await startTcpProxy(Number(new URL(database.url).port));
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    const far = createLowRateStore(url.href);
+    const both = () =>
+      Promise.all([
+        far.read((prisma) => prisma.source.findMany()),
+        far.write(({ prisma }) => prisma.$executeRaw`select pg_sleep(0.1)`),
+      ]);
+    await both();
+    const silenced = far.write(async ({ prisma }) => {
+      await prisma.source.findMany();
+      proxy.halfOpen();
+      await prisma.source.findMany();
+    });
+    await expect(silenced).rejects.toMatchObject({ code: "store-unavailable" });
+    await both();
+    await far.end();
+    await proxy.stop();
+  });
+});

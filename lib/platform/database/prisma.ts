@@ -1,0 +1,161 @@
+import { PrismaPg } from "@prisma/adapter-pg";
+import {
+  isDriverAdapterError,
+  type SqlDriverAdapter,
+  type SqlDriverAdapterFactory,
+  type SqlQueryable,
+} from "@prisma/driver-adapter-utils";
+import pg from "pg";
+import { translate } from "@/lib/platform/database/db";
+import type { Prisma, PrismaClient } from "@/lib/platform/database/generated/client";
+import { uuidv7 } from "@/lib/platform/ids";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { isConnectionLoss, PostgresPool } from "@/lib/platform/postgres-pool";
+import type { AuditEntry } from "@/lib/store/write/audit";
+
+/** The access of a low-rate write: the transaction, and the audit within the same transaction. */
+type LowRateTx = {
+  prisma: Prisma.TransactionClient;
+  audit(entry: Omit<AuditEntry, "eventIds">): Promise<void>;
+};
+
+/**
+ * Prisma for rows that a person writes a few times a day: sources, targets, policies, controls, settings, views. The
+ * client is loaded on first use, since a console without writes does not need the memory of the query compiler. Rejects
+ * with DomainError `store-unavailable` or `read-timeout` like `Db`, else with Prisma's error.
+ */
+export type LowRateStore = {
+  read<T>(work: (prisma: PrismaClient) => Promise<T>): Promise<T>;
+  /** Commits when `work` resolves, rolls back when it rejects. */
+  write<T>(work: (tx: LowRateTx) => Promise<T>): Promise<T>;
+  end(): Promise<void>;
+};
+
+/** Low rate: two connections beside the pool of `db`. */
+const POOL_MAX = 2;
+/** Time limit for rows that a person edits one at a time. */
+const STATEMENT_MS_MAX = 5_000;
+/** Above the limits of the pool, so that the error comes from the pool, which knows the cause. */
+const TRANSACTION = { maxWait: 10_000, timeout: 30_000 };
+
+export function createLowRateStore(url: string): LowRateStore {
+  const pool = new PostgresPool(url, {
+    max: POOL_MAX,
+    applicationName: "parkade-prisma",
+    statementTimeoutMs: STATEMENT_MS_MAX,
+  });
+  let opening: Promise<{ prisma: PrismaClient; nothing: Prisma.NullableJsonNullValueInput }> | null = null;
+  const open = () => {
+    opening ??= import("@/lib/platform/database/generated/client").then(({ PrismaClient, Prisma }) => ({
+      prisma: new PrismaClient({ adapter: adapterOn(pool), log: [] }),
+      nothing: Prisma.DbNull,
+    }));
+    return opening;
+  };
+  return {
+    read: async (work) => work((await open()).prisma),
+    write: async (work) => {
+      const { prisma, nothing } = await open();
+      return prisma.$transaction(
+        (client) => work({ prisma: client, audit: (entry) => appendEntry(client, entry, nothing) }),
+        TRANSACTION,
+      );
+    },
+    end: async () => {
+      await (await opening)?.prisma.$disconnect();
+      await pool.end();
+    },
+  };
+}
+
+async function appendEntry(
+  client: Prisma.TransactionClient,
+  entry: Omit<AuditEntry, "eventIds">,
+  nothing: Prisma.NullableJsonNullValueInput,
+): Promise<void> {
+  const { atMs, before, after, ...columns } = entry;
+  await client.auditEntry.create({
+    data: {
+      ...columns,
+      id: uuidv7(atMs),
+      at: new Date(atMs),
+      before: jsonOf(before) ?? nothing,
+      after: jsonOf(after) ?? nothing,
+    },
+  });
+}
+
+/** The value as `pg` would send it: without undefined members. */
+function jsonOf(value: unknown): Prisma.InputJsonValue | null {
+  return value === undefined || value === null ? null : JSON.parse(JSON.stringify(value));
+}
+
+/** Prisma's adapter on our pool. Errors are translated here, where they certainly come from `pg`. */
+function adapterOn(pool: PostgresPool): SqlDriverAdapterFactory {
+  const factory = new PrismaPg(pool);
+  const judged = async <T>(asking: Promise<T>): Promise<T> => {
+    try {
+      return await asking;
+    } catch (error) {
+      throw judge(error, pool);
+    }
+  };
+  /** `alone`: on one connection. Once it is lost nothing waits for it again, such as a rollback. */
+  const judging = <Q extends SqlQueryable>(queryable: Q, { alone }: { alone: boolean }): Q => {
+    let lost: DomainError | null = null;
+    const ask = async <T>(asking: () => Promise<T>): Promise<T> => {
+      if (lost) throw lost;
+      try {
+        return await judged(asking());
+      } catch (error) {
+        if (alone && error instanceof DomainError && isConnectionLoss(error.internal)) lost = error;
+        throw error;
+      }
+    };
+    const { queryRaw, executeRaw } = queryable;
+    queryable.queryRaw = (query) => ask(() => queryRaw.call(queryable, query));
+    queryable.executeRaw = (query) => ask(() => executeRaw.call(queryable, query));
+    return queryable;
+  };
+  return {
+    provider: factory.provider,
+    adapterName: factory.adapterName,
+    connect: async () => {
+      const adapter: SqlDriverAdapter = judging(await factory.connect(), { alone: false });
+      const { startTransaction } = adapter;
+      adapter.startTransaction = async (level) =>
+        judging(await judged(startTransaction.call(adapter, level)), { alone: true });
+      return adapter;
+    },
+  };
+}
+
+/**
+ * A DomainError for the errors that callers of the store handle; else the adapter's error, which Prisma turns into its
+ * own.
+ */
+function judge(error: unknown, pool: PostgresPool): unknown {
+  const original = originalOf(error);
+  if (original === null) return error;
+  // The adapter always gives the connection of a transaction back to the pool, even a broken one.
+  if (isConnectionLoss(original)) pool.endGeneration();
+  const translated = translate(original);
+  return translated instanceof DomainError ? translated : error;
+}
+
+const LOST = ["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout", "TlsConnectionError"];
+
+/** The error of `pg` behind an error of the adapter; null = it did not come from `pg`. */
+function originalOf(error: unknown): unknown {
+  if (!isDriverAdapterError(error)) return error;
+  const { originalCode, originalMessage = error.message, kind } = error.cause;
+  if (originalCode !== undefined) {
+    return Object.assign(new pg.DatabaseError(originalMessage, 0, "error"), { code: originalCode });
+  }
+  return LOST.includes(kind) ? new Error(kind) : null;
+}
+
+/** True when a unique key refused the write. */
+export function isNameTaken(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "P2002";
+}

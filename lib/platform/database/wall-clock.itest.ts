@@ -1,0 +1,58 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { redriveRequestSchema } from "@/lib/contract/redrive-request";
+import { localViewer } from "@/lib/core/viewer";
+import { ignoreEvents } from "@/lib/operations/ignore-events";
+import { parkEvents } from "@/lib/operations/park-events";
+import { requestRedrive } from "@/lib/operations/request-redrive";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { claimItems } from "@/lib/store/write/claim-items";
+import { deadLetter } from "@/lib/testing/letters";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+const HOUR_MS = 3_600_000;
+let world: World;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+});
+afterEach(() => world.close());
+
+/** The same deps on a machine whose wall clock shows another time. */
+function shifted(byMs: number): Deps {
+  const { clock } = world.deps;
+  return { ...world.deps, clock: { ...clock, wallMs: () => clock.wallMs() + byMs } };
+}
+
+describe("a wall clock that jumps (I10)", () => {
+  test.each([-HOUR_MS, HOUR_MS])("by %i ms leaves named events within reach", async (byMs) => {
+    await world.park(3);
+    const ids = await world.idsOf();
+    const [first, ...rest] = ids;
+    const answer = await ignoreEvents(
+      shifted(byMs),
+      { select: { ids: [first!] }, reason: "not wanted" },
+      localViewer("ada"),
+    );
+    expect(answer.changed).toBe(1);
+    const request = redriveRequestSchema.parse({ select: { ids: rest }, lane: "main", reason: "stock is back" });
+    const redrive = await requestRedrive(shifted(byMs), { request, idempotency: null }, localViewer("ada"));
+    expect(redrive).toMatchObject({ total: 2, refused: 0 });
+  });
+
+  test("between two arrivals leaves the order of an aggregate to its versions, and claims to the store's clock", async () => {
+    const arrive = (eventId: string, version: bigint, deps: Deps) =>
+      parkEvents(
+        deps,
+        [{ source: "orders", letter: deadLetter({ eventId, aggregateId: "order-1", version }) }],
+        localViewer("tester"),
+      );
+    await arrive("first", 1n, shifted(HOUR_MS));
+    await arrive("second", 2n, shifted(-HOUR_MS));
+    const ids = await world.idsOf();
+    const request = redriveRequestSchema.parse({ select: { ids }, lane: "main", reason: "stock is back" });
+    const { id } = await requestRedrive(shifted(HOUR_MS), { request, idempotency: null }, localViewer("ada"));
+    const claim = () => claimItems(world.db, { redriveId: id, slices: [0, 0], limit: 1, leaseMs: 30_000 });
+    expect((await claim()).map((item) => item.eventId)).toEqual(["first"]);
+    expect(await claim()).toEqual([]);
+  });
+});
