@@ -9,7 +9,7 @@ import {
 import { AckPolicy, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, headers as natsHeaders } from "@nats-io/transport-node";
 import { Consumer, Producer } from "@platformatic/kafka";
-import type { Kind } from "@/lib/kinds/kinds";
+import type { Kind } from "@/lib/brokers/kinds/kinds.shapes";
 import { elasticmqMissing, testElasticmq } from "@/lib/testing/elasticmq";
 import { kafkaMissing, makeTopic, testKafka } from "@/lib/testing/kafka";
 import { natsMissing, testNats } from "@/lib/testing/nats";

@@ -1,9 +1,9 @@
 import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Consumer, ConsumerState, ReadMode } from "@/lib/brokers/port";
 import { brokerRegistry } from "@/lib/brokers/registry";
 import { memoryPositions } from "@/lib/brokers/testing/positions";
-import type { SourceConfig } from "@/lib/kinds/kinds";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { createLog } from "@/lib/platform/log";

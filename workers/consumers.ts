@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Consumer, ConsumerState, ParkBatch, Positions } from "@/lib/brokers/port";
 import type { BrokerRegistry } from "@/lib/brokers/registry";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { systemViewer } from "@/lib/core/viewer";
-import { parseSourceConfig } from "@/lib/kinds/kinds";
 import { finishDrain } from "@/lib/operations/finish-drain";
 import { PARK_BATCH_MAX, parkEvents } from "@/lib/operations/park-events";
 import type { Clock } from "@/lib/platform/clock";

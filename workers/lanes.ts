@@ -1,5 +1,5 @@
-import type { LaneJob } from "@/lib/contract/jobs";
 import type { LaneConnection } from "@/lib/lane/connection";
+import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import { type JobOutcome, type LaneWorker, QUEUES, type QueueName } from "@/lib/lane/port";
 import { startLaneWorker } from "@/lib/lane/worker";
 import { createExpressions, type Expressions } from "@/lib/mending/expressions";

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
+import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { brokerRegistry } from "@/lib/brokers/registry";
-import { parseSourceConfig, targetAddress } from "@/lib/kinds/kinds";
 import { guardBucket } from "@/lib/lane/bucket-fallback";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";

@@ -1,7 +1,7 @@
+import { formFields } from "@/lib/brokers/kinds/descriptor.shapes";
+import { KINDS, kindOf } from "@/lib/brokers/kinds/kinds.shapes";
 import type { KindList, KindOut } from "@/lib/contract/kinds";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import { formFields } from "@/lib/kinds/descriptor";
-import { KINDS, kindOf } from "@/lib/kinds/kinds";
 
 const kindList: KindList = {
   items: KINDS.map((name): KindOut => {

@@ -1,5 +1,5 @@
+import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import type { CheckedEvent, OwnerCheck } from "@/lib/brokers/port";
-import { parseSourceConfig, targetAddress } from "@/lib/kinds/kinds";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
 import { within } from "@/lib/platform/clock";
 import type { TargetRow } from "@/lib/store/read/targets";

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { connectCommands } from "@/components/overview/connect-commands";
-import { kindOf, parseSourceConfig } from "@/lib/kinds/kinds";
+import { kindOf, parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 
 const http = kindOf("http");
 

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { consumerOf, eventually, outbound } from "@/lib/brokers/broker.conformance";
 import { adminOf, connectionTo } from "@/lib/brokers/kafka/client";
+import { type Kind, parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
 import { ADAPTERS, brokerRegistry } from "@/lib/brokers/registry";
-import { type Kind, parseSourceConfig } from "@/lib/kinds/kinds";
 import { addressFilter, parseNetworks } from "@/lib/platform/address-filter";
 import { systemClock } from "@/lib/platform/clock";
 

@@ -9,7 +9,10 @@ import { jobMessage } from "@/lib/brokers/bullmq/job-message";
 import { letterOf as celeryLetter } from "@/lib/brokers/celery/envelope";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import { kafkaMessage } from "@/lib/brokers/kafka/message";
+import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
+import type { Kind } from "@/lib/brokers/kinds/kinds.shapes";
 import { advisedMessage, advisoryOf, deadLetterMessage } from "@/lib/brokers/nats/message";
+import type { OutboxConfig } from "@/lib/brokers/outbox/kind.shapes";
 import { letterOf as outboxLetter } from "@/lib/brokers/outbox/row";
 import { pubsubMessage } from "@/lib/brokers/pubsub/message";
 import { decodeProperties } from "@/lib/brokers/rabbitmq/basic-properties";
@@ -19,9 +22,6 @@ import { messageOf as entryMessage } from "@/lib/brokers/redis-streams/entry";
 import { messageOf as sidekiqMessage } from "@/lib/brokers/sidekiq/job";
 import { sqsMessage } from "@/lib/brokers/sqs/message";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import type { Mapping } from "@/lib/kinds/fields";
-import type { Kind } from "@/lib/kinds/kinds";
-import type { OutboxConfig } from "@/lib/kinds/outbox";
 import { isStorableText, storable } from "@/lib/platform/plain/storable.pure";
 
 /** A message of any broker, as bytes that nobody has looked at. */

@@ -1,8 +1,8 @@
 import { connect as connectTcp } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { AbstractConnector, Redis, type RedisOptions } from "ioredis";
+import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import type { AdapterDeps } from "@/lib/brokers/port";
-import type { TlsSettings } from "@/lib/kinds/fields";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 const CONNECT_TIMEOUT_MS = 5_000;

@@ -4,6 +4,15 @@ import { celeryAdapter } from "@/lib/brokers/celery/adapter";
 import { httpAdapter } from "@/lib/brokers/http/adapter";
 import { createOwnerCheck } from "@/lib/brokers/http/owner-check";
 import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
+import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
+import {
+  type ConfigOf,
+  hostsOf,
+  type Kind,
+  resolveSecrets,
+  type SecretVariables,
+  type SourceConfig,
+} from "@/lib/brokers/kinds/kinds.shapes";
 import { natsAdapter } from "@/lib/brokers/nats/adapter";
 import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
 import { ParkLoop, type ParkLoopDeps } from "@/lib/brokers/park-loop";
@@ -25,15 +34,6 @@ import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { createScrubber, type Scrubber } from "@/lib/brokers/scrub";
 import { sidekiqAdapter } from "@/lib/brokers/sidekiq/adapter";
 import { sqsAdapter } from "@/lib/brokers/sqs/adapter";
-import type { Mapping } from "@/lib/kinds/fields";
-import {
-  type ConfigOf,
-  hostsOf,
-  type Kind,
-  resolveSecrets,
-  type SecretVariables,
-  type SourceConfig,
-} from "@/lib/kinds/kinds";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 

@@ -12,7 +12,7 @@ import {
   type WorkerOptions,
 } from "bullmq";
 import type { Redis } from "ioredis";
-import type { LaneJob } from "@/lib/contract/jobs";
+import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import type { DomainError } from "@/lib/platform/plain/problem.pure";
 import { PostgresPool } from "@/lib/platform/postgres-pool";
 import { type LaneConnection, lanePool, QUEUE_NAMES, REDIS_PREFIX_DEFAULT } from "./connection";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { LaneJob } from "@/lib/contract/jobs";
+import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import { laneJobId, parseLaneJobId } from "./lane-job-id";
 
 const redriveId = "0198c0de-7777-7abc-8def-0123456789ab";

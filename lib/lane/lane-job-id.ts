@@ -1,4 +1,4 @@
-import { type LaneJob, laneJobKey } from "@/lib/contract/jobs";
+import { type LaneJob, laneJobKey } from "@/lib/lane/jobs.shapes";
 import { uuidv7 } from "@/lib/platform/ids";
 
 /**

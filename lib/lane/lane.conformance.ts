@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type LaneJob, laneJobKey } from "@/lib/contract/jobs";
+import { type LaneJob, laneJobKey } from "@/lib/lane/jobs.shapes";
 import { systemClock } from "@/lib/platform/clock";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { LaneConnection } from "./connection";

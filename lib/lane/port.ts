@@ -1,4 +1,4 @@
-import type { LaneJob } from "@/lib/contract/jobs";
+import type { LaneJob } from "@/lib/lane/jobs.shapes";
 
 export type LaneName = "main" | "slow";
 

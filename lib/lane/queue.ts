@@ -1,4 +1,4 @@
-import { type LaneJob, laneJobKey } from "@/lib/contract/jobs";
+import { type LaneJob, laneJobKey } from "@/lib/lane/jobs.shapes";
 import type { Clock } from "@/lib/platform/clock";
 import { bullJob, type OpenQueues, openQueues } from "./bullmq-backend";
 import type { LaneConnection } from "./connection";

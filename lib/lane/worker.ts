@@ -1,5 +1,5 @@
 import { DelayedError, type Job, UnrecoverableError, WaitingError } from "bullmq";
-import { type LaneJob, laneJobSchema } from "@/lib/contract/jobs";
+import { type LaneJob, laneJobSchema } from "@/lib/lane/jobs.shapes";
 import type { Clock } from "@/lib/platform/clock";
 import { type OpenWorker, openWorker } from "./bullmq-backend";
 import type { LaneConnection } from "./connection";

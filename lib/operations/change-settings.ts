@@ -1,8 +1,8 @@
+import type { ConfigLimits } from "@/lib/brokers/kinds/kinds.shapes";
+import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
 import type { SettingsChange } from "@/lib/contract/targets";
 import { confirmedUrlFault, SETTING_BOUNDS, settingsFrom } from "@/lib/core/settings";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import type { ConfigLimits } from "@/lib/kinds/kinds";
-import { redactUrl } from "@/lib/kinds/redact-url";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 import { CONFIRMED_DESTINATION } from "@/lib/redriving/announce-confirmed";

@@ -1,7 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import type { SourceRequest } from "@/lib/contract/sources";
-import type { SourceMode } from "@/lib/core/source-mode";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
 import {
   assertPermitted,
   type ConfigLimits,
@@ -10,7 +7,10 @@ import {
   parseSourceConfig,
   redactConfig,
   restoreMasked,
-} from "@/lib/kinds/kinds";
+} from "@/lib/brokers/kinds/kinds.shapes";
+import type { SourceRequest } from "@/lib/contract/sources";
+import type { SourceMode } from "@/lib/core/source-mode";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { nameTaken } from "@/lib/operations/name-taken";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { writeSourceSchema } from "@/lib/operations/store-schema";

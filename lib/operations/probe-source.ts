@@ -1,9 +1,5 @@
-import type { ProbeResult, ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
-import type { MappingPreview, MappingPreviewRequest, ProbeOut, ProbeRequest } from "@/lib/contract/sources";
-import { isSecretName, REDACTED, redactHeaders, redactJson } from "@/lib/core/redact";
-import { assertMay, may, type Viewer } from "@/lib/core/viewer";
-import { configAt } from "@/lib/kinds/destination";
-import type { Mapping } from "@/lib/kinds/fields";
+import { configAt } from "@/lib/brokers/kinds/destination.shapes";
+import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import {
   parseMapping,
   parseSourceConfig,
@@ -11,7 +7,11 @@ import {
   restoreMasked,
   type SourceConfig,
   targetAddress,
-} from "@/lib/kinds/kinds";
+} from "@/lib/brokers/kinds/kinds.shapes";
+import type { ProbeResult, ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
+import type { MappingPreview, MappingPreviewRequest, ProbeOut, ProbeRequest } from "@/lib/contract/sources";
+import { isSecretName, REDACTED, redactHeaders, redactJson } from "@/lib/core/redact";
+import { assertMay, may, type Viewer } from "@/lib/core/viewer";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import type { Target } from "@/lib/platform/database/generated/client";

@@ -1,7 +1,4 @@
-import type { SourceChange } from "@/lib/contract/sources";
-import type { SourceMode } from "@/lib/core/source-mode";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
-import { parseDestination } from "@/lib/kinds/destination";
+import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
 import {
   assertPermitted,
   type ConfigLimits,
@@ -9,7 +6,10 @@ import {
   redactConfig,
   restoreMasked,
   type SourceConfig,
-} from "@/lib/kinds/kinds";
+} from "@/lib/brokers/kinds/kinds.shapes";
+import type { SourceChange } from "@/lib/contract/sources";
+import type { SourceMode } from "@/lib/core/source-mode";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { assertModeOf, type SourceDeps } from "@/lib/operations/create-source";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { writeSourceSchema } from "@/lib/operations/store-schema";

@@ -1,4 +1,4 @@
-import type { LaneJob } from "@/lib/contract/jobs";
+import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import type { JobState, LaneName } from "@/lib/lane/port";
 import type { Deps } from "@/lib/platform/deps";
 import { cancelItems } from "@/lib/redriving/cancel-items";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { LaneJob } from "@/lib/contract/jobs";
+import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import type { JobState, LaneQueue } from "@/lib/lane/port";
 import { ringMissing, ringResumed } from "@/lib/redriving/rings";
 

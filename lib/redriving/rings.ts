@@ -1,4 +1,4 @@
-import { type LaneJob, laneJobKey } from "@/lib/contract/jobs";
+import { type LaneJob, laneJobKey } from "@/lib/lane/jobs.shapes";
 import type { JobState, LaneName, QueueName } from "@/lib/lane/port";
 import type { Deps } from "@/lib/platform/deps";
 import { slicesNextInLine } from "@/lib/store/write/slice-waits";

@@ -1,5 +1,5 @@
-import type { LaneJob } from "@/lib/contract/jobs";
 import { aggregateRuns } from "@/lib/core/redrive-plan";
+import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import type { JobOutcome, LaneName } from "@/lib/lane/port";
 import type { SliceAborted } from "@/lib/lane/slice-holds";
 import { isPassing, isReadTimeout } from "@/lib/platform/database/retrying";

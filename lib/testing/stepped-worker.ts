@@ -1,5 +1,5 @@
 import type { OutboundMessage, Publisher, PublishReceipt } from "@/lib/brokers/port";
-import type { LaneJob } from "@/lib/contract/jobs";
+import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import type { JobOutcome, JobState, LaneName, LaneQueue, QueueName } from "@/lib/lane/port";
 import type { Clock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";

@@ -10,10 +10,10 @@ import {
   valueAt,
   withValue,
 } from "@/components/sources/form/source-draft";
+import { formFields } from "@/lib/brokers/kinds/descriptor.shapes";
+import { KINDS, kindOf, parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { KindField } from "@/lib/contract/kinds";
 import type { SourceOut } from "@/lib/contract/sources";
-import { formFields } from "@/lib/kinds/descriptor";
-import { KINDS, kindOf, parseSourceConfig } from "@/lib/kinds/kinds";
 
 const fieldsOf = (kind: (typeof KINDS)[number]): KindField[] =>
   formFields(kindOf(kind).config).map((field) => ({

@@ -1,8 +1,8 @@
+import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
 import { probeAddress } from "@/lib/brokers/amqp10/probe";
 import { Amqp10Publisher } from "@/lib/brokers/amqp10/publisher";
 import { amqp10Reader } from "@/lib/brokers/amqp10/reader";
 import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
-import type { Amqp10Config } from "@/lib/kinds/amqp10";
 
 /** AMQP 1.0, as Azure Service Bus and Artemis speak it: reads a dead-letter address; redrives to the address of origin. */
 export function amqp10Adapter(deps: AdapterDeps): Adapter<Amqp10Config> {

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import rhea, { type Connection, type Delivery, type EventContext, type Message } from "rhea";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { amqp10Adapter } from "@/lib/brokers/amqp10/adapter";
+import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
 import {
   type BrokerHarness,
   consumerOf,
@@ -13,7 +14,6 @@ import {
 import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import type { Amqp10Config } from "@/lib/kinds/amqp10";
 import { systemClock } from "@/lib/platform/clock";
 import {
   ARTEMIS_DEAD_LETTERS,

@@ -1,9 +1,9 @@
 import { isIP, connect as tcpConnect } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import rhea, { type AmqpError, type Connection, type ConnectionOptions, type Delivery, type Session } from "rhea";
+import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
 import type { AdapterDeps } from "@/lib/brokers/port";
 import { tlsFault } from "@/lib/brokers/tls-fault";
-import type { Amqp10Config } from "@/lib/kinds/amqp10";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import type { Clock } from "@/lib/platform/clock";
 

@@ -1,5 +1,6 @@
 import rhea from "rhea";
 import { describe, expect, it } from "vitest";
+import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
 import { receive } from "@/lib/brokers/amqp10/message";
 import { outboundOf } from "@/lib/brokers/amqp10/outbound";
 import { readSections } from "@/lib/brokers/amqp10/sections";
@@ -7,7 +8,6 @@ import { type AmqpValue, encodeValue, fromHeader, readValue, toHeader } from "@/
 import type { PublishError } from "@/lib/brokers/port";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import type { Amqp10Config } from "@/lib/kinds/amqp10";
 
 const { types } = rhea;
 const CONFIG: Amqp10Config = { url: "amqps://shop.servicebus.windows.net", address: "orders/$DeadLetterQueue" };

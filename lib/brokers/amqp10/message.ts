@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
 import {
   type BodySection,
   DATA,
@@ -14,7 +15,6 @@ import { textOf, toHeader, toJson } from "@/lib/brokers/amqp10/value";
 import { readDeadLetter, unreadable } from "@/lib/brokers/conventions/read-dead-letter";
 import { type HeaderValue, HeaderView, type Message } from "@/lib/brokers/message";
 import type { DeadLetter, Origin } from "@/lib/core/dead-letter";
-import type { Amqp10Config } from "@/lib/kinds/amqp10";
 
 /**
  * How the payload is written again. `encoded`: it is body sections as they were on the wire (a map, a sequence, several

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
 import type { BodyShape } from "@/lib/brokers/amqp10/message";
 import {
   dataSection,
@@ -21,7 +22,6 @@ import {
 } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
-import type { Amqp10Config } from "@/lib/kinds/amqp10";
 
 export type Amqp10Outbound = { to: string; bytes: Buffer };
 

@@ -7,11 +7,11 @@ import {
   openRawSession,
   type RawMessage,
 } from "@/lib/brokers/amqp10/connection";
+import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
 import { receive } from "@/lib/brokers/amqp10/message";
 import { attach } from "@/lib/brokers/amqp10/reader";
 import type { AdapterDeps, ProbeResult } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
-import type { Amqp10Config } from "@/lib/kinds/amqp10";
 
 /** Messages that a probe counts at most: each is sent whole. */
 const COUNT_MAX = 200;

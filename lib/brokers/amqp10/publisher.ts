@@ -9,6 +9,7 @@ import {
   onEnd,
   openAmqp10,
 } from "@/lib/brokers/amqp10/connection";
+import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
 import { type Amqp10Outbound, outboundOf } from "@/lib/brokers/amqp10/outbound";
 import {
   type AdapterDeps,
@@ -19,7 +20,6 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
-import type { Amqp10Config } from "@/lib/kinds/amqp10";
 import type { Clock } from "@/lib/platform/clock";
 
 /** How long `close` waits for answers that are on their way. */

@@ -11,10 +11,10 @@ import {
   type RawMessage,
   roomOf,
 } from "@/lib/brokers/amqp10/connection";
+import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
 import { receive } from "@/lib/brokers/amqp10/message";
 import { Inbox } from "@/lib/brokers/inbox";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
-import type { Amqp10Config } from "@/lib/kinds/amqp10";
 import type { Clock } from "@/lib/platform/clock";
 
 const CREDIT_DEFAULT = 500;

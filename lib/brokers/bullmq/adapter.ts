@@ -1,10 +1,10 @@
 import type { Job } from "bullmq";
 import { describeStore, type JobStore, openJobStore, storeAddress } from "@/lib/brokers/bullmq/job-store";
+import { type BullmqConfig, bullmq } from "@/lib/brokers/bullmq/kind.shapes";
 import { BullmqPublisher } from "@/lib/brokers/bullmq/publisher";
 import { assertQueue, bullmqReader, letterOf } from "@/lib/brokers/bullmq/reader";
 import type { Adapter, AdapterDeps, ProbeResult } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
-import { type BullmqConfig, bullmq } from "@/lib/kinds/bullmq";
 
 /** The failed jobs of another application's BullMQ queue, on Redis or on PostgreSQL. */
 export function bullmqAdapter(deps: AdapterDeps): Adapter<BullmqConfig> {

@@ -12,11 +12,11 @@ import {
   QUOTED,
 } from "@/lib/brokers/broker.conformance";
 import { bullmqAdapter } from "@/lib/brokers/bullmq/adapter";
+import type { BullmqConfig } from "@/lib/brokers/bullmq/kind.shapes";
 import { MARKS } from "@/lib/brokers/bullmq/marks";
+import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { memoryPositions } from "@/lib/brokers/testing/positions";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import type { BullmqConfig } from "@/lib/kinds/bullmq";
-import { parseSourceConfig } from "@/lib/kinds/kinds";
 import { systemClock } from "@/lib/platform/clock";
 import { manualClock } from "@/lib/testing/manual-clock";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";

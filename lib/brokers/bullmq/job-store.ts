@@ -1,5 +1,6 @@
 import { createPostgresBackend, Queue, quoteSchemaName } from "bullmq";
 import type { Redis } from "ioredis";
+import type { BullmqConfig } from "@/lib/brokers/bullmq/kind.shapes";
 import { logLine, MARKS, type Marks, marksOf } from "@/lib/brokers/bullmq/marks";
 import type { AdapterDeps } from "@/lib/brokers/port";
 import {
@@ -11,7 +12,6 @@ import {
   RedisFailure,
   redisCode,
 } from "@/lib/brokers/redis-connection";
-import type { BullmqConfig } from "@/lib/kinds/bullmq";
 import { checkedSocket, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { PostgresPool } from "@/lib/platform/postgres-pool";
 

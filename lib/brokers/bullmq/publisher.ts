@@ -8,6 +8,7 @@ import {
   storeCode,
   wasRefused,
 } from "@/lib/brokers/bullmq/job-store";
+import type { BullmqConfig } from "@/lib/brokers/bullmq/kind.shapes";
 import { jobKey, newJobId } from "@/lib/brokers/bullmq/marks";
 import { HeldConnection } from "@/lib/brokers/held-connection";
 import {
@@ -19,7 +20,6 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
-import type { BullmqConfig } from "@/lib/kinds/bullmq";
 
 /** For how long a queue that was found counts as existing. */
 const QUEUE_KNOWN_MS = 30_000;

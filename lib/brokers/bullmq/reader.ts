@@ -9,11 +9,11 @@ import {
   openJobStore,
   storeAddress,
 } from "@/lib/brokers/bullmq/job-store";
+import { type BullmqConfig, bullmq } from "@/lib/brokers/bullmq/kind.shapes";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import { poll } from "@/lib/brokers/poll";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { type BullmqConfig, bullmq } from "@/lib/kinds/bullmq";
 import type { Clock } from "@/lib/platform/clock";
 
 const PAGE = 100;

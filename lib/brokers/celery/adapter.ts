@@ -1,6 +1,7 @@
 import type { Redis } from "ioredis";
 import { letterOf, redrivenEnvelope } from "@/lib/brokers/celery/envelope";
 import { bindingsOf, listOf, listsOf, separatorOf } from "@/lib/brokers/celery/keys";
+import { type CeleryConfig, celery } from "@/lib/brokers/celery/kind.shapes";
 import { assertReadable, celeryReader, countWaiting, failureText } from "@/lib/brokers/celery/reader";
 import { UNREADABLE } from "@/lib/brokers/conventions/read-dead-letter";
 import {
@@ -14,7 +15,6 @@ import {
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { addressOf, connectRedis } from "@/lib/brokers/redis-connection";
 import { RedisPublisher } from "@/lib/brokers/redis-publisher";
-import { type CeleryConfig, celery } from "@/lib/kinds/celery";
 
 /** Celery and Kombu on Redis: takes messages out of a dead-letter queue; a redrive publishes one as Kombu does. */
 export function celeryAdapter(deps: AdapterDeps): Adapter<CeleryConfig> {

@@ -11,9 +11,9 @@ import {
   outbound,
 } from "@/lib/brokers/broker.conformance";
 import { celeryAdapter } from "@/lib/brokers/celery/adapter";
+import type { CeleryConfig } from "@/lib/brokers/celery/kind.shapes";
+import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import type { CeleryConfig } from "@/lib/kinds/celery";
-import { parseSourceConfig } from "@/lib/kinds/kinds";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
 import { freePort } from "@/lib/testing/free-port";

@@ -4,10 +4,10 @@ import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import { readDeadLetter, unreadable } from "@/lib/brokers/conventions/read-dead-letter";
 import { RETRY_COUNT, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
+import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type HeaderValue, HeaderView, type Message, textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import type { DeadLetter, Header, Origin } from "@/lib/core/dead-letter";
-import type { Mapping } from "@/lib/kinds/fields";
 
 type Json = Record<string, unknown>;
 

@@ -1,4 +1,4 @@
-import type { CeleryConfig } from "@/lib/kinds/celery";
+import type { CeleryConfig } from "@/lib/brokers/celery/kind.shapes";
 
 type Names = Pick<CeleryConfig, "keyPrefix" | "queue" | "separator">;
 

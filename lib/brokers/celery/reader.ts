@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import type { ChainableCommander, Redis } from "ioredis";
 import { letterOf } from "@/lib/brokers/celery/envelope";
 import { listsOf, ownKeys } from "@/lib/brokers/celery/keys";
+import { type CeleryConfig, celery } from "@/lib/brokers/celery/kind.shapes";
 import { poll } from "@/lib/brokers/poll";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import { addressOf, connectRedis, describeRedis, RedisFailure, redisCode } from "@/lib/brokers/redis-connection";
-import { type CeleryConfig, celery } from "@/lib/kinds/celery";
 import type { Clock } from "@/lib/platform/clock";
 
 const BATCH_MAX = 250;

@@ -3,8 +3,8 @@ import type { CloudEventAttributes } from "@/lib/brokers/conventions/cloud-event
 import { clean, type Reading } from "@/lib/brokers/conventions/convention";
 import { int32Of, int64Of } from "@/lib/brokers/conventions/kafka/java-bytes";
 import type { PayloadJson } from "@/lib/brokers/conventions/payload-json";
+import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import type { Message } from "@/lib/brokers/message";
-import type { Mapping } from "@/lib/kinds/fields";
 
 /** All parts of a message that a mapping may read. `message` is the original one, unwrapped. */
 export type MappingInput = {

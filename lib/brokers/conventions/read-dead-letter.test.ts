@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { readMessage } from "@/lib/brokers/conventions/read-dead-letter";
 import { type AmqpDelivery, death, deaths, delivery, table } from "@/lib/brokers/conventions/testing/deliveries";
+import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { fromHeader } from "@/lib/brokers/rabbitmq/field-header";
 import type { FieldValue } from "@/lib/brokers/rabbitmq/field-table";
 import { amqpMessage } from "@/lib/brokers/rabbitmq/message";
 import { letterOf } from "@/lib/brokers/rabbitmq/receive";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import type { Mapping } from "@/lib/kinds/fields";
 
 const JAVA_STACK = [
   "org.springframework.amqp.rabbit.support.ListenerExecutionFailedException: Listener method 'handle' threw exception",

@@ -6,9 +6,9 @@ import { limitedEventId, mapFields } from "@/lib/brokers/conventions/mapping";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import { REDRIVE_EVENT_ID, redriveMarkIn } from "@/lib/brokers/conventions/redrive-mark";
 import { traceIdIn, traceIdOf } from "@/lib/brokers/conventions/trace";
+import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type Message, textOrNull } from "@/lib/brokers/message";
 import { type DeadLetter, type DeadLetterError, type Origin, recordPlace } from "@/lib/core/dead-letter";
-import type { Mapping } from "@/lib/kinds/fields";
 
 /** Convention name of a message that its broker's adapter or a parser could not read. */
 export const UNREADABLE = "unreadable";

@@ -1,6 +1,6 @@
+import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { HttpPublisher, probeUrl } from "@/lib/brokers/http/publisher";
 import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
-import type { HttpConfig } from "@/lib/kinds/http";
 
 /**
  * HTTP: events arrive through our own API; a redrive posts them to the URL an operator configured. Any http or https

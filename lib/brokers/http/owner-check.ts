@@ -1,11 +1,11 @@
 import { Pool } from "undici";
 import { checkedConnector } from "@/lib/brokers/checked-connector";
 import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
+import type { CheckCall } from "@/lib/brokers/kinds/fields.shapes";
+import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
 import { textOrNull } from "@/lib/brokers/message";
 import type { CheckAnswer, CheckedEvent, OwnerCheck } from "@/lib/brokers/port";
 import { excerpt, secretsOfPayload } from "@/lib/brokers/scrub";
-import type { CheckCall } from "@/lib/kinds/fields";
-import { redactUrl } from "@/lib/kinds/redact-url";
 import { ADDRESS_REFUSED, type AddressFilter, addressRefusal, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { type Clock, within } from "@/lib/platform/clock";
 import { isJson } from "@/lib/platform/plain/json-text.pure";

@@ -1,6 +1,8 @@
 import { type Dispatcher, Pool } from "undici";
 import { checkedConnector } from "@/lib/brokers/checked-connector";
+import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { requestOf } from "@/lib/brokers/http/request";
+import { headerSecrets, redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
 import {
   type AdapterDeps,
   type OnPhase,
@@ -12,8 +14,6 @@ import {
 } from "@/lib/brokers/port";
 import { EXCERPT_SOURCE_MAX, excerpt, secretsOfPayload } from "@/lib/brokers/scrub";
 import { isSecretName } from "@/lib/core/redact";
-import type { HttpConfig } from "@/lib/kinds/http";
-import { headerSecrets, redactUrl } from "@/lib/kinds/redact-url";
 import { ADDRESS_REFUSED, type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 /** Sockets per target. The bulkhead in front of it is smaller, so no request waits for a socket. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { requestHeaders, structuredString } from "@/lib/brokers/http/request";
 import type { OutboundMessage } from "@/lib/brokers/port";
-import type { HttpConfig } from "@/lib/kinds/http";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 

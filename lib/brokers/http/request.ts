@@ -10,13 +10,13 @@ import {
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { traceIdOf } from "@/lib/brokers/conventions/trace";
 import { asCloudEvent } from "@/lib/brokers/http/cloud-event-form";
+import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
 import { signatureNames } from "@/lib/brokers/http/signature";
 import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { type Header, headerText } from "@/lib/core/dead-letter";
 import { httpName } from "@/lib/core/header-fault";
-import type { HttpConfig } from "@/lib/kinds/http";
 
 /** Belong to one connection (RFC 9110, section 7.6.1), to the body's length, or are set anew below. */
 const NOT_FORWARDED = new Set([

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { clockFault, signatureFault, signatureHeaders } from "@/lib/brokers/http/request-signature";
 import type { SignedIntake } from "@/lib/brokers/http/signature";
-import type { HttpConfig } from "@/lib/kinds/http";
-import { parseSourceConfig } from "@/lib/kinds/kinds";
+import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 
 /** The vector that the libraries of Standard Webhooks test their `sign` with. */
 const VECTOR = {

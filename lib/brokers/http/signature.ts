@@ -1,5 +1,5 @@
+import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { WEBHOOK_ID, WEBHOOK_SIGNATURE, WEBHOOK_TIMESTAMP } from "@/lib/brokers/http/request-signature";
-import type { HttpConfig } from "@/lib/kinds/http";
 
 type Signing = NonNullable<HttpConfig["signing"]>;
 export type SignedIntake = NonNullable<HttpConfig["signedIntake"]>;

@@ -1,8 +1,8 @@
+import type { KafkaConfig } from "@/lib/brokers/kafka/kind.shapes";
 import { probeTopics } from "@/lib/brokers/kafka/probe";
 import { KafkaPublisher } from "@/lib/brokers/kafka/publisher";
 import { kafkaReader } from "@/lib/brokers/kafka/reader";
 import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
-import type { KafkaConfig } from "@/lib/kinds/kafka";
 
 /** Kafka: reads dead-letter topics in a group of its own; redrives under the same key with acks=all. */
 export function kafkaAdapter(deps: AdapterDeps): Adapter<KafkaConfig> {

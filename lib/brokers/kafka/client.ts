@@ -10,8 +10,8 @@ import {
   kGetConnection,
 } from "@platformatic/kafka";
 import { checked } from "@/lib/brokers/kafka/checked-pool";
+import type { KafkaConfig } from "@/lib/brokers/kafka/kind.shapes";
 import type { AdapterDeps } from "@/lib/brokers/port";
-import type { KafkaConfig } from "@/lib/kinds/kafka";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 /** A broker that is silent for longer is given up. */

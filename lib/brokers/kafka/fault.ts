@@ -1,5 +1,5 @@
 import { protocolErrorsCodesById } from "@platformatic/kafka";
-import type { KafkaConfig } from "@/lib/kinds/kafka";
+import type { KafkaConfig } from "@/lib/brokers/kafka/kind.shapes";
 import { ADDRESS_REFUSED } from "@/lib/platform/address-filter";
 
 /** A failure with words for people. `code`: `KAFKA_TOPIC_AUTHORIZATION_FAILED`, `ECONNREFUSED`, ... upper snake case. */

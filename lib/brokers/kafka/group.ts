@@ -9,8 +9,8 @@ import {
   type TopicFacts,
 } from "@/lib/brokers/kafka/client";
 import { KafkaFault, kafkaCode } from "@/lib/brokers/kafka/fault";
+import type { KafkaConfig } from "@/lib/brokers/kafka/kind.shapes";
 import type { AdapterDeps } from "@/lib/brokers/port";
-import type { KafkaConfig } from "@/lib/kinds/kafka";
 
 /** A member that is silent for so long loses its partitions to the others. */
 const SESSION_TIMEOUT_MS = 10_000;

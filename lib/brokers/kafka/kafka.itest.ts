@@ -28,6 +28,7 @@ import {
 import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
 import { clusterFacts } from "@/lib/brokers/kafka/client";
 import { fetchFrom } from "@/lib/brokers/kafka/fetch";
+import type { KafkaConfig } from "@/lib/brokers/kafka/kind.shapes";
 import { type KafkaRecord, recordsOf } from "@/lib/brokers/kafka/record-batch";
 import { UNPACKED_BYTES_MAX } from "@/lib/brokers/kafka/unpack";
 import { ParkLoop } from "@/lib/brokers/park-loop";
@@ -35,7 +36,6 @@ import type { PublishError } from "@/lib/brokers/port";
 import { memoryPositions } from "@/lib/brokers/testing/positions";
 import type { ReadingChild } from "@/lib/brokers/testing/reading-child";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import type { KafkaConfig } from "@/lib/kinds/kafka";
 import { systemClock } from "@/lib/platform/clock";
 import { testCertificates } from "@/lib/testing/certificates";
 import { describeWith } from "@/lib/testing/describe-with";

@@ -8,10 +8,10 @@ import {
   RETRY_COUNT,
 } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
+import type { KafkaConfig } from "@/lib/brokers/kafka/kind.shapes";
 import type { KafkaRecord } from "@/lib/brokers/kafka/record-batch";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { type Header, headerText } from "@/lib/core/dead-letter";
-import type { KafkaConfig } from "@/lib/kinds/kafka";
 
 type Lane = "main" | "slow";
 

@@ -5,11 +5,11 @@ import { adminOf, mayDo, OPERATION, request, type TopicFacts, topicsOf } from "@
 import { describeKafka, kafkaCode } from "@/lib/brokers/kafka/fault";
 import { fetchFrom } from "@/lib/brokers/kafka/fetch";
 import { assertOwnGroup, END_OFFSET, FIRST_OFFSET, keyOf, offsetsAt, sourceOfClient } from "@/lib/brokers/kafka/group";
+import type { KafkaConfig } from "@/lib/brokers/kafka/kind.shapes";
 import { kafkaMessage } from "@/lib/brokers/kafka/message";
 import { recordsOf } from "@/lib/brokers/kafka/record-batch";
 import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
-import type { KafkaConfig } from "@/lib/kinds/kafka";
 
 const SAMPLE_FETCH = { maxBytes: 262_144, maxWaitMs: 200 };
 

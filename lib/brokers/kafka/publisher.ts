@@ -4,6 +4,7 @@ import { BatchedPublisher, type BatchOutcome } from "@/lib/brokers/batched-publi
 import { adminOf, clientOf, clusterFacts, type TopicFacts } from "@/lib/brokers/kafka/client";
 import { connectFailed, describeKafka, kafkaCode, partitionErrors, protocolFault } from "@/lib/brokers/kafka/fault";
 import { fetchFrom } from "@/lib/brokers/kafka/fetch";
+import type { KafkaConfig } from "@/lib/brokers/kafka/kind.shapes";
 import { type KafkaOutbound, outboundOf, partitionOf, produced } from "@/lib/brokers/kafka/outbound";
 import { type KafkaRecord, recordsOf } from "@/lib/brokers/kafka/record-batch";
 import {
@@ -16,7 +17,6 @@ import {
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import { recordPlace } from "@/lib/core/dead-letter";
-import type { KafkaConfig } from "@/lib/kinds/kafka";
 
 /** Records of one send at most, and bytes of one partition in it: a broker refuses a batch beyond 1 MiB by default. */
 const BATCH_MAX = 1_000;

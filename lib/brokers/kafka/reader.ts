@@ -6,11 +6,11 @@ import { adminOf, type ClusterFacts, type TopicFacts, topicsOf } from "@/lib/bro
 import { describeKafka, KafkaFault, kafkaCode, protocolFault } from "@/lib/brokers/kafka/fault";
 import { type Fetched, fetchFrom } from "@/lib/brokers/kafka/fetch";
 import { assertOwnGroup, FIRST_OFFSET, Group, keyOf, offsetsAt } from "@/lib/brokers/kafka/group";
+import { type KafkaConfig, kafka } from "@/lib/brokers/kafka/kind.shapes";
 import { kafkaMessage, unreadableBatch } from "@/lib/brokers/kafka/message";
 import { type KafkaRecord, type RecordBatch, recordsOf } from "@/lib/brokers/kafka/record-batch";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { type KafkaConfig, kafka } from "@/lib/kinds/kafka";
 import type { Clock } from "@/lib/platform/clock";
 
 const BATCH_DEFAULT = 1_000;

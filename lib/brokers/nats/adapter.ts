@@ -1,8 +1,8 @@
+import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
 import { probeStream } from "@/lib/brokers/nats/probe";
 import { NatsPublisher } from "@/lib/brokers/nats/publisher";
 import { natsReader } from "@/lib/brokers/nats/reader";
 import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
-import type { NatsConfig } from "@/lib/kinds/nats";
 
 /** NATS JetStream: reads a stream of dead letters or of advisories; redrives to the original subject. */
 export function natsAdapter(deps: AdapterDeps): Adapter<NatsConfig> {

@@ -9,8 +9,8 @@ import {
 import { NodeTransport } from "@nats-io/transport-node/lib/node_transport.js";
 import { abortable } from "@/lib/brokers/abortable";
 import { NatsFault, natsFault } from "@/lib/brokers/nats/fault";
+import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
 import type { AdapterDeps } from "@/lib/brokers/port";
-import type { NatsConfig } from "@/lib/kinds/nats";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 const CONNECT_TIMEOUT_MS = 5_000;

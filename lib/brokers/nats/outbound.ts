@@ -1,9 +1,9 @@
 import { isReferenceOnly } from "@/lib/brokers/conventions/reference-only";
 import { headerBlock, unsendable } from "@/lib/brokers/nats/header-block";
+import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
 import { outboundHeaders } from "@/lib/brokers/outbound-headers";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { headerText } from "@/lib/core/dead-letter";
-import type { NatsConfig } from "@/lib/kinds/nats";
 
 export type NatsOutbound = { subject: string; block: Buffer; payload: Uint8Array };
 

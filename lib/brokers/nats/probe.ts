@@ -3,10 +3,10 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { abortable } from "@/lib/brokers/abortable";
 import { connectNats, storedMessage } from "@/lib/brokers/nats/connection";
 import { addressOf, natsFault } from "@/lib/brokers/nats/fault";
+import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
 import { letterFrom } from "@/lib/brokers/nats/reader";
 import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
-import type { NatsConfig } from "@/lib/kinds/nats";
 
 /** Where Parkade's consumer stands; null when there is none yet, or no name to look for. */
 async function placeOf(nc: NatsConnection, config: NatsConfig): Promise<{ from: number; depth: number } | null> {

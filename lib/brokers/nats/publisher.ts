@@ -3,6 +3,7 @@ import { abortable } from "@/lib/brokers/abortable";
 import { answerOf, connectNats } from "@/lib/brokers/nats/connection";
 import { addressOf, natsFault } from "@/lib/brokers/nats/fault";
 import { asHeaders } from "@/lib/brokers/nats/header-block";
+import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
 import { outboundOf } from "@/lib/brokers/nats/outbound";
 import {
   type AdapterDeps,
@@ -13,7 +14,6 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
-import type { NatsConfig } from "@/lib/kinds/nats";
 
 /** Last resort against a server that neither answers nor closes; the caller's signal is the real timeout. */
 const ANSWER_TIMEOUT_MS = 60_000;

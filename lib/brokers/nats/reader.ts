@@ -18,10 +18,10 @@ import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import { Inbox } from "@/lib/brokers/inbox";
 import { connectNats, storedMessage } from "@/lib/brokers/nats/connection";
 import { ADVISORIES, linksOf, NatsFault, natsFault } from "@/lib/brokers/nats/fault";
+import { type NatsConfig, nats } from "@/lib/brokers/nats/kind.shapes";
 import { advisedMessage, advisoryOf, deadLetterMessage, type FromStream } from "@/lib/brokers/nats/message";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { type NatsConfig, nats } from "@/lib/kinds/nats";
 import type { Clock } from "@/lib/platform/clock";
 
 const BATCH_MAX = 250;

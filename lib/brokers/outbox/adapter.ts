@@ -1,4 +1,5 @@
 import { addressOf, describeOutbox, openPool, until } from "@/lib/brokers/outbox/connection";
+import { type OutboxConfig, outbox } from "@/lib/brokers/outbox/kind.shapes";
 import { OutboxPublisher } from "@/lib/brokers/outbox/publisher";
 import { outboxReader } from "@/lib/brokers/outbox/reader";
 import { letterOf, type OutboxRow, orderColumn, rowSql } from "@/lib/brokers/outbox/row";
@@ -12,7 +13,6 @@ import {
 } from "@/lib/brokers/outbox/table";
 import type { Adapter, AdapterDeps, ProbeResult } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
-import { type OutboxConfig, outbox } from "@/lib/kinds/outbox";
 
 /** PostgreSQL outbox tables: reads the rows that their publisher gave up; a redrive makes a row new again in its place. */
 export function outboxAdapter(deps: AdapterDeps): Adapter<OutboxConfig> {

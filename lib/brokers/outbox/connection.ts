@@ -1,6 +1,6 @@
 import { type ConnectionOptions, checkServerIdentity } from "node:tls";
 import type pg from "pg";
-import type { OutboxConfig } from "@/lib/kinds/outbox";
+import type { OutboxConfig } from "@/lib/brokers/outbox/kind.shapes";
 import { type AddressFilter, checkedSocket, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { isConnectionLoss, PostgresPool, sqlState } from "@/lib/platform/postgres-pool";
 

@@ -14,12 +14,12 @@ import {
   outbound,
   readByDyingProcesses,
 } from "@/lib/brokers/broker.conformance";
+import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { headerBytes, storedHeader } from "@/lib/brokers/message";
 import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
+import type { OutboxConfig } from "@/lib/brokers/outbox/kind.shapes";
 import type { Adapter, OutboundMessage, Publisher } from "@/lib/brokers/port";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { parseSourceConfig } from "@/lib/kinds/kinds";
-import type { OutboxConfig } from "@/lib/kinds/outbox";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
 import { systemClock } from "@/lib/platform/clock";

@@ -13,6 +13,7 @@ import {
   openPool,
   until,
 } from "@/lib/brokers/outbox/connection";
+import type { OutboxConfig } from "@/lib/brokers/outbox/kind.shapes";
 import { payloadMark, rowHeaders } from "@/lib/brokers/outbox/row";
 import { assertWritable, deadSql, deadValues, type OutboxTable, openTable } from "@/lib/brokers/outbox/table";
 import {
@@ -24,7 +25,6 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
-import type { OutboxConfig } from "@/lib/kinds/outbox";
 import type { AddressFilter } from "@/lib/platform/address-filter";
 import type { PostgresPool } from "@/lib/platform/postgres-pool";
 

@@ -1,8 +1,8 @@
 import { addressOf, describeOutbox, openPool, until } from "@/lib/brokers/outbox/connection";
+import { type OutboxConfig, outbox } from "@/lib/brokers/outbox/kind.shapes";
 import { letterOf, type OutboxRow, orderColumn, rowSql, VERSION } from "@/lib/brokers/outbox/row";
 import { countDead, deadSql, deadValues, type OutboxTable, openTable } from "@/lib/brokers/outbox/table";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
-import { type OutboxConfig, outbox } from "@/lib/kinds/outbox";
 import type { Clock } from "@/lib/platform/clock";
 import type { PostgresPool } from "@/lib/platform/postgres-pool";
 

@@ -4,9 +4,9 @@ import { dotnetChain, javaChain } from "@/lib/brokers/conventions/exception-text
 import { generic } from "@/lib/brokers/conventions/generic";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import { HeaderView, type Message } from "@/lib/brokers/message";
+import type { OutboxConfig } from "@/lib/brokers/outbox/kind.shapes";
 import type { OutboxTable } from "@/lib/brokers/outbox/table";
 import type { DeadLetter, Header } from "@/lib/core/dead-letter";
-import type { OutboxConfig } from "@/lib/kinds/outbox";
 
 /** One row as it is read. `version`: the transaction that wrote it, which no other version of the row shares. */
 export type OutboxRow = {

@@ -5,7 +5,7 @@ import {
   type OutboxNames,
   outboxNames,
   REQUIRED_COLUMNS,
-} from "@/lib/kinds/outbox";
+} from "@/lib/brokers/outbox/kind.shapes";
 import type { PostgresPool } from "@/lib/platform/postgres-pool";
 
 /** `sql`: the quoted name. `type`: as a cast takes it. */

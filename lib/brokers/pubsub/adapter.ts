@@ -1,8 +1,8 @@
 import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
+import type { PubsubConfig } from "@/lib/brokers/pubsub/kind.shapes";
 import { probeSubscription } from "@/lib/brokers/pubsub/probe";
 import { PubsubPublisher } from "@/lib/brokers/pubsub/publisher";
 import { pubsubReader } from "@/lib/brokers/pubsub/reader";
-import type { PubsubConfig } from "@/lib/kinds/pubsub";
 
 /** Google Cloud Pub/Sub: reads a subscription of a dead-letter topic; redrives to the topic a message died in. */
 export function pubsubAdapter(deps: AdapterDeps): Adapter<PubsubConfig> {

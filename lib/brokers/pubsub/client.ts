@@ -12,8 +12,8 @@ import { abortable } from "@/lib/brokers/abortable";
 import type { AdapterDeps, OnPhase } from "@/lib/brokers/port";
 import { checkedTarget } from "@/lib/brokers/pubsub/checked-resolver";
 import { PubsubFault, pubsubFault } from "@/lib/brokers/pubsub/failure";
+import { type PubsubConfig, resourceName } from "@/lib/brokers/pubsub/kind.shapes";
 import { type Method, type Methods, methodOf, type Subscription } from "@/lib/brokers/pubsub/wire";
-import { type PubsubConfig, resourceName } from "@/lib/kinds/pubsub";
 import { systemClock } from "@/lib/platform/clock";
 
 const GOOGLE = "https://pubsub.googleapis.com";

@@ -8,8 +8,8 @@ import {
 import { isReferenceOnly } from "@/lib/brokers/conventions/reference-only";
 import { outboundHeaders } from "@/lib/brokers/outbound-headers";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
+import { type PubsubConfig, resourceName } from "@/lib/brokers/pubsub/kind.shapes";
 import type { PubsubMessage } from "@/lib/brokers/pubsub/wire";
-import { type PubsubConfig, resourceName } from "@/lib/kinds/pubsub";
 
 /** https://docs.cloud.google.com/pubsub/quotas#resource_limits: of a message, and of a request with all its messages. */
 const MESSAGE_BYTES_MAX = 10_000_000;

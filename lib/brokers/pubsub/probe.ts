@@ -3,9 +3,9 @@ import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { PubsubClient } from "@/lib/brokers/pubsub/client";
 import { PubsubFault, words } from "@/lib/brokers/pubsub/failure";
+import { type PubsubConfig, shortName } from "@/lib/brokers/pubsub/kind.shapes";
 import { pubsubMessage } from "@/lib/brokers/pubsub/message";
 import type { Subscription } from "@/lib/brokers/pubsub/wire";
-import { type PubsubConfig, shortName } from "@/lib/kinds/pubsub";
 
 /** How long an empty subscription is waited for. */
 const LOOK_MS = 2_000;

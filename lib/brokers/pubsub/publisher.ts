@@ -11,8 +11,8 @@ import {
 } from "@/lib/brokers/port";
 import { PubsubClient } from "@/lib/brokers/pubsub/client";
 import { PubsubFault, words } from "@/lib/brokers/pubsub/failure";
+import { type PubsubConfig, resourceName } from "@/lib/brokers/pubsub/kind.shapes";
 import { originSubscriptionOf, outboundOf, type PubsubOutbound, refuse, topicOf } from "@/lib/brokers/pubsub/outbound";
-import { type PubsubConfig, resourceName } from "@/lib/kinds/pubsub";
 
 /** Messages of one request at most. Pub/Sub takes a thousand, and ten megabytes. */
 const BATCH_MAX = 500;

@@ -1,16 +1,16 @@
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import { parseSourceConfig, redactConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { PubsubClient } from "@/lib/brokers/pubsub/client";
 import { pubsubFault } from "@/lib/brokers/pubsub/failure";
+import type { PubsubConfig } from "@/lib/brokers/pubsub/kind.shapes";
 import { pubsubMessage } from "@/lib/brokers/pubsub/message";
 import { originSubscriptionOf, outboundOf, topicOf } from "@/lib/brokers/pubsub/outbound";
 import { methodOf } from "@/lib/brokers/pubsub/wire";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { parseSourceConfig, redactConfig, targetAddress } from "@/lib/kinds/kinds";
-import type { PubsubConfig } from "@/lib/kinds/pubsub";
 import { systemClock } from "@/lib/platform/clock";
 
 const CONFIG: PubsubConfig = { subscription: "parkade", project: "shop-prod" };

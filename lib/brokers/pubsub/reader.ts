@@ -2,9 +2,9 @@ import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import { PubsubClient } from "@/lib/brokers/pubsub/client";
 import { ANSWER_TOO_LARGE, PubsubFault } from "@/lib/brokers/pubsub/failure";
+import { type PubsubConfig, shortName } from "@/lib/brokers/pubsub/kind.shapes";
 import { pubsubMessage } from "@/lib/brokers/pubsub/message";
 import type { ReceivedMessage } from "@/lib/brokers/pubsub/wire";
-import { type PubsubConfig, shortName } from "@/lib/kinds/pubsub";
 import type { Clock } from "@/lib/platform/clock";
 
 /** Messages of one pull and of one commit at most. */

@@ -1,8 +1,8 @@
 import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
+import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { probeQueue } from "@/lib/brokers/rabbitmq/probe";
 import { RabbitmqPublisher } from "@/lib/brokers/rabbitmq/publisher";
 import { rabbitmqReader } from "@/lib/brokers/rabbitmq/reader";
-import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 
 /** RabbitMQ: reads a dead-letter queue or stream; redrives by confirmed publish to the queue a message died in. */
 export function rabbitmqAdapter(deps: AdapterDeps): Adapter<RabbitmqConfig> {

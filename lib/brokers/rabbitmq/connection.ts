@@ -1,7 +1,7 @@
 import { type ChannelModel, connect } from "amqplib";
+import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { keepExactProperties } from "@/lib/brokers/rabbitmq/exact-properties";
 import { tlsFault } from "@/lib/brokers/tls-fault";
-import type { TlsSettings } from "@/lib/kinds/fields";
 import { ADDRESS_REFUSED, type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import type { Clock } from "@/lib/platform/clock";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { OutboundMessage } from "@/lib/brokers/port";
+import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { outboundOf } from "@/lib/brokers/rabbitmq/outbound";
-import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 
 const CONFIG: RabbitmqConfig = { url: "amqp://rabbit.example", queue: "orders.dlq" };
 

@@ -12,7 +12,7 @@ import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { type BasicProperties, type ShortText, shortText } from "@/lib/brokers/rabbitmq/basic-properties";
 import { fromHeader } from "@/lib/brokers/rabbitmq/field-header";
 import type { FieldTable, FieldValue } from "@/lib/brokers/rabbitmq/field-table";
-import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
+import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 
 type Destination = { exchange: string; routingKey: string };
 export type AmqpOutbound = { to: Destination; properties: BasicProperties; content: Buffer };

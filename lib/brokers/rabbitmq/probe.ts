@@ -2,9 +2,9 @@ import type { Channel, ChannelModel } from "amqplib";
 import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { AmqpError, addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/rabbitmq/connection";
+import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { receive } from "@/lib/brokers/rabbitmq/receive";
 import { endOfStream, isStream, offsetOf, peekStream, startOf } from "@/lib/brokers/rabbitmq/streams";
-import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 import type { Clock } from "@/lib/platform/clock";
 
 /** A quorum queue counts each read of a probe as a delivery. A message with this many deliveries is not read by a probe. */

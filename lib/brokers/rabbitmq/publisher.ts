@@ -11,6 +11,7 @@ import {
 } from "@/lib/brokers/port";
 import { addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/rabbitmq/connection";
 import { HeadersTooLargeError, publishExact } from "@/lib/brokers/rabbitmq/exact-properties";
+import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { type AmqpOutbound, outboundOf } from "@/lib/brokers/rabbitmq/outbound";
 import {
   forget,
@@ -21,7 +22,6 @@ import {
   type Pending,
   remember,
 } from "@/lib/brokers/rabbitmq/publish-link";
-import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 import type { Clock } from "@/lib/platform/clock";
 
 /** For how long an exchange that was found counts as existing: a publish to a missing one closes the whole channel. */

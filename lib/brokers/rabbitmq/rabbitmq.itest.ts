@@ -19,11 +19,11 @@ import type { OutboundMessage, Position, PublishError } from "@/lib/brokers/port
 import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
 import { keepExactProperties, publishExact, receivedProperties } from "@/lib/brokers/rabbitmq/exact-properties";
 import type { FieldTable, FieldValue } from "@/lib/brokers/rabbitmq/field-table";
+import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { headerValueOf, headerViewOf } from "@/lib/brokers/rabbitmq/message";
 import { offsetOf, peekStream } from "@/lib/brokers/rabbitmq/streams";
 import { filePositions, memoryPositions } from "@/lib/brokers/testing/positions";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
 import { describeWith } from "@/lib/testing/describe-with";

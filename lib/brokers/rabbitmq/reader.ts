@@ -9,10 +9,10 @@ import {
   dropConnection,
   openConnection,
 } from "@/lib/brokers/rabbitmq/connection";
+import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { receive } from "@/lib/brokers/rabbitmq/receive";
 import { StreamSession } from "@/lib/brokers/rabbitmq/stream-session";
 import { isStream } from "@/lib/brokers/rabbitmq/streams";
-import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 import type { Clock } from "@/lib/platform/clock";
 
 const PREFETCH_DEFAULT = 500;

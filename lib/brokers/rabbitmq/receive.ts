@@ -1,10 +1,10 @@
 import type { Message as AmqpDelivery } from "amqplib";
 import { readDeadLetter, unreadable } from "@/lib/brokers/conventions/read-dead-letter";
+import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type ReceivedProperties, receivedProperties } from "@/lib/brokers/rabbitmq/exact-properties";
+import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { amqpMessage, hashId, headerViewOf } from "@/lib/brokers/rabbitmq/message";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import type { Mapping } from "@/lib/kinds/fields";
-import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 
 /** A delivery of a queue. `exchange` and `routingKey`: how it reached the queue, not how it was first published. */
 export type Delivery = {

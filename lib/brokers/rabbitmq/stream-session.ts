@@ -2,9 +2,9 @@ import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 import { Inbox } from "@/lib/brokers/inbox";
 import type { Lag, Position, Positions, Progress, ReadSession, Taken } from "@/lib/brokers/port";
 import { AmqpError, addressText, closeConnection, dropConnection } from "@/lib/brokers/rabbitmq/connection";
+import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { receive } from "@/lib/brokers/rabbitmq/receive";
 import { endOfStream, markOf, offsetOf, type StreamStart, startOf } from "@/lib/brokers/rabbitmq/streams";
-import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 import type { Clock } from "@/lib/platform/clock";
 
 /** How long a batch waits for further messages after its first one. */

@@ -4,6 +4,7 @@ import type { Adapter, AdapterDeps, ProbeResult } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { addressOf, connectRedis, describeRedis } from "@/lib/brokers/redis-connection";
 import { type Entry, entriesOf, messageOf } from "@/lib/brokers/redis-streams/entry";
+import { type RedisStreamsConfig, redisStreams } from "@/lib/brokers/redis-streams/kind.shapes";
 import { redisStreamsPublisher } from "@/lib/brokers/redis-streams/publisher";
 import {
   assertReadable,
@@ -12,7 +13,6 @@ import {
   pendingEntries,
   redisStreamsReader,
 } from "@/lib/brokers/redis-streams/reader";
-import { type RedisStreamsConfig, redisStreams } from "@/lib/kinds/redis-streams";
 
 /** Redis Streams: takes over what a group cannot process; a redrive adds a new entry. */
 export function redisStreamsAdapter(deps: AdapterDeps): Adapter<RedisStreamsConfig> {

@@ -3,7 +3,7 @@ import { outboundHeaders } from "@/lib/brokers/outbound-headers";
 import { type AdapterDeps, type OutboundMessage, PublishError, type Publisher } from "@/lib/brokers/port";
 import { addressOf, describeRedis } from "@/lib/brokers/redis-connection";
 import { RedisPublisher } from "@/lib/brokers/redis-publisher";
-import { PAYLOAD_FIELDS, type RedisStreamsConfig } from "@/lib/kinds/redis-streams";
+import { PAYLOAD_FIELDS, type RedisStreamsConfig } from "@/lib/brokers/redis-streams/kind.shapes";
 
 function refuse(code: string, message: string): PublishError {
   return new PublishError(code, message, { sent: "no" });

@@ -4,7 +4,7 @@ import { poll } from "@/lib/brokers/poll";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import { addressOf, connectRedis, describeRedis, RedisFailure } from "@/lib/brokers/redis-connection";
 import { type Entry, entriesOf, messageOf } from "@/lib/brokers/redis-streams/entry";
-import { type RedisStreamsConfig, redisStreams } from "@/lib/kinds/redis-streams";
+import { type RedisStreamsConfig, redisStreams } from "@/lib/brokers/redis-streams/kind.shapes";
 import type { Clock } from "@/lib/platform/clock";
 
 const BATCH_MAX = 250;

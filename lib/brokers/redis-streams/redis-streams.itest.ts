@@ -9,12 +9,12 @@ import {
   eventually,
   outbound,
 } from "@/lib/brokers/broker.conformance";
+import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { entriesOf } from "@/lib/brokers/redis-streams/entry";
+import type { RedisStreamsConfig } from "@/lib/brokers/redis-streams/kind.shapes";
 import { memoryPositions } from "@/lib/brokers/testing/positions";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { parseSourceConfig } from "@/lib/kinds/kinds";
-import type { RedisStreamsConfig } from "@/lib/kinds/redis-streams";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
 import { freePort } from "@/lib/testing/free-port";

@@ -17,8 +17,8 @@ import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { addressOf, connectRedis, describeRedis, redisCode } from "@/lib/brokers/redis-connection";
 import { RedisPublisher } from "@/lib/brokers/redis-publisher";
 import { messageOf, redrivenJob } from "@/lib/brokers/sidekiq/job";
+import { type SidekiqConfig, sidekiq } from "@/lib/brokers/sidekiq/kind.shapes";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { type SidekiqConfig, sidekiq } from "@/lib/kinds/sidekiq";
 import type { Clock } from "@/lib/platform/clock";
 
 const BATCH_MAX = 250;

@@ -10,11 +10,11 @@ import {
   eventually,
   outbound,
 } from "@/lib/brokers/broker.conformance";
+import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { sidekiqAdapter } from "@/lib/brokers/sidekiq/adapter";
+import type { SidekiqConfig } from "@/lib/brokers/sidekiq/kind.shapes";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { parseSourceConfig } from "@/lib/kinds/kinds";
-import type { SidekiqConfig } from "@/lib/kinds/sidekiq";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
 import { freePort } from "@/lib/testing/free-port";

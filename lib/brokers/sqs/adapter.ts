@@ -1,8 +1,8 @@
 import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
+import type { SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { probeQueue } from "@/lib/brokers/sqs/probe";
 import { SqsPublisher } from "@/lib/brokers/sqs/publisher";
 import { sqsReader } from "@/lib/brokers/sqs/reader";
-import type { SqsConfig } from "@/lib/kinds/sqs";
 
 /** Amazon SQS: reads a dead-letter queue, standard or FIFO; redrives to the queue a message died in. */
 export function sqsAdapter(deps: AdapterDeps): Adapter<SqsConfig> {

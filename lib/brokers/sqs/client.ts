@@ -12,7 +12,7 @@ import {
 import type { AdapterDeps } from "@/lib/brokers/port";
 import { SqsError, sqsError } from "@/lib/brokers/sqs/failure";
 import { type RequestOptions, requestHandler } from "@/lib/brokers/sqs/http-handler";
-import { regionOf, type SqsConfig } from "@/lib/kinds/sqs";
+import { regionOf, type SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 type Command<I extends ServiceInputTypes, O extends ServiceOutputTypes> = $Command<

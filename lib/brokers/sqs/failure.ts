@@ -1,5 +1,5 @@
+import { queueName } from "@/lib/brokers/sqs/kind.shapes";
 import { tlsFault } from "@/lib/brokers/tls-fault";
-import { queueName } from "@/lib/kinds/sqs";
 import { ADDRESS_REFUSED, addressRefusal } from "@/lib/platform/address-filter";
 
 /** A failed request. The message names the queue, the cause and the fix, and never a credential. */

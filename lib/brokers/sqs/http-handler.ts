@@ -1,8 +1,8 @@
 import type { SQSClientConfig } from "@aws-sdk/client-sqs";
 import { Agent, type Dispatcher } from "undici";
 import { checkedConnector } from "@/lib/brokers/checked-connector";
+import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import type { OnPhase } from "@/lib/brokers/port";
-import type { TlsSettings } from "@/lib/kinds/fields";
 import type { AddressFilter } from "@/lib/platform/address-filter";
 
 /** Sockets per source: beyond it a request waits for one. */

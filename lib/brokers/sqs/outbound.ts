@@ -6,9 +6,9 @@ import { isReferenceOnly } from "@/lib/brokers/conventions/reference-only";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { textOrNull } from "@/lib/brokers/message";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
+import { isFifo, type SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { MARKS, PACKED_MARK } from "@/lib/brokers/sqs/message";
 import type { Header } from "@/lib/core/dead-letter";
-import { isFifo, type SqsConfig } from "@/lib/kinds/sqs";
 
 /** Of one message: body, and names, types and values of its attributes. Queues may set less. */
 const MESSAGE_BYTES_MAX = 1_048_576;

@@ -4,8 +4,8 @@ import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { type QueueFacts, SqsQueues } from "@/lib/brokers/sqs/client";
 import { SqsError } from "@/lib/brokers/sqs/failure";
+import { queueName, type SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { sqsMessage } from "@/lib/brokers/sqs/message";
-import { queueName, type SqsConfig } from "@/lib/kinds/sqs";
 
 type Peek = { sample: ProbeSample[]; note: string };
 

@@ -12,8 +12,8 @@ import {
 } from "@/lib/brokers/port";
 import { SqsQueues } from "@/lib/brokers/sqs/client";
 import { type SqsError, sqsCode } from "@/lib/brokers/sqs/failure";
+import { queueName, type SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { outboundOf, type SqsOutbound } from "@/lib/brokers/sqs/outbound";
-import { queueName, type SqsConfig } from "@/lib/kinds/sqs";
 
 /** Messages of one request: a limit of SQS. */
 const BATCH_MAX = 10;

@@ -9,8 +9,8 @@ import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import { SqsQueues, tens } from "@/lib/brokers/sqs/client";
 import { SqsError } from "@/lib/brokers/sqs/failure";
+import { isFifo, queueName, type SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { sqsMessage } from "@/lib/brokers/sqs/message";
-import { isFifo, queueName, type SqsConfig } from "@/lib/kinds/sqs";
 import type { Clock } from "@/lib/platform/clock";
 
 /** Messages of one commit at most: several requests of ten. */

@@ -1,13 +1,13 @@
 import type { Message } from "@aws-sdk/client-sqs";
 import { describe, expect, it } from "vitest";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { OutboundMessage } from "@/lib/brokers/port";
+import type { SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { sqsMessage } from "@/lib/brokers/sqs/message";
 import { outboundOf } from "@/lib/brokers/sqs/outbound";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { parseSourceConfig } from "@/lib/kinds/kinds";
-import type { SqsConfig } from "@/lib/kinds/sqs";
 
 const CONFIG: SqsConfig = { queue: "orders-dlq", region: "eu-central-1" };
 const MOVED = {

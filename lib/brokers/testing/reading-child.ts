@@ -1,9 +1,9 @@
 import { appendFileSync } from "node:fs";
+import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Progress } from "@/lib/brokers/port";
 import { brokerRegistry } from "@/lib/brokers/registry";
 import { filePositions, memoryPositions } from "@/lib/brokers/testing/positions";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { parseSourceConfig } from "@/lib/kinds/kinds";
 import { systemClock } from "@/lib/platform/clock";
 
 /**

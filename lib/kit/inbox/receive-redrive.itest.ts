@@ -4,10 +4,10 @@ import { Readable } from "node:stream";
 import { afterEach, describe, expect, test } from "vitest";
 import { outbound } from "@/lib/brokers/broker.conformance";
 import { httpAdapter } from "@/lib/brokers/http/adapter";
+import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { requestOf } from "@/lib/brokers/http/request";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { sendKey } from "@/lib/core/send-key";
-import type { HttpConfig } from "@/lib/kinds/http";
 import { systemClock } from "@/lib/platform/clock";
 import { type NodeRequest, type Redrive, RedriveRefused, receiveRedrive, redriveAnswer } from "./inbox";
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import * as confirm from "@/app/api/v1/events/confirm/route";
 import * as events from "@/app/api/v1/events/route";
-import { parseSourceConfig } from "@/lib/kinds/kinds";
+import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
 

@@ -1,5 +1,5 @@
+import { KINDS, kindOf } from "@/lib/brokers/kinds/kinds.shapes";
 import type { SourceMode } from "@/lib/core/source-mode";
-import { KINDS, kindOf } from "@/lib/kinds/kinds";
 import type { Queryable } from "@/lib/platform/database/db";
 
 /** A source that a worker reads from a broker. */

@@ -1,3 +1,4 @@
+import { type SourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import type {
   AggregateMember,
   AppliedControl,
@@ -14,7 +15,6 @@ import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/core/event-st
 import { REDACTED, redactHeaders, redactJson, redactOrigin } from "@/lib/core/redact";
 import type { OrderedItem } from "@/lib/core/redrive-plan";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/core/viewer";
-import { type SourceConfig, targetAddress } from "@/lib/kinds/kinds";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

@@ -1,6 +1,6 @@
+import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
 import { type Settings, settingsFrom } from "@/lib/core/settings";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import { redactUrl } from "@/lib/kinds/redact-url";
 import type { Queryable } from "@/lib/platform/database/db";
 
 export type ShownSettings = { settings: Settings; confirmedUrl: string | null };

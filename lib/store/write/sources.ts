@@ -1,5 +1,5 @@
+import type { SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { SourceMode } from "@/lib/core/source-mode";
-import type { SourceConfig } from "@/lib/kinds/kinds";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Prisma, Source } from "@/lib/platform/database/generated/client";
 

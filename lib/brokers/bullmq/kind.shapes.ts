@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { descriptor } from "@/lib/kinds/descriptor";
-import { checkCall, choice, field, flag, mapping, text, tlsSettings, urlOf } from "@/lib/kinds/fields";
+import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
+import { checkCall, choice, field, flag, mapping, text, tlsSettings, urlOf } from "@/lib/brokers/kinds/fields.shapes";
 
 const queueName = text(1, 200).check(z.refine((name) => !name.includes(":"), "holds a colon, which no queue name may"));
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { formFields } from "@/lib/kinds/descriptor";
+import { formFields } from "@/lib/brokers/kinds/descriptor.shapes";
 import {
   KINDS,
   kindOf,
@@ -9,8 +9,8 @@ import {
   resolveSecrets,
   restoreMasked,
   targetAddress,
-} from "@/lib/kinds/kinds";
-import { redactUrl } from "@/lib/kinds/redact-url";
+} from "@/lib/brokers/kinds/kinds.shapes";
+import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 const RABBIT = { url: "amqp://parkade:hunter2@rabbit:5672/prod", queue: "orders.dlq" };

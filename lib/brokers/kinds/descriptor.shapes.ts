@@ -1,5 +1,5 @@
 import type * as z from "zod/mini";
-import { type FieldMeta, metaOf } from "@/lib/kinds/fields";
+import { type FieldMeta, metaOf } from "@/lib/brokers/kinds/fields.shapes";
 
 /** What a kind can do; pages and docs say it in words. */
 type Capabilities = {

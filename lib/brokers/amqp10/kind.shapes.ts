@@ -1,6 +1,16 @@
 import * as z from "zod/mini";
-import { descriptor } from "@/lib/kinds/descriptor";
-import { checkCall, choice, field, mapping, secret, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
+import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
+import {
+  checkCall,
+  choice,
+  field,
+  mapping,
+  secret,
+  text,
+  tlsSettings,
+  urlOf,
+  wholeNumber,
+} from "@/lib/brokers/kinds/fields.shapes";
 
 const address = text(1, 1_000);
 

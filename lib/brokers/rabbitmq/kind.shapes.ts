@@ -1,6 +1,15 @@
 import * as z from "zod/mini";
-import { descriptor } from "@/lib/kinds/descriptor";
-import { checkCall, choice, field, mapping, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
+import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
+import {
+  checkCall,
+  choice,
+  field,
+  mapping,
+  text,
+  tlsSettings,
+  urlOf,
+  wholeNumber,
+} from "@/lib/brokers/kinds/fields.shapes";
 
 const amqpName = text(1).check(
   z.refine((name) => new TextEncoder().encode(name).length <= 255, "holds at most 255 bytes"),

@@ -1,6 +1,15 @@
 import * as z from "zod/mini";
-import { descriptor } from "@/lib/kinds/descriptor";
-import { checkCall, field, mapping, secret, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
+import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
+import {
+  checkCall,
+  field,
+  mapping,
+  secret,
+  text,
+  tlsSettings,
+  urlOf,
+  wholeNumber,
+} from "@/lib/brokers/kinds/fields.shapes";
 
 /** https://docs.cloud.google.com/pubsub/docs/pubsub-basics#resource_names */
 const ID = /^(?!goog)[A-Za-z][A-Za-z0-9._~+%-]{2,254}$/;

@@ -6,7 +6,7 @@ import {
   parseSourceConfig,
   restoreMasked,
   targetAddress,
-} from "@/lib/kinds/kinds";
+} from "@/lib/brokers/kinds/kinds.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 type Config = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { descriptor } from "@/lib/kinds/descriptor";
-import { checkCall, field, mapping, text, tlsSettings, urlOf } from "@/lib/kinds/fields";
+import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
+import { checkCall, field, mapping, text, tlsSettings, urlOf } from "@/lib/brokers/kinds/fields.shapes";
 
 const config = z.strictObject({
   url: field(urlOf(["redis:", "rediss:"], "rediss://user:password@redis.example:6379/0"), {

@@ -1,20 +1,20 @@
 import * as z from "zod/mini";
+import { amqp10 } from "@/lib/brokers/amqp10/kind.shapes";
+import { bullmq } from "@/lib/brokers/bullmq/kind.shapes";
+import { celery } from "@/lib/brokers/celery/kind.shapes";
+import { http } from "@/lib/brokers/http/kind.shapes";
+import { kafka } from "@/lib/brokers/kafka/kind.shapes";
+import { formFields, type KindDescriptor } from "@/lib/brokers/kinds/descriptor.shapes";
+import { type FieldMeta, type Mapping, mapping, referenceIn } from "@/lib/brokers/kinds/fields.shapes";
+import { headerSecrets, MASK, redactUrl, urlSecrets } from "@/lib/brokers/kinds/redact-url.shapes";
+import { nats } from "@/lib/brokers/nats/kind.shapes";
+import { outbox } from "@/lib/brokers/outbox/kind.shapes";
+import { pubsub } from "@/lib/brokers/pubsub/kind.shapes";
+import { rabbitmq } from "@/lib/brokers/rabbitmq/kind.shapes";
+import { redisStreams } from "@/lib/brokers/redis-streams/kind.shapes";
+import { sidekiq } from "@/lib/brokers/sidekiq/kind.shapes";
+import { sqs } from "@/lib/brokers/sqs/kind.shapes";
 import { isSecretName } from "@/lib/core/redact";
-import { amqp10 } from "@/lib/kinds/amqp10";
-import { bullmq } from "@/lib/kinds/bullmq";
-import { celery } from "@/lib/kinds/celery";
-import { formFields, type KindDescriptor } from "@/lib/kinds/descriptor";
-import { type FieldMeta, type Mapping, mapping, referenceIn } from "@/lib/kinds/fields";
-import { http } from "@/lib/kinds/http";
-import { kafka } from "@/lib/kinds/kafka";
-import { nats } from "@/lib/kinds/nats";
-import { outbox } from "@/lib/kinds/outbox";
-import { pubsub } from "@/lib/kinds/pubsub";
-import { rabbitmq } from "@/lib/kinds/rabbitmq";
-import { headerSecrets, MASK, redactUrl, urlSecrets } from "@/lib/kinds/redact-url";
-import { redisStreams } from "@/lib/kinds/redis-streams";
-import { sidekiq } from "@/lib/kinds/sidekiq";
-import { sqs } from "@/lib/kinds/sqs";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 
 /**

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { descriptor } from "@/lib/kinds/descriptor";
+import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
 import {
   checkCall,
   choice,
@@ -12,7 +12,7 @@ import {
   text,
   tlsSettings,
   wholeNumber,
-} from "@/lib/kinds/fields";
+} from "@/lib/brokers/kinds/fields.shapes";
 
 /** Names of streams and consumers are parts of subjects. */
 const name = text(1, 255).check(z.regex(/^[^\s.*>/\\]+$/, "must not hold spaces, dots, *, >, / or \\"));

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { descriptor } from "@/lib/kinds/descriptor";
+import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
 import {
   checkCall,
   choice,
@@ -12,7 +12,7 @@ import {
   text,
   tlsSettings,
   wholeNumber,
-} from "@/lib/kinds/fields";
+} from "@/lib/brokers/kinds/fields.shapes";
 
 const TOPIC_NAME = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$/;
 const TOPIC_OR_PATTERN = /^(?!\.{1,2}$)[A-Za-z0-9._*-]{1,249}$/;

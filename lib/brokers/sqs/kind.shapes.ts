@@ -1,6 +1,15 @@
 import * as z from "zod/mini";
-import { descriptor } from "@/lib/kinds/descriptor";
-import { checkCall, field, mapping, secret, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
+import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
+import {
+  checkCall,
+  field,
+  mapping,
+  secret,
+  text,
+  tlsSettings,
+  urlOf,
+  wholeNumber,
+} from "@/lib/brokers/kinds/fields.shapes";
 
 const NAME = /^(?:[A-Za-z0-9_-]{1,80}|[A-Za-z0-9_-]{1,75}\.fifo)$/;
 /** https://docs.aws.amazon.com/general/latest/gr/sqs-service.html, the older forms included. */

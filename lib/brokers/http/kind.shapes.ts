@@ -1,8 +1,19 @@
 import * as z from "zod/mini";
+import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
+import {
+  checkCall,
+  choice,
+  field,
+  flag,
+  list,
+  mapping,
+  referenceIn,
+  secret,
+  text,
+  urlOf,
+} from "@/lib/brokers/kinds/fields.shapes";
+import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
 import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/core/webhook-secret";
-import { descriptor } from "@/lib/kinds/descriptor";
-import { checkCall, choice, field, flag, list, mapping, referenceIn, secret, text, urlOf } from "@/lib/kinds/fields";
-import { redactUrl } from "@/lib/kinds/redact-url";
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Set by the publisher itself; a fixed value would break the request or its meaning. */

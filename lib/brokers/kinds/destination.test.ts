@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { formFields } from "@/lib/kinds/descriptor";
-import { configAt, parseDestination } from "@/lib/kinds/destination";
-import { KINDS, kindOf, parseSourceConfig, targetAddress } from "@/lib/kinds/kinds";
+import { formFields } from "@/lib/brokers/kinds/descriptor.shapes";
+import { configAt, parseDestination } from "@/lib/brokers/kinds/destination.shapes";
+import { KINDS, kindOf, parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 const nothing = { stored: null, limits: { envReferences: [], addresses: DEFAULT_ADDRESSES } };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { laneJobSchema } from "./jobs";
+import { laneJobSchema } from "./jobs.shapes";
 
 const redriveId = "0198c0de-7777-7abc-8def-0123456789ab";
 
