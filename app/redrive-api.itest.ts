@@ -11,13 +11,13 @@ import * as settings from "@/app/api/v1/settings/route";
 import * as target from "@/app/api/v1/targets/[name]/route";
 import * as ops from "@/app/ops/dlq/redrive/route";
 import * as readyz from "@/app/readyz/route";
-import { localViewer } from "@/lib/core/viewer";
+import { readConfirmedUrl } from "@/lib/guard/settings/settings.read";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import { readEnv } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createLog } from "@/lib/platform/log";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
-import { readConfirmedUrl } from "@/lib/store/read/settings";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 

@@ -8,7 +8,7 @@ import * as sourceTargets from "@/app/api/v1/sources/[name]/targets/route";
 import * as probe from "@/app/api/v1/sources/probe/route";
 import * as sources from "@/app/api/v1/sources/route";
 import type { ProbeOut } from "@/lib/contract/sources";
-import { localViewer, type Viewer } from "@/lib/core/viewer";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { PROBES_KEPT } from "@/lib/operations/probe-source";
 import { ResponseCache } from "@/lib/retry/cache/response-cache";
 import { type ManualClock, manualClock } from "@/lib/retry/testing/manual-clock";

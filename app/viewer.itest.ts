@@ -1,7 +1,7 @@
 import { globSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Deps, setDeps } from "@/app/_server/deps";
-import { localViewer, type Viewer } from "@/lib/core/viewer";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import { uuidv7 } from "@/lib/platform/ids";
 import { type CallOptions, type TestConsole, testConsole } from "@/lib/testing/console";

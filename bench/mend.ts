@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { createDeps } from "@/app/_server/deps";
 import { mendCountRequestSchema, mendPreviewSchema, type Recipe } from "@/lib/contract/recipes";
 import type { Selection } from "@/lib/contract/selection";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { countMend, previewMend } from "@/lib/operations/preview-mend";
 import { requestMend } from "@/lib/operations/request-mend";
 import type { Db } from "@/lib/platform/database/db";

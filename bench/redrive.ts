@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { redriveRequestSchema } from "@/lib/contract/redrive-request";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { requestRedrive } from "@/lib/operations/request-redrive";

@@ -1,5 +1,5 @@
 import { type RedriveRuleBody, readRedriveRuleBody } from "@/lib/contract/redrive-rules";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { runRedriveRules } from "@/lib/operations/run-redrive-rules";
 import { tryRedriveRule } from "@/lib/operations/try-redrive-rule";

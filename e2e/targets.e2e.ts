@@ -1,6 +1,6 @@
 import type { Locator } from "@playwright/test";
-import type { AuditList } from "../lib/contract/audit.ts";
 import type { TargetOut } from "../lib/contract/sources.ts";
+import type { AuditList } from "../lib/guard/audit/audit.shapes.ts";
 import { violations } from "./support/axe.ts";
 import { expect, openMore, test, toast } from "./support/parkade.ts";
 

@@ -1,9 +1,9 @@
-import { systemViewer } from "@/lib/core/viewer";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import { createDb, type Db, type Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { EVENT, EVENT_MOVE } from "@/lib/store/state-sql";
-import { appendAudit } from "@/lib/store/write/audit";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 import type { Failure } from "./demo/failures";
 import { letterOf, PAYLOAD_SCHEMAS, type Versions } from "./demo/letters";

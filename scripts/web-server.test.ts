@@ -1,7 +1,7 @@
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parseAllowedHosts } from "../lib/core/local-only.ts";
+import { parseAllowedHosts } from "../lib/guard/viewer/local-only.pure.ts";
 import { readRouteMethods } from "./route-methods.ts";
 import { answerBrokenRequest, guarded, keepUpgrades } from "./web-server.ts";
 

@@ -11,8 +11,8 @@ import {
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
-import { actorFault, sentActor } from "../lib/core/actor.ts";
-import { isData, parseAllowedHosts, type RequestFacts, refusalOf } from "../lib/core/local-only.ts";
+import { actorFault, sentActor } from "../lib/guard/viewer/actor.pure.ts";
+import { isData, parseAllowedHosts, type RequestFacts, refusalOf } from "../lib/guard/viewer/local-only.pure.ts";
 import { type ApiRoute, dispatchRoutes } from "./api-dispatch.ts";
 import { shapeFault } from "./request-shape.ts";
 import { methodsFinder, type RouteMethods, readRouteMethods } from "./route-methods.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { liftControl } from "@/lib/operations/lift-control";
 import { previewRedrive } from "@/lib/operations/preview-redrive";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readStatus } from "@/lib/store/read/status";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { openWorld } from "@/lib/testing/redrive-world";

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { BULK_NOW_MAX } from "@/lib/contract/events";
-import { localViewer } from "@/lib/core/viewer";
+import { listAudit } from "@/lib/guard/audit/audit-list.read";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { cancelBulkOperation } from "@/lib/operations/cancel-bulk-operation";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { BULK_CHUNK, workBulkOperation } from "@/lib/operations/work-bulk-operation";
-import { listAudit } from "@/lib/store/read/audit-list";
 import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 import { advanceBulkOperation } from "@/lib/store/write/bulk-operations";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";

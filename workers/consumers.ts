@@ -3,7 +3,7 @@ import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Consumer, ConsumerState, ParkBatch, Positions } from "@/lib/brokers/port";
 import type { BrokerRegistry } from "@/lib/brokers/registry";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { systemViewer } from "@/lib/core/viewer";
+import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { finishDrain } from "@/lib/operations/finish-drain";
 import { PARK_BATCH_MAX, parkEvents } from "@/lib/operations/park-events";
 import type { Clock } from "@/lib/platform/clock";

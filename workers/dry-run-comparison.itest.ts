@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { compareRedrives } from "@/lib/store/read/compare-redrives";
 import { reviseEvents } from "@/lib/store/write/revise-events";
 import { openWorld, type World } from "@/lib/testing/redrive-world";

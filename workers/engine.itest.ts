@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { TargetEngine } from "@/lib/contract/sources";
 import type { TargetChange } from "@/lib/contract/targets";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeTarget } from "@/lib/operations/change-target";
 import { storePolicy } from "@/lib/operations/store-policy";
 import { prometheusText } from "@/lib/platform/plain/prometheus.pure";

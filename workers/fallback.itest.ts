@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { TargetChange } from "@/lib/contract/targets";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeTarget } from "@/lib/operations/change-target";
 import { storePolicy } from "@/lib/operations/store-policy";
 import { POLICY_PRESETS } from "@/lib/retry/policy";

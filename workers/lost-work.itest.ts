@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { storePolicy } from "@/lib/operations/store-policy";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { mendCountRequestSchema, mendPreviewSchema, type Recipe } from "@/lib/contract/recipes";
 import type { Selection } from "@/lib/contract/selection";
-import { localViewer, type Viewer } from "@/lib/core/viewer";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cancelBulkOperation } from "@/lib/operations/cancel-bulk-operation";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { countMend, previewMend } from "@/lib/operations/preview-mend";

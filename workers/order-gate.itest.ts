@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Earlier } from "@/lib/core/order-gate";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";

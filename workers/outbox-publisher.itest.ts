@@ -2,12 +2,12 @@ import { createHmac } from "node:crypto";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { localViewer } from "@/lib/core/viewer";
+import { changeSettings } from "@/lib/guard/settings/change-settings";
+import { readSettings, showSettings } from "@/lib/guard/settings/settings.read";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
-import { changeSettings } from "@/lib/operations/change-settings";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { readMetrics } from "@/lib/store/read/metrics";
-import { readSettings, showSettings } from "@/lib/store/read/settings";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 const SECRET = "a-secret-of-the-receiver";

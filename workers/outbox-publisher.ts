@@ -1,4 +1,5 @@
 import { checkedFetch } from "@/lib/brokers/checked-connector";
+import { readConfirmedUrl } from "@/lib/guard/settings/settings.read";
 import type { Message, Transport } from "@/lib/kit/outbox/message";
 import { createOutboxPublisher, type OutboxPublisher } from "@/lib/kit/outbox/publisher";
 import { httpTransport } from "@/lib/kit/outbox/transports/http";
@@ -7,7 +8,6 @@ import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
 import type { Random } from "@/lib/retry/clock";
-import { readConfirmedUrl } from "@/lib/store/read/settings";
 
 /** One claim at a time: a message holds up to 2,000 events, and nobody waits for it. */
 const SETTINGS = { concurrency: 1, batch: 50, pollMs: 2_000, maxAttempts: 25 };

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { draftEtaMs } from "@/components/redrives/dialog/redrive-draft";
 import { previewRequestSchema } from "@/lib/contract/redrive-preview";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { readRedrive } from "@/lib/store/read/redrives";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";

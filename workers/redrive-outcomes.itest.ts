@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { previewRequestSchema } from "@/lib/contract/redrive-preview";
 import type { RedriveRequest } from "@/lib/contract/redrive-request";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { readEventDetail } from "@/lib/store/read/event-detail";

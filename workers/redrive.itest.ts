@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { localViewer } from "@/lib/core/viewer";
+import { changeSettings } from "@/lib/guard/settings/change-settings";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/operations/change-redrive";
-import { changeSettings } from "@/lib/operations/change-settings";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { replayAttempts } from "@/lib/operations/replay-attempts";
 import { storePolicy } from "@/lib/operations/store-policy";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";

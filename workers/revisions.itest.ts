@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { localViewer, type Viewer } from "@/lib/core/viewer";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
 import { editEvent, restoreRevision } from "@/lib/operations/revise-event";

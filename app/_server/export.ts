@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { filterQuery } from "@/lib/contract/event-page";
 import type { EventOut } from "@/lib/contract/events";
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { exportEvents } from "@/lib/store/read/event-export";

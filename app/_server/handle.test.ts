@@ -1,7 +1,7 @@
 import pino from "pino";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod/mini";
-import { localViewer, type Viewer } from "@/lib/core/viewer";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { readEnv } from "@/lib/platform/env";
 import { DomainError, PROBLEM_CODES } from "@/lib/platform/plain/problem.pure";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 

@@ -1,6 +1,6 @@
 import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/contract/arrival";
 import type { ParkAnswer } from "@/lib/contract/events";
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns, type Turns } from "@/lib/platform/turns";

@@ -3,7 +3,7 @@ import * as controls from "@/app/api/v1/controls/route";
 import * as ignore from "@/app/api/v1/events/ignore/route";
 import * as release from "@/app/api/v1/events/release/route";
 import * as events from "@/app/api/v1/events/route";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import {
   answerKey,
   answerOnce,

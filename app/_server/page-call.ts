@@ -1,5 +1,5 @@
 import { headers } from "next/headers";
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Deps, deps } from "./deps";
 import { pageViewer } from "./viewer";
 

@@ -1,5 +1,5 @@
 import type { PolicyOut } from "@/lib/contract/targets";
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { expectedAttempts, successProbability, upperBoundMs } from "@/lib/retry/bounds";

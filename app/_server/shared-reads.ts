@@ -1,4 +1,4 @@
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { Coalescer } from "@/lib/retry/coalesce";
 
 type SharedRead = { route: string; params: unknown; query: string; viewer: Viewer };

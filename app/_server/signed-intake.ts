@@ -2,7 +2,7 @@ import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { signatureFault } from "@/lib/brokers/http/request-signature";
 import { namesSignature, type SignedIntake } from "@/lib/brokers/http/signature";
 import { resolveSecrets } from "@/lib/brokers/kinds/kinds.shapes";
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { Metric } from "@/lib/platform/plain/prometheus.pure";
 import type { SourceRules } from "@/lib/store/read/source-rules";

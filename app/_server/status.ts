@@ -1,5 +1,5 @@
 import type { StatusOut } from "@/lib/contract/stats";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { readStatus, type StoredStatus } from "@/lib/store/read/status";
 import type { Deps } from "./deps";

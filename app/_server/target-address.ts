@@ -1,6 +1,6 @@
 import { type SourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import type { TargetOut } from "@/lib/contract/sources";
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { unknownTarget } from "@/lib/operations/redrive-target";
 import type { Queryable } from "@/lib/platform/database/db";
 import { listTargets } from "@/lib/store/read/target-list";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { identifyLocal, pageViewer, requestViewer } from "@/app/_server/viewer";
-import { parseAllowedHosts, refusalOf } from "@/lib/core/local-only";
+import { parseAllowedHosts, refusalOf } from "@/lib/guard/viewer/local-only.pure";
 
 /** As the web server, a handler and a page see the same request. */
 async function answers(allowed: string, method: string, headers: Record<string, string>): Promise<boolean[]> {

@@ -1,6 +1,6 @@
-import { actorFault, LOCAL_ACTOR, sentActor } from "@/lib/core/actor";
-import { refusalOf } from "@/lib/core/local-only";
-import { localViewer, type Viewer } from "@/lib/core/viewer";
+import { actorFault, LOCAL_ACTOR, sentActor } from "@/lib/guard/viewer/actor.pure";
+import { refusalOf } from "@/lib/guard/viewer/local-only.pure";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** The headers of a request, or of a page that is rendered. */

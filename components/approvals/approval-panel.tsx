@@ -8,11 +8,11 @@ import { ActionButton } from "@/components/ui/action-button";
 import { Panel } from "@/components/ui/panel";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useDecideApproval } from "@/lib/browser/approvals";
 import { useFrozenSample, useRedriveItems } from "@/lib/browser/redrives";
-import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { causeWords } from "@/lib/core/approval";
+import { causeWords } from "@/lib/guard/approvals/approval.pure";
+import { useDecideApproval } from "@/lib/guard/approvals/approvals.browser";
+import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { APPROVAL_WORDS, termRows } from "./approval-words";
 

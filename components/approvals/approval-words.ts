@@ -1,5 +1,5 @@
-import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { RedriveOut } from "@/lib/contract/redrives";
+import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { formatNumber, formatRate, formatShare } from "@/lib/platform/plain/format.pure";
 
 /** `waits for approval`; null = it waits for nothing. An approval comes first: a person must answer it. */

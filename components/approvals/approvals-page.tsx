@@ -6,10 +6,10 @@ import { WorkList } from "@/components/redrives/list/work-list";
 import { Button } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useApprovals } from "@/lib/browser/approvals";
 import { usePageParam } from "@/lib/browser/filter-url";
-import type { ApprovalOut } from "@/lib/contract/approvals";
-import { APPROVAL_STATES, causeWords } from "@/lib/core/approval";
+import { APPROVAL_STATES, causeWords } from "@/lib/guard/approvals/approval.pure";
+import { useApprovals } from "@/lib/guard/approvals/approvals.browser";
+import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { APPROVAL_WORDS } from "./approval-words";
 

@@ -4,8 +4,8 @@ import Link from "next/link";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Skeleton } from "@/components/ui/skeleton";
 import { StateBadge } from "@/components/ui/state-badge";
-import { AUDIT_EVENTS_SHOWN, useAuditEvents } from "@/lib/browser/audit";
 import { eventsHref } from "@/lib/browser/filter-read";
+import { AUDIT_EVENTS_SHOWN, useAuditEvents } from "@/lib/guard/audit/audit.browser";
 import { formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
 
 /** The events that an audit entry covers, with their present states. */

@@ -4,8 +4,8 @@ import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
-import type { AuditFilter } from "@/lib/browser/audit";
-import { AUDIT_SUBJECTS, type AuditSubject } from "@/lib/core/audit-subject";
+import type { AuditFilter } from "@/lib/guard/audit/audit.browser";
+import { AUDIT_SUBJECTS, type AuditSubject } from "@/lib/guard/audit/audit-subject.pure";
 
 const SUBJECTS = [
   { value: "", label: "any subject" },

@@ -8,7 +8,7 @@ import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Shape } from "@/components/ui/shape";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
-import type { AuditOut } from "@/lib/contract/audit";
+import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
 import { shortenId } from "@/lib/platform/plain/format.pure";
 import { AuditEvents } from "./audit-events";
 import { revisedBy, subjectHref, subjectWords } from "./audit-words";

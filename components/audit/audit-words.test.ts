@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { revisedBy, subjectHref, subjectWords } from "@/components/audit/audit-words";
-import { AUDIT_SUBJECTS } from "@/lib/core/audit-subject";
+import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-subject.pure";
 
 const NONE = { redriveId: null, operationId: null };
 

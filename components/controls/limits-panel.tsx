@@ -6,7 +6,7 @@ import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { useSettings } from "@/lib/browser/settings";
+import { useSettings } from "@/lib/guard/settings/settings.browser";
 import { limitWords } from "./limit-values";
 
 const LimitsDialog = lazily(() => import("./limits-dialog").then(({ LimitsDialog }) => LimitsDialog));

@@ -3,8 +3,8 @@
 import { useState } from "react";
 import { Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { useChangeSettings } from "@/lib/browser/settings";
-import { confirmedUrlFault } from "@/lib/core/settings";
+import { useChangeSettings } from "@/lib/guard/settings/settings.browser";
+import { confirmedUrlFault } from "@/lib/guard/settings/settings.pure";
 
 /** `url` has its tokens masked, so only an address that was typed is sent. */
 export function ConfirmationsDialog({ url, onClose }: { url: string | null; onClose: () => void }) {

@@ -1,4 +1,4 @@
-import { redactText, secretValues } from "@/lib/core/redact";
+import { redactText, secretValues } from "@/lib/guard/redaction/redact.pure";
 
 /** Shorter texts stand in every message by chance, and protect nothing. */
 const SECRET_CHARS_MIN = 4;

@@ -2,7 +2,7 @@ import { type Call, printAnswer } from "@/lib/cli/call";
 import { UsageError } from "@/lib/cli/command-line";
 import { EXIT } from "@/lib/cli/command-table";
 import { factsText, tableText } from "@/lib/cli/table";
-import type { ApprovalList, ApprovalOut } from "@/lib/contract/approvals";
+import type { ApprovalList, ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { formatNumber, formatRate } from "@/lib/platform/plain/format.pure";
 
 /** `approvals`: what waits for a second person. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { AuditList } from "@/lib/contract/audit";
 import type { ControlList } from "@/lib/contract/controls";
 import type { RedriveList } from "@/lib/contract/redrives";
-import { localViewer } from "@/lib/core/viewer";
+import type { AuditList } from "@/lib/guard/audit/audit.shapes";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import { countAggregateFailures } from "@/lib/store/write/aggregate-failures";
 import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";

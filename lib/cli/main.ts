@@ -27,7 +27,7 @@ import { go, stop } from "@/lib/cli/stop";
 import { tail } from "@/lib/cli/tail";
 import { addTarget, listTargets, readTargets, removeTarget } from "@/lib/cli/target";
 import { createTerminal } from "@/lib/cli/terminal";
-import { actorFault, cleanActor } from "@/lib/core/actor";
+import { actorFault, cleanActor } from "@/lib/guard/viewer/actor.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { systemClock, within } from "@/lib/platform/clock";
 import { visible } from "@/lib/platform/plain/format.pure";

@@ -6,7 +6,7 @@ import { followRedrive } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
 import type { PreviewOut, SampleOut } from "@/lib/contract/redrive-preview";
 import type { RedriveAnswer } from "@/lib/contract/redrive-request";
-import { causeWords } from "@/lib/core/approval";
+import { causeWords } from "@/lib/guard/approvals/approval.pure";
 import { formatDuration, formatNumber, formatRate, plural } from "@/lib/platform/plain/format.pure";
 
 /** `redrive` and `verify`. A verification sends nothing, so it is not asked about. */

@@ -1,6 +1,6 @@
 import { type Call, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command-table";
-import type { ImposedStop, StopOut } from "@/lib/contract/stops";
+import type { ImposedStop, StopOut } from "@/lib/guard/stops/stops.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 
 const STOPS = "api/v1/stops";

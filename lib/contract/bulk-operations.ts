@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { approvalSchema } from "@/lib/contract/approvals";
 import { recipeSchema } from "@/lib/contract/recipes";
 import { reasonSchema } from "@/lib/contract/selection";
 import { BULK_KINDS, BULK_STATES, type BulkState } from "@/lib/core/bulk-operation";
+import { approvalSchema } from "@/lib/guard/approvals/approvals.shapes";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import { thenRead } from "@/lib/platform/api/query.shapes";
 import {

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { causeSchema } from "@/lib/contract/approvals";
 import { findingSchema } from "@/lib/contract/redrive-items";
 import {
   canarySchema,
@@ -10,6 +9,7 @@ import {
   targetName,
 } from "@/lib/contract/redrive-request";
 import { selectionSchema } from "@/lib/contract/selection";
+import { causeSchema } from "@/lib/guard/approvals/approvals.shapes";
 import {
   countOut,
   countsOut,

@@ -1,6 +1,6 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { Selection } from "@/lib/contract/selection";
-import { type Action, assertMay, sourceScope, type Viewer } from "@/lib/core/viewer";
+import { type Action, assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 
 declare const scoped: unique symbol;
 type Scoped = { readonly [scoped]: true };

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { bucketStateSchema } from "@/lib/contract/sources";
-import { stopSchema } from "@/lib/contract/stops";
+import { stopSchema } from "@/lib/guard/stops/stops.shapes";
 import { countsOut, idOut, named, nullableNumber, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
 
 /** Every statistics answer has its kind and age: counted from the rollups, exact unless `kind` differs. */

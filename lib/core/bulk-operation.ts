@@ -1,5 +1,5 @@
+import type { Action } from "@/lib/guard/viewer/viewer.pure";
 import { EVENT_MOVES, type EventStatus } from "./event-state";
-import type { Action } from "./viewer";
 
 /**
  * A bulk operation changes the state of a set of events. It is RUNNING until each event of the set was changed or

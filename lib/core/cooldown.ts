@@ -1,4 +1,4 @@
-import type { Settings } from "@/lib/core/settings";
+import type { Settings } from "@/lib/guard/settings/settings.pure";
 
 /** Cooldown after the n-th consecutive failure (n >= 1): first, doubled, doubled again, up to the cap. Milliseconds. */
 export function cooldownAfter(failures: number, settings: Pick<Settings, "cooldownMs" | "cooldownMsMax">): number {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { settingsFrom } from "@/lib/guard/settings/settings.pure";
 import { aggregateResults } from "./aggregate-result";
 import { eventAfter, type ItemOutcome } from "./item-outcome";
-import { settingsFrom } from "./settings";
 
 const NOW = 5_000_000;
 const settings = { ...settingsFrom({}), redriveLimit: 4, cooldownMs: 1_000, cooldownMsMax: 6_000 };

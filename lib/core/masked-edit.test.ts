@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { REDACTED, redactJson } from "@/lib/guard/redaction/redact.pure";
 import type { Header } from "./dead-letter";
 import { unmaskHeaders, unmaskText } from "./masked-edit";
-import { REDACTED, redactJson } from "./redact";
 
 const BASE =
   '{ "user":"ada", "password" : "s3cret", "n":12345678901234567890, "inner":{"token":{"a":[1,2]},"n":1.10} }';

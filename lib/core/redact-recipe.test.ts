@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { REDACTED } from "./redact";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { redactRecipe } from "./redact-recipe";
 
 test.each<[string, object, object]>([

@@ -1,4 +1,4 @@
-import { isSecretName, REDACTED, redactJson, redactText } from "./redact";
+import { isSecretName, REDACTED, redactJson, redactText } from "@/lib/guard/redaction/redact.pure";
 
 /** Levels of a recipe that are shown. */
 const DEPTH_MAX = 100;

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { type Recipe, type RecipeStep, recipeSchema } from "@/lib/contract/recipes";
 import type { Header } from "@/lib/core/dead-letter";
-import { REDACTED } from "@/lib/core/redact";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { compileRecipe, type Mended } from "./apply-recipe";
 import { differencesOf } from "./differences";

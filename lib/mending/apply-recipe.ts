@@ -2,7 +2,7 @@ import type { Recipe } from "@/lib/contract/recipes";
 import { headerText } from "@/lib/core/dead-letter";
 import { holdsMask } from "@/lib/core/masked-edit";
 import type { MendFailure } from "@/lib/core/mending";
-import { isSecretHeader, REDACTED } from "@/lib/core/redact";
+import { isSecretHeader, REDACTED } from "@/lib/guard/redaction/redact.pure";
 import type { Clock } from "@/lib/platform/clock";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns } from "@/lib/platform/turns";

@@ -1,5 +1,5 @@
 import type { Difference } from "@/lib/contract/recipes";
-import { isSecretHeader, isSecretName, REDACTED, redactJson } from "@/lib/core/redact";
+import { isSecretHeader, isSecretName, REDACTED, redactJson } from "@/lib/guard/redaction/redact.pure";
 import { MendedMessage, type Message, pointerOf } from "./document";
 import { MendFault } from "./fault";
 import type { Entry, JsonValue } from "./json-value";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Header, headerText } from "@/lib/core/dead-letter";
-import { isSecretName } from "@/lib/core/redact";
+import { isSecretName } from "@/lib/guard/redaction/redact.pure";
 import { MendFault } from "./fault";
 import { type Entry, JsonValue } from "./json-value";
 

@@ -1,6 +1,6 @@
 import type { Recipe, RecipeCondition, RecipeStep } from "@/lib/contract/recipes";
 import { isHeaderText } from "@/lib/core/header-fault";
-import { isSecretHeader } from "@/lib/core/redact";
+import { isSecretHeader } from "@/lib/guard/redaction/redact.pure";
 import { entryOf, indexOf, type MendedMessage, type Place, placeOf, pointerOf } from "./document";
 import { MendFault } from "./fault";
 import { JsonValue, sameValue } from "./json-value";
@@ -255,7 +255,7 @@ function compileMove({ op, from, to, overwrite = false }: Step<"copy" | "move">,
 }
 
 /**
- * The credential of a header is shown to nobody, see `lib/core/redact.ts`: its value goes to another such header alone.
+ * The credential of a header is shown to nobody, see `lib/guard/redaction/redact.pure.ts`: its value goes to another such header alone.
  * Throws RecipeFault. `target` null = nowhere: it is only looked at.
  */
 function assertKeptSecret(source: Place, target: Place | null, field: string): void {

@@ -1,7 +1,7 @@
 import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
 import { type ConfigLimits, redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { TargetRequest } from "@/lib/contract/targets";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";

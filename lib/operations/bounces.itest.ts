@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
-import { localViewer } from "@/lib/core/viewer";
-import { changeSettings } from "@/lib/operations/change-settings";
+import { changeSettings } from "@/lib/guard/settings/change-settings";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { confirmQuietEvents } from "@/lib/operations/confirm-quiet-events";
 import { type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
 import { finishItems } from "@/lib/redriving/finish";
-import { readSettings } from "@/lib/store/read/settings";
 import { readRedriveSuccess } from "@/lib/store/read/stats";
 import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
 import { deadLetter } from "@/lib/testing/letters";

@@ -1,10 +1,10 @@
 import { sourcesOf } from "@/lib/contract/scope";
 import { BULK_ACTION, BULK_MOVES } from "@/lib/core/bulk-operation";
-import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { unknownOperation } from "@/lib/store/read/bulk-operations";
-import { appendAudit } from "@/lib/store/write/audit";
 import { endBulkOperation, readBulkOperationRow } from "@/lib/store/write/bulk-operations";
 
 /**

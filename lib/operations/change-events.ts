@@ -3,7 +3,8 @@ import { scopeSelection } from "@/lib/contract/scope";
 import type { Selection } from "@/lib/contract/selection";
 import { BULK_ACTION, BULK_EFFECT, type BulkKind } from "@/lib/core/bulk-operation";
 import type { EventStatus } from "@/lib/core/event-state";
-import { systemViewer, type Viewer } from "@/lib/core/viewer";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { looks } from "@/lib/operations/await-open-sends";
 import type { Selected } from "@/lib/operations/judge-selection";
 import { type SelectedEvents, selectEvents } from "@/lib/operations/select-events";
@@ -16,7 +17,6 @@ import { ringBulkOperation, ringNextInLine } from "@/lib/redriving/rings";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { estimateCandidates } from "@/lib/store/read/estimate";
 import { openSends } from "@/lib/store/read/open-sends";
-import { appendAudit } from "@/lib/store/write/audit";
 import { type BulkOptions, insertBulkOperation } from "@/lib/store/write/bulk-operations";
 import type { WithdrawnItem } from "@/lib/store/write/withdraw-items";
 

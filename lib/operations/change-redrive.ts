@@ -6,7 +6,9 @@ import {
   type RedriveMove,
   type RedriveState,
 } from "@/lib/core/redrive-state";
-import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
+import { reviewApproval } from "@/lib/guard/approvals/approval";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { assertConcurrency, assertRate } from "@/lib/operations/assert-pace";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import { canaryOf } from "@/lib/operations/request-redrive";
@@ -14,13 +16,11 @@ import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { reviewApproval } from "@/lib/redriving/approval";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import { ringResumed } from "@/lib/redriving/rings";
 import { startIfReady } from "@/lib/redriving/start-redrive";
 import { openSlices } from "@/lib/store/read/open-slices";
 import { unknownRedrive } from "@/lib/store/read/redrives";
-import { appendAudit } from "@/lib/store/write/audit";
 import {
   endTimedWaits,
   isHeld,

@@ -1,7 +1,7 @@
 import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
 import { type ConfigLimits, redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { TargetChange } from "@/lib/contract/targets";
-import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
+import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { TargetDeps } from "@/lib/operations/add-target";
 import { takingName } from "@/lib/operations/name-taken";
 import { unknownTarget } from "@/lib/operations/redrive-target";

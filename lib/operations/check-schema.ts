@@ -1,5 +1,5 @@
 import { FAULTS_MAX, type SchemaCheckOut, type SchemaCheckRequest } from "@/lib/contract/payload-schemas";
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { PayloadCheck, PayloadChecker } from "@/lib/redriving/check-payload";

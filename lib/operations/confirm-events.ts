@@ -1,7 +1,7 @@
 import type { ConfirmKeys, ConfirmRequest } from "@/lib/contract/confirm";
 import type { BulkAnswer } from "@/lib/contract/events";
 import { nextStatus } from "@/lib/core/event-state";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import {
   answerNow,
   type ChangeChunk,

@@ -1,8 +1,8 @@
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { readSettings } from "@/lib/guard/settings/settings.read";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { announceConfirmed } from "@/lib/redriving/announce-confirmed";
-import { readSettings } from "@/lib/store/read/settings";
 import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";
-import { appendAudit } from "@/lib/store/write/audit";
 import { confirmQuiet, countConfirmed } from "@/lib/store/write/confirm-quiet";
 
 const CHUNK = 1_000;

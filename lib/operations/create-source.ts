@@ -10,7 +10,7 @@ import {
 } from "@/lib/brokers/kinds/kinds.shapes";
 import type { SourceRequest } from "@/lib/contract/sources";
 import type { SourceMode } from "@/lib/core/source-mode";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { nameTaken } from "@/lib/operations/name-taken";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { writeSourceSchema } from "@/lib/operations/store-schema";

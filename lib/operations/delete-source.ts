@@ -1,5 +1,5 @@
 import { redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
+import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { SourceDeps } from "@/lib/operations/create-source";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { unknownSource } from "@/lib/store/read/sources";

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
-import { localViewer } from "@/lib/core/viewer";
+import { changeSettings } from "@/lib/guard/settings/change-settings";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/operations/change-redrive";
-import { changeSettings } from "@/lib/operations/change-settings";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { confirmQuietEvents } from "@/lib/operations/confirm-quiet-events";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
 import { finishItems } from "@/lib/redriving/finish";
-import { readSettings } from "@/lib/store/read/settings";
 import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
 import { foldRollups } from "@/lib/store/write/fold-rollups";
 import { deadLetter } from "@/lib/testing/letters";

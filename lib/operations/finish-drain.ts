@@ -1,7 +1,7 @@
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
-import { appendAudit } from "@/lib/store/write/audit";
 import { pauseDrained } from "@/lib/store/write/source-consumers";
 
 /** Pauses a draining source that every worker has found empty. False while one has not. */

@@ -5,6 +5,7 @@ import { type GateRules, gate, gateChecks } from "@/lib/core/gate";
 import { type Earlier, HEADS_MAX, type Head, headsOf, isSuperseded } from "@/lib/core/order-gate";
 import { sliceOf } from "@/lib/core/redrive-plan";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { readRulesOver } from "@/lib/redriving/read-rules";
 import {
@@ -16,7 +17,6 @@ import {
 import type { Candidate } from "@/lib/store/read/candidates";
 import { type HoldingEvents, holderOf } from "@/lib/store/read/dry-run-facts";
 import { skippedAmong } from "@/lib/store/read/tails";
-import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { freezeEvents, insertItems, type PlannedItem } from "@/lib/store/write/freeze-events";
 import { countItems } from "@/lib/store/write/redrive";

@@ -1,6 +1,6 @@
 import type { BulkAnswer } from "@/lib/contract/events";
 import { EVENT_MOVES } from "@/lib/core/event-state";
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type BulkRequest, type ChangeChunk, changeEvents, refusals } from "@/lib/operations/change-events";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";

@@ -1,6 +1,6 @@
 import type { ControlRequest } from "@/lib/contract/controls";
 import type { StoredScope } from "@/lib/core/control";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { uuidv7 } from "@/lib/platform/ids";

@@ -9,7 +9,7 @@ import {
 import { scopeSelection } from "@/lib/contract/scope";
 import type { EventStatus } from "@/lib/core/event-state";
 import { inferSchema as startInference } from "@/lib/core/infer-schema";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { draftSchema, type SchemaDeps } from "@/lib/operations/check-schema";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import type { Clock } from "@/lib/platform/clock";

@@ -1,8 +1,8 @@
 import { scopeOut } from "@/lib/core/control";
-import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { appendAudit } from "@/lib/store/write/audit";
 import { forgetFailures, liftControl as lift } from "@/lib/store/write/controls";
 
 /** Ends a control at once, with a reason. Throws DomainError `unknown-control` when it is not in force. */

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { auditQuery } from "@/lib/contract/audit-query";
-import { localViewer } from "@/lib/core/viewer";
+import { listAudit } from "@/lib/guard/audit/audit-list.read";
+import { auditQuery } from "@/lib/guard/audit/audit-query.shapes";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { liftControls, undoLift } from "@/lib/operations/lift-controls";
-import { listAudit } from "@/lib/store/read/audit-list";
 import { listControls } from "@/lib/store/read/control-list";
 import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
 import { openWorld, type World } from "@/lib/testing/redrive-world";

@@ -1,11 +1,11 @@
 import type { LiftedMany, LiftMany } from "@/lib/contract/controls";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { inTransaction } from "@/lib/operations/walk-selection";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { appendAudit } from "@/lib/store/write/audit";
 import { countLiftable, imposeLifted, LIFT_MAX, liftMatching, sourcesOfLift } from "@/lib/store/write/lifts";
 
 type Lift = Extract<LiftMany, { filter: unknown }>;

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { localViewer } from "@/lib/core/viewer";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7TimeMs } from "@/lib/platform/ids";
-import { appendAudit } from "@/lib/store/write/audit";
 import { reviveKeys } from "@/lib/store/write/event-keys";
 import { insertEvents, parkingOf } from "@/lib/store/write/park";
 import { ensurePartitions, partitionDays } from "@/lib/store/write/partitions";

@@ -5,8 +5,10 @@ import { meaningOf, storedMsOf } from "@/lib/core/bounce";
 import { cooldownAfter } from "@/lib/core/cooldown";
 import { supersededText } from "@/lib/core/dry-run";
 import { PARKED_AS } from "@/lib/core/event-state";
-import type { Settings } from "@/lib/core/settings";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import type { Settings } from "@/lib/guard/settings/settings.pure";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type AdmittedArrival, type AdmittedBatch, admitArrivals, RulesChanged } from "@/lib/operations/admit-arrivals";
 import type { Clock } from "@/lib/platform/clock";
 import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
@@ -14,7 +16,6 @@ import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import { bounceRedrive } from "@/lib/redriving/canary-and-brake";
 import { readProcessedAbove } from "@/lib/store/read/aggregate-order";
-import { readSettings } from "@/lib/store/read/settings";
 import {
   type AdmissionCount,
   type AdmissionSample,
@@ -24,7 +25,6 @@ import {
   storedAmong,
 } from "@/lib/store/write/admission";
 import { type BouncedAggregate, countAggregateFailures } from "@/lib/store/write/aggregate-failures";
-import { appendAudit } from "@/lib/store/write/audit";
 import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
 import { claimKeys, reviveKeys } from "@/lib/store/write/event-keys";
 import { INT4_MAX } from "@/lib/store/write/finish-items";

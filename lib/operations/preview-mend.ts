@@ -11,7 +11,8 @@ import {
 } from "@/lib/contract/recipes";
 import { scopeSelection } from "@/lib/contract/scope";
 import { MEND_FAILURES, type MendFailure } from "@/lib/core/mending";
-import { may, type Viewer } from "@/lib/core/viewer";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
 import { differencesOf } from "@/lib/mending/differences";
 import { type Examined, examineMend, type MendingDeps, PREVIEW_BYTES_MAX } from "@/lib/operations/examine-mend";
@@ -20,7 +21,6 @@ import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns } from "@/lib/platform/turns";
 import { type Candidate, type CandidatePage, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
-import { readSettings } from "@/lib/store/read/settings";
 
 /** One call of the page, and of the count: the next goes on where it stopped. */
 const PAGE_MS_MAX = 150;

@@ -1,7 +1,6 @@
 import type { EarlierOut, PreviewOut, PreviewRequest, UnknownPart } from "@/lib/contract/redrive-preview";
 import { canarySchema } from "@/lib/contract/redrive-request";
 import { scopeSelection } from "@/lib/contract/scope";
-import { type ApprovalCause, approvalCauses } from "@/lib/core/approval";
 import type { GateRuling } from "@/lib/core/gate";
 import type { Earlier } from "@/lib/core/order-gate";
 import {
@@ -13,7 +12,10 @@ import {
   type TargetPace,
 } from "@/lib/core/redrive-rate";
 import type { Refusal } from "@/lib/core/refusal";
-import type { Viewer } from "@/lib/core/viewer";
+import { type ApprovalCause, approvalCauses } from "@/lib/guard/approvals/approval.pure";
+import { markedPlacesOfSources } from "@/lib/guard/approvals/approvals.write";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import {
   findEarlier,
   type JudgedSelection,
@@ -29,9 +31,7 @@ import { iso } from "@/lib/platform/plain/iso-time.pure";
 import type { DomainError } from "@/lib/platform/plain/problem.pure";
 import { countChangedSince, cutoffOf } from "@/lib/store/read/candidates";
 import type { EarlierSummary, HeldGroup } from "@/lib/store/read/earlier-summary";
-import { readSettings } from "@/lib/store/read/settings";
 import { readPaces, type TargetRow } from "@/lib/store/read/targets";
-import { markedPlacesOfSources } from "@/lib/store/write/approvals";
 import type { PlannedItem } from "@/lib/store/write/freeze-events";
 
 /** A part that needs longer is unknown, and the answer names it; the redrive is not delayed: the freeze is exact anyway. */

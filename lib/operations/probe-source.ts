@@ -10,8 +10,9 @@ import {
 } from "@/lib/brokers/kinds/kinds.shapes";
 import type { ProbeResult, ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
 import type { MappingPreview, MappingPreviewRequest, ProbeOut, ProbeRequest } from "@/lib/contract/sources";
-import { isSecretName, REDACTED, redactHeaders, redactJson } from "@/lib/core/redact";
-import { assertMay, may, type Viewer } from "@/lib/core/viewer";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { isSecretName, REDACTED, redactHeaders, redactJson } from "@/lib/guard/redaction/redact.pure";
+import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import type { Target } from "@/lib/platform/database/generated/client";
@@ -19,7 +20,6 @@ import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { CachePolicy, ResponseCache } from "@/lib/retry/cache/response-cache";
 import { unknownSource } from "@/lib/store/read/sources";
-import { appendAudit } from "@/lib/store/write/audit";
 
 /** A person waits for the answer: a broker that is silent for longer counts as unreachable. */
 const PROBE_MS_MAX = 10_000;

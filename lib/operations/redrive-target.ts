@@ -1,4 +1,4 @@
-import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
+import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";

@@ -1,6 +1,6 @@
 import { redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { TargetRemoval } from "@/lib/contract/targets";
-import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
+import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { unknownTarget } from "@/lib/operations/redrive-target";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

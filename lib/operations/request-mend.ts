@@ -3,7 +3,10 @@ import type { MendRequest, UndoMendRequest } from "@/lib/contract/recipes";
 import { type FrozenSelection, type ScopedSelection, scopeSelection, sourcesOf } from "@/lib/contract/scope";
 import { BULK_BEGINS, BULK_EFFECT } from "@/lib/core/bulk-operation";
 import type { MendFailure } from "@/lib/core/mending";
-import { may, type Viewer } from "@/lib/core/viewer";
+import { askForMend } from "@/lib/guard/approvals/approval";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
 import { ringOrLog } from "@/lib/operations/change-events";
 import { examineMend, type MendingDeps } from "@/lib/operations/examine-mend";
@@ -15,11 +18,8 @@ import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idem
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { askForMend } from "@/lib/redriving/approval";
 import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 import { cutoffOf } from "@/lib/store/read/candidates";
-import { readSettings } from "@/lib/store/read/settings";
-import { appendAudit } from "@/lib/store/write/audit";
 import { type BulkOptions, insertBulkOperation } from "@/lib/store/write/bulk-operations";
 import { freezeMend, nameSources } from "@/lib/store/write/mends";
 

@@ -1,8 +1,8 @@
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { unknownSource } from "@/lib/store/read/sources";
-import { appendAudit } from "@/lib/store/write/audit";
 import { askForRetry } from "@/lib/store/write/sources";
 
 /**

@@ -9,7 +9,9 @@ import type {
 import type { Header } from "@/lib/core/dead-letter";
 import { headerFault } from "@/lib/core/header-fault";
 import { unmaskHeaders, unmaskText } from "@/lib/core/masked-edit";
-import { assertMay, may, type Viewer } from "@/lib/core/viewer";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import type { Deps } from "@/lib/platform/low-rate-deps";
@@ -23,8 +25,6 @@ import {
   readRevisionBytes,
   type StoredRevision,
 } from "@/lib/store/read/event-revisions";
-import { readSettings } from "@/lib/store/read/settings";
-import { appendAudit } from "@/lib/store/write/audit";
 import { type Revised, reviseEvents, setRevisions } from "@/lib/store/write/revise-events";
 
 /** `idempotency`: absent or null = the request came without a key. */

@@ -4,7 +4,7 @@ import type { RedriveRuleBody } from "@/lib/contract/redrive-rules";
 import { type ScopedFilter, scopeFilter, scopeSelection } from "@/lib/contract/scope";
 import { gate } from "@/lib/core/gate";
 import { isDue, roomOf, stopReason } from "@/lib/core/redrive-rule";
-import { systemViewer, type Viewer } from "@/lib/core/viewer";
+import { systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { holdBehindHeads } from "@/lib/operations/freeze-chunk";
 import { requestRedrive } from "@/lib/operations/request-redrive";
 import type { Queryable } from "@/lib/platform/database/db";

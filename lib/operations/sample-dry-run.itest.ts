@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import type { PreviewRequest } from "@/lib/contract/redrive-preview";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { type SampleDeps, sampleFrozen } from "@/lib/operations/sample-dry-run";
 import { systemClock } from "@/lib/platform/clock";

@@ -7,7 +7,8 @@ import type { ItemOutcome } from "@/lib/core/item-outcome";
 import { type Earlier, type EndedItem, heldBehind } from "@/lib/core/order-gate";
 import { aggregateRuns } from "@/lib/core/redrive-plan";
 import type { Refusal } from "@/lib/core/refusal";
-import type { Viewer } from "@/lib/core/viewer";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { FREEZE_INLINE_MAX, planEvents, versionOf, wantedAggregates } from "@/lib/operations/freeze-chunk";
 import type { SelectedForRedrive } from "@/lib/operations/judge-selection";
 import { redriveTarget } from "@/lib/operations/redrive-target";
@@ -29,7 +30,6 @@ import {
 import { readPlannedOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { versionOut } from "@/lib/store/read/earlier-summary";
 import { readRedrive } from "@/lib/store/read/redrives";
-import { readSettings } from "@/lib/store/read/settings";
 import { readOpenBreakers } from "@/lib/store/read/stall-facts";
 import { skippedAmong } from "@/lib/store/read/tails";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";

@@ -1,5 +1,5 @@
 import type { SavedRecipe, SaveRecipeRequest } from "@/lib/contract/recipes";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { compileRecipe, type MendDeps } from "@/lib/mending/apply-recipe";
 import { nameTaken, takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";

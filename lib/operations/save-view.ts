@@ -1,6 +1,6 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { SavedView, SavedViewRequest } from "@/lib/contract/saved-views";
-import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
+import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";

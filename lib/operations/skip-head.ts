@@ -1,13 +1,13 @@
 import type { TailOut } from "@/lib/contract/tails";
 import type { EventStatus } from "@/lib/core/event-state";
 import { HOLDING_STATUSES, headsText } from "@/lib/core/order-gate";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { readAggregateOrder } from "@/lib/store/read/aggregate-order";
 import { readTail, readTailEvent, type TailEvent } from "@/lib/store/read/tails";
-import { appendAudit } from "@/lib/store/write/audit";
 import { deleteSkips, insertSkip } from "@/lib/store/write/skips";
 
 type SkipDeps = Pick<Deps, "db" | "clock">;

@@ -6,7 +6,7 @@ import {
   type Trial,
 } from "@/lib/contract/admission";
 import type { RuleBody } from "@/lib/core/admission";
-import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
+import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { takingName } from "@/lib/operations/name-taken";
 import { type TryDeps, tryAdmissionRule } from "@/lib/operations/try-admission-rule";
 import type { AdmissionRule, Prisma } from "@/lib/platform/database/generated/client";

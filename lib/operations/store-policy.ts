@@ -1,5 +1,5 @@
 import type { PolicyRequest } from "@/lib/contract/targets";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

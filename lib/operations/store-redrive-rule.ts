@@ -7,7 +7,7 @@ import {
   readRedriveRuleBody,
 } from "@/lib/contract/redrive-rules";
 import { RULE_FIELDS } from "@/lib/core/redrive-rule";
-import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
+import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { takingName } from "@/lib/operations/name-taken";
 import type { Db } from "@/lib/platform/database/db";
 import type { Prisma, RedriveRule } from "@/lib/platform/database/generated/client";

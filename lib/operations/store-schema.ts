@@ -1,5 +1,5 @@
 import type { SchemaChange, SchemaRequest } from "@/lib/contract/payload-schemas";
-import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
+import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { SourceDeps } from "@/lib/operations/create-source";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import type { PayloadSchema, Prisma } from "@/lib/platform/database/generated/client";

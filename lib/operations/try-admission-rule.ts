@@ -1,7 +1,7 @@
 import type { Trial, TryRequest } from "@/lib/contract/admission";
 import { scopeSelection } from "@/lib/contract/scope";
 import type { AdmissionRule, RuleBody } from "@/lib/core/admission";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type AdmittedArrival, admitOne, bySource } from "@/lib/operations/admit-arrivals";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";

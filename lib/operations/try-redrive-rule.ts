@@ -1,7 +1,7 @@
 import type { RedriveRuleTrial, RedriveRuleTry, TriedOutcome } from "@/lib/contract/redrive-rules";
 import { type ScopedSelection, scopeFilter } from "@/lib/contract/scope";
 import { type TriedFate, tryEach } from "@/lib/core/redrive-rule";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { idsMatching } from "@/lib/operations/run-redrive-rules";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";

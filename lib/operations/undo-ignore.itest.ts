@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { BULK_NOW_MAX } from "@/lib/contract/events";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -9,7 +9,7 @@ import {
 } from "@/lib/brokers/kinds/kinds.shapes";
 import type { SourceChange } from "@/lib/contract/sources";
 import type { SourceMode } from "@/lib/core/source-mode";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { assertModeOf, type SourceDeps } from "@/lib/operations/create-source";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { writeSourceSchema } from "@/lib/operations/store-schema";

@@ -1,4 +1,5 @@
 import type { BulkKind } from "@/lib/core/bulk-operation";
+import { appendSubjects } from "@/lib/guard/audit/audit.write";
 import { type ChangeChunk, changeEnded, endedDelta, ringWithdrawn } from "@/lib/operations/change-events";
 import { confirmChunk } from "@/lib/operations/confirm-events";
 import type { MendingDeps } from "@/lib/operations/examine-mend";
@@ -9,7 +10,6 @@ import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type Candidate, countUpTo } from "@/lib/store/read/candidates";
-import { appendSubjects } from "@/lib/store/write/audit";
 import {
   advanceBulkOperation,
   type BulkOperationRow,

@@ -1,6 +1,8 @@
 import { scopeSelection } from "@/lib/contract/scope";
 import { SCHEMA_TIMEOUT, SENT_SINCE } from "@/lib/core/mending";
-import { systemViewer } from "@/lib/core/viewer";
+import { appendSubjects } from "@/lib/guard/audit/audit.write";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
 import type { Message } from "@/lib/mending/document";
 import { examineMend, type MendCandidate, type MendingDeps } from "@/lib/operations/examine-mend";
@@ -10,8 +12,6 @@ import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { readMadeRevisions, readMendItems, sentOf } from "@/lib/store/read/mends";
-import { readSettings } from "@/lib/store/read/settings";
-import { appendSubjects } from "@/lib/store/write/audit";
 import {
   advanceBulkOperation,
   type BulkOperationRow,

@@ -86,7 +86,7 @@ export type Env = {
   redisUrl: string | null;
   port: number;
   host: string;
-  /** Names the console answers to beside this machine's own, `host` or `host:port`; see `core/local-only.ts`. */
+  /** Names the console answers to beside this machine's own, `host` or `host:port`; see `guard/viewer/local-only.pure.ts`. */
   allowedHosts: ReadonlySet<string>;
   /** Variables beside PARKADE_SECRET_* that a source may name as `env:NAME`. */
   envReferences: string[];

@@ -1,9 +1,9 @@
+import { readConfirmedUrl } from "@/lib/guard/settings/settings.read";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { readConfirmedEvents } from "@/lib/store/read/confirmed-events";
-import { readConfirmedUrl } from "@/lib/store/read/settings";
 
 /** Of rows of the outbox that `workers/outbox-publisher.ts` sends to the address in the settings. */
 export const CONFIRMED_DESTINATION = "confirmed";

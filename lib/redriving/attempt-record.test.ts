@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { PublishError } from "@/lib/brokers/port";
-import { REDACTED } from "@/lib/core/redact";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { createLog } from "@/lib/platform/log";
 import { closeOf, logAttempt } from "@/lib/redriving/attempt-record";
 import type { SliceTarget } from "@/lib/redriving/target";

@@ -1,4 +1,4 @@
-import { redactText } from "@/lib/core/redact";
+import { redactText } from "@/lib/guard/redaction/redact.pure";
 import type { Deps } from "@/lib/platform/deps";
 import type { SliceTarget } from "@/lib/redriving/target";
 import { chain } from "@/lib/retry/classify/facts";

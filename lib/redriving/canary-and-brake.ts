@@ -1,10 +1,10 @@
 import { appendOutcomes, bounceOutcomes, brakeReason, brakeSees } from "@/lib/core/brake";
 import { canaryMove } from "@/lib/core/canary";
 import { REDRIVE_MOVES } from "@/lib/core/redrive-state";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/deps";
 import { eachAlone } from "@/lib/redriving/each-alone";
-import { appendAudit } from "@/lib/store/write/audit";
 import {
   dueCanaries,
   lockRedrive,

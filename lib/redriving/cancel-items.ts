@@ -1,8 +1,8 @@
 import { EVENT_MOVES } from "@/lib/core/event-state";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Deps } from "@/lib/platform/deps";
 import { confirmOvertaking } from "@/lib/redriving/confirm";
 import { ringNextInLine } from "@/lib/redriving/rings";
-import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { countItems, readRedriveRow } from "@/lib/store/write/redrive";
 import { endSliceWaits } from "@/lib/store/write/slice-waits";

@@ -2,7 +2,7 @@ import { type Check, type DryRunFacts, dryRun, type OrderFacts } from "@/lib/cor
 import { type Route, type RouteFacts, routeOf } from "@/lib/core/fallback";
 import { type GateRules, gate, gateChecks } from "@/lib/core/gate";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
-import type { Settings } from "@/lib/core/settings";
+import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { askOwners, type ItemToAsk } from "@/lib/redriving/ask-owner";
 import type { PayloadCheck } from "@/lib/redriving/check-payload";
 import { type Rules, readRulesOver } from "@/lib/redriving/read-rules";

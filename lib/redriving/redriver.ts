@@ -1,3 +1,4 @@
+import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { GuardedBucket } from "@/lib/lane/bucket-fallback";
 import type { Db } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/deps";
@@ -12,7 +13,6 @@ import {
   type TargetDirectoryOptions,
 } from "@/lib/redriving/target-directory";
 import type { HealingStep } from "@/lib/retry/healing/healing";
-import { appendAudit } from "@/lib/store/write/audit";
 
 export type RedriverOptions = {
   deps: Deps;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { PublishError } from "@/lib/brokers/port";
-import { settingsFrom } from "@/lib/core/settings";
+import { settingsFrom } from "@/lib/guard/settings/settings.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { ExaminedItem } from "@/lib/redriving/examine";
 import type { Finish } from "@/lib/redriving/finish";

@@ -1,7 +1,7 @@
 import { ITEM_ENDS } from "@/lib/core/item-state";
 import { nextRedriveState, openItems, REDRIVE_MOVES } from "@/lib/core/redrive-state";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Tx } from "@/lib/platform/database/db";
-import { appendAudit } from "@/lib/store/write/audit";
 import { moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
 
 /**

@@ -1,15 +1,15 @@
 import { openItems, REDRIVE_MOVES, type RedriveState } from "@/lib/core/redrive-state";
 import { type Wait, waitsOf } from "@/lib/core/redrive-wait";
+import { askIfNeeded } from "@/lib/guard/approvals/approval";
+import { endApproval, overdueApprovals } from "@/lib/guard/approvals/approvals.write";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/deps";
-import { askIfNeeded } from "@/lib/redriving/approval";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import { eachAlone } from "@/lib/redriving/each-alone";
 import { ringRedrive } from "@/lib/redriving/rings";
 import { openSlices } from "@/lib/store/read/open-slices";
 import { closedTargets, readLiveFacts } from "@/lib/store/read/stall-facts";
-import { endApproval, overdueApprovals } from "@/lib/store/write/approvals";
-import { appendAudit } from "@/lib/store/write/audit";
 import { endBulkOperation, lockBulkOperation } from "@/lib/store/write/bulk-operations";
 import {
   endTimedWaits,

@@ -1,4 +1,3 @@
-import { APPROVAL_STATES } from "@/lib/core/approval";
 import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
 import { BULK_MOVES, BULK_STATES } from "@/lib/core/bulk-operation";
 import { EVENT_MOVES, EVENT_STATUSES, PARKED_STATUSES } from "@/lib/core/event-state";
@@ -11,6 +10,7 @@ import {
   WORKED_REDRIVE_STATES,
 } from "@/lib/core/redrive-state";
 import type { Wait } from "@/lib/core/redrive-wait";
+import { APPROVAL_STATES } from "@/lib/guard/approvals/approval.pure";
 
 /**
  * The states of lib/core as SQL. They are part of the text and not parameters: the planner must see that a condition

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { redriveRequestSchema } from "@/lib/contract/redrive-request";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { parkEvents } from "@/lib/operations/park-events";
 import { requestRedrive } from "@/lib/operations/request-redrive";

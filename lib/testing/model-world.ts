@@ -8,12 +8,12 @@ import { EVENT_MOVES, type EventMove, type EventStatus } from "@/lib/core/event-
 import type { ItemState } from "@/lib/core/item-state";
 import type { Earlier } from "@/lib/core/order-gate";
 import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
-import { localViewer } from "@/lib/core/viewer";
+import { decideApproval } from "@/lib/guard/approvals/decide-approval";
+import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { createExpressions } from "@/lib/mending/expressions";
 import { changeRedrive } from "@/lib/operations/change-redrive";
-import { imposeStop, resumeSends } from "@/lib/operations/change-stop";
 import { confirmEvents } from "@/lib/operations/confirm-events";
-import { decideApproval } from "@/lib/operations/decide-approval";
 import type { MendingDeps } from "@/lib/operations/examine-mend";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";

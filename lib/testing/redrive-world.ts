@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { expect } from "vitest";
 import { type RedriveAnswer, type RedriveRequest, redriveRequestSchema } from "@/lib/contract/redrive-request";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { createExpressions } from "@/lib/mending/expressions";

@@ -1,12 +1,12 @@
 import type { Arrival } from "@/lib/contract/arrival";
 import type { Finding } from "@/lib/contract/redrive-items";
-import { systemViewer } from "@/lib/core/viewer";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7LowerBound } from "@/lib/platform/ids";
 import { EVENT, ITEM, REDRIVE } from "@/lib/store/state-sql";
-import { appendAudit } from "@/lib/store/write/audit";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 import type { Random } from "./random";
 

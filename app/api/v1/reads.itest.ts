@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AuditEventList, AuditList } from "@/lib/contract/audit";
 import type { BulkAnswer, EventCounts, EventDetail, EventList, GroupList, Neighbours } from "@/lib/contract/events";
 import type { Meanings } from "@/lib/contract/meanings";
 import { scopeFilter } from "@/lib/contract/scope";
 import type { AgeStats, FlowStats, RedriveSuccess, SizeStats, StatusOut, TopErrors } from "@/lib/contract/stats";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { localViewer } from "@/lib/core/viewer";
+import type { AuditEventList, AuditList } from "@/lib/guard/audit/audit.shapes";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
 import { compileFilter } from "@/lib/store/read/event-filter-sql";

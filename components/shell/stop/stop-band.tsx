@@ -6,7 +6,7 @@ import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useStatus } from "@/lib/browser/status";
-import type { StopOut } from "@/lib/contract/stops";
+import type { StopOut } from "@/lib/guard/stops/stops.shapes";
 import type { StopOrder } from "./stop-dialog";
 
 const StopDialog = lazily(() => import("./stop-dialog").then(({ StopDialog }) => StopDialog));

@@ -2,7 +2,7 @@
 
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { underWayWords } from "@/components/ui/under-way-words";
-import { useResumeSends, useStopSends } from "@/lib/browser/stops";
+import { useResumeSends, useStopSends } from "@/lib/guard/stops/stops.browser";
 
 /** `target` null = everything. */
 export type StopOrder = { stop: boolean; target: string | null };

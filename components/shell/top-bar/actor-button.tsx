@@ -5,7 +5,7 @@ import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/input";
 import { PopoverButton } from "@/components/ui/popup-button";
-import { actorFault, setActorName, useActorName } from "@/lib/browser/actor";
+import { actorFault, setActorName, useActorName } from "@/lib/guard/viewer/actor.browser";
 
 function ActorForm({ onDone }: { onDone: () => void }) {
   const actor = useActorName();

@@ -13,7 +13,7 @@ import {
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import { EXCERPT_SOURCE_MAX, excerpt, secretsOfPayload } from "@/lib/brokers/scrub";
-import { isSecretName } from "@/lib/core/redact";
+import { isSecretName } from "@/lib/guard/redaction/redact.pure";
 import { ADDRESS_REFUSED, type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 /** Sockets per target. The bulkhead in front of it is smaller, so no request waits for a socket. */

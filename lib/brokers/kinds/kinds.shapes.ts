@@ -14,7 +14,7 @@ import { rabbitmq } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { redisStreams } from "@/lib/brokers/redis-streams/kind.shapes";
 import { sidekiq } from "@/lib/brokers/sidekiq/kind.shapes";
 import { sqs } from "@/lib/brokers/sqs/kind.shapes";
-import { isSecretName } from "@/lib/core/redact";
+import { isSecretName } from "@/lib/guard/redaction/redact.pure";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 
 /**

@@ -1,4 +1,4 @@
-import { isSecretName } from "@/lib/core/redact";
+import { isSecretName } from "@/lib/guard/redaction/redact.pure";
 
 /** What is shown instead of a secret. */
 export const MASK = "***";

@@ -1,4 +1,4 @@
-import { actorHeader } from "@/lib/browser/actor";
+import { actorHeader } from "@/lib/guard/viewer/actor.browser";
 import { ApiError, problemOf } from "@/lib/platform/api/api-error.shapes";
 import { randomKey } from "./random-key.browser";
 

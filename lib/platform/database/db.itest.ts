@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { createDb, type Db, type Queryable } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { sqlState } from "@/lib/platform/postgres-pool";
-import { appendAudit } from "@/lib/store/write/audit";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 

@@ -6,12 +6,12 @@ import {
   type SqlQueryable,
 } from "@prisma/driver-adapter-utils";
 import pg from "pg";
+import type { AuditEntry } from "@/lib/guard/audit/audit.write";
 import { translate } from "@/lib/platform/database/db";
 import type { Prisma, PrismaClient } from "@/lib/platform/database/generated/client";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { isConnectionLoss, PostgresPool } from "@/lib/platform/postgres-pool";
-import type { AuditEntry } from "@/lib/store/write/audit";
 
 /** The access of a low-rate write: the transaction, and the audit within the same transaction. */
 type LowRateTx = {

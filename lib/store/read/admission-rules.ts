@@ -1,6 +1,6 @@
 import { type RuleCounts, type RuleDetail, type RuleList, type RuleOut, readRuleBody } from "@/lib/contract/admission";
 import type { AdmissionRule } from "@/lib/core/admission";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 import { openWorld } from "@/lib/testing/redrive-world";
 import { countingRows } from "@/lib/testing/rows-looked-at";

@@ -1,12 +1,12 @@
-import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { BulkOperationList, BulkOperationOut } from "@/lib/contract/bulk-operations";
 import type { BulkState } from "@/lib/core/bulk-operation";
 import { redactRecipe } from "@/lib/core/redact-recipe";
-import { may, sourceScope, type Viewer } from "@/lib/core/viewer";
+import { latestApprovals } from "@/lib/guard/approvals/approvals.read";
+import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
+import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { latestApprovals } from "@/lib/store/read/approvals";
 import { seesOperation } from "@/lib/store/read/scope-sql";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { BULK } from "@/lib/store/state-sql";

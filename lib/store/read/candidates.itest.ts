@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { scopeSelection } from "@/lib/contract/scope";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { createDb, type Db, type Queryable, type Tx } from "@/lib/platform/database/db";
 import { countUpTo, groupCandidates, readCandidates, sampleCandidates } from "@/lib/store/read/candidates";
 import { countEvents } from "@/lib/store/read/event-count";

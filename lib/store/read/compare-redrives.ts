@@ -1,5 +1,5 @@
 import type { Comparison, ComparisonPart } from "@/lib/contract/comparison";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { unknownRedrive } from "@/lib/store/read/redrives";
 import { ofSeenRedrive } from "@/lib/store/read/scope-sql";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { scopeSelection } from "@/lib/contract/scope";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { readControlsOver } from "@/lib/store/read/controls";
 import { openWorld, type World } from "@/lib/testing/redrive-world";

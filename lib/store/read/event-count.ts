@@ -2,7 +2,7 @@ import type { EventFilter, FilterStatus } from "@/lib/contract/event-filter";
 import type { CountOut, EventCounts, EventOut } from "@/lib/contract/events";
 import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
 import type { EventStatus } from "@/lib/core/event-state";
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Db, type Queryable, statementName } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

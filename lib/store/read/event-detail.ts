@@ -12,9 +12,9 @@ import type {
 import type { AdmissionRecord } from "@/lib/core/admission";
 import type { Header, Origin } from "@/lib/core/dead-letter";
 import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/core/event-state";
-import { REDACTED, redactHeaders, redactJson, redactOrigin } from "@/lib/core/redact";
 import type { OrderedItem } from "@/lib/core/redrive-plan";
-import { assertMay, may, sourceScope, type Viewer } from "@/lib/core/viewer";
+import { REDACTED, redactHeaders, redactJson, redactOrigin } from "@/lib/guard/redaction/redact.pure";
+import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

@@ -1,7 +1,7 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventOut } from "@/lib/contract/events";
 import { scopeFilter } from "@/lib/contract/scope";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db } from "@/lib/platform/database/db";
 import { maskRows } from "@/lib/store/read/event-rows";
 import { scanEvents } from "@/lib/store/read/event-scan";

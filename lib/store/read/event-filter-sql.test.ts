@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type EventFilter, eventFilterSchema, FILTER_STATUSES } from "@/lib/contract/event-filter";
 import { scopeFilter } from "@/lib/contract/scope";
 import { ADMISSION_MARKS } from "@/lib/core/admission";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { compileFilter } from "@/lib/store/read/event-filter-sql";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");

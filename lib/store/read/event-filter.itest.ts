@@ -11,7 +11,7 @@ import {
 import { scopeFilter } from "@/lib/contract/scope";
 import { applyingControls, type ControlIndex, indexControls, ruleControls } from "@/lib/core/control";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";

@@ -1,7 +1,7 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventList, Neighbours } from "@/lib/contract/events";
 import { scopeFilter } from "@/lib/contract/scope";
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { decodeCursor, encodeCursor } from "@/lib/platform/api/cursor.shapes";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";

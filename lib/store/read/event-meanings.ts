@@ -1,7 +1,7 @@
 import { ID_NAMES, type IdName } from "@/lib/contract/filter-params";
 import type { Meanings } from "@/lib/contract/meanings";
 import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";

@@ -2,8 +2,8 @@ import type { Comparison, RevisionDetail, RevisionList, RevisionOut } from "@/li
 import { BULK_EFFECT } from "@/lib/core/bulk-operation";
 import type { Header } from "@/lib/core/dead-letter";
 import type { EventStatus } from "@/lib/core/event-state";
-import { redactHeaders } from "@/lib/core/redact";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { redactHeaders } from "@/lib/guard/redaction/redact.pure";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { bodyFor, unknownEvent, unknownRevision } from "@/lib/store/read/event-detail";
 import { ITEM } from "@/lib/store/state-sql";

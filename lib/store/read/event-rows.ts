@@ -1,5 +1,5 @@
-import { redactText } from "@/lib/core/redact";
-import { may, type Viewer } from "@/lib/core/viewer";
+import { redactText } from "@/lib/guard/redaction/redact.pure";
+import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 
 /**
  * Columns of an event as the API sends them (`EventOut`), over the aliases `e` (dlq_event_rows) and `s` (sources). Read

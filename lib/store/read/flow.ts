@@ -1,5 +1,5 @@
 import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/store/flow-tables";
 
 const MINUTE_MS = 60_000;

@@ -3,7 +3,7 @@ import type { GroupList, GroupOut } from "@/lib/contract/events";
 import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
 import { WINDOW_DEFAULT_MS } from "@/lib/contract/stats-query";
 import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Db, type Queryable, statementName } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

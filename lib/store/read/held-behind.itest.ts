@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { listEvents } from "@/lib/store/read/event-list";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -1,7 +1,7 @@
 import type { RedriveState } from "@/lib/core/redrive-state";
+import { sendsStopped } from "@/lib/guard/stops/stop.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { ITEM, LIVE_REDRIVES, OPEN_ITEMS, REDRIVE } from "@/lib/store/state-sql";
-import { sendsStopped } from "@/lib/store/stop-sql";
 
 /** Slices of a redrive with open items. There is at most one slice for each 64 items. */
 export async function openSlices(db: Queryable, redriveId: string): Promise<number[]> {

@@ -1,5 +1,5 @@
 import type { SchemaList, SchemaVersion, SchemaVersionDetail } from "@/lib/contract/payload-schemas";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { readSourceId } from "@/lib/store/read/sources";

@@ -1,5 +1,5 @@
 import type { PolicyOut } from "@/lib/contract/targets";
-import { assertMay, sourceScope, type Viewer } from "@/lib/core/viewer";
+import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 
 /** Stored versions, newest first, of one policy or of all. */

@@ -1,6 +1,6 @@
 import type { Recipe, RecipeList, SavedRecipe } from "@/lib/contract/recipes";
 import { redactRecipe } from "@/lib/core/redact-recipe";
-import { may, sees, sourceScope, type Viewer } from "@/lib/core/viewer";
+import { may, sees, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Recipe as Row } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

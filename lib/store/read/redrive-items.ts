@@ -1,6 +1,6 @@
 import type { Finding, RedriveCauses, RedriveItemList, RedriveItemOut } from "@/lib/contract/redrive-items";
 import { type ItemOutcomeWord, stateOfOutcome } from "@/lib/core/item-state";
-import { assertMay, sourceScope, type Viewer } from "@/lib/core/viewer";
+import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";

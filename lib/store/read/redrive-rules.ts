@@ -7,7 +7,7 @@ import {
   readRedriveRuleBody,
 } from "@/lib/contract/redrive-rules";
 import type { EventPast, RuleOutcomes } from "@/lib/core/redrive-rule";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { canonicalJson } from "@/lib/platform/plain/json-text.pure";

@@ -1,4 +1,3 @@
-import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { Brake, Canary } from "@/lib/contract/redrive-request";
 import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/contract/redrives";
 import type { FrozenSelection } from "@/lib/contract/scope";
@@ -8,16 +7,17 @@ import { effectiveRate, pacesOf, redriveTimeMs, type TargetPace } from "@/lib/co
 import { isFinal, openItems, type RedriveCounts, type RedriveState } from "@/lib/core/redrive-state";
 import { type Wait, type WaitFacts, waitsOf } from "@/lib/core/redrive-wait";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
-import type { Settings } from "@/lib/core/settings";
 import { stallOf } from "@/lib/core/stalled";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { latestApprovals } from "@/lib/guard/approvals/approvals.read";
+import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
+import type { Settings } from "@/lib/guard/settings/settings.pure";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { latestApprovals } from "@/lib/store/read/approvals";
 import { ofSeenRedrive, seesRedrive } from "@/lib/store/read/scope-sql";
-import { readSettings } from "@/lib/store/read/settings";
 import { closedTargets, type LiveFacts, readLiveFacts } from "@/lib/store/read/stall-facts";
 import { type Paces, readPaces } from "@/lib/store/read/targets";
 import { ITEM, LIVE_REDRIVES, waitsFor } from "@/lib/store/state-sql";

@@ -1,6 +1,6 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { SavedView, SavedViewList } from "@/lib/contract/saved-views";
-import { seesAll, sourceScope, type Viewer } from "@/lib/core/viewer";
+import { seesAll, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { SavedView as Row } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 

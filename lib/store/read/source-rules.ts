@@ -1,5 +1,5 @@
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 
 /** What a source says of the events that are sent to it. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { statsQueryFrom, topErrorsQueryFrom } from "@/lib/contract/stats-query";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { createDb, type Db, type Queryable } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { CODE_FLOW, GROUP_FLOW } from "@/lib/store/flow-tables";

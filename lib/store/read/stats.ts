@@ -2,7 +2,7 @@ import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/
 import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
 import { agePercentiles, type HourCount, parkedHoursAt, youngestFirst } from "@/lib/core/age-percentiles";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { SIZE_EFFECT_SQL } from "@/lib/store/flow-tables";

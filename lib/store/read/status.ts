@@ -2,13 +2,13 @@ import type { BucketState } from "@/lib/contract/sources";
 import type { StatusOut } from "@/lib/contract/stats";
 import { WAITS, type Wait } from "@/lib/core/redrive-wait";
 import type { ConsumerWord } from "@/lib/core/source-mode";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { countApprovals } from "@/lib/guard/approvals/approvals.read";
+import { listStops } from "@/lib/guard/stops/stops.read";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
-import { countApprovals } from "@/lib/store/read/approvals";
 import { ofSources, seesOperation, seesRedrive } from "@/lib/store/read/scope-sql";
 import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
-import { listStops } from "@/lib/store/read/stops";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { BULK, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/store/state-sql";
 

@@ -2,7 +2,7 @@ import { TAIL_MAX, type TailOut } from "@/lib/contract/tails";
 import type { AggregateName } from "@/lib/core/aggregate";
 import type { EventStatus } from "@/lib/core/event-state";
 import { headReason } from "@/lib/core/order-gate";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { readAggregateOrder, sameAggregate } from "@/lib/store/read/aggregate-order";
 import { unknownEvent } from "@/lib/store/read/event-detail";

@@ -1,6 +1,6 @@
 import { redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { BucketState, TargetEngine, TargetList, TargetOut } from "@/lib/contract/sources";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";

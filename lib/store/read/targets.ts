@@ -1,7 +1,7 @@
 import { configAt } from "@/lib/brokers/kinds/destination.shapes";
 import type { Fallback } from "@/lib/core/fallback";
 import type { LanePaces, TargetPace } from "@/lib/core/redrive-rate";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 
 /** One target with its source, as the worker sends to it. */

@@ -1,7 +1,7 @@
 import type { Arrivals, ArrivedCode, ArrivedGroup, TopErrors } from "@/lib/contract/stats";
 import type { StatsQuery } from "@/lib/contract/stats-query";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
-import type { Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { errorTextFor } from "@/lib/store/read/event-rows";

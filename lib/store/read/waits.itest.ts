@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { localViewer, type Viewer } from "@/lib/core/viewer";
+import { shownApproval } from "@/lib/guard/approvals/approvals.read";
+import { decideApproval } from "@/lib/guard/approvals/decide-approval";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/operations/change-redrive";
-import { decideApproval } from "@/lib/operations/decide-approval";
 import { requestMend } from "@/lib/operations/request-mend";
 import { prometheusText } from "@/lib/platform/plain/prometheus.pure";
-import { shownApproval } from "@/lib/store/read/approvals";
 import { readMetrics } from "@/lib/store/read/metrics";
 import { listRedrives } from "@/lib/store/read/redrives";
 import { readStatus } from "@/lib/store/read/status";

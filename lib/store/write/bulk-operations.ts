@@ -1,9 +1,9 @@
 import type { Recipe } from "@/lib/contract/recipes";
 import type { FrozenSelection } from "@/lib/contract/scope";
 import type { BulkKind, BulkState } from "@/lib/core/bulk-operation";
+import { endApproval } from "@/lib/guard/approvals/approvals.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { BULK, BULK_MOVE } from "@/lib/store/state-sql";
-import { endApproval } from "@/lib/store/write/approvals";
 import { addedReasons } from "@/lib/store/write/redrive";
 
 export type BulkOptions = {

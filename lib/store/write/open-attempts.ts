@@ -1,7 +1,7 @@
+import { stopOver } from "@/lib/guard/stops/stop.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { CONTROL_COVERS } from "@/lib/store/control-sql";
 import { ATTEMPT, SENDS } from "@/lib/store/state-sql";
-import { stopOver } from "@/lib/store/stop-sql";
 import { checked, heldItem } from "@/lib/store/write/fence";
 
 /** One send about to be made. */

@@ -11,9 +11,9 @@ import {
   type RedriveState,
 } from "@/lib/core/redrive-state";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
+import { endApproval } from "@/lib/guard/approvals/approvals.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { FINAL_REDRIVES, ITEM, REDRIVE, startsInTime } from "@/lib/store/state-sql";
-import { endApproval } from "@/lib/store/write/approvals";
 import type { RedriveDelta } from "@/lib/store/write/finish-items";
 
 export type NewRedrive = {

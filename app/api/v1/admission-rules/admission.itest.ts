@@ -7,7 +7,7 @@ import * as metrics from "@/app/metrics/route";
 import type { ChangedRule, RuleDetail, RuleList, Trial } from "@/lib/contract/admission";
 import type { EventDetail, ParkAnswer } from "@/lib/contract/events";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { systemViewer } from "@/lib/core/viewer";
+import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";

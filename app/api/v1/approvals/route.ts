@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { approvalListSchema, approvalsQuery } from "@/lib/contract/approvals";
-import { listApprovals } from "@/lib/store/read/approvals";
+import { listApprovals } from "@/lib/guard/approvals/approvals.read";
+import { approvalListSchema, approvalsQuery } from "@/lib/guard/approvals/approvals.shapes";
 
 export const GET = handle({
   id: "listApprovals",

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { auditListSchema } from "@/lib/contract/audit";
-import { auditQuery } from "@/lib/contract/audit-query";
-import { listAudit } from "@/lib/store/read/audit-list";
+import { auditListSchema } from "@/lib/guard/audit/audit.shapes";
+import { listAudit } from "@/lib/guard/audit/audit-list.read";
+import { auditQuery } from "@/lib/guard/audit/audit-query.shapes";
 
 export const GET = handle({
   id: "listAudit",

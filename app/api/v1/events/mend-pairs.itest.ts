@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { BulkAnswer } from "@/lib/contract/events";
 import type { MendPage } from "@/lib/contract/recipes";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import { readBulkOperation } from "@/lib/store/read/bulk-operations";

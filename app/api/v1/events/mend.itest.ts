@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { MendPage, RecipeList } from "@/lib/contract/recipes";
-import { REDACTED } from "@/lib/core/redact";
-import { localViewer } from "@/lib/core/viewer";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import { type TestConsole, testConsole } from "@/lib/testing/console";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as metrics from "@/app/metrics/route";
 import type { RedriveRuleList, RedriveRuleOut, RedriveRuleTrial } from "@/lib/contract/redrive-rules";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestConsole, testConsole } from "@/lib/testing/console";

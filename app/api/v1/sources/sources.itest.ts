@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { SourceOut } from "@/lib/contract/sources";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { deadLetter } from "@/lib/testing/letters";

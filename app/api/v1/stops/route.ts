@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { stopListSchema } from "@/lib/contract/stops";
-import { listStops } from "@/lib/store/read/stops";
+import { listStops } from "@/lib/guard/stops/stops.read";
+import { stopListSchema } from "@/lib/guard/stops/stops.shapes";
 
 export const GET = handle({
   id: "listStops",

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
-import { approvalDecisionSchema, approvalSchema } from "@/lib/contract/approvals";
-import { decideApproval } from "@/lib/operations/decide-approval";
+import { shownApproval } from "@/lib/guard/approvals/approvals.read";
+import { approvalDecisionSchema, approvalSchema } from "@/lib/guard/approvals/approvals.shapes";
+import { decideApproval } from "@/lib/guard/approvals/decide-approval";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { shownApproval } from "@/lib/store/read/approvals";
 
 const params = byId("unknown-approval");
 

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
-import { auditEventListSchema } from "@/lib/contract/audit";
+import { auditEventListSchema } from "@/lib/guard/audit/audit.shapes";
+import { listAuditEvents } from "@/lib/guard/audit/audit-list.read";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { listAuditEvents } from "@/lib/store/read/audit-list";
 
 export const GET = handle({
   id: "listAuditEvents",

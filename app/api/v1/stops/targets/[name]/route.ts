@@ -1,6 +1,11 @@
 import { handle } from "@/app/_server/handle";
-import { imposedStopSchema, liftedStopSchema, resumeRequestSchema, stopRequestSchema } from "@/lib/contract/stops";
-import { imposeStop, resumeSends } from "@/lib/operations/change-stop";
+import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
+import {
+  imposedStopSchema,
+  liftedStopSchema,
+  resumeRequestSchema,
+  stopRequestSchema,
+} from "@/lib/guard/stops/stops.shapes";
 import { byName } from "@/lib/platform/api/query.shapes";
 
 const params = byName("unknown-target");

@@ -1,0 +1,111 @@
+import { redactRecipe } from "@/lib/core/redact-recipe";
+import type { AuditEventList, AuditEventOut, AuditList, AuditOut } from "@/lib/guard/audit/audit.shapes";
+import type { AuditQuery } from "@/lib/guard/audit/audit-query.shapes";
+import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { UUID } from "@/lib/platform/plain/uuid.pure";
+import { paramsFrom } from "@/lib/store/read/event-filter-sql";
+import { seesEntry } from "@/lib/store/read/scope-sql";
+
+type AuditRow = Omit<AuditOut, "at"> & { atMs: number };
+
+/** The audit log, newest first, keyset-paged by its UUIDv7. */
+export async function listAudit(db: Queryable, viewer: Viewer, query: AuditQuery): Promise<AuditList> {
+  const params = paramsFrom(1);
+  const scope = sourceScope(viewer);
+  const seen = scope === null ? "true" : seesEntry(params.add(scope));
+  const where = `${conditions(query, params)} and ${seen}`;
+  const text = `select a.id, a.at as "atMs", a.actor, a.action, a.subject_kind as "subjectKind",
+           a.subject_id as "subjectId", a.redrive_id as "redriveId", a.reason, a.before, a.after,
+           o.id as "operationId", coalesce(o.changed, a.count) as count
+      from audit_entries a left join bulk_operations o on o.audit_id = a.id where ${where} order by a.id desc limit ${params.add(query.limit + 1)}::int`;
+  const rows = await db.query<AuditRow>(text, params.values, { name: statementName("audit", text) });
+  const page = cutPage(rows, query.limit, (row) => row.id);
+  const shown = may(viewer, "reveal") ? <Value>(value: Value) => value : withoutCredentials;
+  const items = page.items.map(({ atMs, before, after, ...row }) => ({
+    ...{ ...row, before: shown(before), after: shown(after) },
+    at: iso(atMs),
+  }));
+  return { items, nextCursor: page.nextCursor };
+}
+
+/** An entry about a mend or a saved recipe holds the recipe. */
+function withoutCredentials<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || !("recipe" in value)) return value;
+  return { ...value, recipe: redactRecipe(value.recipe) };
+}
+
+function conditions(query: AuditQuery, params: ReturnType<typeof paramsFrom>): string {
+  const all: string[] = ["true"];
+  const equal = (column: string, value: string | null, type = "text") => {
+    if (value !== null) all.push(`a.${column} = ${params.add(value)}::${type}`);
+  };
+  equal("actor", query.actor);
+  equal("subject_kind", query.subjectKind);
+  if (query.subjectKind === "control" && query.subjectId !== null && UUID.test(query.subjectId)) {
+    // An entry of many controls names them as the others name their events.
+    const id = params.add(query.subjectId);
+    all.push(`(a.subject_id = ${id}::text or a.id in (
+      select s.entry_id from audit_subjects s where s.event_id = ${params.add(query.subjectId)}::uuid))`);
+  } else equal("subject_id", query.subjectId);
+  equal("redrive_id", query.redriveId, "uuid");
+  if (query.operationId !== null) {
+    const id = params.add(query.operationId);
+    all.push(`(a.id = (select audit_id from bulk_operations where id = ${id}::uuid)
+      or (a.subject_kind = 'operation' and a.subject_id = ${id}::text))`);
+  }
+  if (query.action !== null) {
+    if (query.action.includes(".")) equal("action", query.action);
+    else all.push(`split_part(a.action, '.', 1) = ${params.add(query.action)}::text`);
+  }
+  if (query.eventId !== null) all.push(`a.id in (${entriesOfEvent(query.eventId, params)})`);
+  if (query.fromMs !== null) all.push(`a.id >= ${params.add(uuidv7LowerBound(Math.ceil(query.fromMs)))}::uuid`);
+  if (query.toMs !== null) all.push(`a.id < ${params.add(uuidv7LowerBound(Math.ceil(query.toMs)))}::uuid`);
+  if (query.cursor !== null) all.push(`a.id < ${params.add(query.cursor)}::uuid`);
+  return all.join(" and ");
+}
+
+/** By our id or by the producer's id, which may look like ours. */
+function entriesOfEvent(eventId: string, params: ReturnType<typeof paramsFrom>): string {
+  const given = params.add(eventId);
+  const keys = `select k.id from event_keys k where k.event_id = ${given}::text`;
+  const ids = UUID.test(eventId) ? `${keys} union all select ${params.add(eventId)}::uuid` : keys;
+  return `select s.entry_id from audit_subjects s where s.event_id in (${ids})`;
+}
+
+/** The events of one entry, newest first. Throws DomainError `unknown-audit-entry`. */
+export async function listAuditEvents(
+  db: Queryable,
+  viewer: Viewer,
+  entryId: string,
+  query: IdPage,
+): Promise<AuditEventList> {
+  const scope = sourceScope(viewer);
+  const rows = await db.query<AuditEventOut>(
+    `select a.event_id as id, e.event_id as "eventId", s.name as source, e.error_code as "errorCode", e.status
+       from audit_subjects a
+       left join dlq_events e on e.id = a.event_id
+       left join sources s on s.id = e.source_id
+      where a.entry_id = $1 and ($2::uuid is null or a.event_id < $2)
+        and ($4::text[] is null or s.name = any($4))
+      order by a.event_id desc limit $3`,
+    [entryId, query.cursor, query.limit + 1, scope],
+    { name: "audit-events" },
+  );
+  if (rows.length === 0 && !(await isSeen(db, entryId, scope))) {
+    throw new DomainError("unknown-audit-entry", `There is no audit entry ${entryId}`, {
+      fields: [{ field: "id", detail: "list entries with GET /api/v1/audit" }],
+    });
+  }
+  return cutPage(rows, query.limit, (row) => row.id);
+}
+
+async function isSeen(db: Queryable, entryId: string, scope: string[] | null): Promise<boolean> {
+  const seen = scope === null ? "true" : seesEntry("$2");
+  const values = scope === null ? [entryId] : [entryId, scope];
+  return (await db.query(`select 1 from audit_entries a where a.id = $1 and ${seen}`, values)).length > 0;
+}

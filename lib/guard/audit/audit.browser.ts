@@ -1,0 +1,62 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import type { AuditEventList, AuditList } from "@/lib/guard/audit/audit.shapes";
+import type { AuditSubject } from "@/lib/guard/audit/audit-subject.pure";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { keys } from "@/lib/platform/browser/keys.browser";
+
+const POLL_MS = 10_000;
+const PAGE = 100;
+
+/** The restrictions of the log, by their names in the query string. */
+export const AUDIT_FILTER_NAMES = [
+  "actor",
+  "action",
+  "subjectKind",
+  "subjectId",
+  "eventId",
+  "redriveId",
+  "operationId",
+  "from",
+  "to",
+] as const;
+type AuditFilterName = (typeof AUDIT_FILTER_NAMES)[number];
+export type AuditFilter = Partial<Record<Exclude<AuditFilterName, "subjectKind">, string>> & {
+  subjectKind?: AuditSubject;
+};
+
+export function auditParams(filter: AuditFilter): URLSearchParams {
+  const params = new URLSearchParams();
+  for (const name of AUDIT_FILTER_NAMES) if (filter[name]) params.set(name, filter[name]);
+  return params;
+}
+
+export function useAudit(filter: AuditFilter) {
+  const query = auditParams(filter).toString();
+  return useInfiniteQuery({
+    queryKey: keys.audit({ query }),
+    queryFn: ({ signal, pageParam }) => {
+      const params = new URLSearchParams(query);
+      params.set("limit", String(PAGE));
+      if (pageParam) params.set("cursor", pageParam);
+      return fetchJson<AuditList>(`/api/v1/audit?${params}`, { signal });
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    // Only the newest page polls: an open entry must not move.
+    refetchInterval: (held) => ((held.state.data?.pages.length ?? 0) <= 1 ? POLL_MS : false),
+  });
+}
+
+/** The largest number of ids that the filter of the events list takes. */
+export const AUDIT_EVENTS_SHOWN = 100;
+
+/** The first events that an entry covers. */
+export function useAuditEvents(entryId: string) {
+  return useQuery({
+    queryKey: keys.auditEvents(entryId),
+    queryFn: ({ signal }) =>
+      fetchJson<AuditEventList>(`/api/v1/audit/${encodeURIComponent(entryId)}/events?limit=${AUDIT_EVENTS_SHOWN}`, {
+        signal,
+      }),
+  });
+}

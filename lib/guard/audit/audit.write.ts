@@ -1,0 +1,70 @@
+import type { AuditSubject } from "@/lib/guard/audit/audit-subject.pure";
+import type { Tx } from "@/lib/platform/database/db";
+import { uuidv7 } from "@/lib/platform/ids";
+
+export type AuditEntry = {
+  /** The actor: a person, `api`, or a part of Parkade such as `worker`. */
+  actor: string;
+  /** `<subject>.<verb>`: event.parked, event.queued, redrive.paused ... */
+  action: string;
+  subjectKind: AuditSubject;
+  /**
+   * Events, redrives, controls: their id. Sources, targets, policies, views: their name. null = the entry covers
+   * several, or everything.
+   */
+  subjectId: string | null;
+  redriveId?: string | null;
+  reason?: string | null;
+  /** The values before and after: small values, never a payload, never a secret. */
+  before: unknown;
+  after: unknown;
+  /** The number of state changes that the entry covers. */
+  count: number;
+  atMs: number;
+  /** The events whose state the entry covers: the history of each shows the entry. Of a lift of many, the controls. */
+  eventIds?: readonly string[];
+};
+
+/**
+ * Appends one entry, and one subject row for each event it covers, in one statement. Takes a transaction so that it
+ * commits with the change or not at all. Returns the entry's id.
+ */
+export async function appendAudit(tx: Tx, entry: AuditEntry): Promise<string> {
+  const id = uuidv7(entry.atMs);
+  await tx.run(
+    `with entry as (
+       insert into audit_entries
+         (id, at, actor, action, subject_kind, subject_id, redrive_id, reason, before, after, count)
+       values ($1, to_timestamp($2::float8 / 1000), $3, $4, $5, $6, $7, $8, $9::jsonb, $10::jsonb, $11)
+     )
+     insert into audit_subjects (event_id, entry_id) select unnest($12::uuid[]), $1`,
+    [
+      id,
+      entry.atMs,
+      entry.actor,
+      entry.action,
+      entry.subjectKind,
+      entry.subjectId,
+      entry.redriveId ?? null,
+      entry.reason ?? null,
+      toJson(entry.before),
+      toJson(entry.after),
+      entry.count,
+      entry.eventIds ?? [],
+    ],
+    { name: "append-audit" },
+  );
+  return id;
+}
+
+/** Adds events to an entry: the entry of a bulk operation is written before its first chunk. */
+export async function appendSubjects(tx: Tx, entryId: string, eventIds: readonly string[]): Promise<void> {
+  await tx.run("insert into audit_subjects (event_id, entry_id) select unnest($1::uuid[]), $2", [eventIds, entryId], {
+    name: "append-subjects",
+  });
+}
+
+/** undefined and null both mean no value: SQL null rather than JSON null. */
+function toJson(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(value);
+}

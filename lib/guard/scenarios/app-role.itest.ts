@@ -1,0 +1,119 @@
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { afterEach, beforeEach, expect, inject, test } from "vitest";
+import { redriveRequestSchema } from "@/lib/contract/redrive-request";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { createLaneQueue } from "@/lib/lane/queue";
+import { ignoreEvents } from "@/lib/operations/ignore-events";
+import { parkEvents } from "@/lib/operations/park-events";
+import { requestRedrive } from "@/lib/operations/request-redrive";
+import { systemClock } from "@/lib/platform/clock";
+import { createDb, type Db } from "@/lib/platform/database/db";
+import { readEnv } from "@/lib/platform/env";
+import { createLog } from "@/lib/platform/log";
+import { sqlState } from "@/lib/platform/postgres-pool";
+import { foldRollups } from "@/lib/store/write/fold-rollups";
+import { ensurePartitions } from "@/lib/store/write/partitions";
+import { removeExpired } from "@/lib/store/write/upkeep";
+import { deadLetter } from "@/lib/testing/letters";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { startWorker } from "@/workers/worker";
+import { prepareAppRole } from "../../../scripts/app-role.ts";
+import { migrate } from "../../../scripts/migrate.ts";
+
+const INSUFFICIENT_PRIVILEGE = "42501";
+const role = { name: `app_${randomBytes(6).toString("hex")}`, password: "w-2!'x" };
+let world: World;
+let appUrl: string;
+
+/** A database that an earlier release has used: everything in it belongs to the superuser, BullMQ's tables too. */
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+  await world.park(2);
+  const worker = await world.worker();
+  await world.ended((await world.request()).id);
+  await worker.stop("upgrade");
+  const url = new URL(world.url);
+  url.username = role.name;
+  url.password = encodeURIComponent(role.password);
+  appUrl = url.href;
+});
+afterEach(async () => {
+  const broken = await world.broken();
+  await world.close();
+  const client = new pg.Client({ connectionString: inject("postgresUrl") });
+  await client.connect();
+  await client.query(`drop role if exists ${role.name}`);
+  await client.end();
+  expect(broken).toEqual([]);
+});
+
+const refusal = (db: Db, text: string) =>
+  db.run(text).then(
+    () => "allowed",
+    (error: unknown) => sqlState(error),
+  );
+
+test("web and worker do all their work as a role that is no superuser and cannot change the audit", async () => {
+  await prepareAppRole(world.url, role);
+  // A second start finds everything in step, and a migration after it still runs.
+  await prepareAppRole(world.url, role);
+  expect(await migrate(world.url)).toEqual([]);
+
+  const db = createDb(appUrl, { max: 3 });
+  const lane = createLaneQueue({ kind: "postgres", connectionString: appUrl, max: 2 }, systemClock);
+  const log = createLog({ level: "silent", process: "test" });
+  const deps = { db, lane, clock: systemClock, log };
+  const worker = await startWorker(readEnv({ DATABASE_URL: appUrl }), log);
+  try {
+    const [me] = await db.query(
+      "select rolsuper, rolcreaterole, rolcreatedb from pg_roles where rolname = current_user",
+    );
+    expect(me).toEqual({ rolsuper: false, rolcreaterole: false, rolcreatedb: false });
+    const letters = ["a", "b", "c"].map((eventId) => ({
+      source: "orders",
+      letter: deadLetter({ eventId, aggregateId: null, version: null }),
+    }));
+    await parkEvents(deps, letters, localViewer("ada"));
+    const select = (eventId: string) => ({ filter: { eventId: [eventId] } });
+    const parsed = (eventId: string) =>
+      redriveRequestSchema.parse({ select: select(eventId), lane: "main", reason: "tried as the app's role" });
+    const { id } = await requestRedrive(deps, { request: parsed("a"), idempotency: null }, localViewer("ada"));
+    await world.ended(id);
+    expect(world.sink.of("a")).toHaveLength(1);
+    await ignoreEvents(deps, { select: select("b"), reason: "not needed" } as never, localViewer("ada"));
+    const day = systemClock.wallMs() + 40 * 86_400_000;
+    expect(await ensurePartitions(db, day)).toHaveLength(1);
+    await foldRollups(db);
+    await removeExpired(db);
+
+    for (const text of [
+      "update audit_entries set actor = 'somebody else'",
+      "delete from audit_entries",
+      "truncate audit_entries",
+      "delete from audit_subjects",
+      "update audit_subjects set entry_id = event_id",
+      "drop table audit_entries",
+      "alter table audit_entries rename to gone",
+      "delete from _prisma_migrations",
+      "create role another superuser",
+      "copy dlq_events to program 'cat'",
+      "select pg_read_file('/etc/passwd')",
+    ]) {
+      expect([text, await refusal(db, text)]).toEqual([text, INSUFFICIENT_PRIVILEGE]);
+    }
+    const [left] = await db.query<{ n: number }>("select count(*) as n from audit_entries");
+    expect(left!.n).toBeGreaterThan(3);
+  } finally {
+    await worker.stop("test over");
+    await lane.close();
+    await db.end();
+  }
+});
+
+test("a role that is a superuser, or the owner itself, is refused in one sentence", async () => {
+  const owner = { name: new URL(world.url).username, password: null };
+  await expect(prepareAppRole(world.url, owner)).rejects.toThrow(/name the same role.*DATABASE_URL/);
+  await world.db.run(`create role ${role.name} superuser`);
+  await expect(prepareAppRole(world.url, role)).rejects.toThrow(/is a superuser: give web and worker/);
+});

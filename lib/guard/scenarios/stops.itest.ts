@@ -1,0 +1,71 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { changeRedrive } from "@/lib/operations/change-redrive";
+import { ignoreEvents } from "@/lib/operations/ignore-events";
+import { imposeControl } from "@/lib/operations/impose-control";
+import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+type Stop = { name: string; stop: (world: World, redriveId: string) => Promise<{ underWay: number | null }> };
+const STOPS: Stop[] = [
+  ...(["pause", "cancel"] as const).map((action) => ({
+    name: action,
+    stop: (world: World, id: string) => changeRedrive(world.deps, { id, change: { action } }, localViewer("ada")),
+  })),
+  {
+    name: "blacklist",
+    stop: (world) => {
+      const control = { kind: "blacklist", scope: { source: "orders" }, reason: "broken", expiresAt: null } as const;
+      return imposeControl(world.deps, control, localViewer("ada"));
+    },
+  },
+  {
+    name: "ignore",
+    stop: (world) => ignoreEvents(world.deps, { select: { filter: {} }, reason: "not wanted" }, localViewer("ada")),
+  },
+];
+
+describe.each([
+  { backend: "postgres" as const, skip: false },
+  { backend: "redis" as const, skip: !redisInstalled },
+])("a redrive under way on $backend", ({ backend, skip }) => {
+  describe.skipIf(skip)("by two workers", () => {
+    let redis: TestRedis | null = null;
+    let world: World;
+
+    beforeAll(async () => {
+      redis = backend === "redis" ? await testRedis() : null;
+    });
+    afterAll(async () => {
+      await redis?.stop();
+    });
+    beforeEach(async () => {
+      world = await openWorld({ redisUrl: redis?.url ?? null });
+    });
+    afterEach(async () => {
+      const broken = await world.broken();
+      await world.close();
+      expect(broken).toEqual([]);
+    });
+
+    test.each(STOPS)("sends nothing after the answer to $name but what the answer counts", async ({ stop }) => {
+      await world.park(1_200);
+      world.sink.answer = async () => {
+        await pause(20);
+        return 200;
+      };
+      await Promise.all([world.worker(), world.worker()]);
+      const { id } = await world.request();
+      await expect.poll(() => world.sink.arrived.length, { interval: 5 }).toBeGreaterThan(100);
+      const { underWay } = await stop(world, id);
+      const answeredAtMs = performance.now();
+      const held = () => world.db.query("select 1 from redrive_items where state = 'open' and claimed_until >= now()");
+      await expect.poll(held).toEqual([]);
+      expect(world.sink.arrived.length).toBeLessThan(1_200);
+      const after = world.sink.arrived.filter((entry) => entry.atMs > answeredAtMs);
+      expect(underWay).not.toBeNull();
+      expect(after.length).toBeLessThanOrEqual(underWay!);
+    });
+  });
+});

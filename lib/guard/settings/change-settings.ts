@@ -1,0 +1,72 @@
+import type { ConfigLimits } from "@/lib/brokers/kinds/kinds.shapes";
+import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
+import type { SettingsChange } from "@/lib/contract/targets";
+import { confirmedUrlFault, SETTING_BOUNDS, settingsFrom } from "@/lib/guard/settings/settings.pure";
+import type { ShownSettings } from "@/lib/guard/settings/settings.read";
+import { removeConfirmedUrl, writeSettings } from "@/lib/guard/settings/settings.write";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
+import { CONFIRMED_DESTINATION } from "@/lib/redriving/announce-confirmed";
+
+export type SettingsDeps = LowRateDeps & { env: Pick<ConfigLimits, "addresses"> };
+
+/** Changes settings; the next decision uses them. Throws DomainError `invalid-config` with every wrong field. */
+export async function changeSettings(
+  deps: SettingsDeps,
+  change: SettingsChange,
+  viewer: Viewer,
+): Promise<ShownSettings> {
+  assertMay(viewer, "change-settings", "all");
+  assertValid(change, deps.env);
+  const atMs = deps.clock.wallMs();
+  return deps.lowRate.write(async ({ prisma, audit }) => {
+    const { confirmedUrl, settings } = change;
+    const values = { ...settings, ...(typeof confirmedUrl === "string" && { confirmedUrl }) };
+    const stored = await writeSettings(prisma, values, { actor: viewer.name, atMs });
+    if (confirmedUrl === null) await removeConfirmedUrl(prisma, CONFIRMED_DESTINATION);
+    const urlBefore = typeof stored.confirmedUrl === "string" ? stored.confirmedUrl : null;
+    const urlAfter = confirmedUrl === undefined ? urlBefore : confirmedUrl;
+    const before = { ...settingsFrom(stored), confirmedUrl: urlBefore && redactUrl(urlBefore) };
+    const after = { ...settingsFrom({ ...stored, ...settings }), confirmedUrl: urlAfter && redactUrl(urlAfter) };
+    await audit({
+      actor: viewer.name,
+      action: "setting.changed",
+      subjectKind: "setting",
+      subjectId: null,
+      reason: change.reason,
+      before,
+      after,
+      count: Object.keys(settings).length + (confirmedUrl === undefined ? 0 : 1),
+      atMs,
+    });
+    const { confirmedUrl: shownUrl, ...shown } = after;
+    return { settings: shown, confirmedUrl: shownUrl };
+  });
+}
+
+function assertValid({ settings, confirmedUrl }: SettingsChange, { addresses }: SettingsDeps["env"]): void {
+  const fields = Object.entries(settings).flatMap(([name, value]): FieldError[] => {
+    const bounds = SETTING_BOUNDS[name as keyof typeof SETTING_BOUNDS];
+    if (!bounds) return [{ field: name, detail: `unknown: use ${Object.keys(SETTING_BOUNDS).join(", ")}` }];
+    if (Number.isInteger(value) && value >= bounds.min && value <= bounds.max) return [];
+    return [{ field: name, detail: `must be a whole number from ${bounds.min} to ${bounds.max}` }];
+  });
+  const fault = typeof confirmedUrl === "string" ? urlFault(confirmedUrl, addresses) : null;
+  if (fault !== null) fields.push({ field: "confirmedUrl", detail: fault });
+  if (fields.length === 0) return;
+  throw new DomainError("invalid-config", fields.map((fault) => `${fault.field}: ${fault.detail}`).join("; "), {
+    fields,
+  });
+}
+
+function urlFault(text: string, addresses: ConfigLimits["addresses"]): string | null {
+  const fault = confirmedUrlFault(text);
+  if (fault !== null) return fault;
+  try {
+    addresses.assertAllowed(new URL(text).hostname);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -1,0 +1,100 @@
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
+import { LOCAL_ACTOR } from "./actor.pure";
+
+/** All actions that a viewer may be allowed. */
+export const ACTIONS = [
+  "view",
+  /** Read credentials in headers, and payloads without masking. */
+  "reveal",
+  "export",
+  "ingest",
+  "redrive",
+  /** Approve or reject what another person asked for. */
+  "approve",
+  "ignore",
+  "release",
+  "confirm",
+  /** Add revisions to events, and choose which one is current. */
+  "edit",
+  "control",
+  "change-source",
+  "change-admission",
+  "change-redrive-rule",
+  "change-target",
+  "change-policy",
+  "change-settings",
+  "change-view",
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
+/** How the viewer was recognised. `system` is Parkade itself. */
+type Means = "local" | "session" | "token" | "proxy" | "system";
+
+/** The person or program that asks, and its rights. Every read, operation, page and handler takes a viewer. */
+export type Viewer = {
+  /** The name in audit entries. */
+  readonly name: string;
+  readonly means: Means;
+  /** Names of the allowed sources. The viewer reads and changes nothing of other sources. */
+  readonly sources: "all" | readonly string[];
+  readonly actions: "all" | readonly Action[];
+};
+
+/** Every caller that reaches the port of a machine without sign-in. */
+export function localViewer(name: string = LOCAL_ACTOR): Viewer {
+  return { name, means: "local", sources: "all", actions: "all" };
+}
+
+/** A part of Parkade that acts without a request: `worker`, `reconciler`, `source:orders`. */
+export function systemViewer(name: string): Viewer {
+  return { name, means: "system", sources: "all", actions: "all" };
+}
+
+export function may(viewer: Viewer, action: Action): boolean {
+  return viewer.actions === "all" || viewer.actions.includes(action);
+}
+
+export function sees(viewer: Viewer, source: string): boolean {
+  return viewer.sources === "all" || viewer.sources.includes(source);
+}
+
+/** Null stands for every source. */
+export function seesAll(viewer: Viewer, sources: readonly string[] | null): boolean {
+  if (viewer.sources === "all" || sources === null) return viewer.sources === "all";
+  return sources.every((source) => sees(viewer, source));
+}
+
+/**
+ * Throws DomainError `forbidden` unless the viewer may do this to these sources. `"all"`: the change concerns every
+ * source, as a setting or a control without a source does.
+ */
+export function assertMay(viewer: Viewer, action: Action, sources: "all" | readonly string[] = []): void {
+  if (!may(viewer, action)) throw forbidden(viewer, action, null);
+  if (viewer.sources === "all") return;
+  if (sources === "all") throw forbidden(viewer, action, "all");
+  const denied = sources.find((source) => !sees(viewer, source));
+  if (denied !== undefined) throw forbidden(viewer, action, denied);
+}
+
+/**
+ * The sources a read is restricted to; null = every source. `asked`: the sources that the reader asked for, all when
+ * absent. Throws DomainError `forbidden` when the viewer may not view.
+ */
+export function sourceScope(viewer: Viewer, asked?: readonly string[] | null): string[] | null {
+  assertMay(viewer, "view");
+  if (viewer.sources === "all") return asked ? [...asked] : null;
+  return viewer.sources.filter((source) => !asked || asked.includes(source));
+}
+
+function forbidden(viewer: Viewer, action: Action, source: string | null): DomainError {
+  const where = source === null ? "" : source === "all" ? " for every source" : ` for source ${JSON.stringify(source)}`;
+  const fields: FieldError[] = [{ field: "action", detail: action }];
+  if (source !== null) fields.push({ field: "source", detail: source === "all" ? "every source" : source });
+  return new DomainError(
+    "forbidden",
+    `${viewer.name} may not ${action.replaceAll("-", " ")}${where}: ask an administrator`,
+    {
+      fields,
+    },
+  );
+}

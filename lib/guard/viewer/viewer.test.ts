@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { ACTIONS, type Action, assertMay, localViewer, sourceScope, systemViewer, type Viewer } from "./viewer.pure";
+
+const CLERK: Viewer = { name: "ada", means: "session", sources: ["orders"], actions: ["view", "redrive"] };
+
+function refusalOf(work: () => unknown): DomainError | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    if (error instanceof DomainError) return error;
+    throw error;
+  }
+}
+
+it.each(ACTIONS)("the local viewer and Parkade itself may %s, everywhere", (action) => {
+  for (const viewer of [localViewer(), systemViewer("worker")]) assertMay(viewer, action, "all");
+});
+
+it.each(ACTIONS.filter((action) => !["view", "redrive"].includes(action)))(
+  "a viewer without the action may not %s, and the problem names the action",
+  (action: Action) => {
+    const error = refusalOf(() => assertMay(CLERK, action, ["orders"]));
+    expect(error?.code).toBe("forbidden");
+    expect(error?.fields).toEqual([{ field: "action", detail: action }]);
+  },
+);
+
+it("a viewer of one source may act there alone, and the problem names the source", () => {
+  assertMay(CLERK, "redrive", ["orders"]);
+  expect(refusalOf(() => assertMay(CLERK, "redrive", ["orders", "payments"]))?.fields).toEqual([
+    { field: "action", detail: "redrive" },
+    { field: "source", detail: "payments" },
+  ]);
+  expect(refusalOf(() => assertMay(CLERK, "redrive", "all"))?.code).toBe("forbidden");
+});
+
+it("a read is restricted to the sources that the viewer may see and the reader asked for", () => {
+  expect(sourceScope(localViewer())).toBeNull();
+  expect(sourceScope(localViewer(), ["payments"])).toEqual(["payments"]);
+  expect(sourceScope(CLERK)).toEqual(["orders"]);
+  expect(sourceScope(CLERK, ["orders", "payments"])).toEqual(["orders"]);
+  expect(sourceScope(CLERK, ["payments"])).toEqual([]);
+});
+
+it("a viewer who may only send events reads nothing", () => {
+  expect(refusalOf(() => sourceScope({ ...CLERK, actions: ["ingest"] }))?.code).toBe("forbidden");
+});
