@@ -115,7 +115,7 @@ describe("a redrive at a time", () => {
   test("refuses what was blacklisted before it started", async () => {
     await world.park(2);
     const { id } = await world.request({ startAt: inMs(HOUR_MS) });
-    const { imposeControl } = await import("@/lib/operations/impose-control");
+    const { imposeControl } = await import("@/lib/order/controls/impose-control");
     const blacklist = { kind: "blacklist", scope: { eventId: "event-0000" }, reason: "bad", expiresAt: null } as const;
     await imposeControl(world.deps, blacklist, ada);
     await change(id, "start");

@@ -1,6 +1,6 @@
 import { classNames } from "@/components/ui/class-names";
 import { Shape, type ShapeName } from "@/components/ui/shape";
-import type { ControlOut } from "@/lib/contract/controls";
+import type { ControlOut } from "@/lib/order/controls/controls.shapes";
 
 const LOOKS: Record<ControlOut["kind"], { shape: ShapeName; colour: string }> = {
   blacklist: { shape: "triangle", colour: "text-blacklisted" },

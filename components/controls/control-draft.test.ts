@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type ControlDraft, controlRequest as requestFor } from "@/components/controls/control-draft";
 import { controlEnd, scopeFilter, scopeLimits, scopeOf } from "@/components/controls/scope-words";
-import { controlRequestSchema } from "@/lib/contract/controls";
+import { controlRequestSchema } from "@/lib/order/controls/controls.shapes";
 
 const nowMs = Date.UTC(2026, 10, 20, 14, 2, 11);
 const controlRequest = (from: ControlDraft, at: number) => requestFor(from, "stock rejects it on purpose", at);

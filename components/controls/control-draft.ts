@@ -1,4 +1,4 @@
-import type { ControlRequest, ControlScopeName } from "@/lib/contract/controls";
+import type { ControlRequest, ControlScopeName } from "@/lib/order/controls/controls.shapes";
 
 export type ControlDraft = {
   kind: ControlRequest["kind"];

@@ -3,8 +3,8 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { failureToast, showToast } from "@/components/ui/toast";
-import { imposeControl, useLiftControl } from "@/lib/browser/controls";
-import type { ControlOut, ControlRequest } from "@/lib/contract/controls";
+import { imposeControl, useLiftControl } from "@/lib/order/controls/controls.browser";
+import type { ControlOut, ControlRequest } from "@/lib/order/controls/controls.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { SCOPE_LABEL, scopeLimits, scopeOf } from "./scope-words";
 

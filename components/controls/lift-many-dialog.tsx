@@ -6,9 +6,9 @@ import { Field } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
 import { failureToast, showToast } from "@/components/ui/toast";
-import { liftControls, undoLift, useLiftable } from "@/lib/browser/controls";
 import { useSources } from "@/lib/browser/sources";
-import type { LiftFilter } from "@/lib/contract/controls";
+import { liftControls, undoLift, useLiftable } from "@/lib/order/controls/controls.browser";
+import type { LiftFilter } from "@/lib/order/controls/controls.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 
 async function undo(client: QueryClient, id: string): Promise<void> {

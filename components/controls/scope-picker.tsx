@@ -5,9 +5,9 @@ import { useEffect, useState } from "react";
 import { Field, Input } from "@/components/ui/input";
 import { NumberWithKind } from "@/components/ui/number-with-kind";
 import { Select } from "@/components/ui/select";
-import { useCaught } from "@/lib/browser/controls";
 import { eventsHref } from "@/lib/browser/filter-read";
-import type { ControlScopeName } from "@/lib/contract/controls";
+import { useCaught } from "@/lib/order/controls/controls.browser";
+import type { ControlScopeName } from "@/lib/order/controls/controls.shapes";
 import { type ControlDraft, draftScope } from "./control-draft";
 import { SCOPE_LABEL, SCOPE_NAMES, scopeFilter, scopeOf } from "./scope-words";
 

@@ -1,6 +1,6 @@
-import type { ControlOut, ControlScopeName } from "@/lib/contract/controls";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
+import type { ControlOut, ControlScopeName } from "@/lib/order/controls/controls.shapes";
 
 export const SCOPE_NAMES: readonly ControlScopeName[] = ["aggregateId", "errorCode", "source", "eventId"];
 

@@ -7,7 +7,7 @@ import { scopeOf } from "@/components/controls/scope-words";
 import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { useControls } from "@/lib/browser/controls";
+import { useControls } from "@/lib/order/controls/controls.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 const SHOWN = 5;

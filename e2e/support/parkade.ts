@@ -1,8 +1,8 @@
 import { type APIRequestContext, expect, type Locator, type Page } from "@playwright/test";
-import type { ControlRequest } from "../../lib/contract/controls.ts";
 import type { EventDetail, EventList, EventOut } from "../../lib/contract/events.ts";
 import type { PreviewOut } from "../../lib/contract/redrive-preview.ts";
 import type { RedriveList, RedriveOut } from "../../lib/contract/redrives.ts";
+import type { ControlRequest } from "../../lib/order/controls/controls.shapes.ts";
 import { test as withDownstream } from "../fixtures.ts";
 
 /** An event to park: only the id is required. */

@@ -1,9 +1,9 @@
 import { FILTER_STATUSES } from "@/lib/contract/filter-params";
 import { ADMISSION_MARKS } from "@/lib/core/admission";
-import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { SOURCE_MODES } from "@/lib/core/source-mode";
 import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-subject.pure";
+import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 
 /** The one description of the command line: parser, help, manual page, completion and docs/cli.md are made of it. */
 

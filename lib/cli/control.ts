@@ -4,7 +4,7 @@ import { UsageError } from "@/lib/cli/command-line";
 import { EXIT } from "@/lib/cli/command-table";
 import { confirmed } from "@/lib/cli/confirm";
 import { givenOptions, scopeText } from "@/lib/cli/lists";
-import type { ControlOut, ControlRequest, LiftedMany } from "@/lib/contract/controls";
+import type { ControlOut, ControlRequest, LiftedMany } from "@/lib/order/controls/controls.shapes";
 import { plural, visible } from "@/lib/platform/plain/format.pure";
 
 const CONTROLS = "api/v1/controls";

@@ -5,7 +5,7 @@ import { confirmed } from "@/lib/cli/confirm";
 import { followRedrive } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
 import type { RedriveAnswer } from "@/lib/contract/redrive-request";
-import type { TailOut } from "@/lib/contract/tails";
+import type { TailOut } from "@/lib/order/tails/tails.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 /** Versions named in one line; the rest is counted. */

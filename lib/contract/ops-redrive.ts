@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { filterQuery } from "@/lib/contract/event-page";
 import { laneSchema, type RedriveRequest, targetName } from "@/lib/contract/redrive-request";
-import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/core/refusal";
+import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { thenRead } from "@/lib/platform/api/query.shapes";
 import { described, listText } from "@/lib/platform/api/schemas.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

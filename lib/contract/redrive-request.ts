@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
 import { CANARY_STEPS } from "@/lib/core/canary";
-import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { REDRIVE_STATES } from "@/lib/core/redrive-state";
 import { WAITS } from "@/lib/core/redrive-wait";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
+import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { countOut, countsOut, idOut, named, nullableTime } from "@/lib/platform/api/schemas.shapes";
 
 export const laneSchema = z.enum(["main", "slow"], "must be main or slow");

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import { laneSchema } from "@/lib/contract/redrive-request";
-import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { LIVE_REDRIVE_STATES, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
 import { WAITS, type Wait } from "@/lib/core/redrive-wait";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { STALL_CODES } from "@/lib/core/stalled";
 import { approvalSchema as approvalShape } from "@/lib/guard/approvals/approvals.shapes";
+import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import { thenRead } from "@/lib/platform/api/query.shapes";
 import {

@@ -1,6 +1,6 @@
 import { deadLetterPlace, type Origin } from "@/lib/core/dead-letter";
 import type { EventStatus } from "@/lib/core/event-state";
-import { statusAfterFailure } from "@/lib/core/redrive-limit";
+import { statusAfterFailure } from "@/lib/order/redrive-limit.pure";
 
 /**
  * Decides whether an arrival of a known event is a duplicate or a bounce.
@@ -15,7 +15,7 @@ import { statusAfterFailure } from "@/lib/core/redrive-limit";
  * A letter from before the send is no bounce, whatever became of the event meanwhile: a log is read again, or a queue
  * delivers once more what was not acknowledged. It is known by its place, or by the time at which its broker stored it.
  *
- * `core/redrive-limit.ts` decides whether a bounced event is parked or ignored.
+ * `order/redrive-limit.pure.ts` decides whether a bounced event is parked or ignored.
  */
 export type KnownEvent = {
   status: EventStatus;

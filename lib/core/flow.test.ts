@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { statusAfterFailure } from "@/lib/order/redrive-limit.pure";
 import { EVENT_MOVES, EVENT_STATUSES, type EventMove, type EventStatus, isParked } from "./event-state";
 import { type FlowKind, flowBesideBounce, flowOf, SIZE_EFFECT } from "./flow";
-import { statusAfterFailure } from "./redrive-limit";
 
 /** Every change that the product writes: the moves of the table, and failures wherever they find the event. */
 const CHANGES: [EventMove, EventStatus, EventStatus][] = [

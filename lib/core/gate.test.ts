@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Control, indexControls } from "./control";
+import { type Control, indexControls } from "@/lib/order/controls/control.pure";
 import { type GateFacts, gate, gateChecks } from "./gate";
 import type { ConfirmableRefusal } from "./refusal";
 

@@ -1,9 +1,14 @@
 import type { AdmissionMark } from "@/lib/core/admission";
-import { applyingControls, type ControlFacts, type ControlIndex, ruleControls } from "@/lib/core/control";
 import { type Check, withFix } from "@/lib/core/dry-run";
 import type { EventStatus } from "@/lib/core/event-state";
-import { isExhausted } from "@/lib/core/redrive-limit";
 import { type ConfirmableRefusal, type GateRefusal, REFUSAL_TEXT } from "@/lib/core/refusal";
+import {
+  applyingControls,
+  type ControlFacts,
+  type ControlIndex,
+  ruleControls,
+} from "@/lib/order/controls/control.pure";
+import { isExhausted } from "@/lib/order/redrive-limit.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 
 /** The input of the gate. Times are epoch milliseconds of the wall clock. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { settingsFrom } from "@/lib/guard/settings/settings.pure";
-import { aggregateResults } from "./aggregate-result";
+import { aggregateResults } from "@/lib/order/aggregate-result.pure";
 import { eventAfter, type ItemOutcome } from "./item-outcome";
 
 const NOW = 5_000_000;

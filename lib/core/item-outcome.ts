@@ -1,9 +1,9 @@
-import { cooldownAfter } from "@/lib/core/cooldown";
 import { EVENT_MOVES, type EventMove, type EventStatus } from "@/lib/core/event-state";
 import { ITEM_MOVES, type ItemMove, type ItemState } from "@/lib/core/item-state";
-import { statusAfterFailure } from "@/lib/core/redrive-limit";
 import type { Refusal } from "@/lib/core/refusal";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
+import { cooldownAfter } from "@/lib/order/cooldown.pure";
+import { statusAfterFailure } from "@/lib/order/redrive-limit.pure";
 
 /**
  * The end of one claimed item. `untilMs` of a failure is the time before which the target must not be asked again: the

@@ -1,4 +1,4 @@
-import { aggregateKeyOf } from "@/lib/core/aggregate";
+import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
 
 /** Mean items of a slice. Hashing spreads them, so a slice stays below 100 unless one aggregate alone is larger. */
 const SLICE_ITEMS_MEAN = 64;

@@ -1,8 +1,8 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { announceConfirmed } from "@/lib/redriving/announce-confirmed";
-import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";
 import { confirmQuiet, countConfirmed } from "@/lib/store/write/confirm-quiet";
 
 const CHUNK = 1_000;

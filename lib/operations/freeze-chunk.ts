@@ -1,22 +1,22 @@
 import type { ScopedSelection } from "@/lib/contract/scope";
-import { aggregateKey, aggregateKeyOf } from "@/lib/core/aggregate";
 import { EVENT_MOVES } from "@/lib/core/event-state";
 import { type GateRules, gate, gateChecks } from "@/lib/core/gate";
-import { type Earlier, HEADS_MAX, type Head, headsOf, isSuperseded } from "@/lib/core/order-gate";
 import { sliceOf } from "@/lib/core/redrive-plan";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
-import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { readRulesOver } from "@/lib/redriving/read-rules";
+import { aggregateKey, aggregateKeyOf } from "@/lib/order/aggregate.pure";
 import {
   readEarlierVersions,
   readOutsideCooling,
   readOutsideOrder,
   type WantedAggregate,
-} from "@/lib/store/read/aggregate-order";
+} from "@/lib/order/aggregate-order.read";
+import { type Earlier, HEADS_MAX, type Head, headsOf, isSuperseded } from "@/lib/order/order-gate.pure";
+import { skippedAmong } from "@/lib/order/tails/tails.read";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { readRulesOver } from "@/lib/redriving/read-rules";
 import type { Candidate } from "@/lib/store/read/candidates";
 import { type HoldingEvents, holderOf } from "@/lib/store/read/dry-run-facts";
-import { skippedAmong } from "@/lib/store/read/tails";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { freezeEvents, insertItems, type PlannedItem } from "@/lib/store/write/freeze-events";
 import { countItems } from "@/lib/store/write/redrive";

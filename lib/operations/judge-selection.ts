@@ -1,7 +1,5 @@
 import type { EarlierOut } from "@/lib/contract/redrive-preview";
-import { aggregateKeyOf } from "@/lib/core/aggregate";
 import { type GateFacts, gate } from "@/lib/core/gate";
-import { type Earlier, type Head, isHeldBy } from "@/lib/core/order-gate";
 import { compareItems } from "@/lib/core/redrive-plan";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import {
@@ -14,10 +12,12 @@ import {
   versionOf,
   wantedAggregates,
 } from "@/lib/operations/freeze-chunk";
+import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { readEarlierVersions } from "@/lib/order/aggregate-order.read";
+import { type Earlier, type Head, isHeldBy } from "@/lib/order/order-gate.pure";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type Rules, readRules } from "@/lib/redriving/read-rules";
-import { readEarlierVersions } from "@/lib/store/read/aggregate-order";
 import {
   type Candidate,
   type CandidateGroup,

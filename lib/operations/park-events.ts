@@ -1,8 +1,6 @@
 import type { Arrival } from "@/lib/contract/arrival";
 import { admissionRecord } from "@/lib/core/admission";
-import { type AggregateName, aggregateKey } from "@/lib/core/aggregate";
 import { meaningOf, storedMsOf } from "@/lib/core/bounce";
-import { cooldownAfter } from "@/lib/core/cooldown";
 import { supersededText } from "@/lib/core/dry-run";
 import { PARKED_AS } from "@/lib/core/event-state";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
@@ -10,12 +8,16 @@ import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type AdmittedArrival, type AdmittedBatch, admitArrivals, RulesChanged } from "@/lib/operations/admit-arrivals";
+import { type AggregateName, aggregateKey } from "@/lib/order/aggregate.pure";
+import { type BouncedAggregate, countAggregateFailures } from "@/lib/order/aggregate-failures.write";
+import { readProcessedAbove } from "@/lib/order/aggregate-order.read";
+import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
+import { cooldownAfter } from "@/lib/order/cooldown.pure";
 import type { Clock } from "@/lib/platform/clock";
 import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import { bounceRedrive } from "@/lib/redriving/canary-and-brake";
-import { readProcessedAbove } from "@/lib/store/read/aggregate-order";
 import {
   type AdmissionCount,
   type AdmissionSample,
@@ -24,8 +26,6 @@ import {
   sampleAdmission,
   storedAmong,
 } from "@/lib/store/write/admission";
-import { type BouncedAggregate, countAggregateFailures } from "@/lib/store/write/aggregate-failures";
-import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
 import { claimKeys, reviveKeys } from "@/lib/store/write/event-keys";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import { holdSources, insertEvents, type Parking, touchGroups } from "@/lib/store/write/park";

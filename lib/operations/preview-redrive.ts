@@ -2,7 +2,6 @@ import type { EarlierOut, PreviewOut, PreviewRequest, UnknownPart } from "@/lib/
 import { canarySchema } from "@/lib/contract/redrive-request";
 import { scopeSelection } from "@/lib/contract/scope";
 import type { GateRuling } from "@/lib/core/gate";
-import type { Earlier } from "@/lib/core/order-gate";
 import {
   canaryAhead,
   effectiveRate,
@@ -25,6 +24,7 @@ import {
 } from "@/lib/operations/judge-selection";
 import { assertSameKind, redriveTarget } from "@/lib/operations/redrive-target";
 import { type SampleDeps, sampleDryRun } from "@/lib/operations/sample-dry-run";
+import type { Earlier } from "@/lib/order/order-gate.pure";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";

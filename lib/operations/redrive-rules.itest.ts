@@ -3,11 +3,11 @@ import { redriveRuleRequestSchema, redriveRuleTrySchema } from "@/lib/contract/r
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { confirmEvents } from "@/lib/operations/confirm-events";
-import { imposeControl } from "@/lib/operations/impose-control";
 import { parkEvents } from "@/lib/operations/park-events";
 import { runRedriveRules } from "@/lib/operations/run-redrive-rules";
 import { changeRedriveRule, createRedriveRule } from "@/lib/operations/store-redrive-rule";
 import { tryRedriveRule } from "@/lib/operations/try-redrive-rule";
+import { imposeControl } from "@/lib/order/controls/impose-control";
 import type { Db } from "@/lib/platform/database/db";
 import { readRedriveRule } from "@/lib/store/read/redrive-rules";
 import { deadLetter } from "@/lib/testing/letters";

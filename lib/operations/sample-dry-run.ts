@@ -1,10 +1,8 @@
 import type { CheckAnswer, CheckedEvent } from "@/lib/brokers/port";
 import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/contract/redrive-preview";
 import { scopeSelection, someOf } from "@/lib/contract/scope";
-import { aggregateKeyOf } from "@/lib/core/aggregate";
 import { type Check, type DryRunFacts, dryRun, withFix } from "@/lib/core/dry-run";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
-import { type Earlier, type EndedItem, heldBehind } from "@/lib/core/order-gate";
 import { aggregateRuns } from "@/lib/core/redrive-plan";
 import type { Refusal } from "@/lib/core/refusal";
 import { readSettings } from "@/lib/guard/settings/settings.read";
@@ -12,12 +10,15 @@ import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { FREEZE_INLINE_MAX, planEvents, versionOf, wantedAggregates } from "@/lib/operations/freeze-chunk";
 import type { SelectedForRedrive } from "@/lib/operations/judge-selection";
 import { redriveTarget } from "@/lib/operations/redrive-target";
+import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { readEarlierVersions } from "@/lib/order/aggregate-order.read";
+import { type Earlier, type EndedItem, heldBehind } from "@/lib/order/order-gate.pure";
+import { skippedAmong } from "@/lib/order/tails/tails.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { checkedEvent, type OwnerJudgement, ownerFinding } from "@/lib/redriving/ask-owner";
 import type { PayloadChecker } from "@/lib/redriving/check-payload";
-import { readEarlierVersions } from "@/lib/store/read/aggregate-order";
 import { type EventBody, readBodies } from "@/lib/store/read/bodies";
 import {
   type Candidate,
@@ -31,7 +32,6 @@ import { readPlannedOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { versionOut } from "@/lib/store/read/earlier-summary";
 import { readRedrive } from "@/lib/store/read/redrives";
 import { readOpenBreakers } from "@/lib/store/read/stall-facts";
-import { skippedAmong } from "@/lib/store/read/tails";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 import type { PlannedItem } from "@/lib/store/write/freeze-events";
 

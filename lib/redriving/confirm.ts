@@ -1,9 +1,9 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/deps";
 import { announceConfirmed } from "@/lib/redriving/announce-confirmed";
 import { confirmRedrives } from "@/lib/redriving/canary-and-brake";
-import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";
 import { confirmEvents, findOvertaking } from "@/lib/store/write/confirm-events";
 import { countConfirmed } from "@/lib/store/write/confirm-quiet";
 

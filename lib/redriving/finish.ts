@@ -1,8 +1,9 @@
-import { aggregateResults } from "@/lib/core/aggregate-result";
 import type { OutcomeMark } from "@/lib/core/brake";
 import { type EventAfter, eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import { aggregateResults } from "@/lib/order/aggregate-result.pure";
+import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
 import { isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
@@ -12,7 +13,6 @@ import { advanceRedrive, sampleWith } from "@/lib/redriving/canary-and-brake";
 import { confirmOvertaking } from "@/lib/redriving/confirm";
 import { ringNextInLine } from "@/lib/redriving/rings";
 import { settleRedrive } from "@/lib/redriving/settle-redrive";
-import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
 import {
   type AttemptClose,
   closeAttempts,

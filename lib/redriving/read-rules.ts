@@ -1,9 +1,9 @@
-import type { Control, ControlFacts } from "@/lib/core/control";
-import { type ControlIndex, indexControls } from "@/lib/core/control";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import type { Control, ControlFacts } from "@/lib/order/controls/control.pure";
+import { type ControlIndex, indexControls } from "@/lib/order/controls/control.pure";
+import { readControlsInForce, readControlsOver } from "@/lib/order/controls/controls.read";
 import type { Queryable } from "@/lib/platform/database/db";
-import { readControlsInForce, readControlsOver } from "@/lib/store/read/controls";
 
 /** The rules in force at this moment, as the gate needs them. */
 export type Rules = { controls: readonly Control[]; index: ControlIndex; settings: Settings };

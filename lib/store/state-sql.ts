@@ -2,7 +2,6 @@ import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
 import { BULK_MOVES, BULK_STATES } from "@/lib/core/bulk-operation";
 import { EVENT_MOVES, EVENT_STATUSES, PARKED_STATUSES } from "@/lib/core/event-state";
 import { ITEM_ENDS, ITEM_MOVES, ITEM_STATES } from "@/lib/core/item-state";
-import { HOLDING_STATUSES } from "@/lib/core/order-gate";
 import {
   FINAL_REDRIVE_STATES,
   LIVE_REDRIVE_STATES,
@@ -11,6 +10,7 @@ import {
 } from "@/lib/core/redrive-state";
 import type { Wait } from "@/lib/core/redrive-wait";
 import { APPROVAL_STATES } from "@/lib/guard/approvals/approval.pure";
+import { HOLDING_STATUSES } from "@/lib/order/order-gate.pure";
 
 /**
  * The states of lib/core as SQL. They are part of the text and not parameters: the planner must see that a condition

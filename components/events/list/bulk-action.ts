@@ -1,9 +1,9 @@
 import type { Picked } from "@/lib/browser/selection";
-import type { ControlRequest } from "@/lib/contract/controls";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventCounts, EventOut } from "@/lib/contract/events";
 import type { BulkKind } from "@/lib/core/bulk-operation";
 import type { EventStatus } from "@/lib/core/event-state";
+import type { ControlRequest } from "@/lib/order/controls/controls.shapes";
 
 export type BulkAction = "verify" | "redrive" | BulkKind | "cooldown" | "blacklist";
 

@@ -10,8 +10,8 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref } from "@/lib/browser/filter-read";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { AppliedControl, EventDetail } from "@/lib/contract/events";
-import { scopeOut } from "@/lib/core/control";
 import type { Origin } from "@/lib/core/dead-letter";
+import { scopeOut } from "@/lib/order/controls/control.pure";
 import { formatBytes, formatNumber, plural, visible } from "@/lib/platform/plain/format.pure";
 import { originRows } from "./origin-rows";
 

@@ -10,8 +10,8 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
-import { useSkip, useTail } from "@/lib/browser/tails";
-import type { TailOut } from "@/lib/contract/tails";
+import { useSkip, useTail } from "@/lib/order/tails/tails.browser";
+import type { TailOut } from "@/lib/order/tails/tails.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 type Head = NonNullable<TailOut["head"]>;

@@ -3,7 +3,7 @@
 import { useId } from "react";
 import { Field, Input, Radio } from "@/components/ui/input";
 import type { EarlierOut } from "@/lib/contract/redrive-preview";
-import type { Earlier } from "@/lib/core/order-gate";
+import type { Earlier } from "@/lib/order/order-gate.pure";
 import { earlierOptions, earlierSentence, sampleSentence, strandWords } from "./earlier-words";
 
 const SAMPLES_SHOWN = 3;

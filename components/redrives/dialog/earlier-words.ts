@@ -1,5 +1,5 @@
 import type { EarlierOut } from "@/lib/contract/redrive-preview";
-import type { Earlier } from "@/lib/core/order-gate";
+import type { Earlier } from "@/lib/order/order-gate.pure";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 export type EarlierOption = { choice: Earlier; label: string; detail: string };

@@ -10,9 +10,9 @@ import type { RedriveOut } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
 import type { TargetOut } from "@/lib/contract/sources";
 import { CANARY_ABOVE, CANARY_STEPS } from "@/lib/core/canary";
-import type { Earlier } from "@/lib/core/order-gate";
 import { canaryAhead, redriveTimeMs } from "@/lib/core/redrive-rate";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
+import type { Earlier } from "@/lib/order/order-gate.pure";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 /** The values of the dialog before it is sent. */

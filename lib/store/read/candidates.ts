@@ -1,8 +1,8 @@
 import type { ScopedFilter, ScopedSelection } from "@/lib/contract/scope";
 import type { Selection } from "@/lib/contract/selection";
-import type { Control } from "@/lib/core/control";
 import type { GateFacts } from "@/lib/core/gate";
 import { stateOfOutcome } from "@/lib/core/item-state";
+import type { Control } from "@/lib/order/controls/control.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { statementName } from "@/lib/platform/database/db";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";

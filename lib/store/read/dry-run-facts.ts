@@ -1,9 +1,9 @@
-import { aggregateKeyOf } from "@/lib/core/aggregate";
 import type { OrderFacts } from "@/lib/core/dry-run";
-import { type Earlier, type Head, headsText, isHeldBy } from "@/lib/core/order-gate";
 import { compareItems, type OrderedItem } from "@/lib/core/redrive-plan";
+import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { type AggregateOrder, readAggregateOrder } from "@/lib/order/aggregate-order.read";
+import { type Earlier, type Head, headsText, isHeldBy } from "@/lib/order/order-gate.pure";
 import type { Queryable } from "@/lib/platform/database/db";
-import { type AggregateOrder, readAggregateOrder } from "@/lib/store/read/aggregate-order";
 
 type Wanted = OrderedItem & { eventId: string };
 

@@ -1,14 +1,14 @@
 import type { EarlierOut, EarlierSample } from "@/lib/contract/redrive-preview";
-import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
+import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { PROCESSED, sameAggregate } from "@/lib/order/aggregate-order.read";
+import { HOLDS, SKIPPED } from "@/lib/order/skip.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { PROCESSED, sameAggregate } from "@/lib/store/read/aggregate-order";
 import {
   BLACKLISTED_HASHED,
   type CandidateGroup,
   type CandidatePage,
   selectedWhere,
 } from "@/lib/store/read/candidates";
-import { HOLDS, SKIPPED } from "@/lib/store/skip-sql";
 import { EVENT, HOLDING } from "@/lib/store/state-sql";
 
 /** Selected events looked at, newest first; of a larger selection the numbers are lower bounds. */

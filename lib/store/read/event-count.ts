@@ -3,15 +3,15 @@ import type { CountOut, EventCounts, EventOut } from "@/lib/contract/events";
 import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
 import type { EventStatus } from "@/lib/core/event-state";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
+import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
+import { readHeldBehind } from "@/lib/order/tails/held-behind.read";
 import { type Db, type Queryable, statementName } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { controlledParts } from "@/lib/store/read/controlled-parts";
-import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { type CompileOptions, compileFilter, paramsFrom, splitStatuses } from "@/lib/store/read/event-filter-sql";
 import { isDecidedByKinds, kindConditions, narrowToKinds } from "@/lib/store/read/event-kinds";
 import { EVENT_COLUMNS } from "@/lib/store/read/event-rows";
-import { readHeldBehind } from "@/lib/store/read/held-behind";
 
 /**
  * The number of matching events. Exact from the rollups where they suffice: any combination of source, error code and

@@ -15,16 +15,16 @@ import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/core/event-st
 import type { OrderedItem } from "@/lib/core/redrive-plan";
 import { REDACTED, redactHeaders, redactJson, redactOrigin } from "@/lib/guard/redaction/redact.pure";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
+import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
+import { heldBehindOf } from "@/lib/order/tails/held-behind.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { readAggregateOrder } from "@/lib/store/read/aggregate-order";
 import { CURRENT_BODY, CURRENT_BYTES, NEWEST_ERROR } from "@/lib/store/read/bodies";
-import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { holderOf } from "@/lib/store/read/dry-run-facts";
 import { readHistory } from "@/lib/store/read/event-history";
 import { EVENT_COLUMNS, errorTextFor } from "@/lib/store/read/event-rows";
-import { heldBehindOf } from "@/lib/store/read/held-behind";
 
 type DetailRow = EventOut & {
   source_id: string;

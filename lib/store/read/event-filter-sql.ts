@@ -160,7 +160,7 @@ const SOURCE_NAME = "(select s.name from sources s where s.id = e.source_id)";
 
 /**
  * SQL: whether a control of this kind is in force for `e`; `origin` null = of any origin. The same rule as
- * `applyingControls` in `core/control.ts`. The statement reads the values of all controls once: they are few.
+ * `applyingControls` in `order/controls/control.pure.ts`. The statement reads the values of all controls once: they are few.
  */
 function underControl(
   kind: "blacklist" | "cooldown" | "whitelist",

@@ -9,14 +9,14 @@ import {
   toSearchParams,
 } from "@/lib/contract/event-filter";
 import { scopeFilter } from "@/lib/contract/scope";
-import { applyingControls, type ControlIndex, indexControls, ruleControls } from "@/lib/core/control";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
+import { applyingControls, type ControlIndex, indexControls, ruleControls } from "@/lib/order/controls/control.pure";
+import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
+import { readControlsInForce } from "@/lib/order/controls/controls.read";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
-import { controlledParts } from "@/lib/store/read/controlled-parts";
-import { readControlsInForce } from "@/lib/store/read/controls";
 import { countEvents } from "@/lib/store/read/event-count";
 import { exportEvents } from "@/lib/store/read/event-export";
 import { compileFilter } from "@/lib/store/read/event-filter-sql";

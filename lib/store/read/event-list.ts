@@ -2,13 +2,13 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventList, Neighbours } from "@/lib/contract/events";
 import { scopeFilter } from "@/lib/contract/scope";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
+import { readHeldBehind } from "@/lib/order/tails/held-behind.read";
 import { decodeCursor, encodeCursor } from "@/lib/platform/api/cursor.shapes";
 import type { Db, Queryable } from "@/lib/platform/database/db";
-import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { inTime } from "@/lib/store/read/event-count";
 import { maskRows } from "@/lib/store/read/event-rows";
 import { scanEvents } from "@/lib/store/read/event-scan";
-import { readHeldBehind } from "@/lib/store/read/held-behind";
 
 export type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null };
 

@@ -1,8 +1,8 @@
 import type { EventOut } from "@/lib/contract/events";
 import type { ScopedFilter } from "@/lib/contract/scope";
+import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
-import { controlledParts } from "@/lib/store/read/controlled-parts";
 import {
   type CompiledFilter,
   compileFilter,

@@ -1,5 +1,5 @@
+import { CONTROL_COVERS } from "@/lib/order/controls/control.sql";
 import type { Queryable } from "@/lib/platform/database/db";
-import { CONTROL_COVERS } from "@/lib/store/control-sql";
 import { ATTEMPT, ITEM } from "@/lib/store/state-sql";
 
 /** The stopped scope: a redrive, named events (by our ids), the events that a control covers, a target, or everything. */

@@ -1,6 +1,6 @@
-import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
+import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { sameAggregate } from "@/lib/order/aggregate-order.read";
 import type { Queryable } from "@/lib/platform/database/db";
-import { sameAggregate } from "@/lib/store/read/aggregate-order";
 import { ATTEMPT, EVENT } from "@/lib/store/state-sql";
 
 /** Ids of targets: where the item was sent to in this redrive, and where its aggregate's last unconfirmed event was. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Earlier } from "@/lib/core/order-gate";
+import type { Earlier } from "@/lib/order/order-gate.pure";
 import {
   type ClaimedItem,
   claimItems,

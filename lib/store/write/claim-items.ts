@@ -1,8 +1,8 @@
 import type { AdmissionMark } from "@/lib/core/admission";
 import type { EventStatus } from "@/lib/core/event-state";
+import { SKIPPED } from "@/lib/order/skip.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { AGGREGATE_BLACKLISTED } from "@/lib/store/read/candidates";
-import { SKIPPED } from "@/lib/store/skip-sql";
 import { ITEM, OPEN_ITEMS, REDRIVE, SENDS, WORKED_REDRIVES } from "@/lib/store/state-sql";
 import { checked, heldItem, lockedItems } from "@/lib/store/write/fence";
 

@@ -1,15 +1,15 @@
 import type { Finding } from "@/lib/contract/redrive-items";
-import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
-import type { AggregateResult } from "@/lib/core/aggregate-result";
 import type { AttemptState } from "@/lib/core/attempt-state";
 import { EVENT_MOVES, type EventStatus } from "@/lib/core/event-state";
 import { flowOf } from "@/lib/core/flow";
 import { type EventAfter, type ItemOutcome, isDeduplicated, itemStateAfter, moveOf } from "@/lib/core/item-outcome";
 import type { ItemEnd } from "@/lib/core/item-state";
+import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
+import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { storableJsonText, storableText } from "@/lib/platform/plain/storable.pure";
 import { ATTEMPT, EVENT, ITEM } from "@/lib/store/state-sql";
-import type { FailedAggregate } from "@/lib/store/write/aggregate-failures";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";
 import { checked, heldItem, lockEvents, lockedItems } from "@/lib/store/write/fence";
 import { rollupOf } from "@/lib/store/write/rollup";

@@ -1,10 +1,10 @@
 import type { EVENT_MOVES } from "@/lib/core/event-state";
+import { deleteSkips } from "@/lib/order/skips.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { EVENT, EVENT_MOVE, ITEM } from "@/lib/store/state-sql";
 import { lockEvents } from "@/lib/store/write/fence";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
-import { deleteSkips } from "@/lib/store/write/skips";
 import type { WithdrawnItem } from "@/lib/store/write/withdraw-items";
 
 type IgnoredFrom = (typeof EVENT_MOVES.ignore.from)[number];

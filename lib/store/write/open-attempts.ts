@@ -1,6 +1,6 @@
 import { stopOver } from "@/lib/guard/stops/stop.sql";
+import { CONTROL_COVERS } from "@/lib/order/controls/control.sql";
 import type { Queryable } from "@/lib/platform/database/db";
-import { CONTROL_COVERS } from "@/lib/store/control-sql";
 import { ATTEMPT, SENDS } from "@/lib/store/state-sql";
 import { checked, heldItem } from "@/lib/store/write/fence";
 

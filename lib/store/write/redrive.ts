@@ -2,7 +2,6 @@ import type { Brake, Canary } from "@/lib/contract/redrive-request";
 import type { FrozenSelection } from "@/lib/contract/scope";
 import type { BrakeSeen } from "@/lib/core/brake";
 import { type CanaryMove, type CanaryStand, stepAfter } from "@/lib/core/canary";
-import type { Earlier } from "@/lib/core/order-gate";
 import {
   isFinal,
   REDRIVE_MOVES,
@@ -12,6 +11,7 @@ import {
 } from "@/lib/core/redrive-state";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import { endApproval } from "@/lib/guard/approvals/approvals.write";
+import type { Earlier } from "@/lib/order/order-gate.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { FINAL_REDRIVES, ITEM, REDRIVE, startsInTime } from "@/lib/store/state-sql";
 import type { RedriveDelta } from "@/lib/store/write/finish-items";

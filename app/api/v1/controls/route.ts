@@ -1,9 +1,14 @@
 import { handle } from "@/app/_server/handle";
 import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
-import { controlListSchema, controlRequestSchema, controlsQuery, imposedControlSchema } from "@/lib/contract/controls";
-import { imposeControl } from "@/lib/operations/impose-control";
-import { listControls, readControl } from "@/lib/store/read/control-list";
+import { listControls, readControl } from "@/lib/order/controls/control-list.read";
+import {
+  controlListSchema,
+  controlRequestSchema,
+  controlsQuery,
+  imposedControlSchema,
+} from "@/lib/order/controls/controls.shapes";
+import { imposeControl } from "@/lib/order/controls/impose-control";
 
 export const GET = handle({
   id: "listControls",

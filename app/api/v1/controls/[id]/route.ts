@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
-import { controlSchema, liftRequestSchema } from "@/lib/contract/controls";
-import { liftControl } from "@/lib/operations/lift-control";
+import { readControl } from "@/lib/order/controls/control-list.read";
+import { controlSchema, liftRequestSchema } from "@/lib/order/controls/controls.shapes";
+import { liftControl } from "@/lib/order/controls/lift-control";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readControl } from "@/lib/store/read/control-list";
 
 export const DELETE = handle({
   id: "liftControl",

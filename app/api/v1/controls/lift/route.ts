@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { once } from "@/app/_server/once";
-import { liftedManySchema, liftManySchema } from "@/lib/contract/controls";
-import { liftControls, undoLift } from "@/lib/operations/lift-controls";
+import { liftedManySchema, liftManySchema } from "@/lib/order/controls/controls.shapes";
+import { liftControls, undoLift } from "@/lib/order/controls/lift-controls";
 
 export const POST = handle({
   id: "liftControls",

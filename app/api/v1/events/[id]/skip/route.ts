@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { skipRequestSchema, tailSchema, unskipRequestSchema } from "@/lib/contract/tails";
-import { skipHead, undoSkip } from "@/lib/operations/skip-head";
+import { skipHead, undoSkip } from "@/lib/order/skip-head";
+import { skipRequestSchema, tailSchema, unskipRequestSchema } from "@/lib/order/tails/tails.shapes";
 import { byId } from "@/lib/platform/api/query.shapes";
 
 const params = byId("unknown-event");

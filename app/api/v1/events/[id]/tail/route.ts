@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { tailSchema } from "@/lib/contract/tails";
+import { readTail } from "@/lib/order/tails/tails.read";
+import { tailSchema } from "@/lib/order/tails/tails.shapes";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readTail } from "@/lib/store/read/tails";
 
 export const GET = handle({
   id: "readTail",

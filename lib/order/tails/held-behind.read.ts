@@ -1,10 +1,10 @@
 import type { EventOut, HeldBehind } from "@/lib/contract/events";
-import { aggregateKeyOf, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
+import { aggregateKeyOf, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { type AggregateOrder, readAggregateOrder } from "@/lib/order/aggregate-order.read";
+import { HOLDS } from "@/lib/order/skip.sql";
 import type { Queryable } from "@/lib/platform/database/db";
-import { type AggregateOrder, readAggregateOrder } from "@/lib/store/read/aggregate-order";
 import { holderOf } from "@/lib/store/read/dry-run-facts";
 import { versionOut } from "@/lib/store/read/earlier-summary";
-import { HOLDS } from "@/lib/store/skip-sql";
 
 type Facts = Pick<EventOut, "id" | "source" | "status" | "aggregateType" | "aggregateId" | "version">;
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { scopeSelection } from "@/lib/contract/scope";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { readControlsOver } from "@/lib/order/controls/controls.read";
 import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
-import { readControlsOver } from "@/lib/store/read/controls";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { countingRows } from "@/lib/testing/rows-looked-at";
 

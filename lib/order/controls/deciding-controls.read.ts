@@ -1,5 +1,5 @@
 import type { AppliedControl, EventOut } from "@/lib/contract/events";
-import { applyingControls, type Control, decidingControl, indexControls } from "@/lib/core/control";
+import { applyingControls, type Control, decidingControl, indexControls } from "@/lib/order/controls/control.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 

@@ -1,8 +1,14 @@
 import { type QueryClient, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ControlList, ControlOut, ControlRequest, LiftedMany, LiftFilter } from "@/lib/contract/controls";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventCounts } from "@/lib/contract/events";
 import { toSearchParams } from "@/lib/contract/filter-params";
+import type {
+  ControlList,
+  ControlOut,
+  ControlRequest,
+  LiftedMany,
+  LiftFilter,
+} from "@/lib/order/controls/controls.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";

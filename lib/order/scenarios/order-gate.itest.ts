@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Earlier } from "@/lib/core/order-gate";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
-import { imposeControl } from "@/lib/operations/impose-control";
 import { planRedrive } from "@/lib/operations/plan-redrive";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
+import { imposeControl } from "@/lib/order/controls/impose-control";
+import type { Earlier } from "@/lib/order/order-gate.pure";
 import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { readEventDetail } from "@/lib/store/read/event-detail";
 import { listRedriveItems } from "@/lib/store/read/redrive-items";

@@ -1,6 +1,6 @@
-import type { ControlList, ControlOut } from "@/lib/contract/controls";
-import { type StoredScope, scopeOut } from "@/lib/core/control";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { type StoredScope, scopeOut } from "@/lib/order/controls/control.pure";
+import type { ControlList, ControlOut } from "@/lib/order/controls/controls.shapes";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";

@@ -1,8 +1,8 @@
-import { scopeOut } from "@/lib/core/control";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
+import { scopeOut } from "@/lib/order/controls/control.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { FailedAggregate } from "@/lib/store/write/aggregate-failures";
 
 /**
  * Blacklists an aggregate that keeps failing, until somebody lifts the blacklist. It is stored in the aggregate's own

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { ItemOutcome } from "./item-outcome";
-import { EARLIER_CHOICES, type EndedItem, headsOf, headsText, heldBehind, isHeldBy } from "./order-gate";
-import type { Refusal } from "./refusal";
+import type { ItemOutcome } from "@/lib/core/item-outcome";
+import type { Refusal } from "@/lib/core/refusal";
+import { EARLIER_CHOICES, type EndedItem, headsOf, headsText, heldBehind, isHeldBy } from "./order-gate.pure";
 
 describe("the head of an aggregate", () => {
   const event = (id: string, version: bigint | null, status: "PENDING" | "QUEUED" | "REDRIVEN" | "IGNORED") => ({

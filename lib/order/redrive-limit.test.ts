@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { EventStatus } from "./event-state";
-import { statusAfterFailure } from "./redrive-limit";
+import type { EventStatus } from "@/lib/core/event-state";
+import { statusAfterFailure } from "./redrive-limit.pure";
 
 test.each<[EventStatus, "fail" | "bounce", number, EventStatus]>([
   ["REDRIVEN", "bounce", 3, "PENDING"],

@@ -2,13 +2,13 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { editRequestSchema } from "@/lib/contract/revisions";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
-import { imposeControl } from "@/lib/operations/impose-control";
 import { editEvent } from "@/lib/operations/revise-event";
-import { skipHead, undoSkip } from "@/lib/operations/skip-head";
+import { imposeControl } from "@/lib/order/controls/impose-control";
+import { skipHead, undoSkip } from "@/lib/order/skip-head";
+import { readTail } from "@/lib/order/tails/tails.read";
 import { countEvents } from "@/lib/store/read/event-count";
 import { readEventDetail } from "@/lib/store/read/event-detail";
 import { listEvents } from "@/lib/store/read/event-list";
-import { readTail } from "@/lib/store/read/tails";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 const ada = localViewer("ada");

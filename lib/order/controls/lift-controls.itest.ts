@@ -2,10 +2,10 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { listAudit } from "@/lib/guard/audit/audit-list.read";
 import { auditQuery } from "@/lib/guard/audit/audit-query.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { imposeControl } from "@/lib/operations/impose-control";
-import { liftControls, undoLift } from "@/lib/operations/lift-controls";
-import { listControls } from "@/lib/store/read/control-list";
-import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
+import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
+import { listControls } from "@/lib/order/controls/control-list.read";
+import { imposeControl } from "@/lib/order/controls/impose-control";
+import { liftControls, undoLift } from "@/lib/order/controls/lift-controls";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;

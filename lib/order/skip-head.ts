@@ -1,14 +1,14 @@
-import type { TailOut } from "@/lib/contract/tails";
 import type { EventStatus } from "@/lib/core/event-state";
-import { HOLDING_STATUSES, headsText } from "@/lib/core/order-gate";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
+import { HOLDING_STATUSES, headsText } from "@/lib/order/order-gate.pure";
+import { deleteSkips, insertSkip } from "@/lib/order/skips.write";
+import { readTail, readTailEvent, type TailEvent } from "@/lib/order/tails/tails.read";
+import type { TailOut } from "@/lib/order/tails/tails.shapes";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { readAggregateOrder } from "@/lib/store/read/aggregate-order";
-import { readTail, readTailEvent, type TailEvent } from "@/lib/store/read/tails";
-import { deleteSkips, insertSkip } from "@/lib/store/write/skips";
 
 type SkipDeps = Pick<Deps, "db" | "clock">;
 type SkipInput = { id: string; reason: string };

@@ -1,4 +1,4 @@
-import type { ControlKind, StoredScope } from "@/lib/core/control";
+import type { ControlKind, StoredScope } from "@/lib/order/controls/control.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Prisma } from "@/lib/platform/database/generated/client";
 

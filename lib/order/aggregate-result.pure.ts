@@ -1,5 +1,5 @@
-import { type AggregateName, aggregateKey } from "@/lib/core/aggregate";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
+import { type AggregateName, aggregateKey } from "@/lib/order/aggregate.pure";
 
 /**
  * How a batch of outcomes changes the consecutive failures of one aggregate. `reset`: its consumer had processed an

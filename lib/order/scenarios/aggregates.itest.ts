@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { imposeControl } from "@/lib/operations/impose-control";
-import { liftControl } from "@/lib/operations/lift-control";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
-import { listControls } from "@/lib/store/read/control-list";
+import { listControls } from "@/lib/order/controls/control-list.read";
+import { imposeControl } from "@/lib/order/controls/impose-control";
+import { liftControl } from "@/lib/order/controls/lift-control";
 import { readEventDetail } from "@/lib/store/read/event-detail";
 import { readMetrics } from "@/lib/store/read/metrics";
 import { openWorld, type World } from "@/lib/testing/redrive-world";

@@ -1,12 +1,12 @@
-import { TAIL_MAX, type TailOut } from "@/lib/contract/tails";
-import type { AggregateName } from "@/lib/core/aggregate";
 import type { EventStatus } from "@/lib/core/event-state";
-import { headReason } from "@/lib/core/order-gate";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { AggregateName } from "@/lib/order/aggregate.pure";
+import { readAggregateOrder, sameAggregate } from "@/lib/order/aggregate-order.read";
+import { headReason } from "@/lib/order/order-gate.pure";
+import { SKIP_IN_FORCE } from "@/lib/order/skip.sql";
+import { TAIL_MAX, type TailOut } from "@/lib/order/tails/tails.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
-import { readAggregateOrder, sameAggregate } from "@/lib/store/read/aggregate-order";
 import { unknownEvent } from "@/lib/store/read/event-detail";
-import { SKIP_IN_FORCE } from "@/lib/store/skip-sql";
 import { EVENT, HOLDING } from "@/lib/store/state-sql";
 
 export type TailEvent = Omit<AggregateName, "aggregateId"> & {

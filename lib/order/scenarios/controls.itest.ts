@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
-import { imposeControl } from "@/lib/operations/impose-control";
+import { imposeControl } from "@/lib/order/controls/impose-control";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 /** What people decide between the request of a redrive and its run (I11). */

@@ -1,4 +1,4 @@
-import { type AggregateName, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
+import { type AggregateName, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { INT4_MAX, lastRedrives } from "@/lib/store/write/finish-items";
 

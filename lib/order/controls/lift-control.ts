@@ -1,9 +1,9 @@
-import { scopeOut } from "@/lib/core/control";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { scopeOut } from "@/lib/order/controls/control.pure";
+import { forgetFailures, liftControl as lift } from "@/lib/order/controls/controls.write";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { forgetFailures, liftControl as lift } from "@/lib/store/write/controls";
 
 /** Ends a control at once, with a reason. Throws DomainError `unknown-control` when it is not in force. */
 export async function liftControl(deps: Deps, input: { id: string; reason: string }, viewer: Viewer): Promise<void> {

@@ -1,4 +1,4 @@
-import type { LiftFilter } from "@/lib/contract/controls";
+import type { LiftFilter } from "@/lib/order/controls/controls.shapes";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 
 /** Controls that one call lifts. A bad redrive of a large selection blacklists some thousand aggregates at most. */

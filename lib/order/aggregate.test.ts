@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AggregateName, aggregateKey, aggregateKeyOf } from "./aggregate";
+import { type AggregateName, aggregateKey, aggregateKeyOf } from "./aggregate.pure";
 
 describe("the key of an aggregate", () => {
   test("is equal for the same source, type and id only", () => {

@@ -1,8 +1,8 @@
 import type { FilterStatus } from "@/lib/contract/event-filter";
 import type { ScopedFilter } from "@/lib/contract/scope";
-import type { Control } from "@/lib/core/control";
+import type { Control } from "@/lib/order/controls/control.pure";
+import { readControlsInForce } from "@/lib/order/controls/controls.read";
 import type { Queryable } from "@/lib/platform/database/db";
-import { readControlsInForce } from "@/lib/store/read/controls";
 import { splitStatuses } from "@/lib/store/read/event-filter-sql";
 
 /**

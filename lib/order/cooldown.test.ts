@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cooldownAfter } from "./cooldown";
+import { cooldownAfter } from "./cooldown.pure";
 
 test.each([
   [1, 1_000],

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { reasonSchema } from "@/lib/contract/selection";
-import { HOLDING_STATUSES } from "@/lib/core/order-gate";
+import { HOLDING_STATUSES } from "@/lib/order/order-gate.pure";
 import { idOut, named, nullableTime, timeOut, versionOut } from "@/lib/platform/api/schemas.shapes";
 
 /** Held events named in one answer, so that one redrive can release them. */

@@ -1,12 +1,12 @@
-import type { LiftedMany, LiftMany } from "@/lib/contract/controls";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { inTransaction } from "@/lib/operations/walk-selection";
+import type { LiftedMany, LiftMany } from "@/lib/order/controls/controls.shapes";
+import { countLiftable, imposeLifted, LIFT_MAX, liftMatching, sourcesOfLift } from "@/lib/order/controls/lifts.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { countLiftable, imposeLifted, LIFT_MAX, liftMatching, sourcesOfLift } from "@/lib/store/write/lifts";
 
 type Lift = Extract<LiftMany, { filter: unknown }>;
 type Undo = Extract<LiftMany, { undo: unknown }>;

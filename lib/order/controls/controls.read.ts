@@ -1,4 +1,4 @@
-import type { Control, ControlFacts } from "@/lib/core/control";
+import type { Control, ControlFacts } from "@/lib/order/controls/control.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 
 const COLUMNS = `c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "aggregateType", c.origin,
