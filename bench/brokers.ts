@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
+import { SELECTED_IDS_MAX } from "@/lib/events/selection/selected-ids.shapes";
 import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { buildBundles } from "../scripts/build.ts";

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { createDeps, setDeps } from "@/app/_server/deps";
 import * as events from "@/app/api/v1/events/route";
 import { readEventIn } from "@/lib/contract/event-in";
-import type { ParkAnswer } from "@/lib/contract/events";
+import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Db } from "@/lib/platform/database/db";
 import { readEnv } from "@/lib/platform/env";

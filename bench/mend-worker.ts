@@ -1,5 +1,5 @@
+import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { createExpressions } from "@/lib/mending/expressions";
-import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb } from "@/lib/platform/database/db";
 import { createLog } from "@/lib/platform/log";

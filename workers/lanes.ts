@@ -1,10 +1,10 @@
+import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import type { LaneConnection } from "@/lib/lane/connection";
 import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import { type JobOutcome, type LaneWorker, QUEUES, type QueueName } from "@/lib/lane/port";
 import { startLaneWorker } from "@/lib/lane/worker";
 import { createExpressions, type Expressions } from "@/lib/mending/expressions";
 import { planRedrive } from "@/lib/operations/plan-redrive";
-import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import type { Clock } from "@/lib/platform/clock";
 import type { Redriver } from "@/lib/redriving/redriver";
 import { runSlice, whileStoreAway } from "@/lib/redriving/run-slice";

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/operations/change-redrive";
-import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { RedriveChange } from "@/lib/contract/redrive-request";
 import { redriveRuleRequestSchema, redriveRuleTrySchema } from "@/lib/contract/redrive-rules";
+import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { shownApproval } from "@/lib/guard/approvals/approvals.read";
 import { decideApproval } from "@/lib/guard/approvals/decide-approval";
 import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
@@ -8,7 +9,6 @@ import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { addTarget } from "@/lib/operations/add-target";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { changeTarget } from "@/lib/operations/change-target";
-import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { removeTarget } from "@/lib/operations/remove-target";
 import { runRedriveRules } from "@/lib/operations/run-redrive-rules";
 import { changeRedriveRule, createRedriveRule } from "@/lib/operations/store-redrive-rule";

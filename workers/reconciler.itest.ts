@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { BULK_NOW_MAX } from "@/lib/contract/events";
+import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
+import { BULK_NOW_MAX } from "@/lib/events/events.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/operations/change-redrive";
-import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { FREEZE_INLINE_MAX } from "@/lib/operations/request-redrive";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";

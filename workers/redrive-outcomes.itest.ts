@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { previewRequestSchema } from "@/lib/contract/redrive-preview";
 import type { RedriveRequest } from "@/lib/contract/redrive-request";
+import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/operations/park-events";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
-import { readEventDetail } from "@/lib/store/read/event-detail";
 import { exportRedriveItems, listRedriveItems, readRedriveCauses } from "@/lib/store/read/redrive-items";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";

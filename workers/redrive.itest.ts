@@ -1,15 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
+import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { changeSettings } from "@/lib/guard/settings/change-settings";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { confirmEvents } from "@/lib/operations/confirm-events";
-import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { listControls } from "@/lib/order/controls/control-list.read";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { liftControl } from "@/lib/order/controls/lift-control";
-import { readEventDetail } from "@/lib/store/read/event-detail";
 import { readRedriveCauses } from "@/lib/store/read/redrive-items";
 import { deadLetter } from "@/lib/testing/letters";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
+import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
 import { editEvent, restoreRevision } from "@/lib/operations/revise-event";
-import { readEventDetail } from "@/lib/store/read/event-detail";
 import { readRevisions } from "@/lib/store/read/event-revisions";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
-import type { EventFilter } from "@/lib/contract/event-filter";
-import { filterQuery } from "@/lib/contract/event-page";
-import type { EventOut } from "@/lib/contract/events";
+import type { EventOut } from "@/lib/events/events.shapes";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { exportEvents } from "@/lib/events/list/event-export.read";
+import { filterQuery } from "@/lib/events/list/event-page.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { exportEvents } from "@/lib/store/read/event-export";
 import { streamResponse } from "./ndjson";
 
 const FORMATS = ["ndjson", "csv"] as const;

@@ -1,4 +1,4 @@
-import type { ParkAnswer } from "@/lib/contract/events";
+import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { digested } from "./digested";
 import { idempotencyKeyOf } from "./idempotency";
 import { type IngestCall, ingest } from "./ingest";

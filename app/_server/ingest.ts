@@ -8,7 +8,7 @@ import {
   readStructured,
 } from "@/lib/contract/cloudevents";
 import { readEventIn } from "@/lib/contract/event-in";
-import type { ParkAnswer } from "@/lib/contract/events";
+import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { DomainError, type ProblemCode } from "@/lib/platform/plain/problem.pure";
 import {
   elementsInSteps,

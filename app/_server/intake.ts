@@ -1,5 +1,5 @@
 import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/contract/arrival";
-import type { ParkAnswer } from "@/lib/contract/events";
+import type { ParkAnswer } from "@/lib/events/events.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

@@ -1,4 +1,4 @@
-import type { StoredPayload } from "@/lib/store/read/event-detail";
+import type { StoredPayload } from "@/lib/events/detail/event-detail.read";
 
 /**
  * The exact bytes. They come from anywhere and are served from the console's own origin, so a browser must neither

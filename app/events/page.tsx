@@ -2,12 +2,12 @@ import type { Metadata } from "next";
 import { pageCall } from "@/app/_server/page-call";
 import { rawQueryOf } from "@/app/_server/raw-query";
 import { EventsView, type InitialEvents } from "@/components/events/list/events-view";
-import { PAGE_PARAMS } from "@/lib/browser/filter-read";
-import { fromSearchParams } from "@/lib/contract/event-filter";
-import { toSearchParams } from "@/lib/contract/filter-params";
+import { fromSearchParams } from "@/lib/events/filter/event-filter.shapes";
+import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
+import { PAGE_PARAMS } from "@/lib/events/filter/filter-read.browser";
+import { listEvents } from "@/lib/events/list/event-list.read";
 import { PAGE_ROWS } from "@/lib/platform/browser/page-rows.browser";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { listEvents } from "@/lib/store/read/event-list";
 
 export const metadata: Metadata = { title: "Events" };
 

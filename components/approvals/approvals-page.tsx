@@ -6,7 +6,7 @@ import { WorkList } from "@/components/redrives/list/work-list";
 import { Button } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { usePageParam } from "@/lib/browser/filter-url";
+import { usePageParam } from "@/lib/events/filter/filter-url.browser";
 import { APPROVAL_STATES, causeWords } from "@/lib/guard/approvals/approval.pure";
 import { useApprovals } from "@/lib/guard/approvals/approvals.browser";
 import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";

@@ -4,7 +4,7 @@ import Link from "next/link";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Skeleton } from "@/components/ui/skeleton";
 import { StateBadge } from "@/components/ui/state-badge";
-import { eventsHref } from "@/lib/browser/filter-read";
+import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { AUDIT_EVENTS_SHOWN, useAuditEvents } from "@/lib/guard/audit/audit.browser";
 import { formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
 

@@ -7,7 +7,7 @@ import { EmptyState } from "@/components/ui/empty-state";
 import { ReadError } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { pushAddress } from "@/lib/browser/filter-url";
+import { pushAddress } from "@/lib/events/filter/filter-url.browser";
 import { AUDIT_FILTER_NAMES, type AuditFilter, auditParams, useAudit } from "@/lib/guard/audit/audit.browser";
 import { shortenId } from "@/lib/platform/plain/format.pure";
 import { AuditFilterBar } from "./audit-filter-bar";

@@ -13,7 +13,7 @@ import { Panel } from "@/components/ui/panel";
 import { ShortId } from "@/components/ui/short-id";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { eventsHref } from "@/lib/browser/filter-read";
+import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { useControls } from "@/lib/order/controls/controls.browser";
 import type { ControlOut, ControlRequest } from "@/lib/order/controls/controls.shapes";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";

@@ -5,7 +5,7 @@ import { useEffect, useState } from "react";
 import { Field, Input } from "@/components/ui/input";
 import { NumberWithKind } from "@/components/ui/number-with-kind";
 import { Select } from "@/components/ui/select";
-import { eventsHref } from "@/lib/browser/filter-read";
+import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { useCaught } from "@/lib/order/controls/controls.browser";
 import type { ControlScopeName } from "@/lib/order/controls/controls.shapes";
 import { type ControlDraft, draftScope } from "./control-draft";

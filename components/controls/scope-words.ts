@@ -1,5 +1,5 @@
-import type { EventFilter } from "@/lib/contract/event-filter";
-import { PARKED_STATUSES } from "@/lib/core/event-state";
+import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import type { ControlOut, ControlScopeName } from "@/lib/order/controls/controls.shapes";
 
 export const SCOPE_NAMES: readonly ControlScopeName[] = ["aggregateId", "errorCode", "source", "eventId"];

@@ -7,8 +7,8 @@ import { Tabs } from "@/components/ui/tabs";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { showToast } from "@/components/ui/toast";
 import { useRevision } from "@/lib/browser/revisions";
-import type { EventDetail } from "@/lib/contract/events";
 import type { EditedAnswer } from "@/lib/contract/revisions";
+import type { EventDetail } from "@/lib/events/events.shapes";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 import { ContentDiff } from "./content-diff";
 import {

@@ -6,7 +6,7 @@ import { Input } from "@/components/ui/input";
 import { Shape } from "@/components/ui/shape";
 import { showToast } from "@/components/ui/toast";
 import { checkPayload } from "@/lib/browser/revisions";
-import type { EventDetail } from "@/lib/contract/events";
+import type { EventDetail } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatBytes, plural } from "@/lib/platform/plain/format.pure";
 import { CodeEditor, type CodeEditorHandle, EditorKeys } from "./code-editor";

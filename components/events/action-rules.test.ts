@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AppliedControl, EventDetail } from "@/lib/contract/events";
+import type { AppliedControl, EventDetail } from "@/lib/events/events.shapes";
 import { lastRedrive, whyNotEdit, whyNotRedrive } from "./action-rules";
 import { stateOf } from "./event-state";
 

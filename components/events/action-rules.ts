@@ -1,5 +1,5 @@
-import type { EventDetail, ListedEvent } from "@/lib/contract/events";
 import { REFUSAL_TEXT } from "@/lib/core/refusal";
+import type { EventDetail, ListedEvent } from "@/lib/events/events.shapes";
 import { controlCause } from "./event-state";
 
 type Facts = Pick<ListedEvent, "status" | "control" | "cooldownUntil">;

@@ -1,7 +1,7 @@
 import Link from "next/link";
 import { MARK_DETAIL, MARK_WORDS, ruleHref } from "@/components/admission/rule-words";
-import type { EventDetail, EventOut } from "@/lib/contract/events";
-import { isParked } from "@/lib/core/event-state";
+import { isParked } from "@/lib/events/event-state.pure";
+import type { EventDetail, EventOut } from "@/lib/events/events.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
 
 /** The mark of admission beside an error code; nothing without one. */

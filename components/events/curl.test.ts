@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { EventDetail } from "@/lib/contract/events";
+import type { EventDetail } from "@/lib/events/events.shapes";
 import { curlRead, curlRedrive, curlReplay, shellQuote } from "./curl";
 
 it("quotes so that a shell sees one word and runs nothing", () => {

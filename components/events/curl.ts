@@ -1,4 +1,4 @@
-import type { EventDetail } from "@/lib/contract/events";
+import type { EventDetail } from "@/lib/events/events.shapes";
 
 /** A text as one quoted word of a POSIX shell. */
 export function shellQuote(text: string): string {

@@ -8,7 +8,7 @@ import { ActionButton } from "@/components/ui/action-button";
 import { lazily } from "@/components/ui/lazily";
 import { MenuButton } from "@/components/ui/popup-button";
 import { showToast } from "@/components/ui/toast";
-import type { EventDetail } from "@/lib/contract/events";
+import type { EventDetail } from "@/lib/events/events.shapes";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 import { whyNotEdit, whyNotRedrive } from "./action-rules";

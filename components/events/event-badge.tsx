@@ -3,7 +3,7 @@
 import Link from "next/link";
 import { controlCause, holderText, stateOf } from "@/components/events/event-state";
 import { StateBadge } from "@/components/ui/state-badge";
-import type { AggregateMember, ListedEvent } from "@/lib/contract/events";
+import type { AggregateMember, ListedEvent } from "@/lib/events/events.shapes";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { visible } from "@/lib/platform/plain/format.pure";
 

@@ -1,5 +1,5 @@
-import type { AggregateMember, EventOut, HeldBehind, ListedEvent } from "@/lib/contract/events";
-import { type ShownState, shownState } from "@/lib/core/event-state";
+import { type ShownState, shownState } from "@/lib/events/event-state.pure";
+import type { AggregateMember, EventOut, HeldBehind, ListedEvent } from "@/lib/events/events.shapes";
 
 type Facts = Pick<EventOut | AggregateMember, "status" | "bounces" | "confirmedAt" | "cooldownUntil"> &
   Partial<Pick<ListedEvent, "control" | "heldBehind">>;

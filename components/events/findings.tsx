@@ -1,6 +1,6 @@
 import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
-import type { Finding } from "@/lib/core/history-text";
+import type { Finding } from "@/lib/events/detail/history-text.pure";
 
 const LOOKS = {
   passed: { shape: "check", colour: "text-ok" },

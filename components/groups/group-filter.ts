@@ -1,7 +1,7 @@
-import { withPart } from "@/lib/browser/filter-read";
-import type { EventFilter } from "@/lib/contract/event-filter";
-import type { GroupOut } from "@/lib/contract/events";
-import type { EventStatus } from "@/lib/core/event-state";
+import type { EventStatus } from "@/lib/events/event-state.pure";
+import type { GroupOut } from "@/lib/events/events.shapes";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { withPart } from "@/lib/events/filter/filter-read.browser";
 
 /** The events of a group that also match the filter of the page. */
 export function groupFilter(

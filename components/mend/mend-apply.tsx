@@ -10,7 +10,7 @@ import { Checkbox, Field, Input } from "@/components/ui/input";
 import { ReasonField } from "@/components/ui/reason-field";
 import { type Counting, startMend } from "@/lib/browser/mends";
 import type { Recipe } from "@/lib/contract/recipes";
-import type { Selection } from "@/lib/contract/selection";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 

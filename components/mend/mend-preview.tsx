@@ -9,8 +9,8 @@ import { Shape, type ShapeName } from "@/components/ui/shape";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { type Counting, useMendPreview } from "@/lib/browser/mends";
 import type { Difference, MendCounts, MendItem, Recipe } from "@/lib/contract/recipes";
-import type { Selection } from "@/lib/contract/selection";
 import { MEND_FAILURES, MEND_OUTCOMES, MEND_REASONS, type MendOutcome } from "@/lib/core/mending";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { formatNumber, plural, shortenId, visible } from "@/lib/platform/plain/format.pure";
 
 const OUTCOMES: Record<MendOutcome, { word: string; shape: ShapeName; colour: string }> = {

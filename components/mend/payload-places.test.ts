@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { EventDetail } from "@/lib/contract/events";
+import type { EventDetail } from "@/lib/events/events.shapes";
 import { placesOf, sharedError } from "./payload-places";
 
 const event = (text: string | null, headers: EventDetail["headers"] = []) =>

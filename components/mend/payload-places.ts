@@ -1,5 +1,5 @@
 import { type Node, parseTree } from "jsonc-parser";
-import type { EventDetail } from "@/lib/contract/events";
+import type { EventDetail } from "@/lib/events/events.shapes";
 
 /** More places than a list of suggestions can show. */
 const PLACES_MAX = 400;

@@ -1,10 +1,10 @@
 import { etaLeft, rateWords } from "@/components/redrives/eta-words";
 import { countText } from "@/components/ui/count-text";
-import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
-import type { BulkAnswer } from "@/lib/contract/events";
-import { type BulkKind, bulkShare } from "@/lib/core/bulk-operation";
 import { MEND_FAILURES, MEND_REASONS } from "@/lib/core/mending";
 import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
+import { type BulkKind, bulkShare } from "@/lib/events/bulk/bulk-operation.pure";
+import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
 
 /** From this number on the person types the number: one wrong click must not ignore thousands of events. */

@@ -1,9 +1,9 @@
 "use client";
 
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { useChangeBulkOperation } from "@/lib/browser/bulk-operations";
-import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
-import { INVERSE } from "@/lib/core/bulk-operation";
+import { INVERSE } from "@/lib/events/bulk/bulk-operation.pure";
+import { useChangeBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
+import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { operationTitle, VERBS } from "./bulk-words";
 

@@ -1,5 +1,5 @@
 import { classNames } from "@/components/ui/class-names";
-import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
+import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { leftAlone, shareWords } from "./bulk-words";
 
 type Counts = Pick<BulkOperationOut, "kind" | "state" | "changed" | "refused" | "refusedByReason" | "expected"> &

@@ -6,9 +6,14 @@ import { useEffect, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
 import { showToast } from "@/components/ui/toast";
-import { runs, useBulkOperation, useFollowedOperations, useRunningOperations } from "@/lib/browser/bulk-operations";
 import { useStatus } from "@/lib/browser/status";
-import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
+import {
+  runs,
+  useBulkOperation,
+  useFollowedOperations,
+  useRunningOperations,
+} from "@/lib/events/bulk/bulk-operations.browser";
+import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { operationTitle, paceWords, shareWords } from "./bulk-words";

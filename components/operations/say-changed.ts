@@ -1,10 +1,10 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
-import { changeEvents } from "@/lib/browser/bulk-operations";
-import type { BulkAnswer } from "@/lib/contract/events";
-import type { Selection } from "@/lib/contract/selection";
-import { BULK_EFFECT, type BulkKind, INVERSE } from "@/lib/core/bulk-operation";
+import { BULK_EFFECT, type BulkKind, INVERSE } from "@/lib/events/bulk/bulk-operation.pure";
+import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";
+import type { BulkAnswer } from "@/lib/events/events.shapes";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { changedText, VERBS } from "./bulk-words";
 

@@ -1,5 +1,5 @@
-import type { EventFilter } from "@/lib/contract/event-filter";
 import type { Arrivals, TopErrors } from "@/lib/contract/stats";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 export type ArrivalRow = {

@@ -2,8 +2,8 @@
 
 import { X } from "lucide-react";
 import { Button } from "@/components/ui/button";
-import { removeTerm, termsOf } from "@/lib/browser/qualified-search";
-import type { EventFilter } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { removeTerm, termsOf } from "@/lib/events/filter/qualified-search.browser";
 import { shortenId } from "@/lib/platform/plain/format.pure";
 
 /** The restrictions of the page; each can be removed. Nothing without a restriction. */

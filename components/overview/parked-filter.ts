@@ -1,6 +1,6 @@
-import { withPart } from "@/lib/browser/filter-read";
-import type { EventFilter } from "@/lib/contract/event-filter";
-import { PARKED_STATUSES } from "@/lib/core/event-state";
+import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { withPart } from "@/lib/events/filter/filter-read.browser";
 
 /** The window of the overview without one in the address. */
 const WINDOW_DEFAULT = "-24h";

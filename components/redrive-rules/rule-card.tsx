@@ -7,11 +7,11 @@ import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
-import { eventsHref } from "@/lib/browser/filter-read";
-import { termsOf, writeTerm } from "@/lib/browser/qualified-search";
 import { useChangeRedriveRule, useDeleteRedriveRule } from "@/lib/browser/redrive-rules";
-import type { EventFilter } from "@/lib/contract/event-filter";
 import type { RedriveRuleOut } from "@/lib/contract/redrive-rules";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { eventsHref } from "@/lib/events/filter/filter-read.browser";
+import { termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
 import { visible } from "@/lib/platform/plain/format.pure";
 import { limitWords, ruleSentence, triedWords, workWords } from "./rule-words";
 

@@ -1,7 +1,7 @@
-import { addTerm, parseSearch, termsOf, writeTerm } from "@/lib/browser/qualified-search";
 import type { RuleFields } from "@/lib/browser/redrive-rules";
-import type { EventFilter } from "@/lib/contract/event-filter";
 import type { RedriveRuleOut } from "@/lib/contract/redrive-rules";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { addTerm, parseSearch, termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
 
 /** The form of a rule: texts as they are typed. An empty limit or rate is none. */

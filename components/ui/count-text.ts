@@ -1,4 +1,4 @@
-import type { CountOut } from "@/lib/contract/events";
+import type { CountOut } from "@/lib/events/events.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 /** `12,481` exact, `≈ 3.2 M` estimated (an estimate has no last digits), `≥ 10,000` at least, `?` unknown. */

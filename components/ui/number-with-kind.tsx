@@ -1,6 +1,6 @@
 "use client";
 
-import type { CountOut } from "@/lib/contract/events";
+import type { CountOut } from "@/lib/events/events.shapes";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatClock, formatNumber } from "@/lib/platform/plain/format.pure";
 import { countText } from "./count-text";

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import type { ShownState } from "@/lib/core/event-state";
 import type { RedriveState } from "@/lib/core/redrive-state";
+import type { ShownState } from "@/lib/events/event-state.pure";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { classNames } from "./class-names";
 import { Shape, type ShapeName } from "./shape";

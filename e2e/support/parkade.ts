@@ -1,7 +1,7 @@
 import { type APIRequestContext, expect, type Locator, type Page } from "@playwright/test";
-import type { EventDetail, EventList, EventOut } from "../../lib/contract/events.ts";
 import type { PreviewOut } from "../../lib/contract/redrive-preview.ts";
 import type { RedriveList, RedriveOut } from "../../lib/contract/redrives.ts";
+import type { EventDetail, EventList, EventOut } from "../../lib/events/events.shapes.ts";
 import type { ControlRequest } from "../../lib/order/controls/controls.shapes.ts";
 import { test as withDownstream } from "../fixtures.ts";
 

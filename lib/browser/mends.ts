@@ -1,6 +1,5 @@
 import { type QueryClient, skipToken, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type { BulkAnswer, EventDetail } from "@/lib/contract/events";
 import type {
   MendCounts,
   MendItem,
@@ -11,8 +10,9 @@ import type {
   SavedRecipe,
   SaveRecipeRequest,
 } from "@/lib/contract/recipes";
-import type { Selection } from "@/lib/contract/selection";
 import type { MendOutcome } from "@/lib/core/mending";
+import type { BulkAnswer, EventDetail } from "@/lib/events/events.shapes";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";

@@ -1,7 +1,7 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
-import type { EventFilter } from "@/lib/contract/event-filter";
-import { toSearchParams } from "@/lib/contract/filter-params";
 import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats, TopErrors } from "@/lib/contract/stats";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";

@@ -4,8 +4,8 @@ import { EXIT } from "@/lib/cli/command-table";
 import { confirmed } from "@/lib/cli/confirm";
 import { followOperation } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
-import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
-import type { BulkAnswer, EventCounts } from "@/lib/contract/events";
+import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import type { BulkAnswer, EventCounts } from "@/lib/events/events.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 /** `ignore` and `release`. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { FILTER_NAMES } from "@/lib/contract/filter-params";
+import { FILTER_NAMES } from "@/lib/events/filter/filter-params.shapes";
 import { readCommandLine, UsageError } from "./command-line";
 import { COMMAND_NAMES, COMMANDS, FILTER_OPTIONS, optionsOf } from "./command-table";
 

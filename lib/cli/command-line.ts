@@ -7,7 +7,7 @@ import {
   type Option,
   optionsOf,
 } from "@/lib/cli/command-table";
-import { TAG_PREFIX } from "@/lib/contract/filter-params";
+import { TAG_PREFIX } from "@/lib/events/filter/filter-params.shapes";
 
 /** The command line is wrong: `message` says what, and `command` whose help has the answer. */
 export class UsageError extends Error {

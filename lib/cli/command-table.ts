@@ -1,7 +1,7 @@
-import { FILTER_STATUSES } from "@/lib/contract/filter-params";
 import { ADMISSION_MARKS } from "@/lib/core/admission";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { SOURCE_MODES } from "@/lib/core/source-mode";
+import { FILTER_STATUSES } from "@/lib/events/filter/filter-params.shapes";
 import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-subject.pure";
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 

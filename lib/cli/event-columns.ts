@@ -1,5 +1,5 @@
 import type { Column } from "@/lib/cli/table";
-import type { ListedEvent } from "@/lib/contract/events";
+import type { ListedEvent } from "@/lib/events/events.shapes";
 import { formatAgo } from "@/lib/platform/plain/format.pure";
 
 /** For programs: whole values, the event's id first. */

@@ -2,10 +2,10 @@ import { type Call, countText, patiently, printAnswer } from "@/lib/cli/call";
 import { UsageError } from "@/lib/cli/command-line";
 import { EXIT } from "@/lib/cli/command-table";
 import { factsText } from "@/lib/cli/table";
-import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import type { RedriveItemList } from "@/lib/contract/redrive-items";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { isFinal } from "@/lib/core/redrive-state";
+import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatDuration, formatNumber, formatRate, plural, visible } from "@/lib/platform/plain/format.pure";
 

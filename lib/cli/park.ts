@@ -4,7 +4,7 @@ import { type Call, printAnswer } from "@/lib/cli/call";
 import { UsageError } from "@/lib/cli/command-line";
 import { EXIT, SIGNING_SECRET } from "@/lib/cli/command-table";
 import { factsText } from "@/lib/cli/table";
-import type { ParkAnswer } from "@/lib/contract/events";
+import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatNumber, visible } from "@/lib/platform/plain/format.pure";
 

@@ -3,8 +3,8 @@ import { EXIT } from "@/lib/cli/command-table";
 import { EVENT_COLUMNS, EVENT_COLUMNS_NARROW } from "@/lib/cli/event-columns";
 import { moreText, readPages } from "@/lib/cli/lists";
 import { factsText, tableText } from "@/lib/cli/table";
-import type { CountOut, EventCounts, ListedEvent } from "@/lib/contract/events";
-import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/core/event-state";
+import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/events/event-state.pure";
+import type { CountOut, EventCounts, ListedEvent } from "@/lib/events/events.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 export async function search(call: Call): Promise<number> {

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { type Call, idOfProducers, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command-table";
 import { factsText, tableText } from "@/lib/cli/table";
-import type { EventDetail } from "@/lib/contract/events";
+import type { EventDetail } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatBytes, visible } from "@/lib/platform/plain/format.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { EventList } from "@/lib/contract/events";
+import type { EventList } from "@/lib/events/events.shapes";
 import { manualClock } from "@/lib/testing/manual-clock";
 import type { Api } from "./api";
 import { createTail } from "./tail";

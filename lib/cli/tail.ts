@@ -5,7 +5,7 @@ import { EXIT } from "@/lib/cli/command-table";
 import { EVENT_COLUMNS } from "@/lib/cli/event-columns";
 import { PAGE_MAX } from "@/lib/cli/lists";
 import { tableText } from "@/lib/cli/table";
-import type { EventList, ListedEvent } from "@/lib/contract/events";
+import type { EventList, ListedEvent } from "@/lib/events/events.shapes";
 import type { Clock } from "@/lib/platform/clock";
 
 const LINES = 10;

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/contract/selection";
 import {
   ADMISSION_MARKS,
   type AdmissionRecord,
@@ -9,6 +8,7 @@ import {
   TEXT_FIELDS,
   TEXT_TESTS,
 } from "@/lib/core/admission";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { idOut, named, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
 import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";

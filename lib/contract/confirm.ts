@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
+import { reasonSchema, selectionSchema } from "@/lib/events/selection/selection.shapes";
 import { named } from "@/lib/platform/api/schemas.shapes";
 
 const text = (max: number) =>

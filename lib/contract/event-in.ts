@@ -10,8 +10,8 @@ import {
   traceIdOf,
   versionOf,
 } from "@/lib/contract/arrival";
-import { resolveInstant, WALL_TIME_PATTERN } from "@/lib/contract/event-filter";
 import type { DeadLetter, DeadLetterError, Header } from "@/lib/core/dead-letter";
+import { resolveInstant, WALL_TIME_PATTERN } from "@/lib/events/filter/event-filter.shapes";
 import { queryOf } from "@/lib/platform/api/query.shapes";
 import { described } from "@/lib/platform/api/schemas.shapes";
 import {

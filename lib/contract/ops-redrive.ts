@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { filterQuery } from "@/lib/contract/event-page";
 import { laneSchema, type RedriveRequest, targetName } from "@/lib/contract/redrive-request";
 import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/core/refusal";
+import { filterQuery } from "@/lib/events/list/event-page.shapes";
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { thenRead } from "@/lib/platform/api/query.shapes";
 import { described, listText } from "@/lib/platform/api/schemas.shapes";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/contract/selection";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { idOut, named, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
 
 /** How a version came: a person sent it, it was inferred from events, or it stood in the source's settings. */

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { bulkAnswerSchema } from "@/lib/contract/events";
-import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
-import { EVENT_STATUSES } from "@/lib/core/event-state";
 import { JSON_TYPES, MEND_OUTCOMES, RECIPE_STEPS_MAX } from "@/lib/core/mending";
+import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
+import { bulkAnswerSchema } from "@/lib/events/events.shapes";
+import { reasonSchema, selectionSchema } from "@/lib/events/selection/selection.shapes";
 import {
   countsOut,
   described,

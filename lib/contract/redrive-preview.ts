@@ -8,7 +8,7 @@ import {
   rateSchema,
   targetName,
 } from "@/lib/contract/redrive-request";
-import { selectionSchema } from "@/lib/contract/selection";
+import { selectionSchema } from "@/lib/events/selection/selection.shapes";
 import { causeSchema } from "@/lib/guard/approvals/approvals.shapes";
 import {
   countOut,

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
 import { CANARY_STEPS } from "@/lib/core/canary";
 import { REDRIVE_STATES } from "@/lib/core/redrive-state";
 import { WAITS } from "@/lib/core/redrive-wait";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
+import { reasonSchema, selectionSchema } from "@/lib/events/selection/selection.shapes";
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { countOut, countsOut, idOut, named, nullableTime } from "@/lib/platform/api/schemas.shapes";
 

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { eventFilterSchema } from "@/lib/contract/event-filter";
 import { brakeSchema, canarySchema, laneSchema, rateSchema } from "@/lib/contract/redrive-request";
-import { reasonSchema } from "@/lib/contract/selection";
 import type { RuleField } from "@/lib/core/redrive-rule";
+import { eventFilterSchema } from "@/lib/events/filter/event-filter.shapes";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import {
   countOut,
   described,

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { bodySchema } from "@/lib/contract/events";
-import { reasonSchema } from "@/lib/contract/selection";
 import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
 import { REVISION_CAUSES } from "@/lib/core/revision";
+import { bodySchema } from "@/lib/events/events.shapes";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { type PathOf, queryOf } from "@/lib/platform/api/query.shapes";
 import {
   described,

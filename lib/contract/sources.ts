@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/contract/selection";
 import { fallbackSchema } from "@/lib/contract/targets";
 import { SAMPLE_CHARS_MAX } from "@/lib/core/probe-limits";
 import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/core/source-mode";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import {
   headersSchema,
   idOut,

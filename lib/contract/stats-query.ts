@@ -1,5 +1,10 @@
 import * as z from "zod/mini";
-import { type EventFilter, FILTER_SHAPE, fromSearchParams, resolveWindow } from "@/lib/contract/event-filter";
+import {
+  type EventFilter,
+  FILTER_SHAPE,
+  fromSearchParams,
+  resolveWindow,
+} from "@/lib/events/filter/event-filter.shapes";
 import type { QueryOf } from "@/lib/platform/api/query.shapes";
 import { described } from "@/lib/platform/api/schemas.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

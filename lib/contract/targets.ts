@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/contract/selection";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { named, nullableText, nullableTime } from "@/lib/platform/api/schemas.shapes";
 
 const positive = z

@@ -1,4 +1,4 @@
-import { EVENT_MOVES, type EventMove, type EventStatus, isParked } from "@/lib/core/event-state";
+import { EVENT_MOVES, type EventMove, type EventStatus, isParked } from "@/lib/events/event-state.pure";
 
 /**
  * How each kind of `dlq_flow` changes the number of parked events (`dlq_size`). The kinds of an event's history add up to

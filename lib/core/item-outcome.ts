@@ -1,6 +1,6 @@
-import { EVENT_MOVES, type EventMove, type EventStatus } from "@/lib/core/event-state";
 import { ITEM_MOVES, type ItemMove, type ItemState } from "@/lib/core/item-state";
 import type { Refusal } from "@/lib/core/refusal";
+import { EVENT_MOVES, type EventMove, type EventStatus } from "@/lib/events/event-state.pure";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { cooldownAfter } from "@/lib/order/cooldown.pure";
 import { statusAfterFailure } from "@/lib/order/redrive-limit.pure";

@@ -1,4 +1,4 @@
-import type { EventStatus } from "./event-state";
+import type { EventStatus } from "@/lib/events/event-state.pure";
 
 /**
  * The states of an event's bytes, by number. Revision 1 is what arrived first. A bounce that brings other bytes, an edit

@@ -2,7 +2,7 @@ import type { Arrival } from "@/lib/contract/arrival";
 import { bodyReader } from "@/lib/contract/payload-pointer";
 import { type AdmissionRule, type Admitted, admit } from "@/lib/core/admission";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import { type Fingerprint, fingerprintOf, labelledGroup } from "@/lib/core/fingerprint";
+import { type Fingerprint, fingerprintOf, labelledGroup } from "@/lib/events/groups/fingerprint.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { storable } from "@/lib/platform/plain/storable.pure";

@@ -1,7 +1,4 @@
 import type { ConfirmKeys, ConfirmRequest } from "@/lib/contract/confirm";
-import type { BulkAnswer } from "@/lib/contract/events";
-import { nextStatus } from "@/lib/core/event-state";
-import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import {
   answerNow,
   type ChangeChunk,
@@ -9,8 +6,11 @@ import {
   type Changed,
   changeEvents,
   refusals,
-} from "@/lib/operations/change-events";
-import { inTransaction } from "@/lib/operations/walk-selection";
+} from "@/lib/events/bulk/change-events";
+import { nextStatus } from "@/lib/events/event-state.pure";
+import type { BulkAnswer } from "@/lib/events/events.shapes";
+import { inTransaction } from "@/lib/events/selection/walk-selection";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import type { Deps } from "@/lib/platform/low-rate-deps";

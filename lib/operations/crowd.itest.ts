@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { confirmEvents } from "@/lib/operations/confirm-events";
-import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
 import { requestMend, requestUndoMend } from "@/lib/operations/request-mend";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

@@ -1,12 +1,12 @@
-import { EVENT_MOVES, type EventStatus } from "@/lib/core/event-state";
 import { type MendOutcome, SCHEMA_TIMEOUT } from "@/lib/core/mending";
 import { REVISABLE_STATUSES } from "@/lib/core/revision";
+import { readBodies } from "@/lib/events/bodies.read";
+import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
 import type { MendDeps, Mended, Mender } from "@/lib/mending/apply-recipe";
 import type { Message } from "@/lib/mending/document";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import type { PayloadCheck, PayloadChecker } from "@/lib/redriving/check-payload";
-import { readBodies } from "@/lib/store/read/bodies";
 import { readTypedSizes } from "@/lib/store/read/payload-schemas";
 
 /** What a process needs to apply recipes to events. */

@@ -1,8 +1,8 @@
-import type { ScopedSelection } from "@/lib/contract/scope";
-import { EVENT_MOVES } from "@/lib/core/event-state";
 import { type GateRules, gate, gateChecks } from "@/lib/core/gate";
 import { sliceOf } from "@/lib/core/redrive-plan";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
+import { EVENT_MOVES } from "@/lib/events/event-state.pure";
+import type { ScopedSelection } from "@/lib/events/filter/scope.shapes";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { aggregateKey, aggregateKeyOf } from "@/lib/order/aggregate.pure";
 import {

@@ -6,16 +6,16 @@ import {
   type SchemaTryRequest,
   TRY_EVENTS_MAX,
 } from "@/lib/contract/payload-schemas";
-import { scopeSelection } from "@/lib/contract/scope";
-import type { EventStatus } from "@/lib/core/event-state";
 import { inferSchema as startInference } from "@/lib/core/infer-schema";
+import { readBodies } from "@/lib/events/bodies.read";
+import type { EventStatus } from "@/lib/events/event-state.pure";
+import { scopeSelection } from "@/lib/events/filter/scope.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { draftSchema, type SchemaDeps } from "@/lib/operations/check-schema";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { createTurns } from "@/lib/platform/turns";
-import { readBodies } from "@/lib/store/read/bodies";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { readTypedSizes, readTypesWithSchema } from "@/lib/store/read/payload-schemas";
 import { readSourceId } from "@/lib/store/read/sources";

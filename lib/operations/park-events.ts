@@ -2,7 +2,7 @@ import type { Arrival } from "@/lib/contract/arrival";
 import { admissionRecord } from "@/lib/core/admission";
 import { meaningOf, storedMsOf } from "@/lib/core/bounce";
 import { supersededText } from "@/lib/core/dry-run";
-import { PARKED_AS } from "@/lib/core/event-state";
+import { PARKED_AS } from "@/lib/events/event-state.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";

@@ -1,5 +1,5 @@
+import { type Walk, walkSelection } from "@/lib/events/selection/walk-selection";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
-import { type Walk, walkSelection } from "@/lib/operations/walk-selection";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { ringStarted, startOrFinish } from "@/lib/redriving/start-redrive";
 import { advancePlan } from "@/lib/store/write/freeze-events";

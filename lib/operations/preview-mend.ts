@@ -9,14 +9,14 @@ import {
   mendCountCursor,
   mendPageCursor,
 } from "@/lib/contract/recipes";
-import { scopeSelection } from "@/lib/contract/scope";
 import { MEND_FAILURES, type MendFailure } from "@/lib/core/mending";
+import { scopeSelection } from "@/lib/events/filter/scope.shapes";
+import { assertEnded } from "@/lib/events/selection/select-events";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
 import { differencesOf } from "@/lib/mending/differences";
 import { type Examined, examineMend, type MendingDeps, PREVIEW_BYTES_MAX } from "@/lib/operations/examine-mend";
-import { assertEnded } from "@/lib/operations/select-events";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns } from "@/lib/platform/turns";

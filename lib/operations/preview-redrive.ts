@@ -1,6 +1,5 @@
 import type { EarlierOut, PreviewOut, PreviewRequest, UnknownPart } from "@/lib/contract/redrive-preview";
 import { canarySchema } from "@/lib/contract/redrive-request";
-import { scopeSelection } from "@/lib/contract/scope";
 import type { GateRuling } from "@/lib/core/gate";
 import {
   canaryAhead,
@@ -11,6 +10,7 @@ import {
   type TargetPace,
 } from "@/lib/core/redrive-rate";
 import type { Refusal } from "@/lib/core/refusal";
+import { scopeSelection } from "@/lib/events/filter/scope.shapes";
 import { type ApprovalCause, approvalCauses } from "@/lib/guard/approvals/approval.pure";
 import { markedPlacesOfSources } from "@/lib/guard/approvals/approvals.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";

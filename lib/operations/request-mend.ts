@@ -1,26 +1,31 @@
-import type { BulkAnswer } from "@/lib/contract/events";
 import type { MendRequest, UndoMendRequest } from "@/lib/contract/recipes";
-import { type FrozenSelection, type ScopedSelection, scopeSelection, sourcesOf } from "@/lib/contract/scope";
-import { BULK_BEGINS, BULK_EFFECT } from "@/lib/core/bulk-operation";
 import type { MendFailure } from "@/lib/core/mending";
+import { BULK_BEGINS, BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
+import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
+import { type BulkOptions, insertBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
+import { ringOrLog } from "@/lib/events/bulk/change-events";
+import type { BulkAnswer } from "@/lib/events/events.shapes";
+import {
+  type FrozenSelection,
+  type ScopedSelection,
+  scopeSelection,
+  sourcesOf,
+} from "@/lib/events/filter/scope.shapes";
+import { selectEvents } from "@/lib/events/selection/select-events";
+import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { askForMend } from "@/lib/guard/approvals/approval";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
-import { ringOrLog } from "@/lib/operations/change-events";
 import { examineMend, type MendingDeps } from "@/lib/operations/examine-mend";
-import { selectEvents } from "@/lib/operations/select-events";
-import { inTransaction } from "@/lib/operations/walk-selection";
 import { readFrozen } from "@/lib/operations/work-mend";
 import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 import { cutoffOf } from "@/lib/store/read/candidates";
-import { type BulkOptions, insertBulkOperation } from "@/lib/store/write/bulk-operations";
 import { freezeMend, nameSources } from "@/lib/store/write/mends";
 
 /** Events of one mend: they are frozen in the transaction of the request. */

@@ -1,4 +1,3 @@
-import { toSearchParams } from "@/lib/contract/filter-params";
 import {
   type Brake,
   brakeSchema,
@@ -7,11 +6,15 @@ import {
   type RedriveAnswer,
   type RedriveRequest,
 } from "@/lib/contract/redrive-request";
-import { scopeSelection, sourcesOf } from "@/lib/contract/scope";
-import type { Selection } from "@/lib/contract/selection";
 import { CANARY_ABOVE, stepAfter } from "@/lib/core/canary";
 import { sliceCount } from "@/lib/core/redrive-plan";
 import { BREAKER_WAIT_MS, START_AHEAD_MS_MAX } from "@/lib/core/redrive-wait";
+import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
+import { scopeSelection, sourcesOf } from "@/lib/events/filter/scope.shapes";
+import { estimateCandidates } from "@/lib/events/list/estimate.read";
+import { selectEvents } from "@/lib/events/selection/select-events";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
+import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -19,8 +22,6 @@ import { assertRate } from "@/lib/operations/assert-pace";
 import { FREEZE_INLINE_MAX, freezeChunk } from "@/lib/operations/freeze-chunk";
 import { findEarlier, judgeSelection, type SelectedForRedrive } from "@/lib/operations/judge-selection";
 import { assertSameKind, redriveTarget, unknownTarget } from "@/lib/operations/redrive-target";
-import { selectEvents } from "@/lib/operations/select-events";
-import { inTransaction } from "@/lib/operations/walk-selection";
 import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -33,7 +34,6 @@ import { ringRedrive } from "@/lib/redriving/rings";
 import { startOrFinish } from "@/lib/redriving/start-redrive";
 import { type Candidate, countUpTo, cutoffOf } from "@/lib/store/read/candidates";
 import { countEarlierUpTo } from "@/lib/store/read/earlier-summary";
-import { estimateCandidates } from "@/lib/store/read/estimate";
 import { holdTarget } from "@/lib/store/read/targets";
 import { insertRedrive, type NewRedrive } from "@/lib/store/write/redrive";
 

@@ -9,6 +9,7 @@ import type {
 import type { Header } from "@/lib/core/dead-letter";
 import { headerFault } from "@/lib/core/header-fault";
 import { unmaskHeaders, unmaskText } from "@/lib/core/masked-edit";
+import { unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -17,7 +18,6 @@ import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idem
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { PayloadCheck, PayloadChecker } from "@/lib/redriving/check-payload";
-import { unknownEvent, unknownRevision } from "@/lib/store/read/event-detail";
 import {
   lastRevising,
   openRedriveOf,

@@ -1,10 +1,11 @@
 import type { CheckAnswer, CheckedEvent } from "@/lib/brokers/port";
 import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/contract/redrive-preview";
-import { scopeSelection, someOf } from "@/lib/contract/scope";
 import { type Check, type DryRunFacts, dryRun, withFix } from "@/lib/core/dry-run";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
 import { aggregateRuns } from "@/lib/core/redrive-plan";
 import type { Refusal } from "@/lib/core/refusal";
+import { type EventBody, readBodies } from "@/lib/events/bodies.read";
+import { scopeSelection, someOf } from "@/lib/events/filter/scope.shapes";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { FREEZE_INLINE_MAX, planEvents, versionOf, wantedAggregates } from "@/lib/operations/freeze-chunk";
@@ -19,7 +20,6 @@ import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { checkedEvent, type OwnerJudgement, ownerFinding } from "@/lib/redriving/ask-owner";
 import type { PayloadChecker } from "@/lib/redriving/check-payload";
-import { type EventBody, readBodies } from "@/lib/store/read/bodies";
 import {
   type Candidate,
   cutoffOf,

@@ -1,4 +1,3 @@
-import { resolveInstant } from "@/lib/contract/event-filter";
 import {
   REDRIVE_RULES_MAX,
   type RedriveRuleBody,
@@ -7,6 +6,7 @@ import {
   readRedriveRuleBody,
 } from "@/lib/contract/redrive-rules";
 import { RULE_FIELDS } from "@/lib/core/redrive-rule";
+import { resolveInstant } from "@/lib/events/filter/event-filter.shapes";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { takingName } from "@/lib/operations/name-taken";
 import type { Db } from "@/lib/platform/database/db";

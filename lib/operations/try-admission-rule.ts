@@ -1,13 +1,13 @@
 import type { Trial, TryRequest } from "@/lib/contract/admission";
-import { scopeSelection } from "@/lib/contract/scope";
 import type { AdmissionRule, RuleBody } from "@/lib/core/admission";
+import { scopeSelection } from "@/lib/events/filter/scope.shapes";
+import { errorTextFor } from "@/lib/events/list/event-rows.read";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type AdmittedArrival, admitOne, bySource } from "@/lib/operations/admit-arrivals";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { createTurns } from "@/lib/platform/turns";
 import { readRulesInForce } from "@/lib/store/read/admission-rules";
-import { errorTextFor } from "@/lib/store/read/event-rows";
 import { type RecentLetter, readRecentLetters } from "@/lib/store/read/recent-letters";
 
 const TRY_TIMEOUT_MS = 4_000;

@@ -1,6 +1,6 @@
 import type { RedriveRuleTrial, RedriveRuleTry, TriedOutcome } from "@/lib/contract/redrive-rules";
-import { type ScopedSelection, scopeFilter } from "@/lib/contract/scope";
 import { type TriedFate, tryEach } from "@/lib/core/redrive-rule";
+import { type ScopedSelection, scopeFilter } from "@/lib/events/filter/scope.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { idsMatching } from "@/lib/operations/run-redrive-rules";
 import type { Tx } from "@/lib/platform/database/db";

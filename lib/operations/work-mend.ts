@@ -1,24 +1,24 @@
-import { scopeSelection } from "@/lib/contract/scope";
 import { SCHEMA_TIMEOUT, SENT_SINCE } from "@/lib/core/mending";
-import { appendSubjects } from "@/lib/guard/audit/audit.write";
-import { readSettings } from "@/lib/guard/settings/settings.read";
-import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
-import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
-import type { Message } from "@/lib/mending/document";
-import { examineMend, type MendCandidate, type MendingDeps } from "@/lib/operations/examine-mend";
-import { inTransaction } from "@/lib/operations/walk-selection";
-import { isRowFault, type Queryable, type Tx } from "@/lib/platform/database/db";
-import type { Deps } from "@/lib/platform/low-rate-deps";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
-import { readMadeRevisions, readMendItems, sentOf } from "@/lib/store/read/mends";
 import {
   advanceBulkOperation,
   type BulkOperationRow,
   countBulkOperation,
   endBulkOperation,
   isBulkRunning,
-} from "@/lib/store/write/bulk-operations";
+} from "@/lib/events/bulk/bulk-operations.write";
+import { scopeSelection } from "@/lib/events/filter/scope.shapes";
+import { inTransaction } from "@/lib/events/selection/walk-selection";
+import { appendSubjects } from "@/lib/guard/audit/audit.write";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
+import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
+import type { Message } from "@/lib/mending/document";
+import { examineMend, type MendCandidate, type MendingDeps } from "@/lib/operations/examine-mend";
+import { isRowFault, type Queryable, type Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
+import { readMadeRevisions, readMendItems, sentOf } from "@/lib/store/read/mends";
 import { reviseEvents, setRevisions } from "@/lib/store/write/revise-events";
 
 /** Events of one transaction: a cancel waits for it, and a crash repeats its work. */

@@ -1,4 +1,4 @@
-import { EVENT_MOVES, type EventStatus, nextStatus } from "@/lib/core/event-state";
+import { EVENT_MOVES, type EventStatus, nextStatus } from "@/lib/events/event-state.pure";
 
 /** True when an event that was sent in `redrives` deliver redrives must not be sent again. */
 export function isExhausted(redrives: number, redriveLimit: number): boolean {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { EventStatus } from "@/lib/core/event-state";
+import type { EventStatus } from "@/lib/events/event-state.pure";
 import { statusAfterFailure } from "./redrive-limit.pure";
 
 test.each<[EventStatus, "fail" | "bounce", number, EventStatus]>([

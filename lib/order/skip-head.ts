@@ -1,4 +1,4 @@
-import type { EventStatus } from "@/lib/core/event-state";
+import type { EventStatus } from "@/lib/events/event-state.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";

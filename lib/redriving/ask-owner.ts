@@ -2,9 +2,9 @@ import type { CheckAnswer, CheckedEvent } from "@/lib/brokers/port";
 import { type Check, withFix } from "@/lib/core/dry-run";
 import type { DryRunRefusal } from "@/lib/core/refusal";
 import { sendKey } from "@/lib/core/send-key";
+import type { EventBody } from "@/lib/events/bodies.read";
 import type { ExaminedItem } from "@/lib/redriving/examine";
 import type { SliceTarget } from "@/lib/redriving/target";
-import type { EventBody } from "@/lib/store/read/bodies";
 
 /** An item with the target whose owner is asked about it. */
 export type ItemToAsk = { examined: ExaminedItem; target: SliceTarget; body: EventBody };

@@ -1,4 +1,4 @@
-import { EVENT_MOVES } from "@/lib/core/event-state";
+import { EVENT_MOVES } from "@/lib/events/event-state.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Deps } from "@/lib/platform/deps";
 import { confirmOvertaking } from "@/lib/redriving/confirm";

@@ -2,6 +2,7 @@ import { type Check, type DryRunFacts, dryRun, type OrderFacts } from "@/lib/cor
 import { type Route, type RouteFacts, routeOf } from "@/lib/core/fallback";
 import { type GateRules, gate, gateChecks } from "@/lib/core/gate";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
+import { type EventBody, readBodies } from "@/lib/events/bodies.read";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { askOwners, type ItemToAsk } from "@/lib/redriving/ask-owner";
 import type { PayloadCheck } from "@/lib/redriving/check-payload";
@@ -10,7 +11,6 @@ import type { Redriver } from "@/lib/redriving/redriver";
 import type { Session } from "@/lib/redriving/session";
 import type { NoTarget, SliceTarget } from "@/lib/redriving/target";
 import type { TargetHealth } from "@/lib/redriving/target-health";
-import { type EventBody, readBodies } from "@/lib/store/read/bodies";
 import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { readSentTo, type SentTo } from "@/lib/store/read/routes";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";

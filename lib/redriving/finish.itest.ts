@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
+import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { confirmEvents } from "@/lib/operations/confirm-events";
-import { ignoreEvents } from "@/lib/operations/ignore-events";
 import type { Finish } from "@/lib/redriving/finish";
 import { createFinisher, finishItems } from "@/lib/redriving/finish";
 import { reconcile } from "@/lib/redriving/reconcile";

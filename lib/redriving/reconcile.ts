@@ -1,3 +1,4 @@
+import { runningBulkOperations } from "@/lib/events/bulk/bulk-operations.write";
 import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import type { JobState, LaneName } from "@/lib/lane/port";
 import type { Deps } from "@/lib/platform/deps";
@@ -6,7 +7,6 @@ import { eachAlone } from "@/lib/redriving/each-alone";
 import { ringMissing } from "@/lib/redriving/rings";
 import { settleRedrive } from "@/lib/redriving/settle-redrive";
 import { idleSlices, unfinishedRedrives } from "@/lib/store/read/open-slices";
-import { runningBulkOperations } from "@/lib/store/write/bulk-operations";
 import { lockRedrive } from "@/lib/store/write/redrive";
 
 /** Cancelled items given back in one round. */

@@ -1,5 +1,6 @@
 import { openItems, REDRIVE_MOVES, type RedriveState } from "@/lib/core/redrive-state";
 import { type Wait, waitsOf } from "@/lib/core/redrive-wait";
+import { endBulkOperation, lockBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import { askIfNeeded } from "@/lib/guard/approvals/approval";
 import { endApproval, overdueApprovals } from "@/lib/guard/approvals/approvals.write";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
@@ -10,7 +11,6 @@ import { eachAlone } from "@/lib/redriving/each-alone";
 import { ringRedrive } from "@/lib/redriving/rings";
 import { openSlices } from "@/lib/store/read/open-slices";
 import { closedTargets, readLiveFacts } from "@/lib/store/read/stall-facts";
-import { endBulkOperation, lockBulkOperation } from "@/lib/store/write/bulk-operations";
 import {
   endTimedWaits,
   lockRedrive,

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
-import { EVENT_STATUSES } from "@/lib/core/event-state";
 import { ITEM_STATES } from "@/lib/core/item-state";
 import { REDRIVE_STATES } from "@/lib/core/redrive-state";
+import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import { ATTEMPT, EVENT, EVENT_MOVE, ITEM, ITEM_MOVE, REDRIVE } from "./state-sql";
 
 const STATES = [...EVENT_STATUSES, ...REDRIVE_STATES, ...ITEM_STATES, ...ATTEMPT_STATES];

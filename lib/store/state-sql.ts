@@ -1,6 +1,4 @@
 import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
-import { BULK_MOVES, BULK_STATES } from "@/lib/core/bulk-operation";
-import { EVENT_MOVES, EVENT_STATUSES, PARKED_STATUSES } from "@/lib/core/event-state";
 import { ITEM_ENDS, ITEM_MOVES, ITEM_STATES } from "@/lib/core/item-state";
 import {
   FINAL_REDRIVE_STATES,
@@ -9,6 +7,8 @@ import {
   WORKED_REDRIVE_STATES,
 } from "@/lib/core/redrive-state";
 import type { Wait } from "@/lib/core/redrive-wait";
+import { BULK_MOVES, BULK_STATES } from "@/lib/events/bulk/bulk-operation.pure";
+import { EVENT_MOVES, EVENT_STATUSES, PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { APPROVAL_STATES } from "@/lib/guard/approvals/approval.pure";
 import { HOLDING_STATUSES } from "@/lib/order/order-gate.pure";
 

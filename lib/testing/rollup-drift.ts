@@ -1,4 +1,4 @@
-import { PARKED_STATUSES } from "@/lib/core/event-state";
+import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import type { Db } from "@/lib/platform/database/db";
 import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, GROUP_FLOW, SIZE_EFFECT_SQL } from "@/lib/store/flow-tables";
 

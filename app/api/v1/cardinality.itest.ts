@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { GroupList } from "@/lib/contract/events";
 import type { SizeStats, TopErrors } from "@/lib/contract/stats";
+import type { GroupList } from "@/lib/events/events.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
 import * as metrics from "../../metrics/route";

@@ -1,15 +1,22 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { BulkAnswer, EventCounts, EventDetail, EventList, GroupList, Neighbours } from "@/lib/contract/events";
-import type { Meanings } from "@/lib/contract/meanings";
-import { scopeFilter } from "@/lib/contract/scope";
 import type { AgeStats, FlowStats, RedriveSuccess, SizeStats, StatusOut, TopErrors } from "@/lib/contract/stats";
 import type { DeadLetter } from "@/lib/core/dead-letter";
+import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
+import type {
+  BulkAnswer,
+  EventCounts,
+  EventDetail,
+  EventList,
+  GroupList,
+  Neighbours,
+} from "@/lib/events/events.shapes";
+import { compileFilter } from "@/lib/events/filter/event-filter.sql";
+import { scopeFilter } from "@/lib/events/filter/scope.shapes";
+import type { Meanings } from "@/lib/events/meanings.shapes";
 import type { AuditEventList, AuditList } from "@/lib/guard/audit/audit.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
-import { compileFilter } from "@/lib/store/read/event-filter-sql";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import * as metrics from "../../metrics/route";

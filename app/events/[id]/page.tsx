@@ -1,10 +1,10 @@
 import type { Metadata } from "next";
 import { pageCall } from "@/app/_server/page-call";
 import { EventPage } from "@/components/events/page/event-page";
-import type { InitialDetail } from "@/lib/browser/events";
+import { readEventDetail } from "@/lib/events/detail/event-detail.read";
+import type { InitialDetail } from "@/lib/events/events.browser";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
-import { readEventDetail } from "@/lib/store/read/event-detail";
 
 export const metadata: Metadata = { title: "Event" };
 

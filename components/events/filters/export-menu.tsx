@@ -1,8 +1,8 @@
 "use client";
 
 import { MenuButton } from "@/components/ui/popup-button";
-import { exportHref } from "@/lib/browser/events";
-import type { EventFilter } from "@/lib/contract/event-filter";
+import { exportHref } from "@/lib/events/events.browser";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 
 /** Downloads all matching events, not only the loaded ones. */
 export function ExportMenu({ filter }: { filter: EventFilter }) {

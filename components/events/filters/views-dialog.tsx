@@ -8,9 +8,9 @@ import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Field, Input } from "@/components/ui/input";
 import { showToast } from "@/components/ui/toast";
-import { isEmptyFilter, termsOf, writeTerm } from "@/lib/browser/qualified-search";
-import { deleteView, saveView, useSavedViews } from "@/lib/browser/views";
-import type { EventFilter } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { isEmptyFilter, termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
+import { deleteView, saveView, useSavedViews } from "@/lib/events/views/views.browser";
 
 function filterText(filter: EventFilter): string {
   const window = [filter.from && `from ${filter.from}`, filter.to && `to ${filter.to}`].filter(Boolean);

@@ -4,9 +4,9 @@ import { useState } from "react";
 import { lazily } from "@/components/ui/lazily";
 import type { MenuEntry } from "@/components/ui/menu";
 import { MenuButton } from "@/components/ui/popup-button";
-import { isEmptyFilter } from "@/lib/browser/qualified-search";
-import { isSameFilter, useSavedViews } from "@/lib/browser/views";
-import type { EventFilter } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { isEmptyFilter } from "@/lib/events/filter/qualified-search.browser";
+import { isSameFilter, useSavedViews } from "@/lib/events/views/views.browser";
 
 const ViewsDialog = lazily(() => import("./views-dialog").then(({ ViewsDialog }) => ViewsDialog));
 

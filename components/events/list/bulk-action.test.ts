@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { NOTHING, toggle } from "@/lib/browser/selection";
-import type { EventOut } from "@/lib/contract/events";
+import type { EventOut } from "@/lib/events/events.shapes";
+import { NOTHING, toggle } from "@/lib/events/selection/selection.browser";
 import { commonScope, holdsNone, mayHoldIgnored } from "./bulk-action";
 
 const event = (id: string, part: Partial<EventOut> = {}) =>

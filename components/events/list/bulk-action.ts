@@ -1,8 +1,8 @@
-import type { Picked } from "@/lib/browser/selection";
-import type { EventFilter } from "@/lib/contract/event-filter";
-import type { EventCounts, EventOut } from "@/lib/contract/events";
-import type { BulkKind } from "@/lib/core/bulk-operation";
-import type { EventStatus } from "@/lib/core/event-state";
+import type { BulkKind } from "@/lib/events/bulk/bulk-operation.pure";
+import type { EventStatus } from "@/lib/events/event-state.pure";
+import type { EventCounts, EventOut } from "@/lib/events/events.shapes";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import type { Picked } from "@/lib/events/selection/selection.browser";
 import type { ControlRequest } from "@/lib/order/controls/controls.shapes";
 
 export type BulkAction = "verify" | "redrive" | BulkKind | "cooldown" | "blacklist";

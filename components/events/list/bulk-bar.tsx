@@ -2,8 +2,8 @@
 
 import { ActionButton } from "@/components/ui/action-button";
 import { countText } from "@/components/ui/count-text";
-import type { Picked } from "@/lib/browser/selection";
-import type { CountOut } from "@/lib/contract/events";
+import type { CountOut } from "@/lib/events/events.shapes";
+import type { Picked } from "@/lib/events/selection/selection.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import type { BulkAction } from "./bulk-action";
 

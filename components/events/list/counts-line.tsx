@@ -6,9 +6,9 @@ import { NumberWithKind } from "@/components/ui/number-with-kind";
 import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
 import { STATE_LOOKS } from "@/components/ui/state-badge";
-import type { EventFilter } from "@/lib/contract/event-filter";
-import type { EventCounts } from "@/lib/contract/events";
-import type { FilterStatus } from "@/lib/contract/filter-params";
+import type { EventCounts } from "@/lib/events/events.shapes";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import type { FilterStatus } from "@/lib/events/filter/filter-params.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { countsShown, type ShownCount } from "./counts-shown";
 

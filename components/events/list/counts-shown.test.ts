@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { CountOut } from "@/lib/contract/events";
+import type { CountOut } from "@/lib/events/events.shapes";
 import { countsShown } from "./counts-shown";
 
 const count = (value: number | null): CountOut => ({ value, kind: "exact", asOf: "2026-11-20T14:02:11Z" });

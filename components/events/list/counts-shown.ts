@@ -1,6 +1,6 @@
-import type { CountOut, EventCounts } from "@/lib/contract/events";
-import type { FilterStatus } from "@/lib/contract/filter-params";
-import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/core/event-state";
+import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/events/event-state.pure";
+import type { CountOut, EventCounts } from "@/lib/events/events.shapes";
+import type { FilterStatus } from "@/lib/events/filter/filter-params.shapes";
 
 /** HELD is no filter: what is held follows from other events. */
 export type ShownCount = { status: FilterStatus | "HELD"; count: CountOut };

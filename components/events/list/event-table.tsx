@@ -3,7 +3,7 @@
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { isPicked, type Picked } from "@/lib/browser/selection";
+import { isPicked, type Picked } from "@/lib/events/selection/selection.browser";
 import { EventRow, type RowActions, rowDomId } from "./event-row";
 import styles from "./event-table.module.css";
 import type { ListRow } from "./list-rows";

@@ -12,11 +12,14 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { loadAfterPaint, loadChunk } from "@/components/ui/load-chunk";
 import { showToast } from "@/components/ui/toast";
-import type { InitialList } from "@/lib/browser/events";
-import { useEventCounts } from "@/lib/browser/events";
-import { filterHref } from "@/lib/browser/filter-read";
-import { useEventFilter, usePageParam } from "@/lib/browser/filter-url";
-import { isEmptyFilter } from "@/lib/browser/qualified-search";
+import type { InitialList } from "@/lib/events/events.browser";
+import { useEventCounts } from "@/lib/events/events.browser";
+import type { ListedEvent } from "@/lib/events/events.shapes";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
+import { filterHref } from "@/lib/events/filter/filter-read.browser";
+import { useEventFilter, usePageParam } from "@/lib/events/filter/filter-url.browser";
+import { isEmptyFilter } from "@/lib/events/filter/qualified-search.browser";
 import {
   extendTo,
   NOTHING,
@@ -25,10 +28,7 @@ import {
   selectionOf,
   toggle,
   toggleLoaded,
-} from "@/lib/browser/selection";
-import type { EventFilter } from "@/lib/contract/event-filter";
-import type { ListedEvent } from "@/lib/contract/events";
-import { toSearchParams } from "@/lib/contract/filter-params";
+} from "@/lib/events/selection/selection.browser";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";

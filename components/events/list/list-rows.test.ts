@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EventList, ListedEvent } from "@/lib/contract/events";
+import type { EventList, ListedEvent } from "@/lib/events/events.shapes";
 import { newcomers, pageOfRow, shownRows } from "./list-rows";
 
 const event = (id: string, status: ListedEvent["status"] = "PENDING") => ({ id, status }) as ListedEvent;

@@ -1,4 +1,4 @@
-import type { EventList, ListedEvent } from "@/lib/contract/events";
+import type { EventList, ListedEvent } from "@/lib/events/events.shapes";
 
 /** `gone`: the event no longer matches. Its row stays until the person reads the list again. */
 export type ListRow = { event: ListedEvent; gone: boolean };

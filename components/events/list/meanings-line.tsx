@@ -1,11 +1,11 @@
 "use client";
 
 import Link from "next/link";
-import { eventsHref } from "@/lib/browser/filter-read";
-import { searchedText, useMeanings } from "@/lib/browser/search";
-import type { EventFilter } from "@/lib/contract/event-filter";
-import type { IdName } from "@/lib/contract/filter-params";
-import type { Meanings } from "@/lib/contract/meanings";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import type { IdName } from "@/lib/events/filter/filter-params.shapes";
+import { eventsHref } from "@/lib/events/filter/filter-read.browser";
+import { searchedText, useMeanings } from "@/lib/events/filter/search.browser";
+import type { Meanings } from "@/lib/events/meanings.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 const NAME_WORDS: Record<IdName, string> = { eventId: "event id", aggregateId: "aggregate", traceId: "trace" };

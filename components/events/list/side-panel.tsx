@@ -13,8 +13,8 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { ShortId } from "@/components/ui/short-id";
 import { Skeleton } from "@/components/ui/skeleton";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
-import { useEventDetail } from "@/lib/browser/events";
-import type { ListedEvent } from "@/lib/contract/events";
+import { useEventDetail } from "@/lib/events/events.browser";
+import type { ListedEvent } from "@/lib/events/events.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
 
 /** One event beside the list: its error and its payload. The list keeps the keyboard, so j and k still move. */

@@ -1,8 +1,8 @@
 "use client";
 
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { type InitialList, useEventList, useFreshPage } from "@/lib/browser/events";
-import type { EventFilter } from "@/lib/contract/event-filter";
+import { type InitialList, useEventList, useFreshPage } from "@/lib/events/events.browser";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { type FreshPage, newcomers, pageOfRow, shownRows } from "./list-rows";
 
 /**

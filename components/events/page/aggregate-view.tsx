@@ -6,8 +6,8 @@ import { EventBadge } from "@/components/events/event-badge";
 import { classNames } from "@/components/ui/class-names";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { eventsHref } from "@/lib/browser/filter-read";
-import type { EventDetail } from "@/lib/contract/events";
+import type { EventDetail } from "@/lib/events/events.shapes";
+import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { visible } from "@/lib/platform/plain/format.pure";
 import { HeldTail } from "./held-tail";
 

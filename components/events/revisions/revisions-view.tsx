@@ -16,11 +16,11 @@ import { Shape, type ShapeName } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast, showToast } from "@/components/ui/toast";
-import { usePageParam } from "@/lib/browser/filter-url";
 import { restoreRevision, useRevision, useRevisions } from "@/lib/browser/revisions";
-import type { EventDetail } from "@/lib/contract/events";
 import type { RevisionOut } from "@/lib/contract/revisions";
 import type { RevisionCause } from "@/lib/core/revision";
+import type { EventDetail } from "@/lib/events/events.shapes";
+import { usePageParam } from "@/lib/events/filter/filter-url.browser";
 import { formatBytes, plural, shortenId } from "@/lib/platform/plain/format.pure";
 import { RevisionDiff } from "./revision-diff";
 

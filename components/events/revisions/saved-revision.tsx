@@ -9,8 +9,8 @@ import { redriveOne } from "@/components/redrives/one-click/one-click";
 import { ActionButton } from "@/components/ui/action-button";
 import { IconButton } from "@/components/ui/button";
 import { Shape } from "@/components/ui/shape";
-import type { EventDetail } from "@/lib/contract/events";
 import type { EditedAnswer, PayloadProblem } from "@/lib/contract/revisions";
+import type { EventDetail } from "@/lib/events/events.shapes";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 
 /** After an edit: the event can be verified or redriven at once, or edited again when no redrive would send it. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { pinSelection } from "@/components/redrives/dialog/redrive-draft";
-import type { EventFilter } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 
 const cutoff = "2026-11-20T14:02:11.249Z";
 /** The first moment that is left out. */

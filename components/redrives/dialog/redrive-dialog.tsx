@@ -15,8 +15,8 @@ import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/li
 import { useTargets } from "@/lib/browser/targets";
 import type { PreviewOut } from "@/lib/contract/redrive-preview";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import type { Selection } from "@/lib/contract/selection";
 import { CANARY_STEPS } from "@/lib/core/canary";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { plural } from "@/lib/platform/plain/format.pure";

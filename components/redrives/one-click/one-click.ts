@@ -6,8 +6,8 @@ import { refusalSentence, refusalSummary } from "@/components/redrives/refusal-w
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
 import { HOLD_MS, restoreOnUndo, showInToast } from "@/lib/browser/holds";
 import { previewRedrive, type RedriveAccepted, readItems, readRedrive, requestRedrive } from "@/lib/browser/redrives";
-import type { Selection } from "@/lib/contract/selection";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { freshness, STALE_REASON } from "@/lib/platform/browser/freshness.browser";

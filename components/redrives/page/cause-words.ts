@@ -2,8 +2,8 @@ import { type SegmentKind, segmentLabel } from "@/components/redrives/progress-s
 import { refusalSentence } from "@/components/redrives/refusal-words";
 import type { RedriveCauses, RedriveItemOut } from "@/lib/contract/redrive-items";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { stopText } from "@/lib/core/history-text";
 import type { ItemOutcomeWord } from "@/lib/core/item-state";
+import { stopText } from "@/lib/events/detail/history-text.pure";
 
 type Cause = RedriveCauses["causes"][number];
 

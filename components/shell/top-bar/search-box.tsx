@@ -5,9 +5,9 @@ import { usePathname, useRouter } from "next/navigation";
 import { useEffect, useId, useRef, useState } from "react";
 import { Kbd } from "@/components/ui/kbd";
 import { lazily } from "@/components/ui/lazily";
-import { pushAddress, useEventFilter } from "@/lib/browser/filter-url";
-import { parseSearch } from "@/lib/browser/qualified-search";
-import { searchHref } from "@/lib/browser/search";
+import { pushAddress, useEventFilter } from "@/lib/events/filter/filter-url.browser";
+import { parseSearch } from "@/lib/events/filter/qualified-search.browser";
+import { searchHref } from "@/lib/events/filter/search.browser";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 
 const SearchSuggestions = lazily(() =>

@@ -3,8 +3,13 @@
 import { type RefObject, useEffect, useState } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { POPUP_CLASS } from "@/components/ui/overlay-anchor";
-import { typedToken, writeTerm } from "@/lib/browser/qualified-search";
-import { matching, NAME_SUGGESTIONS, type Suggestion, useValueSuggestions } from "@/lib/browser/suggestions";
+import { typedToken, writeTerm } from "@/lib/events/filter/qualified-search.browser";
+import {
+  matching,
+  NAME_SUGGESTIONS,
+  type Suggestion,
+  useValueSuggestions,
+} from "@/lib/events/filter/suggestions.browser";
 import type { SuggestionKeys } from "./search-box";
 
 /** Suggestions at the caret: names of qualifiers, then their known values. The focus stays in the search box. */

@@ -4,8 +4,8 @@ import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { Field, Input } from "@/components/ui/input";
-import { fromTyped, toTyped, WINDOW_PRESETS } from "@/lib/browser/time-window";
-import { resolveInstant } from "@/lib/contract/filter-params";
+import { resolveInstant } from "@/lib/events/filter/filter-params.shapes";
+import { fromTyped, toTyped, WINDOW_PRESETS } from "@/lib/events/filter/time-window.browser";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import type { Zone } from "@/lib/platform/plain/format.pure";
 

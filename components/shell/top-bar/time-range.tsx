@@ -4,8 +4,8 @@ import { Clock } from "lucide-react";
 import { usePathname } from "next/navigation";
 import { lazily } from "@/components/ui/lazily";
 import { PopoverButton } from "@/components/ui/popup-button";
-import { useEventFilter } from "@/lib/browser/filter-url";
-import { windowLabel } from "@/lib/browser/time-window";
+import { useEventFilter } from "@/lib/events/filter/filter-url.browser";
+import { windowLabel } from "@/lib/events/filter/time-window.browser";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 
 const TimeRangeForm = lazily(() => import("./time-range-form").then(({ TimeRangeForm }) => TimeRangeForm));

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { openItems } from "@/lib/core/redrive-state";
+import type { BulkOperationRow } from "@/lib/events/bulk/bulk-operations.write";
 import { type ApprovalTerms, approvalCauses, exceeds } from "@/lib/guard/approvals/approval.pure";
 import {
   type ApprovalRow,
@@ -18,7 +19,6 @@ import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { canonicalJson } from "@/lib/platform/plain/json-text.pure";
-import type { BulkOperationRow } from "@/lib/store/write/bulk-operations";
 import { moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
 
 /** What a redrive's approval is for, as the redrive is now. Its row is locked. */

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/contract/selection";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { APPROVAL_STATES, APPROVAL_SUBJECTS } from "@/lib/guard/approvals/approval.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {

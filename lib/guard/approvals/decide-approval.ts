@@ -1,5 +1,7 @@
-import { sourcesOf } from "@/lib/contract/scope";
 import { REDRIVE_MOVES } from "@/lib/core/redrive-state";
+import { endBulkOperation, lockBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
+import { ringOrLog } from "@/lib/events/bulk/change-events";
+import { sourcesOf } from "@/lib/events/filter/scope.shapes";
 import { digestOf, mendTermsOf, termsOf } from "@/lib/guard/approvals/approval";
 import { type ApprovalTerms, cannotDecide } from "@/lib/guard/approvals/approval.pure";
 import { readAskers, unknownApproval } from "@/lib/guard/approvals/approvals.read";
@@ -7,13 +9,11 @@ import type { ApprovalDecision } from "@/lib/guard/approvals/approvals.shapes";
 import { type ApprovalRow, endApproval, latestApproval } from "@/lib/guard/approvals/approvals.write";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { ringOrLog } from "@/lib/operations/change-events";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import { ringStarted, startIfReady } from "@/lib/redriving/start-redrive";
-import { endBulkOperation, lockBulkOperation } from "@/lib/store/write/bulk-operations";
 import { lockRedrive, moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
 
 /**

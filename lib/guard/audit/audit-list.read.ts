@@ -1,4 +1,6 @@
 import { redactRecipe } from "@/lib/core/redact-recipe";
+import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
+import { seesEntry } from "@/lib/events/filter/scope.sql";
 import type { AuditEventList, AuditEventOut, AuditList, AuditOut } from "@/lib/guard/audit/audit.shapes";
 import type { AuditQuery } from "@/lib/guard/audit/audit-query.shapes";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -8,8 +10,6 @@ import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
-import { paramsFrom } from "@/lib/store/read/event-filter-sql";
-import { seesEntry } from "@/lib/store/read/scope-sql";
 
 type AuditRow = Omit<AuditOut, "at"> & { atMs: number };
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { filterText, instant } from "@/lib/contract/event-filter";
-import { resolveWindow } from "@/lib/contract/filter-params";
+import { filterText, instant } from "@/lib/events/filter/event-filter.shapes";
+import { resolveWindow } from "@/lib/events/filter/filter-params.shapes";
 import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-subject.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import { thenRead } from "@/lib/platform/api/query.shapes";

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { BULK_NOW_MAX } from "@/lib/contract/events";
+import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
+import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
+import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
+import { BULK_NOW_MAX } from "@/lib/events/events.shapes";
 import { imposeStop } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/operations/change-redrive";
-import { ignoreEvents } from "@/lib/operations/ignore-events";
-import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import type { Queryable } from "@/lib/platform/database/db";
-import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
 import { closeAttempts } from "@/lib/store/write/finish-items";
 import { type AttemptIntent, openAttempts } from "@/lib/store/write/open-attempts";

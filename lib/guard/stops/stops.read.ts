@@ -1,7 +1,7 @@
+import { ofSources } from "@/lib/events/filter/scope.sql";
 import type { StopOut } from "@/lib/guard/stops/stops.shapes";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
-import { ofSources } from "@/lib/store/read/scope-sql";
 
 /** The stops in force that concern the viewer's sources: that of everything first. */
 export async function listStops(db: Queryable, viewer: Viewer): Promise<StopOut[]> {

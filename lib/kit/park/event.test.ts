@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fingerprintOf } from "@/lib/core/fingerprint";
+import { fingerprintOf } from "@/lib/events/groups/fingerprint.pure";
 import { StaleVersionError } from "@/lib/kit/inbox/process-once";
 import {
   createTarget,

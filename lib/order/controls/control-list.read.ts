@@ -1,10 +1,10 @@
+import { ofSources, seesControl } from "@/lib/events/filter/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type StoredScope, scopeOut } from "@/lib/order/controls/control.pure";
 import type { ControlList, ControlOut } from "@/lib/order/controls/controls.shapes";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
-import { ofSources, seesControl } from "@/lib/store/read/scope-sql";
 import { PARKED } from "@/lib/store/state-sql";
 
 type ControlRow = StoredScope & {

@@ -1,9 +1,9 @@
-import type { FilterStatus } from "@/lib/contract/event-filter";
-import type { ScopedFilter } from "@/lib/contract/scope";
+import type { FilterStatus } from "@/lib/events/filter/event-filter.shapes";
+import { splitStatuses } from "@/lib/events/filter/event-filter.sql";
+import type { ScopedFilter } from "@/lib/events/filter/scope.shapes";
 import type { Control } from "@/lib/order/controls/control.pure";
 import { readControlsInForce } from "@/lib/order/controls/controls.read";
 import type { Queryable } from "@/lib/platform/database/db";
-import { splitStatuses } from "@/lib/store/read/event-filter-sql";
 
 /**
  * No column of an event says that a control blacklists or cools it, so no index finds such events. But an index finds

@@ -1,7 +1,7 @@
 import { type QueryClient, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { EventFilter } from "@/lib/contract/event-filter";
-import type { EventCounts } from "@/lib/contract/events";
-import { toSearchParams } from "@/lib/contract/filter-params";
+import type { EventCounts } from "@/lib/events/events.shapes";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
 import type {
   ControlList,
   ControlOut,

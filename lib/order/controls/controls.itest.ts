@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { scopeSelection } from "@/lib/contract/scope";
+import { scopeSelection } from "@/lib/events/filter/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readControlsOver } from "@/lib/order/controls/controls.read";
 import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";

@@ -1,4 +1,4 @@
-import type { AppliedControl, EventOut } from "@/lib/contract/events";
+import type { AppliedControl, EventOut } from "@/lib/events/events.shapes";
 import { applyingControls, type Control, decidingControl, indexControls } from "@/lib/order/controls/control.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";

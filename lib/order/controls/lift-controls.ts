@@ -1,6 +1,6 @@
+import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { inTransaction } from "@/lib/operations/walk-selection";
 import type { LiftedMany, LiftMany } from "@/lib/order/controls/controls.shapes";
 import { countLiftable, imposeLifted, LIFT_MAX, liftMatching, sourcesOfLift } from "@/lib/order/controls/lifts.write";
 import type { Tx } from "@/lib/platform/database/db";

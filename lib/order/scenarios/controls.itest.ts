@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/operations/change-redrive";
-import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { editRequestSchema } from "@/lib/contract/revisions";
+import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
+import { readEventDetail } from "@/lib/events/detail/event-detail.read";
+import { countEvents } from "@/lib/events/list/event-count.read";
+import { listEvents } from "@/lib/events/list/event-list.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { editEvent } from "@/lib/operations/revise-event";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { skipHead, undoSkip } from "@/lib/order/skip-head";
 import { readTail } from "@/lib/order/tails/tails.read";
-import { countEvents } from "@/lib/store/read/event-count";
-import { readEventDetail } from "@/lib/store/read/event-detail";
-import { listEvents } from "@/lib/store/read/event-list";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 const ada = localViewer("ada");

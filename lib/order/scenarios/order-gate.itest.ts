@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
+import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { confirmEvents } from "@/lib/operations/confirm-events";
-import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { planRedrive } from "@/lib/operations/plan-redrive";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
-import { readEventDetail } from "@/lib/store/read/event-detail";
 import { listRedriveItems } from "@/lib/store/read/redrive-items";
 import { claimItems, releaseClaims } from "@/lib/store/write/claim-items";
 import { openWorld, type World } from "@/lib/testing/redrive-world";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { listEvents } from "@/lib/events/list/event-list.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { listEvents } from "@/lib/store/read/event-list";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 /** More parked events of one aggregate than are read before a limit of time holds. */

@@ -1,4 +1,4 @@
-import type { EventOut, HeldBehind } from "@/lib/contract/events";
+import type { EventOut, HeldBehind } from "@/lib/events/events.shapes";
 import { aggregateKeyOf, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import { type AggregateOrder, readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import { HOLDS } from "@/lib/order/skip.sql";

@@ -1,4 +1,5 @@
-import type { EventStatus } from "@/lib/core/event-state";
+import { unknownEvent } from "@/lib/events/detail/event-detail.read";
+import type { EventStatus } from "@/lib/events/event-state.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AggregateName } from "@/lib/order/aggregate.pure";
 import { readAggregateOrder, sameAggregate } from "@/lib/order/aggregate-order.read";
@@ -6,7 +7,6 @@ import { headReason } from "@/lib/order/order-gate.pure";
 import { SKIP_IN_FORCE } from "@/lib/order/skip.sql";
 import { TAIL_MAX, type TailOut } from "@/lib/order/tails/tails.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
-import { unknownEvent } from "@/lib/store/read/event-detail";
 import { EVENT, HOLDING } from "@/lib/store/state-sql";
 
 export type TailEvent = Omit<AggregateName, "aggregateId"> & {

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { reasonSchema } from "@/lib/contract/selection";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { HOLDING_STATUSES } from "@/lib/order/order-gate.pure";
 import { idOut, named, nullableTime, timeOut, versionOut } from "@/lib/platform/api/schemas.shapes";
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { type EventFilter, toSearchParams } from "@/lib/contract/event-filter";
+import { type EventFilter, toSearchParams } from "@/lib/events/filter/event-filter.shapes";
 import { hash64 } from "@/lib/platform/plain/hash.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 

@@ -1,5 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
-import type { EventFilter } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 
 /**
  * Every react-query key, and the keys that each kind of change makes stale. A key begins with its noun, so that a noun

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { redriveRequestSchema } from "@/lib/contract/redrive-request";
+import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
 import { requestRedrive } from "@/lib/operations/request-redrive";
 import type { Deps } from "@/lib/platform/low-rate-deps";

@@ -1,10 +1,10 @@
 import { type RuleCounts, type RuleDetail, type RuleList, type RuleOut, readRuleBody } from "@/lib/contract/admission";
 import type { AdmissionRule } from "@/lib/core/admission";
+import { errorTextFor } from "@/lib/events/list/event-rows.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
-import { errorTextFor } from "@/lib/store/read/event-rows";
 
 /** The enabled rules in their order, with the revision that they are of. */
 export type RulesInForce = { revision: bigint; rules: AdmissionRule[] };

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { EventFilter } from "@/lib/contract/event-filter";
-import { scopeSelection } from "@/lib/contract/scope";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { scopeSelection } from "@/lib/events/filter/scope.shapes";
+import { countEvents } from "@/lib/events/list/event-count.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { createDb, type Db, type Queryable, type Tx } from "@/lib/platform/database/db";
 import { countUpTo, groupCandidates, readCandidates, sampleCandidates } from "@/lib/store/read/candidates";
-import { countEvents } from "@/lib/store/read/event-count";
 import { ensurePartitions } from "@/lib/store/write/partitions";
 import { addSource } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";

@@ -1,13 +1,13 @@
-import type { ScopedFilter, ScopedSelection } from "@/lib/contract/scope";
-import type { Selection } from "@/lib/contract/selection";
 import type { GateFacts } from "@/lib/core/gate";
 import { stateOfOutcome } from "@/lib/core/item-state";
+import { type CompiledFilter, compileFilter, paramsFrom } from "@/lib/events/filter/event-filter.sql";
+import type { ScopedFilter, ScopedSelection } from "@/lib/events/filter/scope.shapes";
+import { kindConditions, kindShare, narrowToKinds } from "@/lib/events/list/event-kinds.read";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { Control } from "@/lib/order/controls/control.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { statementName } from "@/lib/platform/database/db";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
-import { type CompiledFilter, compileFilter, paramsFrom } from "@/lib/store/read/event-filter-sql";
-import { kindConditions, kindShare, narrowToKinds } from "@/lib/store/read/event-kinds";
 import { type ItemsOfRedrive, itemsOfRedrive } from "@/lib/store/read/item-outcome-sql";
 import { EVENT } from "@/lib/store/state-sql";
 

@@ -1,8 +1,8 @@
 import type { Comparison, ComparisonPart } from "@/lib/contract/comparison";
+import { ofSeenRedrive } from "@/lib/events/filter/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { unknownRedrive } from "@/lib/store/read/redrives";
-import { ofSeenRedrive } from "@/lib/store/read/scope-sql";
 import { ITEM } from "@/lib/store/state-sql";
 
 /** Events of a redrive by which an earlier dry run of the same events is found. */

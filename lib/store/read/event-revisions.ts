@@ -1,11 +1,11 @@
 import type { Comparison, RevisionDetail, RevisionList, RevisionOut } from "@/lib/contract/revisions";
-import { BULK_EFFECT } from "@/lib/core/bulk-operation";
 import type { Header } from "@/lib/core/dead-letter";
-import type { EventStatus } from "@/lib/core/event-state";
+import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
+import { bodyFor, unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
+import type { EventStatus } from "@/lib/events/event-state.pure";
 import { redactHeaders } from "@/lib/guard/redaction/redact.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
-import { bodyFor, unknownEvent, unknownRevision } from "@/lib/store/read/event-detail";
 import { ITEM } from "@/lib/store/state-sql";
 
 /** Revisions of one event that a list holds; few events have more than ten. */

@@ -1,8 +1,9 @@
 import { agePercentile, type HourCount } from "@/lib/core/age-percentiles";
-import { PARKED_STATUSES } from "@/lib/core/event-state";
 import type { FlowKind } from "@/lib/core/flow";
 import { WAITS, type Wait } from "@/lib/core/redrive-wait";
 import type { ConsumerWord } from "@/lib/core/source-mode";
+import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
+import { ofSources, seesControl, seesRedrive } from "@/lib/events/filter/scope.sql";
 import { APPROVAL_SUBJECTS, type ApprovalSubject } from "@/lib/guard/approvals/approval.pure";
 import { seesSubject } from "@/lib/guard/approvals/approvals.read";
 import { listStops } from "@/lib/guard/stops/stops.read";
@@ -12,7 +13,6 @@ import type { Metric } from "@/lib/platform/plain/prometheus.pure";
 import { FLOW_KINDS } from "@/lib/store/flow-tables";
 import { type Beat, engineMetrics } from "@/lib/store/read/engine-metrics";
 import { asSum, END_MS, flowRows } from "@/lib/store/read/flow";
-import { ofSources, seesControl, seesRedrive } from "@/lib/store/read/scope-sql";
 import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { readTargets } from "@/lib/store/read/targets";

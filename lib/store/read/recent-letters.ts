@@ -1,8 +1,8 @@
-import type { ScopedSelection } from "@/lib/contract/scope";
 import type { AdmissionMark, AdmissionRecord } from "@/lib/core/admission";
 import type { DeadLetter } from "@/lib/core/dead-letter";
+import { CURRENT_BODY, NEWEST_ERROR } from "@/lib/events/bodies.read";
+import type { ScopedSelection } from "@/lib/events/filter/scope.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
-import { CURRENT_BODY, NEWEST_ERROR } from "@/lib/store/read/bodies";
 import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 
 /** A stored event as it arrived, as far as the store tells. */

@@ -1,12 +1,12 @@
 import type { Finding, RedriveCauses, RedriveItemList, RedriveItemOut } from "@/lib/contract/redrive-items";
 import { type ItemOutcomeWord, stateOfOutcome } from "@/lib/core/item-state";
+import { ofSeenRedrive } from "@/lib/events/filter/scope.sql";
 import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { STOPPED } from "@/lib/store/read/decided-attempts";
 import { ITEM_CAUSE, ITEM_OUTCOME } from "@/lib/store/read/item-outcome-sql";
-import { ofSeenRedrive } from "@/lib/store/read/scope-sql";
 import { ITEM } from "@/lib/store/state-sql";
 
 /**

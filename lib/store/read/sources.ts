@@ -1,6 +1,6 @@
 import { redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { SourceList, SourceOut } from "@/lib/contract/sources";
-import { PARKED_STATUSES } from "@/lib/core/event-state";
+import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { Source } from "@/lib/platform/database/generated/client";

@@ -1,13 +1,14 @@
 import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/lib/contract/stats";
 import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
 import { agePercentiles, type HourCount, parkedHoursAt, youngestFirst } from "@/lib/core/age-percentiles";
-import { PARKED_STATUSES } from "@/lib/core/event-state";
+import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
+import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
+import { seesControl, seesRedrive } from "@/lib/events/filter/scope.sql";
+import { kindConditions } from "@/lib/events/list/event-kinds.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { SIZE_EFFECT_SQL } from "@/lib/store/flow-tables";
-import { paramsFrom } from "@/lib/store/read/event-filter-sql";
-import { kindConditions } from "@/lib/store/read/event-kinds";
 import {
   asSum,
   END_MS,
@@ -20,7 +21,6 @@ import {
   sizeSpans,
   windowSpan,
 } from "@/lib/store/read/flow";
-import { seesControl, seesRedrive } from "@/lib/store/read/scope-sql";
 import { PARKED } from "@/lib/store/state-sql";
 
 /** Charts, all from the rollups: the cost depends on the number of buckets, not on the number of events. */

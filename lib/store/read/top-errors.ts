@@ -1,10 +1,10 @@
 import type { Arrivals, ArrivedCode, ArrivedGroup, TopErrors } from "@/lib/contract/stats";
 import type { StatsQuery } from "@/lib/contract/stats-query";
-import { PARKED_STATUSES } from "@/lib/core/event-state";
+import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
+import { errorTextFor } from "@/lib/events/list/event-rows.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { errorTextFor } from "@/lib/store/read/event-rows";
 import {
   asSum,
   type FlowSpan,

@@ -1,4 +1,4 @@
-import type { EVENT_MOVES, EventStatus } from "@/lib/core/event-state";
+import type { EVENT_MOVES, EventStatus } from "@/lib/events/event-state.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { EVENT, EVENT_MOVE } from "@/lib/store/state-sql";
 import { DELIVERED_BY } from "@/lib/store/write/confirm-quiet";

@@ -1,4 +1,4 @@
-import type { EventStatus } from "@/lib/core/event-state";
+import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { ITEM } from "@/lib/store/state-sql";
 

@@ -1,9 +1,9 @@
 import type { Finding } from "@/lib/contract/redrive-items";
 import type { AttemptState } from "@/lib/core/attempt-state";
-import { EVENT_MOVES, type EventStatus } from "@/lib/core/event-state";
 import { flowOf } from "@/lib/core/flow";
 import { type EventAfter, type ItemOutcome, isDeduplicated, itemStateAfter, moveOf } from "@/lib/core/item-outcome";
 import type { ItemEnd } from "@/lib/core/item-state";
+import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
 import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
 import type { AggregateResult } from "@/lib/order/aggregate-result.pure";

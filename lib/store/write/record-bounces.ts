@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { type KnownEvent, placeOf, storedMsOf } from "@/lib/core/bounce";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import type { EventStatus } from "@/lib/core/event-state";
 import { flowBesideBounce } from "@/lib/core/flow";
 import { bounceBecomesCurrent } from "@/lib/core/revision";
+import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";
 import { ATTEMPT, ITEM, PARKED } from "@/lib/store/state-sql";

@@ -1,5 +1,4 @@
 import type { Brake, Canary } from "@/lib/contract/redrive-request";
-import type { FrozenSelection } from "@/lib/contract/scope";
 import type { BrakeSeen } from "@/lib/core/brake";
 import { type CanaryMove, type CanaryStand, stepAfter } from "@/lib/core/canary";
 import {
@@ -10,6 +9,7 @@ import {
   type RedriveState,
 } from "@/lib/core/redrive-state";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
+import type { FrozenSelection } from "@/lib/events/filter/scope.shapes";
 import { endApproval } from "@/lib/guard/approvals/approvals.write";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { readBodies } from "@/lib/store/read/bodies";
+import { readBodies } from "@/lib/events/bodies.read";
 import { type NewRevision, reviseEvents, setRevisions } from "@/lib/store/write/revise-events";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

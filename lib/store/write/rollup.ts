@@ -1,5 +1,5 @@
-import { EVENT_MOVES, type EventMove } from "@/lib/core/event-state";
 import { flowOf } from "@/lib/core/flow";
+import { EVENT_MOVES, type EventMove } from "@/lib/events/event-state.pure";
 import { EVENT } from "@/lib/store/state-sql";
 
 /**

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { EventDetail, EventList, ParkAnswer } from "@/lib/contract/events";
+import type { EventDetail, EventList, ParkAnswer } from "@/lib/events/events.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
 import { auditGaps, rollupDrift } from "@/lib/testing/rollup-drift";

@@ -3,7 +3,7 @@ import * as metrics from "@/app/metrics/route";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { signatureHeaders } from "@/lib/brokers/http/request-signature";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import type { ParkAnswer } from "@/lib/contract/events";
+import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
 import * as events from "./route";

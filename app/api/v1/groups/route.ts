@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { eventPageQuery } from "@/lib/contract/event-page";
-import { groupListSchema } from "@/lib/contract/events";
-import { listGroups } from "@/lib/store/read/group-list";
+import { groupListSchema } from "@/lib/events/events.shapes";
+import { listGroups } from "@/lib/events/groups/group-list.read";
+import { eventPageQuery } from "@/lib/events/list/event-page.shapes";
 
 export const GET = handle({
   id: "listGroups",

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { bulkOperationListSchema, bulkOperationsQuery } from "@/lib/contract/bulk-operations";
-import { listBulkOperations } from "@/lib/store/read/bulk-operations";
+import { listBulkOperations } from "@/lib/events/bulk/bulk-operations.read";
+import { bulkOperationListSchema, bulkOperationsQuery } from "@/lib/events/bulk/bulk-operations.shapes";
 
 export const GET = handle({
   id: "listBulkOperations",

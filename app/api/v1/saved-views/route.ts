@@ -1,9 +1,9 @@
 import { handle } from "@/app/_server/handle";
 import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
-import { savedViewListSchema, savedViewRequestSchema, savedViewSchema } from "@/lib/contract/saved-views";
-import { saveView } from "@/lib/operations/save-view";
-import { listSavedViews } from "@/lib/store/read/saved-views";
+import { saveView } from "@/lib/events/views/save-view";
+import { listSavedViews } from "@/lib/events/views/saved-views.read";
+import { savedViewListSchema, savedViewRequestSchema, savedViewSchema } from "@/lib/events/views/saved-views.shapes";
 
 export const GET = handle({
   id: "listSavedViews",

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { BODY_ID } from "@/app/_server/operation";
-import { eventDetailSchema } from "@/lib/contract/events";
+import { readEventDetail } from "@/lib/events/detail/event-detail.read";
+import { eventDetailSchema } from "@/lib/events/events.shapes";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readEventDetail } from "@/lib/store/read/event-detail";
 
 export const GET = handle({
   id: "getEvent",

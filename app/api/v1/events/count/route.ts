@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { filterQuery } from "@/lib/contract/event-page";
-import { eventCountsSchema } from "@/lib/contract/events";
-import { countEvents } from "@/lib/store/read/event-count";
+import { eventCountsSchema } from "@/lib/events/events.shapes";
+import { countEvents } from "@/lib/events/list/event-count.read";
+import { filterQuery } from "@/lib/events/list/event-page.shapes";
 
 export const GET = handle({
   id: "countEvents",

@@ -1,9 +1,9 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, SELECT_PROBLEMS } from "@/app/_server/operation";
-import { bulkAnswerSchema } from "@/lib/contract/events";
-import { bulkChangeSchema } from "@/lib/contract/selection";
-import { ignoreEvents } from "@/lib/operations/ignore-events";
+import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
+import { bulkAnswerSchema } from "@/lib/events/events.shapes";
+import { bulkChangeSchema } from "@/lib/events/selection/selection.shapes";
 
 export const POST = handle({
   id: "ignoreEvents",

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { meaningsQuery, meaningsSchema } from "@/lib/contract/meanings";
-import { readMeanings } from "@/lib/store/read/event-meanings";
+import { readMeanings } from "@/lib/events/event-meanings.read";
+import { meaningsQuery, meaningsSchema } from "@/lib/events/meanings.shapes";
 
 export const GET = handle({
   id: "readMeanings",

@@ -1,9 +1,9 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, SELECT_PROBLEMS } from "@/app/_server/operation";
-import { bulkAnswerSchema } from "@/lib/contract/events";
-import { releaseSchema } from "@/lib/contract/selection";
-import { releaseEvents } from "@/lib/operations/ignore-events";
+import { releaseEvents } from "@/lib/events/bulk/ignore-events";
+import { bulkAnswerSchema } from "@/lib/events/events.shapes";
+import { releaseSchema } from "@/lib/events/selection/selection.shapes";
 
 export const POST = handle({
   id: "releaseEvents",

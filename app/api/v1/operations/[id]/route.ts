@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
-import { bulkOperationChangeSchema, bulkOperationSchema } from "@/lib/contract/bulk-operations";
-import { cancelBulkOperation } from "@/lib/operations/cancel-bulk-operation";
+import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
+import { bulkOperationChangeSchema, bulkOperationSchema } from "@/lib/events/bulk/bulk-operations.shapes";
+import { cancelBulkOperation } from "@/lib/events/bulk/cancel-bulk-operation";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 
 const params = byId("unknown-operation");
 

@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { deleteView } from "@/lib/operations/save-view";
+import { deleteView } from "@/lib/events/views/save-view";
 import { byId } from "@/lib/platform/api/query.shapes";
 
 export const DELETE = handle({

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
-import { filterQuery } from "@/lib/contract/event-page";
-import { neighboursSchema } from "@/lib/contract/events";
+import { neighboursSchema } from "@/lib/events/events.shapes";
+import { readNeighbours } from "@/lib/events/list/event-list.read";
+import { filterQuery } from "@/lib/events/list/event-page.shapes";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readNeighbours } from "@/lib/store/read/event-list";
 
 export const GET = handle({
   id: "readNeighbours",

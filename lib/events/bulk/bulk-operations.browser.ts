@@ -1,0 +1,120 @@
+import {
+  type QueryClient,
+  skipToken,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { useCallback } from "react";
+import { BULK_BEGINS, type BulkKind, type BulkState } from "@/lib/events/bulk/bulk-operation.pure";
+import type {
+  BulkOperationChange,
+  BulkOperationList,
+  BulkOperationOut,
+} from "@/lib/events/bulk/bulk-operations.shapes";
+import type { BulkAnswer } from "@/lib/events/events.shapes";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
+
+const LIVE_MS = 1_000;
+const LIST_LIVE_MS = 3_000;
+const LIST_IDLE_MS = 15_000;
+const PAGE = 50;
+
+export type BulkChange = {
+  kind: BulkKind;
+  select: Selection;
+  reason: string;
+  /** For a release: failures, redrives and cooldown stay unchanged. */
+  keepLimits?: boolean;
+};
+
+/** Changes the status of events. BulkAnswer says which part was done before the answer. */
+export async function changeEvents(
+  client: QueryClient,
+  { kind, ...change }: BulkChange,
+  idempotencyKey = randomKey(),
+): Promise<BulkAnswer> {
+  const body = kind === "confirm" ? { ...change, consumer: "console" } : change;
+  const headers = { "idempotency-key": idempotencyKey };
+  const answer = await fetchJson<BulkAnswer>(`/api/v1/events/${kind}`, { method: "POST", body, headers });
+  const { id } = answer;
+  if (id !== null) client.setQueryData<string[]>(FOLLOWED, (ids = []) => [...ids, id]);
+  await invalidateAfter(client, "events");
+  return answer;
+}
+
+/** Operations of this tab without a known end: one may end before the running operations are read. */
+const FOLLOWED = ["followed-operations"] as const;
+
+export function useFollowedOperations(): [ids: string[], unfollow: (id: string) => void] {
+  const client = useQueryClient();
+  const { data = [] } = useQuery<string[]>({
+    queryKey: FOLLOWED,
+    initialData: [],
+    queryFn: skipToken,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: Number.POSITIVE_INFINITY,
+  });
+  const unfollow = useCallback(
+    (id: string) => client.setQueryData<string[]>(FOLLOWED, (ids = []) => ids.filter((each) => each !== id)),
+    [client],
+  );
+  return [data, unfollow];
+}
+
+export function useBulkOperations(state: BulkState | "all") {
+  return useInfiniteQuery({
+    queryKey: keys.operations.list({ state }),
+    queryFn: ({ signal, pageParam }) => {
+      const params = new URLSearchParams({ limit: String(PAGE) });
+      if (state !== "all") params.set("state", state);
+      if (pageParam) params.set("cursor", pageParam);
+      return fetchJson<BulkOperationList>(`/api/v1/operations?${params}`, { signal });
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: (query) =>
+      query.state.data?.pages.some((page) => page.items.some(runs)) ? LIST_LIVE_MS : LIST_IDLE_MS,
+  });
+}
+
+/** The running operations. Polled only while `some` run. */
+export function useRunningOperations(some: boolean) {
+  return useQuery<BulkOperationList, ApiError>({
+    queryKey: keys.operations.list({ running: true }),
+    queryFn: ({ signal }) =>
+      fetchJson<BulkOperationList>(`/api/v1/operations?state=${BULK_BEGINS}&limit=5`, { signal }),
+    enabled: some,
+    refetchInterval: LIVE_MS,
+    retry: false,
+  });
+}
+
+export function useBulkOperation(id: string) {
+  return useQuery<BulkOperationOut, ApiError>({
+    queryKey: keys.operations.detail(id),
+    queryFn: ({ signal }) => fetchJson<BulkOperationOut>(`/api/v1/operations/${encodeURIComponent(id)}`, { signal }),
+    refetchInterval: ({ state: { data } }) => (data && !runs(data) && !data.undo?.running ? false : LIVE_MS),
+  });
+}
+
+export function useChangeBulkOperation(id: string) {
+  const client = useQueryClient();
+  return useMutation<BulkOperationOut, ApiError, BulkOperationChange>({
+    mutationFn: (body) =>
+      fetchJson<BulkOperationOut>(`/api/v1/operations/${encodeURIComponent(id)}`, { method: "PATCH", body }),
+    onSuccess: (operation) => {
+      client.setQueryData(keys.operations.detail(id), operation);
+      void invalidateAfter(client, "events");
+    },
+  });
+}
+
+export function runs({ state }: Pick<BulkOperationOut, "state">): boolean {
+  return state === BULK_BEGINS;
+}

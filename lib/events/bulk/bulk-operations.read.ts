@@ -1,0 +1,118 @@
+import { redactRecipe } from "@/lib/core/redact-recipe";
+import type { BulkState } from "@/lib/events/bulk/bulk-operation.pure";
+import type { BulkOperationList, BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { seesOperation } from "@/lib/events/filter/scope.sql";
+import { latestApprovals } from "@/lib/guard/approvals/approvals.read";
+import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
+import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
+import type { Queryable } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
+import { BULK } from "@/lib/store/state-sql";
+
+/** An operation without a committed chunk for this long shows why it is not moving. */
+const STALLED_S = 15;
+
+type BulkOperationRow = Omit<BulkOperationOut, "expected" | "etaMs" | "stalled" | "approval"> & {
+  expected: number;
+  expectedKind: "exact" | "estimated";
+  /** Nothing was committed for STALLED_S. */
+  idle: boolean;
+  workersAlive: number;
+};
+
+const COLUMNS = `o.id, o.kind, o.state, o.selection - 'asOfMs' as selection, o.expected, o.expected_kind as "expectedKind",
+  o.changed, o.refused, o.refused_by_reason as "refusedByReason", o.options -> 'recipe' as recipe, o.reason, o.created_by as "createdBy",
+  o.cancelled_by as "cancelledBy", o.audit_id as "auditId", o.created_at as "createdAt", o.started_at as "startedAt",
+  o.finished_at as "finishedAt",
+  ((o.changed + o.refused) / nullif(extract(epoch from o.worked_at - o.started_at), 0))::float8 as "ratePerSecond",
+  case when o.kind = 'mend' then (
+    select jsonb_build_object('id', (array_agg(u.id order by u.id desc))[1], 'running', bool_or(u.state = ${BULK.RUNNING}),
+                              'changed', least(sum(u.changed), o.changed))
+      from bulk_operations u where u.kind = 'undo-mend' and u.id > o.id and u.selection ->> 'operation' = o.id::text
+    having count(*) > 0) end as undo,
+  o.state = ${BULK.RUNNING} and coalesce(o.worked_at, o.created_at) < now() - interval '${STALLED_S} s' as idle,
+  (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as "workersAlive"`;
+
+/** Newest first, keyset-paged. */
+export async function listBulkOperations(
+  db: Queryable,
+  viewer: Viewer,
+  query: IdPage & { states: BulkState[] | null },
+): Promise<BulkOperationList> {
+  const rows = await db.query<BulkOperationRow>(
+    `select ${COLUMNS} from bulk_operations o
+      where ($1::text[] is null or o.state = any($1)) and ($2::uuid is null or o.id < $2) and ${seesOperation("$4")}
+      order by o.id desc limit $3`,
+    [query.states, query.cursor, query.limit + 1, sourceScope(viewer)],
+    { isoTimes: true },
+  );
+  const approvals = await approvalsOf(db, viewer, rows);
+  return cutPage(
+    rows.map((row) => operationOut(viewer, row, approvals)),
+    query.limit,
+    (row) => row.id,
+  );
+}
+
+/** Of one that does not exist, or of whose sources the viewer does not see all. */
+export function unknownOperation(id: string, field = "id"): DomainError {
+  return new DomainError("unknown-operation", `There is no operation ${id}`, {
+    fields: [{ field, detail: "list operations with GET /api/v1/operations" }],
+  });
+}
+
+/** Throws DomainError `unknown-operation`, which names `field`. */
+export async function readBulkOperation(
+  db: Queryable,
+  viewer: Viewer,
+  id: string,
+  field = "id",
+): Promise<BulkOperationOut> {
+  const [row] = await db.query<BulkOperationRow>(
+    `select ${COLUMNS} from bulk_operations o where o.id = $1 and ${seesOperation("$2")}`,
+    [id, sourceScope(viewer)],
+    { isoTimes: true },
+  );
+  if (!row) throw unknownOperation(id, field);
+  return operationOut(viewer, row, await approvalsOf(db, viewer, [row]));
+}
+
+/** Only mends need an approval. */
+function approvalsOf(
+  db: Queryable,
+  viewer: Viewer,
+  rows: readonly BulkOperationRow[],
+): Promise<Map<string, ApprovalOut>> {
+  return latestApprovals(
+    db,
+    viewer,
+    rows.filter(({ kind }) => kind === "mend").map(({ id }) => id),
+  );
+}
+
+function operationOut(
+  viewer: Viewer,
+  { expected, expectedKind, idle, workersAlive, ...row }: BulkOperationRow,
+  approvals: Map<string, ApprovalOut>,
+): BulkOperationOut {
+  const approval = approvals.get(row.id) ?? null;
+  const waits = approval?.state === "asked" ? "Waits for the approval of a second person." : null;
+  const left = Math.max(0, expected - row.changed - row.refused);
+  const { ratePerSecond } = row;
+  return {
+    ...row,
+    recipe: may(viewer, "reveal") ? row.recipe : (redactRecipe(row.recipe) as typeof row.recipe),
+    expected: { value: expected, kind: expectedKind },
+    etaMs: row.state === "RUNNING" && ratePerSecond ? Math.round((left / ratePerSecond) * 1_000) : null,
+    stalled: waits ?? (idle ? stalledText(workersAlive) : null),
+    approval,
+  };
+}
+
+function stalledText(workersAlive: number): string {
+  return workersAlive === 0
+    ? "No worker runs: start one, and it goes on where it stopped."
+    : `No chunk was committed in the last ${STALLED_S} s: the workers walk other large sets, or another change holds these events.`;
+}

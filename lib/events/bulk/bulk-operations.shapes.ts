@@ -1,0 +1,99 @@
+import * as z from "zod/mini";
+import { recipeSchema } from "@/lib/contract/recipes";
+import { BULK_KINDS, BULK_STATES, type BulkState } from "@/lib/events/bulk/bulk-operation.pure";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
+import { approvalSchema } from "@/lib/guard/approvals/approvals.shapes";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import { thenRead } from "@/lib/platform/api/query.shapes";
+import {
+  countsOut,
+  described,
+  idOut,
+  listText,
+  named,
+  nullableNumber,
+  nullableText,
+  nullableTime,
+  pageOut,
+  timeOut,
+} from "@/lib/platform/api/schemas.shapes";
+
+/** GET /api/v1/operations/{id}: a change of a set that a worker makes in chunks. */
+export const bulkOperationSchema = named(
+  "BulkOperation",
+  z.object({
+    id: idOut,
+    kind: z.enum(BULK_KINDS),
+    state: z.enum(BULK_STATES),
+    /** As asked. */
+    selection: z.unknown(),
+    /** How many events were selected; `estimated` by the planner where counting them takes too long. */
+    expected: z.object({ value: z.int(), kind: z.enum(["exact", "estimated"]) }),
+    changed: z.int(),
+    refused: z.int(),
+    refusedByReason: countsOut,
+    /** Of a mend; null = another kind. */
+    recipe: z.nullable(recipeSchema),
+    reason: z.string(),
+    createdBy: z.string(),
+    cancelledBy: nullableText,
+    /** Its one audit entry, which names each changed event. */
+    auditId: idOut,
+    createdAt: timeOut,
+    startedAt: nullableTime,
+    finishedAt: nullableTime,
+    /** Events per second since it started; null = no chunk is done. */
+    ratePerSecond: nullableNumber,
+    /** Until the last event is decided; null = not running, or no rate is known. */
+    etaMs: nullableNumber,
+    /** Why it does not move, with the way out; null = it moves, is over or has just begun. */
+    stalled: nullableText,
+    /** The approval that a mend needs before it changes anything; null = it needed none. */
+    approval: z.nullable(approvalSchema),
+    /** What was undone of a mend: its last undo, whether that still runs, and the events of all its undos; null = none was asked for. */
+    undo: z.nullable(z.object({ id: idOut, running: z.boolean(), changed: z.int() })),
+  }),
+  {
+    id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60",
+    kind: "ignore",
+    state: "RUNNING",
+    selection: { filter: { errorCode: ["VALIDATION_ERROR"] } },
+    expected: { value: 24_000, kind: "exact" },
+    changed: 11_990,
+    refused: 10,
+    refusedByReason: { "in-flight": 10 },
+    recipe: null,
+    reason: "fixed at the producer",
+    createdBy: "maria",
+    cancelledBy: null,
+    auditId: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b10",
+    createdAt: "2026-11-22T02:45:00.000Z",
+    startedAt: "2026-11-22T02:45:00.100Z",
+    finishedAt: null,
+    ratePerSecond: 6_000,
+    etaMs: 2_000,
+    stalled: null,
+    approval: null,
+    undo: null,
+  },
+);
+export type BulkOperationOut = z.infer<typeof bulkOperationSchema>;
+export const bulkOperationListSchema = pageOut(bulkOperationSchema);
+export type BulkOperationList = z.infer<typeof bulkOperationListSchema>;
+
+/** PATCH /api/v1/operations/{id} */
+export const bulkOperationChangeSchema = named(
+  "BulkOperationChange",
+  z.strictObject({
+    action: z.enum(["cancel"], "must be cancel"),
+    reason: z.optional(reasonSchema),
+  }),
+  { action: "cancel", reason: "wrong filter" },
+);
+export type BulkOperationChange = z.infer<typeof bulkOperationChangeSchema>;
+
+export const bulkOperationsQuery = thenRead(
+  idPageQuery({ state: described(z.optional(listText(BULK_STATES)), "States with commas between them; absent = all") }),
+  [],
+  ({ state, ...page }) => ({ ...page, states: (state?.split(",") ?? null) as BulkState[] | null }),
+);

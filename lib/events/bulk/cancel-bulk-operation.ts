@@ -1,0 +1,42 @@
+import { BULK_ACTION, BULK_MOVES } from "@/lib/events/bulk/bulk-operation.pure";
+import { unknownOperation } from "@/lib/events/bulk/bulk-operations.read";
+import { endBulkOperation, readBulkOperationRow } from "@/lib/events/bulk/bulk-operations.write";
+import { sourcesOf } from "@/lib/events/filter/scope.shapes";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+
+/**
+ * Cancels a bulk operation: no chunk begins afterwards, and events that were changed stay changed. A repeated cancel
+ * changes nothing. Throws DomainError `unknown-operation`, `illegal-transition`.
+ */
+export async function cancelBulkOperation(
+  deps: Pick<Deps, "db" | "clock">,
+  { id, reason }: { id: string; reason?: string | undefined },
+  viewer: Viewer,
+): Promise<void> {
+  await deps.db.transaction(async (tx) => {
+    const cancelled = await endBulkOperation(tx, id, "cancel", viewer.name);
+    const operation = await readBulkOperationRow(tx, id);
+    if (!operation || !seesAll(viewer, sourcesOf(operation.selection))) throw unknownOperation(id);
+    assertMay(viewer, BULK_ACTION[operation.kind]);
+    if (!cancelled && operation.state === "CANCELLED") return;
+    if (!cancelled) {
+      throw new DomainError("illegal-transition", "An operation that is DONE cannot be cancelled", {
+        fields: [{ field: "action", detail: "take it back with the inverse operation, select { operation }" }],
+      });
+    }
+    await appendAudit(tx, {
+      actor: viewer.name,
+      action: "operation.cancelled",
+      subjectKind: "operation",
+      subjectId: id,
+      reason: reason ?? null,
+      before: { state: BULK_MOVES.cancel.from[0] },
+      after: { state: operation.state, changed: operation.changed },
+      count: 1,
+      atMs: deps.clock.wallMs(),
+    });
+  });
+}

@@ -1,0 +1,75 @@
+import type { EVENT_MOVES } from "@/lib/events/event-state.pure";
+import { deleteSkips } from "@/lib/order/skips.write";
+import type { Tx } from "@/lib/platform/database/db";
+import { EVENT, EVENT_MOVE, ITEM } from "@/lib/store/state-sql";
+import { lockEvents } from "@/lib/store/write/fence";
+import { INT4_MAX } from "@/lib/store/write/finish-items";
+import { flowSql, rollupOf } from "@/lib/store/write/rollup";
+import type { WithdrawnItem } from "@/lib/store/write/withdraw-items";
+
+type IgnoredFrom = (typeof EVENT_MOVES.ignore.from)[number];
+
+/**
+ * Moves events from PENDING, or from QUEUED when their item was just withdrawn, to IGNORED. `attempts`: sends of the
+ * item, which count as the event's; `lost`: one of them may have been delivered, and counts as a redrive. Returns the moved events, with their status before.
+ */
+export async function ignoreEvents(
+  tx: Tx,
+  events: readonly Omit<WithdrawnItem, "redriveId">[],
+  actor: string,
+): Promise<{ id: string; from: IgnoredFrom }[]> {
+  await lockEvents(
+    tx,
+    events.map(({ id }) => id),
+  );
+  return tx.query<{ id: string; from: IgnoredFrom }>(
+    `with was as materialized (
+       select e.id, e.status, w.attempts, w.lost
+         from dlq_events e join unnest($1::uuid[], $3::int[], $4::int[]) as w(id, attempts, lost) on w.id = e.id
+        where e.id = any($1::uuid[]) and e.status in ${EVENT_MOVE.ignore.from}
+     ), moved as (
+       update dlq_events e
+          set status = ${EVENT_MOVE.ignore.to}, last_operator = $2, attempts = least(e.attempts::bigint + was.attempts, ${INT4_MAX}),
+              redrives = e.redrives + was.lost
+         from was
+        where e.id = was.id and e.status = was.status
+          and (e.status <> ${EVENT.QUEUED} or not exists (select 1 from redrive_items i where i.id = e.id and i.state = ${ITEM.open}))
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, was.status as old_status,
+                 e.status as new_status
+     )${rollupOf("moved", { flow: { kinds: flowSql("ignore"), at: "now()" } })}
+     select id, old_status as "from" from moved`,
+    [
+      events.map(({ id }) => id),
+      actor,
+      events.map(({ attempts }) => attempts),
+      events.map(({ lost }) => (lost ? 1 : 0)),
+    ],
+  );
+}
+
+/** IGNORED to PENDING, with a fresh redrive limit and no cooldown unless `keepLimits`. Returns the ids that moved. */
+export async function releaseEvents(
+  tx: Tx,
+  ids: readonly string[],
+  { actor, keepLimits = false }: { actor: string; keepLimits?: boolean },
+): Promise<string[]> {
+  await lockEvents(tx, ids);
+  const rows = await tx.query<{ id: string }>(
+    `with moved as (
+       update dlq_events e
+          set status = ${EVENT_MOVE.release.to}, last_operator = $2,
+              redrives = case when $3 then e.redrives else 0 end,
+              failures = case when $3 then e.failures else 0 end,
+              cooldown_until = case when $3 then e.cooldown_until end
+        where e.id = any($1::uuid[]) and e.status in ${EVENT_MOVE.release.from}
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT_MOVE.release.from} as old_status,
+                 e.status as new_status
+     )${rollupOf("moved", { flow: { kinds: flowSql("release"), at: "now()" } })}
+     select id from moved`,
+    [ids, actor, keepLimits],
+  );
+  const released = rows.map((row) => row.id);
+  // Whoever releases a skipped event wants it to be sent in its place.
+  if (released.length > 0) await deleteSkips(tx, released);
+  return released;
+}

@@ -1,0 +1,106 @@
+import type { BulkKind } from "@/lib/events/bulk/bulk-operation.pure";
+import {
+  advanceBulkOperation,
+  type BulkOperationRow,
+  countBulkOperation,
+  endBulkOperation,
+  isBulkRunning,
+  readBulkOperationRow,
+  startBulkOperation,
+} from "@/lib/events/bulk/bulk-operations.write";
+import { type ChangeChunk, changeEnded, endedDelta, ringWithdrawn } from "@/lib/events/bulk/change-events";
+import { ignoreChunk, releaseChunk } from "@/lib/events/bulk/ignore-events";
+import { type Walk, walkSelection } from "@/lib/events/selection/walk-selection";
+import { appendSubjects } from "@/lib/guard/audit/audit.write";
+import { confirmChunk } from "@/lib/operations/confirm-events";
+import type { MendingDeps } from "@/lib/operations/examine-mend";
+import { workMend, workUndoMend } from "@/lib/operations/work-mend";
+import type { Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { type Candidate, countUpTo } from "@/lib/store/read/candidates";
+
+/** Events of one transaction: it holds its row locks for less than a second, and a cancel waits no longer than that. */
+export const BULK_CHUNK = 2_000;
+
+/** Time limit for counting the selection; after it the planner's estimate is used. */
+const COUNT_MS_MAX = 5_000;
+const COUNT_MAX = 100_000_000;
+
+const CHANGES: Record<Exclude<BulkKind, "mend" | "undo-mend">, ChangeChunk> = {
+  ignore: ignoreChunk,
+  release: releaseChunk,
+  confirm: confirmChunk,
+};
+
+/** Works a bulk operation, see `walkSelection`. Resolves when it is done, cancelled, taken over, or `signal` aborts. */
+export async function workBulkOperation(deps: Deps & MendingDeps, id: string, signal: AbortSignal): Promise<void> {
+  const operation = await readBulkOperationRow(deps.db, id);
+  if (operation?.state !== "RUNNING" || operation.awaitsApproval) return;
+  const { kind } = operation;
+  if (kind === "mend" || kind === "undo-mend") {
+    await startBulkOperation(deps.db, id, null);
+    await (kind === "mend" ? workMend : workUndoMend)(deps, operation, signal);
+    return;
+  }
+  if (operation.cursor === null) await startBulkOperation(deps.db, id, await countSelected(deps, operation));
+  const facts = { actor: operation.createdBy, options: operation.options };
+  const change = async (tx: Tx, candidates: readonly Candidate[]) => {
+    const done = await CHANGES[kind](tx, candidates, { ...facts, nowMs: deps.clock.wallMs() });
+    await appendSubjects(
+      tx,
+      operation.auditId,
+      done.changed.map((event) => event.id),
+    );
+    return done;
+  };
+  const walk: Walk = {
+    selection: operation.selection,
+    cutoff: operation.cutoff,
+    cursor: operation.cursor,
+    chunkMax: BULK_CHUNK,
+    runs: () => isBulkRunning(deps.db, id),
+    advance: (tx, from, to) => advanceBulkOperation(tx, id, from, to),
+    work: async (tx, candidates) => {
+      const { changed, refused, inFlight, recorded = 0, withdrawn = [] } = await change(tx, candidates);
+      const left = recorded > 0 ? { ...refused, "confirmed-when-sent": recorded } : refused;
+      await countBulkOperation(tx, id, changed.length, left);
+      if (inFlight.length === 0 && withdrawn.length === 0) return undefined;
+      return async () => {
+        await ringWithdrawn(deps, withdrawn);
+        let late: typeof withdrawn = [];
+        await changeEnded(deps, inFlight, async (endTx, ended) => {
+          // The operation ends with its last chunk, which another worker may have worked.
+          if (!(await isBulkRunning(endTx, id, { lock: true }))) return;
+          const changedLate = await change(endTx, ended);
+          late = changedLate.withdrawn ?? [];
+          const delta = endedDelta(changedLate, ended.length);
+          await countBulkOperation(endTx, id, delta.changed, delta.refused);
+        });
+        await ringWithdrawn(deps, late);
+      };
+    },
+    refuse: async (tx, candidate, error) => {
+      deps.log.error({ operationId: id, id: candidate.id, err: error }, "the store refuses to change an event");
+      await countBulkOperation(tx, id, 0, { "store-refused": 1 });
+    },
+    complete: async (tx) => {
+      await endBulkOperation(tx, id, "finish");
+    },
+  };
+  await walkSelection(deps, walk, signal);
+}
+
+/** null = the time limit was over. */
+async function countSelected({ db }: Deps, { selection: { asOfMs, ...selection }, cutoff }: BulkOperationRow) {
+  const page = { selection, asOfMs, cutoff };
+  try {
+    return await db.transaction((tx) => countUpTo(tx, page, COUNT_MAX), {
+      statementTimeoutMs: COUNT_MS_MAX,
+      readOnly: true,
+    });
+  } catch (error) {
+    if (error instanceof DomainError && error.code === "read-timeout") return null;
+    throw error;
+  }
+}

@@ -1,0 +1,231 @@
+import {
+  type AttemptFacts,
+  attemptText,
+  auditText,
+  controlText,
+  type Finding,
+  verdictText,
+} from "@/lib/events/detail/history-text.pure";
+import type { HistoryEntry } from "@/lib/events/events.shapes";
+import type { Queryable } from "@/lib/platform/database/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { STOPPED } from "@/lib/store/read/decided-attempts";
+import { DEDUPLICATED } from "@/lib/store/read/item-outcome-sql";
+
+/** Maximum entries of each kind: nobody reads a longer history to its end. */
+const ENTRIES_MAX = 200;
+
+type Subject = {
+  id: string;
+  eventId: string;
+  source: string;
+  sourceId: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
+};
+type Entry = Omit<HistoryEntry, "at"> & { atMs: number };
+
+/** The history of an event, oldest first: audit entries, dry runs, attempts, and its controls. */
+export async function readHistory(db: Queryable, subject: Subject): Promise<HistoryEntry[]> {
+  const parts = await Promise.all([
+    readAudit(db, subject.id),
+    readVerdicts(db, subject.id),
+    readAttempts(db, subject.id),
+    readOwnControls(db, subject),
+  ]);
+  const entries = causesFirst(parts.flat()).sort(
+    (a, b) => a.atMs - b.atMs || ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind),
+  );
+  return entries.map(({ atMs, ...entry }) => ({ at: iso(atMs), ...entry }));
+}
+
+/**
+ * A verdict and an attempt have the store's time, an audit entry has the worker's. The cause of a redrive's end is
+ * never shown after the end.
+ */
+function causesFirst(entries: Entry[]): Entry[] {
+  const ends = new Map<string, number>();
+  for (const { kind, redriveId, atMs, detail } of entries) {
+    if (kind === "state" && redriveId !== null && detail.action !== "event.queued") ends.set(redriveId, atMs);
+  }
+  return entries.map((entry) => {
+    if (entry.redriveId === null || (entry.kind !== "verdict" && entry.kind !== "attempt")) return entry;
+    return { ...entry, atMs: Math.min(entry.atMs, ends.get(entry.redriveId) ?? entry.atMs) };
+  });
+}
+
+/** The order of entries with the same time: causes come before effects. */
+const ORDER: HistoryEntry["kind"][] = [
+  ...(["parked", "control", "verdict", "attempt", "bounced", "duplicate", "state", "confirmed"] as const),
+];
+
+type AuditValues = Record<string, unknown>;
+type AuditRow = {
+  id: string;
+  atMs: number;
+  actor: string;
+  action: string;
+  redriveId: string | null;
+  reason: string | null;
+  before: AuditValues | null;
+  after: AuditValues | null;
+};
+
+async function readAudit(db: Queryable, id: string): Promise<Entry[]> {
+  const rows = await db.query<AuditRow>(
+    `select a.id, a.at as "atMs", a.actor, a.action, a.redrive_id as "redriveId", a.reason, a.before, a.after
+       from audit_entries a
+      where a.id in (select entry_id from audit_subjects where event_id = $1
+                     union all
+                     select id from audit_entries where subject_kind = 'event' and subject_id = $1::text)
+      order by a.id desc limit ${ENTRIES_MAX}`,
+    [id],
+    { name: "event-audit" },
+  );
+  const bounced = rows.some(({ action }) => action === "event.bounced");
+  const arrivals = bounced ? await readArrivals(db, id) : new Map<number, Arrived>();
+  return rows.map((row) => ({
+    atMs: row.atMs,
+    kind: kindOf(row.action),
+    text: auditText(row.action, row.before ?? {}, row.after ?? {}),
+    actor: row.actor,
+    reason: row.reason,
+    redriveId: row.redriveId,
+    auditId: row.id,
+    detail: { action: row.action, before: row.before, after: row.after, ...arrivals.get(arrivalOf(row) ?? -1) },
+  }));
+}
+
+/** What an arrival brought beside bytes; `sent`: the revision that came back with it. */
+type Arrived = { sent: number | null; error: { type: string | null; message: string | null; stack: string | null } };
+
+/**
+ * The arrivals of an event by number: 0 = the first one, then its bounces. Bounces of before there was a table of them are
+ * absent, and so is the first arrival then: they had overwritten its error.
+ */
+async function readArrivals(db: Queryable, id: string): Promise<Map<number, Arrived>> {
+  const rows = await db.query<{ bounce: number } & Arrived>(
+    `select 0 as bounce, null::int as sent,
+            json_build_object('type', error_type, 'message', error_message, 'stack', error_detail) as error
+       from dlq_event_bodies where id = $1 and exists (select from event_bounces where id = $1 and bounce = 1)
+     union all
+     (select bounce, sent, json_build_object('type', error_type, 'message', error_message, 'stack', error_detail)
+        from event_bounces where id = $1 order by bounce desc limit ${ENTRIES_MAX})`,
+    [id],
+    { name: "event-arrivals" },
+  );
+  return new Map(rows.map(({ bounce, ...arrived }) => [bounce, arrived]));
+}
+
+function arrivalOf({ action, after }: AuditRow): number | null {
+  if (action === "event.parked") return 0;
+  return action === "event.bounced" ? Number(after?.bounces) : null;
+}
+
+function kindOf(action: string): HistoryEntry["kind"] {
+  if (action === "event.parked") return "parked";
+  if (action === "event.bounced") return "bounced";
+  return action === "event.confirmed" ? "confirmed" : "state";
+}
+
+type VerdictRow = { redriveId: string; atMs: number; verdict: Finding[]; result: string | null };
+
+async function readVerdicts(db: Queryable, id: string): Promise<Entry[]> {
+  const rows = await db.query<VerdictRow>(
+    `select i.redrive_id as "redriveId", coalesce(i.finished_at, r.started_at, r.created_at) as "atMs", i.verdict, i.result
+       from redrive_items i join redrives r on r.id = i.redrive_id
+      where i.id = $1 and i.verdict is not null order by i.redrive_id desc limit ${ENTRIES_MAX}`,
+    [id],
+    { name: "event-verdicts" },
+  );
+  return rows.map((row) => ({
+    atMs: row.atMs,
+    kind: "verdict",
+    text: verdictText(row.verdict),
+    actor: null,
+    reason: null,
+    redriveId: row.redriveId,
+    auditId: null,
+    detail: { findings: row.verdict, result: row.result },
+  }));
+}
+
+type AttemptRow = AttemptFacts & {
+  redriveId: string;
+  openedMs: number;
+  closedMs: number | null;
+  detail: string | null;
+};
+
+async function readAttempts(db: Queryable, id: string): Promise<Entry[]> {
+  const rows = await db.query<AttemptRow>(
+    `select a.redrive_id as "redriveId", a.attempt, a.state, a.target, a.opened_at as "openedMs", a.closed_at as "closedMs",
+            a.latency_ms as "latencyMs", a.code, a.detail, a.revision, ${STOPPED} as stopped,
+            coalesce(${DEDUPLICATED}, false) as deduplicated
+       from redrive_attempts a left join redrive_items i on i.redrive_id = a.redrive_id and i.id = a.id
+      where a.id = $1 order by a.opened_at desc limit ${ENTRIES_MAX}`,
+    [id],
+    { name: "event-attempts" },
+  );
+  return rows.map((row) => ({
+    atMs: row.closedMs ?? row.openedMs,
+    kind: "attempt",
+    text: attemptText(row),
+    actor: null,
+    reason: null,
+    redriveId: row.redriveId,
+    auditId: null,
+    detail: {
+      state: row.state,
+      target: row.target,
+      latencyMs: row.latencyMs,
+      code: row.code,
+      revision: row.revision,
+      answer: row.detail,
+      stopped: row.stopped,
+    },
+  }));
+}
+
+type ControlRow = {
+  id: string;
+  kind: string;
+  scope: string;
+  reason: string;
+  createdBy: string;
+  createdMs: number;
+  liftedMs: number | null;
+  liftedBy: string | null;
+  liftReason: string | null;
+};
+
+/** Controls of this event or its aggregate; controls on an error code or a source are not part of its history. */
+async function readOwnControls(db: Queryable, subject: Subject): Promise<Entry[]> {
+  const rows = await db.query<ControlRow>(
+    `select id, kind, scope, reason, created_by as "createdBy", created_at as "createdMs", lifted_at as "liftedMs",
+            lifted_by as "liftedBy", lift_reason as "liftReason"
+       from controls
+      where ((scope = 'eventId' and value = $1) or (scope = 'aggregateId' and value = $2))
+        and (source is null or source = $3) and (aggregate_type is null or aggregate_type = coalesce($4, ''))
+     union all
+     select blacklist_id, 'blacklist', 'aggregateId', blacklist_reason, 'worker', blacklisted_at, null, null, null
+       from aggregates
+      where aggregate_id = $2 and source_id = $5 and aggregate_type = coalesce($4, '') and blacklist_id is not null
+      order by id desc limit ${ENTRIES_MAX}`,
+    [subject.eventId, subject.aggregateId, subject.source, subject.aggregateType, subject.sourceId],
+    { name: "event-controls" },
+  );
+  return rows.flatMap((row) => {
+    const base = { kind: "control" as const, redriveId: null, auditId: null, detail: { controlId: row.id } };
+    const imposed: Entry = {
+      ...base,
+      atMs: row.createdMs,
+      text: controlText(row.kind, row.scope, false),
+      actor: row.createdBy,
+      reason: row.reason,
+    };
+    if (row.liftedMs === null) return [imposed];
+    const text = controlText(row.kind, row.scope, true);
+    return [imposed, { ...base, atMs: row.liftedMs, text, actor: row.liftedBy, reason: row.liftReason }];
+  });
+}

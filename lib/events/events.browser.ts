@@ -1,0 +1,113 @@
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import type { EventCounts, EventDetail, EventList, Neighbours } from "@/lib/events/events.shapes";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { keys } from "@/lib/platform/browser/keys.browser";
+import { PAGE_ROWS } from "@/lib/platform/browser/page-rows.browser";
+
+/** The time between two reads of new events and of the visible rows. */
+const LIST_POLL_MS = 5_000;
+const COUNT_POLL_MS = 10_000;
+const DETAIL_POLL_MS = 4_000;
+
+function listPath(filter: EventFilter, cursor: string | null): string {
+  const params = toSearchParams(filter);
+  params.set("limit", String(PAGE_ROWS));
+  if (cursor !== null) params.set("cursor", cursor);
+  return `/api/v1/events?${params}`;
+}
+
+const fetchPage = (filter: EventFilter, cursor: string | null, signal: AbortSignal) =>
+  fetchJson<EventList>(listPath(filter, cursor), { signal });
+
+/** The first page of the page's own filter, read by the server. */
+export type InitialList = { list: EventList; readAtMs: number } | null;
+
+/**
+ * The list as it was read. It does not poll, because a row that moves under the pointer is worse than an old row.
+ * `useFreshPage` reads the changes, and the view decides which of them to show.
+ */
+export function useEventList(filter: EventFilter | null, initial: InitialList = null) {
+  return useInfiniteQuery({
+    queryKey: keys.events.list(filter ?? {}),
+    queryFn: ({ signal, pageParam }) => fetchPage(filter ?? {}, pageParam, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    enabled: filter !== null,
+    staleTime: Number.POSITIVE_INFINITY,
+    ...(initial
+      ? { initialData: { pages: [initial.list], pageParams: [null] }, initialDataUpdatedAt: initial.readAtMs }
+      : {}),
+  });
+}
+
+/**
+ * One page of the list, polled: `cursor` null is the newest page, where new events appear. `known` is that page as the
+ * list has it, so the first poll waits one interval.
+ */
+export function useFreshPage(
+  filter: EventFilter | null,
+  cursor: string | null,
+  { enabled, known }: { enabled: boolean; known?: InitialList },
+) {
+  return useQuery<EventList, ApiError>({
+    queryKey: [...keys.events.newer(filter ?? {}), cursor],
+    queryFn: ({ signal }) => fetchPage(filter ?? {}, cursor, signal),
+    enabled: enabled && filter !== null,
+    refetchInterval: LIST_POLL_MS,
+    staleTime: LIST_POLL_MS,
+    ...(known ? { initialData: known.list, initialDataUpdatedAt: known.readAtMs } : {}),
+    // Not kept after its use: an old answer must not change a list that was read later.
+    gcTime: 0,
+    retry: false,
+  });
+}
+
+export function useEventCounts(filter: EventFilter | null) {
+  return useQuery<EventCounts, ApiError>({
+    queryKey: keys.events.count(filter ?? {}),
+    queryFn: ({ signal }) => fetchJson<EventCounts>(`/api/v1/events/count?${toSearchParams(filter ?? {})}`, { signal }),
+    enabled: filter !== null,
+    refetchInterval: COUNT_POLL_MS,
+    // The count of the previous filter is wrong, but an empty line would move the whole list.
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+}
+
+/** The event as the server read it for the page. */
+export type InitialDetail = { event: EventDetail; readAtMs: number } | null;
+
+export function useEventDetail(id: string, initial: InitialDetail = null) {
+  return useQuery<EventDetail, ApiError>({
+    queryKey: keys.events.detail(id),
+    queryFn: ({ signal }) => fetchJson<EventDetail>(`/api/v1/events/${encodeURIComponent(id)}`, { signal }),
+    refetchInterval: (query) => (query.state.error?.code === "unknown-event" ? false : DETAIL_POLL_MS),
+    ...(initial?.event.id === id ? { initialData: initial.event, initialDataUpdatedAt: initial.readAtMs } : {}),
+  });
+}
+
+export function useNeighbours(id: string, filter: EventFilter | null) {
+  return useQuery<Neighbours, ApiError>({
+    queryKey: keys.events.neighbours(id, filter ?? {}),
+    queryFn: ({ signal }) =>
+      fetchJson<Neighbours>(`/api/v1/events/${encodeURIComponent(id)}/neighbours?${toSearchParams(filter ?? {})}`, {
+        signal,
+      }),
+    enabled: filter !== null,
+    retry: false,
+  });
+}
+
+/** The address of a file with all events of the filter. */
+export function exportHref(filter: EventFilter, format: "ndjson" | "csv"): string {
+  const params = toSearchParams(filter);
+  params.set("format", format);
+  return `/api/v1/events/export?${params}`;
+}
+
+export function payloadHref(id: string, revision?: number): string {
+  return `/api/v1/events/${encodeURIComponent(id)}/payload${revision === undefined ? "" : `?revision=${revision}`}`;
+}

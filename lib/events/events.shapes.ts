@@ -1,0 +1,362 @@
+import * as z from "zod/mini";
+import { admissionRecordSchema } from "@/lib/contract/admission";
+import { arrivalsShape } from "@/lib/contract/stats";
+import { ADMISSION_MARKS } from "@/lib/core/admission";
+import type { Origin } from "@/lib/core/dead-letter";
+import { BULK_STATES } from "@/lib/events/bulk/bulk-operation.pure";
+import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
+import {
+  countsOut,
+  headersSchema,
+  idOut,
+  named,
+  nullableText,
+  nullableTime,
+  pageOut,
+  timeOut,
+  versionOut,
+} from "@/lib/platform/api/schemas.shapes";
+import { PROBLEM_CODES } from "@/lib/platform/plain/problem.pure";
+
+const version = z.nullable(versionOut);
+const status = z.enum(EVENT_STATUSES);
+
+const eventShape = {
+  id: idOut,
+  source: z.string(),
+  eventId: z.string(),
+  aggregateId: nullableText,
+  aggregateType: nullableText,
+  version,
+  eventType: nullableText,
+  errorCode: z.string(),
+  fingerprint: z.string(),
+  status,
+  attempts: z.int(),
+  bounces: z.int(),
+  firstSeen: timeOut,
+  failedAt: nullableTime,
+  lastAttemptAt: nullableTime,
+  lastErrorCode: nullableText,
+  lastError: nullableText,
+  lastOperator: nullableText,
+  redriveAt: nullableTime,
+  confirmedAt: nullableTime,
+  cooldownUntil: nullableTime,
+  traceId: nullableText,
+  payloadBytes: z.int(),
+  tags: z.record(z.string(), z.string()),
+  /** What admission marked it with: see docs/admission.md. null = it is sent like any other. */
+  admission: z.nullable(z.enum(ADMISSION_MARKS)),
+  /** The current revision of its bytes: 1 = what arrived first. `payloadBytes` is its size. */
+  revision: z.int(),
+};
+const eventSchema = z.object(eventShape);
+export type EventOut = z.infer<typeof eventSchema>;
+
+const EVENT_EXAMPLE: EventOut = {
+  id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00",
+  source: "orders",
+  eventId: "order-77-v3",
+  aggregateId: "order-77",
+  aggregateType: "order",
+  version: 3,
+  eventType: "OrderShipped",
+  errorCode: "TIMEOUT",
+  fingerprint: "9f1c2b3a4d5e6f70",
+  status: "PENDING",
+  attempts: 5,
+  bounces: 0,
+  firstSeen: "2026-11-22T02:44:59.120Z",
+  failedAt: "2026-11-22T02:44:58.000Z",
+  lastAttemptAt: null,
+  lastErrorCode: "TIMEOUT",
+  lastError: "stock service did not answer within 2000 ms",
+  lastOperator: null,
+  redriveAt: null,
+  confirmedAt: null,
+  cooldownUntil: null,
+  traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
+  payloadBytes: 182,
+  tags: { orderId: "77" },
+  admission: null,
+  revision: 1,
+};
+
+const appliedControlSchema = named(
+  "AppliedControl",
+  z.object({
+    id: idOut,
+    kind: z.enum(["blacklist", "whitelist", "cooldown"]),
+    scope: z.enum(["eventId", "aggregateId", "errorCode", "source"]),
+    value: z.string(),
+    /** The one source it holds for; null = all sources, or the scope is a source. */
+    source: nullableText,
+    aggregateType: nullableText,
+    reason: z.string(),
+    origin: z.enum(["person", "automatic"]),
+    createdBy: z.string(),
+    expiresAt: nullableTime,
+  }),
+  {
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20",
+    kind: "blacklist",
+    scope: "errorCode",
+    value: "VALIDATION_ERROR",
+    source: "orders",
+    aggregateType: null,
+    reason: "until the producer is fixed",
+    origin: "person",
+    createdBy: "maria",
+    expiresAt: null,
+  },
+);
+export type AppliedControl = z.infer<typeof appliedControlSchema>;
+
+/**
+ * The event that a redrive of this one alone would wait for, by the rule of the redrive itself; null = none, or it is not
+ * PENDING. `version` null: it cools down and has none.
+ */
+const heldBehindSchema = z.object({ id: idOut, eventId: z.string(), version });
+export type HeldBehind = z.infer<typeof heldBehindSchema>;
+const heldBehind = z.nullable(heldBehindSchema);
+
+/**
+ * An event as a list shows it. `control`: the one that decides whether it may be sent now (a blacklist, a cooldown, or the
+ * whitelist that overrides them); null = none does.
+ */
+const listedShape = { ...eventShape, control: z.nullable(appliedControlSchema), heldBehind };
+const listedEventSchema = named("Event", z.object(listedShape), {
+  ...EVENT_EXAMPLE,
+  control: null,
+  heldBehind: null,
+});
+export type ListedEvent = z.infer<typeof listedEventSchema>;
+
+export const eventListSchema = z.object({
+  items: z.array(listedEventSchema),
+  nextCursor: nullableText,
+  prevCursor: nullableText,
+});
+export type EventList = z.infer<typeof eventListSchema>;
+
+/** How many match. `atLeast`: counting stopped at the bound; `estimated`: by the planner; null value: unknown. */
+const countSchema = named(
+  "Count",
+  z.object({ value: z.nullable(z.int()), kind: z.enum(["exact", "estimated", "atLeast"]), asOf: timeOut }),
+  { value: 1_204, kind: "exact", asOf: "2026-11-22T02:45:00.000Z" },
+);
+export type CountOut = z.infer<typeof countSchema>;
+
+/**
+ * GET /api/v1/events/count?filter -> total, and the same by shown status. HELD: what an earlier event of its aggregate
+ * holds; `atLeast` or unknown where the events are too many to look at each.
+ */
+export const eventCountsSchema = z.object({ total: countSchema, byStatus: z.record(z.string(), countSchema) });
+export type EventCounts = z.infer<typeof eventCountsSchema>;
+
+export const bodySchema = z.object({
+  contentType: z.string(),
+  /** The payload as text when it is valid UTF-8, else null. Exact bytes: GET /api/v1/events/{id}/payload. */
+  text: nullableText,
+  base64: z.string(),
+  bytes: z.int(),
+  /** The viewer may not reveal: values under secret names are masked, and a payload that is no JSON is left out. */
+  masked: z.boolean(),
+});
+export type BodyOut = z.infer<typeof bodySchema>;
+
+/** One fact in an event's history, oldest first. `text` is ready to show; the rest is for linking and detail. */
+const historySchema = named(
+  "HistoryEntry",
+  z.object({
+    at: timeOut,
+    kind: z.enum(["parked", "bounced", "duplicate", "verdict", "attempt", "state", "control", "confirmed"]),
+    text: z.string(),
+    actor: nullableText,
+    reason: nullableText,
+    redriveId: z.nullable(idOut),
+    auditId: z.nullable(idOut),
+    detail: z.record(z.string(), z.unknown()),
+  }),
+  {
+    at: "2026-11-22T02:44:59.120Z",
+    kind: "parked",
+    text: "Parked with TIMEOUT",
+    actor: "local",
+    reason: null,
+    redriveId: null,
+    auditId: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b10",
+    detail: {},
+  },
+);
+export type HistoryEntry = z.infer<typeof historySchema>;
+
+const memberSchema = z.object({
+  id: idOut,
+  eventId: z.string(),
+  version,
+  eventType: nullableText,
+  errorCode: z.string(),
+  status,
+  bounces: z.int(),
+  confirmedAt: nullableTime,
+  cooldownUntil: nullableTime,
+  firstSeen: timeOut,
+  /** The first parked version that is not superseded: it holds later versions. */
+  head: z.boolean(),
+  heldBehind,
+});
+export type AggregateMember = z.infer<typeof memberSchema>;
+
+/** The event that a redrive of this one would wait for, by the rule of the redrive itself. `text` is ready to show. */
+const heldBySchema = z.object({ id: idOut, eventId: z.string(), text: z.string() });
+export type HeldBy = z.infer<typeof heldBySchema>;
+
+/** GET /api/v1/events/{id} */
+export const eventDetailSchema = named(
+  "EventDetail",
+  z.object({
+    ...listedShape,
+    body: bodySchema,
+    headers: headersSchema,
+    errorDetail: z.object({ type: nullableText, message: nullableText, stack: nullableText }),
+    origin: z
+      .custom<Origin>((value) => typeof value === "object" && value !== null)
+      .register(z.globalRegistry, {
+        type: "object",
+        additionalProperties: true,
+      }),
+    history: z.array(historySchema),
+    aggregate: z.array(memberSchema),
+    /** null = nothing holds it, or it is not waiting to be sent. */
+    heldBy: z.nullable(heldBySchema),
+    controls: z.array(appliedControlSchema),
+    /** What the rules of admission did to it, when it arrived last; null = nothing. */
+    admitted: z.nullable(admissionRecordSchema),
+    group: z.nullable(z.object({ fingerprint: z.string(), pattern: z.string(), parked: z.int() })),
+    target: z.object({ main: nullableText, slow: nullableText }),
+  }),
+  {
+    ...EVENT_EXAMPLE,
+    control: null,
+    heldBehind: null,
+    body: {
+      contentType: "application/json",
+      text: '{"orderId":77}',
+      base64: "eyJvcmRlcklkIjo3N30=",
+      bytes: 14,
+      masked: false,
+    },
+    headers: [["x-tenant", "north"]],
+    errorDetail: { type: "TimeoutException", message: "stock service did not answer", stack: null },
+    origin: { convention: "http" },
+    history: [],
+    aggregate: [],
+    heldBy: null,
+    controls: [],
+    admitted: null,
+    group: { fingerprint: "9f1c2b3a4d5e6f70", pattern: "stock service did not answer", parked: 12 },
+    target: { main: "https://orders.example/events", slow: null },
+  },
+);
+export type EventDetail = z.infer<typeof eventDetailSchema>;
+
+/** GET /api/v1/events/{id}/neighbours?filter: the previous and next of the filtered list. */
+export const neighboursSchema = z.object({ previous: z.nullable(idOut), next: z.nullable(idOut) });
+export type Neighbours = z.infer<typeof neighboursSchema>;
+
+/** POST /api/v1/events -> 202 */
+export const parkAnswerSchema = named(
+  "ParkAnswer",
+  z.object({
+    accepted: z.int(),
+    duplicates: z.int(),
+    bounced: z.int(),
+    /** A rule of admission dropped them: counted at the rule, not stored. */
+    dropped: z.int(),
+    /** At most 1,000 are listed; `index` is the place within the request, from 0. */
+    rejected: z.array(
+      z.object({
+        index: z.int(),
+        code: z.enum(PROBLEM_CODES),
+        detail: z.string(),
+        field: z.optional(z.string()),
+      }),
+    ),
+    /** All refused ones, listed or not. */
+    rejectedTotal: z.int(),
+  }),
+  { accepted: 2, duplicates: 1, bounced: 0, dropped: 0, rejected: [], rejectedTotal: 0 },
+);
+export type ParkAnswer = z.infer<typeof parkAnswerSchema>;
+
+const groupSchema = named(
+  "Group",
+  z.object({
+    fingerprint: z.string(),
+    errorCode: z.string(),
+    exceptionType: nullableText,
+    pattern: z.string(),
+    firstFrame: nullableText,
+    sampleEvent: idOut,
+    firstSeen: timeOut,
+    lastSeen: timeOut,
+    counts: z.object({ PENDING: z.int(), QUEUED: z.int(), REDRIVEN: z.int(), IGNORED: z.int() }),
+    sources: z.array(z.string()),
+    /** Parked per hour over the last 24 h, oldest first. */
+    trend: z.array(z.number()),
+    /** In the window of the filter, without one in the last 24 h; of all the group's events in the filter's sources. */
+    arrivals: z.object(arrivalsShape),
+  }),
+  {
+    fingerprint: "9f1c2b3a4d5e6f70",
+    errorCode: "TIMEOUT",
+    exceptionType: "TimeoutException",
+    pattern: "stock service did not answer within # ms",
+    firstFrame: "StockClient.reserve",
+    sampleEvent: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00",
+    firstSeen: "2026-11-21T08:00:00.000Z",
+    lastSeen: "2026-11-22T02:44:59.120Z",
+    counts: { PENDING: 12, QUEUED: 0, REDRIVEN: 3, IGNORED: 1 },
+    sources: ["orders"],
+    trend: [0, 2, 10],
+    arrivals: { count: 12, usual: 1.5, factor: 8 },
+  },
+);
+export type GroupOut = z.infer<typeof groupSchema>;
+export const groupListSchema = pageOut(groupSchema);
+export type GroupList = z.infer<typeof groupListSchema>;
+
+/**
+ * POST /api/v1/events/ignore | release | confirm -> 202. `refused` by reason, as in Refusal, or `not-pending`,
+ * `not-ignored`, `already-ignored`, `already-confirmed`, `in-flight`, `changed-meanwhile`, `confirmed-when-sent`, `store-refused`.
+ */
+export const bulkAnswerSchema = named(
+  "BulkAnswer",
+  z.object({
+    /** The bulk operation that changes them, where they are more than BULK_NOW_MAX; null = all is done. */
+    id: z.nullable(idOut),
+    state: z.enum(BULK_STATES),
+    changed: z.int(),
+    /** Confirmations of QUEUED events: kept, and counted when the send of the event ends. Absent = none. */
+    recorded: z.optional(z.int()),
+    refused: countsOut,
+    /** Those that changed, so that the change can be taken back; null = the operation names them. */
+    ids: z.nullable(z.array(idOut)),
+    /** Events that were being sent and still are (`in-flight` among the refused); null = the store did not say. */
+    underWay: z.nullable(z.int()),
+  }),
+  {
+    id: null,
+    state: "DONE",
+    changed: 1,
+    refused: { "in-flight": 1 },
+    ids: ["019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00"],
+    underWay: 1,
+  },
+);
+export type BulkAnswer = z.infer<typeof bulkAnswerSchema>;
+
+/** Events that a request changes itself, in its own transaction. */
+export const BULK_NOW_MAX = 2_000;

@@ -1,0 +1,47 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { ADMISSION_MARKS } from "@/lib/core/admission";
+import { type EventFilter, eventFilterSchema, FILTER_STATUSES } from "@/lib/events/filter/event-filter.shapes";
+import { compileFilter } from "@/lib/events/filter/event-filter.sql";
+import { scopeFilter } from "@/lib/events/filter/scope.shapes";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+
+const NOW = Date.parse("2026-11-20T12:00:00Z");
+
+const values = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 20 }), { minLength: 1, maxLength: 3 });
+const filters = fc.record(
+  {
+    source: values,
+    eventId: values,
+    aggregateId: values,
+    eventType: values,
+    errorCode: values,
+    fingerprint: values,
+    traceId: values,
+    admission: fc.uniqueArray(fc.constantFrom(...ADMISSION_MARKS), { minLength: 1 }),
+    status: fc.uniqueArray(fc.constantFrom(...FILTER_STATUSES), { minLength: 1 }),
+    from: fc.constantFrom("-1h", "2026-11-20", "1900-01-01", "now"),
+    to: fc.constantFrom("now", "+1h", "2100-01-01"),
+    q: fc.string({ unit: "binary", maxLength: 20 }),
+    tags: fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), values, { minKeys: 1, maxKeys: 3 }),
+  },
+  { requiredKeys: [] },
+);
+
+test("each name of an accepted filter is a condition of the statement", () => {
+  fc.assert(
+    fc.property(filters, (input) => {
+      const parsed = eventFilterSchema.safeParse(JSON.parse(JSON.stringify(input)));
+      if (!parsed.success) return;
+      const { conditions, where } = compileFilter(scopeFilter(localViewer(), parsed.data), NOW);
+      const fields = conditions.map(({ field }) => field);
+      for (const name of Object.keys(parsed.data) as (keyof EventFilter)[]) {
+        expect(fields).toContain(name === "from" || name === "to" ? "window" : name);
+      }
+      const tags = fields.filter((field) => field === "tags");
+      expect(tags).toHaveLength(Object.keys(parsed.data.tags ?? {}).length);
+      if (Object.keys(parsed.data).length > 0) expect(where).not.toBe("true");
+    }),
+    { numRuns: 1_000 },
+  );
+});

@@ -1,0 +1,447 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import {
+  type EventFilter,
+  FILTER_STATUSES,
+  type FilterStatus,
+  fromSearchParams,
+  resolveWindow,
+  toSearchParams,
+} from "@/lib/events/filter/event-filter.shapes";
+import { compileFilter } from "@/lib/events/filter/event-filter.sql";
+import { scopeFilter } from "@/lib/events/filter/scope.shapes";
+import { listGroups } from "@/lib/events/groups/group-list.read";
+import { countEvents } from "@/lib/events/list/event-count.read";
+import { exportEvents } from "@/lib/events/list/event-export.read";
+import { listEvents } from "@/lib/events/list/event-list.read";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/operations/park-events";
+import { applyingControls, type ControlIndex, indexControls, ruleControls } from "@/lib/order/controls/control.pure";
+import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
+import { readControlsInForce } from "@/lib/order/controls/controls.read";
+import { systemClock } from "@/lib/platform/clock";
+import { createDb, type Db } from "@/lib/platform/database/db";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+
+/** The contract of the one filter: list, count, export, groups and bulk select the same events, whatever is asked. */
+
+const NOW = Date.parse("2026-11-20T12:00:00Z");
+const HOUR = 3_600_000;
+const EVENTS = 400;
+
+let database: TestDatabase;
+let db: Db;
+/** Lists run with one plan for all values, as in the console. */
+let lists: Db;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = createDb(database.url, { max: 6 });
+  lists = createDb(database.url, { max: 2, genericPlans: "pages" });
+  for (const name of ["orders", "billing", "shipping"]) await addSource(db, name);
+  for (let i = 0; i < EVENTS; i++) {
+    // Some share a millisecond, others are minutes or days apart: a window cuts through hours that hold some.
+    const atMs = NOW - Math.floor(i / 4) * 0.31 * HOUR;
+    await parkEvents(
+      { db, clock: { ...systemClock, wallMs: () => atMs } },
+      [{ source: sources[i % 3]!, letter: letterOf(i) }],
+      localViewer("tester"),
+    );
+  }
+  await db.run("update dlq_events set status = 'IGNORED' where hashtext(event_id) % 5 = 0");
+  await db.run(
+    "update dlq_events set status = 'REDRIVEN', confirmed_at = case when version % 2 = 0 then now() end where hashtext(event_id) % 5 = 1",
+  );
+  await db.run(
+    "update dlq_events set admission = (array['early', 'confirm', 'superseded'])[1 + abs(hashtext(event_id)) % 3] where hashtext(event_id) % 4 = 0",
+  );
+  await db.run("update dlq_events set bounces = 1 where hashtext(event_id) % 7 = 0");
+  await db.run(
+    "update dlq_events set cooldown_until = to_timestamp($1::float8 / 1000) where hashtext(event_id) % 9 = 0",
+    [NOW + HOUR],
+  );
+  await db.run("truncate dlq_levels, dlq_group_levels");
+  await db.run(
+    "insert into dlq_levels select source_id, error_code, status, date_trunc('hour', first_seen, 'UTC'), count(*) from dlq_events group by 1, 2, 3, 4",
+  );
+  await db.run(
+    "insert into dlq_group_levels select fingerprint, source_id, status, count(*) from dlq_events group by 1, 2, 3",
+  );
+  await imposeControls();
+});
+afterAll(async () => {
+  await lists.end();
+  await db.end();
+  await database.drop();
+});
+
+/** Of each kind and scope, wide and narrowed, in force and ended; they overlap. */
+async function imposeControls(): Promise<void> {
+  const until = "2031-01-02T03:04:05Z";
+  const imposed: [kind: string, scope: string, value: string, source: string | null, until: string | null][] = [
+    ["blacklist", "errorCode", "RARE", null, null],
+    ["blacklist", "errorCode", "TIMEOUT", "billing", until],
+    ["blacklist", "aggregateId", "order-3", "shipping", null],
+    ["blacklist", "eventId", "event-8", null, null],
+    ["blacklist", "source", "orders", null, "2026-11-20T11:00:00Z"],
+    ["cooldown", "source", "shipping", null, until],
+    ["cooldown", "eventId", "event-1", "billing", until],
+    ["cooldown", "aggregateId", "order-7", null, until],
+    ["whitelist", "aggregateId", "order-2", null, null],
+    ["whitelist", "eventId", "event-8", null, null],
+    ["whitelist", "errorCode", "UPSTREAM_5XX", "shipping", until],
+  ];
+  for (const [kind, scope, value, source, expiresAt] of imposed) {
+    await db.run(
+      `insert into controls (id, kind, scope, value, source, reason, origin, created_by, created_at, expires_at)
+       values (gen_random_uuid(), $1, $2, $3, $4, 'a test', 'person', 'ada', now(), $5::timestamptz)`,
+      [kind, scope, value, source, expiresAt],
+    );
+  }
+  for (const [aggregate, source] of [
+    ["order-2", "orders"],
+    ["order-4", "orders"],
+    ["order-9", "billing"],
+  ]) {
+    await db.run(
+      `insert into aggregates (source_id, aggregate_type, aggregate_id, blacklist_id, blacklisted_at, blacklist_reason)
+       select id, 'order', $1, gen_random_uuid(), now(), 'kept failing' from sources where name = $2`,
+      [aggregate, source],
+    );
+  }
+  controls = indexControls(await readControlsInForce(db));
+}
+let controls: ControlIndex;
+
+const sources = ["orders", "billing", "shipping"];
+const codes = ["TIMEOUT", "UPSTREAM_5XX", "VALIDATION_ERROR", "RARE"];
+const codeOf = (i: number) => (i % 97 === 0 ? codes[3]! : codes[i % 3]!);
+
+function letterOf(i: number): DeadLetter {
+  return deadLetter({
+    eventId: `event-${i}`,
+    aggregateId: i % 5 === 0 ? null : `order-${i % 11}`,
+    version: BigInt(i),
+    eventType: i % 6 === 0 ? null : `Type${i % 3}`,
+    traceId: i % 4 === 0 ? null : `trace-${i % 50}`,
+    errorCode: codeOf(i),
+    error: { type: null, message: `call ${i} of ${["stock", "pricing"][i % 2]} failed`, stack: null },
+    tags: { orderId: String(i % 60), tenant: i % 3 ? "acme" : "globex" },
+  });
+}
+
+const some = <T>(...values: T[]) => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 3 });
+const filters: fc.Arbitrary<EventFilter> = fc.record(
+  {
+    source: some(...sources, "nowhere"),
+    eventId: some("event-1", "event-8", "event-97", "event-none"),
+    aggregateId: some("order-1", "order-2", "order-10", "order-none"),
+    eventType: some("Type0", "Type1", "Type2"),
+    errorCode: some(...codes, "NONE"),
+    status: some(...FILTER_STATUSES),
+    traceId: some("trace-1", "trace-2", "trace-3"),
+    admission: some("early", "confirm", "superseded"),
+    q: fc.constantFrom(
+      "stock",
+      "PRICING",
+      "call failed",
+      "stock pricing",
+      "97",
+      "stock 8",
+      "failed of call",
+      "%",
+      "nothing",
+    ),
+    from: fc.constantFrom("-95m", "-20h", "-1195m", "2026-11-19T17:13:00Z", "-30d"),
+    to: fc.constantFrom("now", "-10m", "-1141m", "2026-11-20"),
+    tags: fc.constantFrom<Record<string, string[]>>(
+      { orderId: ["7"] },
+      { tenant: ["acme"] },
+      { tenant: ["globex"], orderId: ["9", "12"] },
+      { none: ["x"] },
+    ),
+  },
+  { requiredKeys: [] },
+);
+
+type Stored = {
+  id: string;
+  source: string;
+  event_id: string;
+  aggregate_id: string | null;
+  event_type: string | null;
+  error_code: string;
+  trace_id: string | null;
+  admission: string | null;
+  status: string;
+  bounces: number;
+  confirmed_at: number | null;
+  cooldown_until: number | null;
+  first_seen: number;
+  last_error: string;
+  aggregate_type: string | null;
+  aggregate_blacklisted: boolean;
+  tags: Record<string, string>;
+  group_text: string;
+};
+
+/** The truth, told by plain code from every stored event. */
+async function matching(filter: EventFilter): Promise<string[]> {
+  const rows = await db.query<Stored>(
+    `select e.*, s.name as source,
+            exists (select 1 from aggregates a where a.aggregate_id = e.aggregate_id and a.source_id = e.source_id
+                       and a.aggregate_type = coalesce(e.aggregate_type, '') and a.blacklist_id is not null
+                   ) as aggregate_blacklisted,
+            lower(concat_ws(' ', g.error_code, g.exception_type, g.message_pattern, g.first_frame)) as group_text
+       from dlq_event_rows e join sources s on s.id = e.source_id join dlq_groups g using (fingerprint) order by e.id desc`,
+  );
+  return rows.filter((row) => matches(row, filter)).map((row) => row.id);
+}
+
+function matches(row: Stored, filter: EventFilter): boolean {
+  const among = (value: string | null, list?: string[]) => !list || (value !== null && list.includes(value));
+  const { fromMs, toMs } = resolveWindow(filter, NOW);
+  return (
+    among(row.source, filter.source) &&
+    among(row.event_id, filter.eventId) &&
+    among(row.aggregate_id, filter.aggregateId) &&
+    among(row.event_type, filter.eventType) &&
+    among(row.error_code, filter.errorCode) &&
+    among(row.trace_id, filter.traceId) &&
+    among(row.admission, filter.admission) &&
+    (!filter.status || filter.status.some((status) => hasStatus(row, status))) &&
+    (fromMs === null || row.first_seen >= fromMs) &&
+    (toMs === null || row.first_seen < toMs) &&
+    Object.entries(filter.tags ?? {}).every(([key, values]) => values.includes(row.tags[key] ?? "")) &&
+    (filter.q ?? "")
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => hasWord(row, word))
+  );
+}
+
+/** As the gate rules, in plain code. */
+function rulingOf(row: Stored) {
+  const facts = {
+    eventId: row.event_id,
+    aggregateType: row.aggregate_type,
+    aggregateId: row.aggregate_id,
+    errorCode: row.error_code,
+    source: row.source,
+    aggregateBlacklisted: row.aggregate_blacklisted,
+  };
+  return ruleControls(applyingControls(controls, facts, NOW), row.aggregate_blacklisted);
+}
+
+function hasStatus(row: Stored, status: FilterStatus): boolean {
+  switch (status) {
+    case "BLACKLISTED":
+      return row.status === "PENDING" && rulingOf(row).blacklisted;
+    case "BOUNCED":
+      return row.status === "PENDING" && row.bounces > 0;
+    case "COOLING":
+      if (row.status !== "PENDING" || rulingOf(row).blacklisted || rulingOf(row).whitelisted) return false;
+      return rulingOf(row).cooling || (row.cooldown_until !== null && row.cooldown_until > NOW);
+    case "CONFIRMED":
+      return row.status === "REDRIVEN" && row.confirmed_at !== null;
+    default:
+      return row.status === status;
+  }
+}
+
+function hasWord(row: Stored, word: string): boolean {
+  return row.group_text.includes(word) || (/\d/.test(word) && row.last_error.toLowerCase().includes(word));
+}
+
+async function listed(filter: EventFilter, limit: number): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof listEvents>> = await listEvents(
+      lists,
+      localViewer(),
+      { filter, limit, cursor },
+      NOW,
+    );
+    ids.push(...page.items.map((item) => item.id));
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return ids;
+}
+
+async function listedBackwards(filter: EventFilter, limit: number): Promise<string[]> {
+  let page = await listEvents(lists, localViewer(), { filter, limit, cursor: null }, NOW);
+  while (page.nextCursor !== null)
+    page = await listEvents(lists, localViewer(), { filter, limit, cursor: page.nextCursor }, NOW);
+  const ids = page.items.map((item) => item.id);
+  while (page.prevCursor !== null) {
+    page = await listEvents(lists, localViewer(), { filter, limit, cursor: page.prevCursor }, NOW);
+    ids.unshift(...page.items.map((item) => item.id));
+  }
+  return ids;
+}
+
+async function exported(filter: EventFilter): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const page of exportEvents(lists, localViewer(), filter, NOW)) ids.push(...page.map((event) => event.id));
+  return ids;
+}
+
+const windowOk = (filter: EventFilter) => {
+  try {
+    compileFilter(scopeFilter(localViewer(), filter), NOW);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe("any filter", () => {
+  test("selects the same events in the list, the count, the export, the groups and a bulk operation", async () => {
+    await fc.assert(
+      fc.asyncProperty(filters.filter(windowOk), fc.integer({ min: 1, max: 60 }), async (filter, limit) => {
+        const truth = await matching(fromSearchParams(toSearchParams(filter)));
+        expect(await listed(filter, limit)).toEqual(truth);
+        expect(await listedBackwards(filter, limit + 5)).toEqual(truth);
+        expect(await exported(filter)).toEqual(truth);
+        const { total } = await countEvents(db, localViewer(), filter, NOW);
+        expect(total).toMatchObject({ value: truth.length, kind: "exact" });
+        const groups = await listGroups(db, localViewer(), { filter, limit: 500, cursor: null }, NOW);
+        const counts = groups.items.flatMap((group) => Object.values(group.counts));
+        expect(counts.reduce((sum, n) => sum + n, 0)).toBe(truth.length);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test.each<EventFilter>([
+    { from: "-95m" },
+    { from: "-1195m", to: "-1141m" },
+    { from: "-1195m", to: "-10m", errorCode: ["TIMEOUT"] },
+    { to: "-1141m", source: ["orders"], status: ["PENDING", "IGNORED"] },
+    { from: "-20m", to: "-10m" },
+    { from: "2026-11-19T17:13:00Z", to: "2026-11-19T18:00:00Z" },
+  ])("counts a window that cuts through hours exactly: %j", async (filter) => {
+    const truth = await matching(filter);
+    expect((await countEvents(db, localViewer(), filter, NOW)).total).toMatchObject({
+      value: truth.length,
+      kind: "exact",
+    });
+  });
+
+  test("is a condition of SQL that a caller can go on from", async () => {
+    const { where, values } = compileFilter(scopeFilter(localViewer(), { errorCode: ["TIMEOUT"], from: "-3d" }), NOW, {
+      firstParam: 3,
+    });
+    const rows = await db.query(`select e.id from dlq_event_rows e where e.attempts > $1 and e.id <> $2 and ${where}`, [
+      -1,
+      "018f9c4e-0000-7000-8000-000000000001",
+      ...values,
+    ]);
+    expect(rows).toHaveLength((await matching({ errorCode: ["TIMEOUT"], from: "-3d" })).length);
+  });
+});
+
+describe("a thousand events of one millisecond", () => {
+  test("come page by page, none twice, none skipped, while others arrive", async () => {
+    const clock = { ...systemClock, wallMs: () => NOW - 500 };
+    const batch = (from: number, count: number) =>
+      Array.from({ length: count }, (_, i) => ({
+        source: "orders",
+        letter: deadLetter({ eventId: `same-${from + i}`, errorCode: "SAME_MS" }),
+      }));
+    await parkEvents({ db, clock }, batch(0, 1_000), localViewer("tester"));
+    const filter: EventFilter = { errorCode: ["SAME_MS"] };
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    let arrived = 1_000;
+    do {
+      const page: Awaited<ReturnType<typeof listEvents>> = await listEvents(
+        lists,
+        localViewer(),
+        { filter, limit: 73, cursor },
+        NOW,
+      );
+      seen.push(...page.items.map((item) => item.eventId));
+      cursor = page.nextCursor;
+      await parkEvents(
+        { db, clock: { ...systemClock, wallMs: () => NOW - 100 } },
+        batch(arrived, 20),
+        localViewer("tester"),
+      );
+      arrived += 20;
+    } while (cursor !== null);
+    expect(new Set(seen).size).toBe(seen.length);
+    const first = Array.from({ length: 1_000 }, (_, i) => `same-${i}`);
+    expect([...seen].sort()).toEqual([...first].sort());
+  });
+});
+
+test("a listed event names the control that decides whether it may be sent, as the gate would", async () => {
+  const rows = await db.query<Stored>(
+    `select e.*, s.name as source,
+            exists (select 1 from aggregates a where a.aggregate_id = e.aggregate_id and a.source_id = e.source_id
+                       and a.aggregate_type = coalesce(e.aggregate_type, '') and a.blacklist_id is not null
+                   ) as aggregate_blacklisted
+       from dlq_event_rows e join sources s on s.id = e.source_id where s.name = any($1::text[])`,
+    [sources],
+  );
+  const expected = new Map<string, string | undefined>();
+  for (const row of rows.filter(({ status }) => status === "PENDING")) {
+    const { blacklisted, cooling, whitelisted } = rulingOf(row);
+    expected.set(row.id, blacklisted ? "blacklist" : whitelisted ? "whitelist" : cooling ? "cooldown" : undefined);
+  }
+  const { items } = await listEvents(
+    lists,
+    localViewer(),
+    { filter: { source: sources }, limit: 20_000, cursor: null },
+    NOW + HOUR,
+  );
+  const found = new Map(
+    items.filter(({ status }) => status === "PENDING").map(({ id, control }) => [id, control?.kind]),
+  );
+  expect(found).toEqual(expected);
+  expect(new Set(found.values())).toEqual(new Set(["blacklist", "whitelist", "cooldown", undefined]));
+  const own = items.find(({ aggregateId, control }) => aggregateId === "order-9" && control?.origin === "automatic");
+  expect(own?.control).toMatchObject({
+    scope: "aggregateId",
+    value: "order-9",
+    source: "billing",
+    reason: "kept failing",
+  });
+});
+
+test.each<EventFilter>([
+  { status: ["BLACKLISTED"] },
+  { status: ["COOLING"] },
+  { status: ["COOLING", "BLACKLISTED"] },
+  { status: ["IGNORED", "BLACKLISTED"], source: ["orders"] },
+  { status: ["BLACKLISTED"], aggregateId: ["order-2", "order-4", "order-9"] },
+  { status: ["COOLING"], errorCode: ["TIMEOUT"] },
+  { status: ["CONFIRMED", "COOLING"], from: "-20h" },
+])("the state that a control puts an event in selects as the gate rules: %j", async (filter) => {
+  const expected = await matching(filter);
+  expect(expected.length).toBeGreaterThan(2);
+  expect(await listed(filter, 7)).toEqual(expected);
+  expect((await countEvents(db, localViewer(), filter, NOW)).total).toMatchObject({
+    value: expected.length,
+    kind: "exact",
+  });
+});
+
+test("what a control blacklists is found by the control's scope, among any number of others", async () => {
+  const parts = await controlledParts(
+    db,
+    scopeFilter(localViewer(), { status: ["BLACKLISTED"], errorCode: ["TIMEOUT", "RARE"] }),
+  );
+  expect(parts?.map(({ filter }) => filter)).toEqual(
+    expect.arrayContaining([
+      { status: ["BLACKLISTED"], errorCode: ["RARE"] },
+      { status: ["BLACKLISTED"], errorCode: ["TIMEOUT"], source: ["billing"] },
+      { status: ["BLACKLISTED"], errorCode: ["TIMEOUT", "RARE"], aggregateId: ["order-9"], source: ["billing"] },
+    ]),
+  );
+  expect(await controlledParts(db, scopeFilter(localViewer(), { status: ["PENDING", "COOLING"] }))).toBeNull();
+});

@@ -1,0 +1,182 @@
+import * as z from "zod/mini";
+import { ADMISSION_MARKS } from "@/lib/core/admission";
+import {
+  FILTER_NAMES,
+  FILTER_STATUSES,
+  foldTags,
+  PROTOTYPE_NAME,
+  readNames,
+  resolveInstant,
+  TAG_PREFIX,
+} from "@/lib/events/filter/filter-params.shapes";
+import { described } from "@/lib/platform/api/schemas.shapes";
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
+
+export {
+  FILTER_STATUSES,
+  type FilterStatus,
+  resolveInstant,
+  resolveWindow,
+  toSearchParams,
+} from "@/lib/events/filter/filter-params.shapes";
+
+/**
+ * The one filter: the URL, the list, the count, the chart, the export and the bulk operation.
+ *
+ * All names must match; of the values of one name any may. An absent name does not restrict. Nothing widens silently:
+ * an unknown name, an empty value, an empty list or a search without a word is an error, since a filter also selects
+ * what is redriven.
+ */
+
+/** Values one name may have; more is a sign that ids should be selected instead. */
+const VALUES_MAX = 100;
+/** Values of all names together: each is a condition that PostgreSQL must plan. */
+const ALL_VALUES_MAX = 500;
+/** An event has at most this many tags, so a filter by more of them matches nothing. */
+const TAG_NAMES_MAX = 16;
+
+export const filterText = (lengthMax: number) =>
+  z.string("must be text").check(
+    z.minLength(1, "must not be empty: leave the name out to not restrict it"),
+    z.maxLength(lengthMax, `at most ${lengthMax} characters`),
+    z.refine((value) => !value.includes("\0"), "must not hold a NUL character"),
+    z.refine((value) => value.isWellFormed(), "must not hold half a surrogate pair"),
+  );
+
+/** A visible character. A search without one restricts nothing. */
+const WORD_PATTERN = "[\\p{L}\\p{N}\\p{P}\\p{S}]";
+const WORD = new RegExp(WORD_PATTERN, "u");
+const words = filterText(512)
+  .check(z.refine((value) => WORD.test(value), "must hold a word: leave it out to not search"))
+  .register(z.globalRegistry, { pattern: WORD_PATTERN });
+
+/** One value or several. */
+function valuesOf<T extends z.core.$ZodType>(value: T) {
+  return z.pipe(
+    z.transform((input: unknown) => (Array.isArray(input) ? input : [input])),
+    z
+      .array(value)
+      .check(
+        z.minLength(1, "must not be empty: leave the name out to not restrict it"),
+        z.maxLength(VALUES_MAX, `at most ${VALUES_MAX} values`),
+      ),
+  );
+}
+
+const values = valuesOf(filterText(512));
+
+const DAY =
+  "(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)";
+const TIME = "T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,9})?)?(Z|[+-](0[0-9]|1[0-4]):?[0-5][0-9])?";
+/** What `resolveInstant` reads, for clients; it also takes 29 February and 24:00. */
+const INSTANT_PATTERN = `^(now|(now)?[+-]?([0-9]{1,9}[sm]|[0-9]{1,7}h|[0-9]{1,5}[dw])|[0-9]{12,14}|${DAY}(${TIME})?)$`;
+/** Of these the ones that say when something was, and not how long ago. */
+export const WALL_TIME_PATTERN = `^([0-9]{12,14}|${DAY}(${TIME})?)$`;
+
+export const instant = z
+  .string("must be text")
+  .check(z.refine((value) => resolveInstant(value, 0) !== null, "must be ISO 8601, epoch milliseconds, or like -24h"))
+  .register(z.globalRegistry, { pattern: INSTANT_PATTERN });
+
+const filterObject = z.strictObject({
+  source: z.optional(values),
+  eventId: z.optional(values),
+  aggregateId: z.optional(values),
+  aggregateType: z.optional(values),
+  eventType: z.optional(values),
+  errorCode: z.optional(values),
+  fingerprint: z.optional(values),
+  status: z.optional(valuesOf(z.enum(FILTER_STATUSES, `must be one of ${FILTER_STATUSES.join(", ")}`))),
+  from: described(z.optional(instant), "First parked at or after: ISO 8601, epoch milliseconds, or relative like -24h"),
+  to: described(z.optional(instant), "First parked before, in the same forms"),
+  traceId: z.optional(values),
+  /** The mark that the event got when it arrived. */
+  admission: z.optional(valuesOf(z.enum(ADMISSION_MARKS, `must be one of ${ADMISSION_MARKS.join(", ")}`))),
+  /** See `lib/events/filter/event-filter.sql.ts` for what the words are looked up in. */
+  q: described(z.optional(words), "Words of the error; all must occur"),
+  tags: z.optional(
+    z
+      .record(filterText(128), values)
+      .check(
+        z.refine((tags) => Object.keys(tags).length > 0, "must name at least one tag"),
+        z.refine((tags) => Object.keys(tags).length <= TAG_NAMES_MAX, `at most ${TAG_NAMES_MAX} tags`),
+      )
+      .register(z.globalRegistry, { minProperties: 1, maxProperties: TAG_NAMES_MAX }),
+  ),
+});
+
+const boundedFilter = filterObject.check(
+  z.refine((filter) => valuesIn(filter) <= ALL_VALUES_MAX, `at most ${ALL_VALUES_MAX} values in all`),
+);
+
+/** The filter's names with the schemas of their values: the parameters of a query string, where a tag is its own one. */
+export const FILTER_SHAPE = {
+  ...filterObject.shape,
+  tags: described(
+    z.optional(z.record(z.string().check(z.regex(/^tag\..{1,128}$/)), filterText(512))),
+    "Tags of the event, each a parameter of its own (tag.orderId=77), repeated for several values",
+  ),
+};
+
+function valuesIn({ tags, ...names }: z.infer<typeof filterObject>): number {
+  const lists = [...Object.values(names), ...Object.values(tags ?? {})];
+  return lists.reduce((sum, list) => sum + (Array.isArray(list) ? list.length : 1), 0);
+}
+
+/**
+ * In JSON a tag may be written like in the URL, `"tag.orderId": "77"`, or within `tags`. The name `__proto__` is refused
+ * here and not by the object's schema: zod skips it, and what was meant to restrict would select everything.
+ */
+export const eventFilterSchema = z.pipe(
+  z.transform((input: unknown, context: z.core.ParsePayload) => {
+    for (const path of prototypeNames(input)) {
+      context.issues.push({
+        code: "custom",
+        input,
+        path,
+        message: `unknown: use ${FILTER_NAMES.join(", ")} or tag.<key>`,
+      });
+    }
+    return foldTags(input);
+  }),
+  boundedFilter,
+);
+
+/** Paths of own properties called `__proto__`, in the filter itself and in its tags. */
+function prototypeNames(input: unknown): string[][] {
+  if (typeof input !== "object" || input === null) return [];
+  const found = Object.hasOwn(input, PROTOTYPE_NAME) ? [[PROTOTYPE_NAME]] : [];
+  const tags = "tags" in input ? input.tags : null;
+  if (typeof tags === "object" && tags !== null && Object.hasOwn(tags, PROTOTYPE_NAME)) {
+    found.push(["tags", PROTOTYPE_NAME]);
+  }
+  return found;
+}
+
+export type EventFilter = z.infer<typeof eventFilterSchema>;
+
+/**
+ * Parses a query string. `also` names parameters that belong to the route (`limit`, `cursor`), which are skipped.
+ * Throws DomainError `invalid-filter` with every field that is wrong.
+ */
+export function fromSearchParams(params: URLSearchParams, also: readonly string[] = []): EventFilter {
+  const { raw, faults } = readNames(params, also);
+  const parsed = eventFilterSchema.safeParse(raw);
+  if (!parsed.success) faults.push(...parsed.error.issues.map(toFieldError));
+  if (faults.length > 0 || !parsed.success) {
+    throw new DomainError("invalid-filter", `The filter is not valid: ${faults.map(sayFault).join("; ")}`, {
+      fields: faults,
+    });
+  }
+  return parsed.data;
+}
+
+function sayFault(fault: FieldError): string {
+  return `${fault.field}: ${fault.detail}`;
+}
+
+function toFieldError(issue: z.core.$ZodIssue): FieldError {
+  const [name, ...rest] = issue.path.map(String);
+  const field = name === "tags" && rest[0] !== undefined ? `${TAG_PREFIX}${rest[0]}` : (name ?? "filter");
+  return { field, detail: issue.message };
+}

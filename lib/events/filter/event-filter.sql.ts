@@ -1,0 +1,226 @@
+import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure";
+import { type EventFilter, type FilterStatus, resolveWindow } from "@/lib/events/filter/event-filter.shapes";
+import type { ScopedFilter } from "@/lib/events/filter/scope.shapes";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { EVENT } from "@/lib/store/state-sql";
+
+/**
+ * The only compiler from the filter to SQL, over the alias `e` of dlq_event_rows. List, count, export and bulk
+ * operations use exactly these conditions; a read may add a condition that finds the rows faster, never one that
+ * changes the result.
+ *
+ * `q`: every word must occur, case-insensitively, in the event's group (error code, exception type, message pattern,
+ * first stack frame of the application). A word with a digit may also occur in the event's own last error, since
+ * patterns hold no numbers and ids; such a word scans, so it needs a time window or another name beside it.
+ */
+
+export type FilterField = keyof EventFilter | "window";
+type Condition = { field: FilterField; sql: string };
+
+export type CompiledFilter = {
+  /** A boolean expression, `true` when nothing restricts. Parameters `$first` and up. */
+  where: string;
+  values: unknown[];
+  /** The same conditions, one by one. */
+  conditions: Condition[];
+  /** First seen in [fromMs, toMs), null = open. Part of `where` as a range over the id. */
+  fromMs: number | null;
+  toMs: number | null;
+};
+
+/** Collects values and hands out their `$n`. */
+export type Params = { values: unknown[]; add(value: unknown): string };
+
+export function paramsFrom(first = 1): Params {
+  const values: unknown[] = [];
+  return {
+    values,
+    add: (value) => {
+      values.push(value);
+      return `$${first + values.length - 1}`;
+    },
+  };
+}
+
+export type CompileOptions = {
+  /** Number of the first `$n`; default 1. */
+  firstParam?: number;
+  /** In place of the filter's own window, [fromMs, toMs), null = open. */
+  window?: { fromMs: number | null; toMs: number | null };
+};
+
+/**
+ * Compiles for this moment: relative times, COOLING and BLACKLISTED are resolved against `nowMs` (epoch milliseconds).
+ * Throws DomainError `invalid-filter` for a reversed window.
+ */
+export function compileFilter(filter: ScopedFilter, nowMs: number, options: CompileOptions = {}): CompiledFilter {
+  const params = paramsFrom(options.firstParam);
+  const { fromMs, toMs } = options.window ?? resolveWindow(filter, nowMs);
+  const conditions = [
+    ...windowConditions(fromMs, toMs, params),
+    ...valueConditions(filter, params),
+    ...statusConditions(filter.status, nowMs, params),
+    ...tagConditions(filter.tags, params),
+    ...wordConditions(filter.q, params),
+  ];
+  const where = conditions.length === 0 ? "true" : conditions.map((condition) => condition.sql).join(" and ");
+  return { where, values: params.values, conditions, fromMs, toMs };
+}
+
+/** An id holds the millisecond it was parked in: a window is a range over the primary key. */
+function windowConditions(fromMs: number | null, toMs: number | null, params: Params): Condition[] {
+  const conditions: Condition[] = [];
+  const bound = (ms: number) => `${params.add(uuidv7LowerBound(Math.ceil(ms)))}::uuid`;
+  if (fromMs !== null) conditions.push({ field: "window", sql: `e.id >= ${bound(fromMs)}` });
+  if (toMs !== null) conditions.push({ field: "window", sql: `e.id < ${bound(toMs)}` });
+  return conditions;
+}
+
+const COLUMNS = {
+  aggregateId: "e.found_aggregate_id",
+  aggregateType: "e.aggregate_type",
+  eventType: "e.event_type",
+  errorCode: "e.error_code",
+  fingerprint: "e.fingerprint",
+  traceId: "e.trace_id",
+} as const;
+
+function valueConditions(filter: EventFilter, params: Params): Condition[] {
+  const conditions: Condition[] = [];
+  if (filter.eventId) {
+    const ids = `select k.id from event_keys k where k.event_id = any(${params.add(filter.eventId)}::text[])`;
+    conditions.push({ field: "eventId", sql: `e.id = any(array(${ids}))` });
+  }
+  if (filter.source) {
+    const ids = `select s.id from sources s where s.name = any(${params.add(filter.source)}::text[])`;
+    conditions.push({ field: "source", sql: `e.source_id = any(array(${ids}))` });
+  }
+  for (const field of Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]) {
+    const list = filter[field];
+    if (list) conditions.push({ field, sql: `${COLUMNS[field]} = any(${params.add(list)}::text[])` });
+  }
+  if (filter.admission) {
+    // Without the first part the planner cannot know that the index of the marked events holds them all.
+    const sql = `e.admission is not null and e.admission = any(${params.add(filter.admission)}::text[])`;
+    conditions.push({ field: "admission", sql });
+  }
+  return conditions;
+}
+
+/**
+ * The requested stored statuses, the refinements that no requested status already covers, and the statuses that they
+ * refine.
+ */
+export function splitStatuses(statuses: readonly FilterStatus[]): {
+  stored: EventStatus[];
+  refined: Exclude<FilterStatus, EventStatus>[];
+  parents: EventStatus[];
+} {
+  const stored = EVENT_STATUSES.filter((status) => statuses.includes(status));
+  const refined = (["BOUNCED", "CONFIRMED", "COOLING", "BLACKLISTED"] as const).filter(
+    (status) => statuses.includes(status) && !stored.includes(PARENT[status]),
+  );
+  return { stored, refined, parents: refined.map((status) => PARENT[status]) };
+}
+
+/** The stored status that a refinement is a part of. */
+const PARENT = { BOUNCED: "PENDING", COOLING: "PENDING", BLACKLISTED: "PENDING", CONFIRMED: "REDRIVEN" } as const;
+
+function statusConditions(statuses: readonly FilterStatus[] | undefined, nowMs: number, params: Params): Condition[] {
+  if (!statuses) return [];
+  const { stored, refined } = splitStatuses(statuses);
+  const any: string[] = [];
+  if (stored.length > 0) any.push(`e.status = any(${params.add(stored)}::text[])`);
+  for (const status of refined) any.push(refinement(status, nowMs, params));
+  return [{ field: "status", sql: any.length === 1 ? any[0]! : `(${any.join(" or ")})` }];
+}
+
+function refinement(status: Exclude<FilterStatus, EventStatus>, nowMs: number, params: Params): string {
+  switch (status) {
+    case "BOUNCED":
+      return `(e.status = ${EVENT.PENDING} and e.bounces > 0)`;
+    case "CONFIRMED":
+      return `(e.status = ${EVENT.REDRIVEN} and e.confirmed_at is not null)`;
+    case "COOLING": {
+      const now = instant(nowMs, params);
+      const cooling = `(e.cooldown_until > ${now} or ${underControl("cooldown", null, now)})`;
+      const whitelisted = underControl("whitelist", null, now);
+      return `(e.status = ${EVENT.PENDING} and ${cooling} and not ${whitelisted} and not ${blacklisted(now)})`;
+    }
+    case "BLACKLISTED":
+      return `(e.status = ${EVENT.PENDING} and ${blacklisted(instant(nowMs, params))})`;
+  }
+}
+
+function instant(nowMs: number, params: Params): string {
+  return `to_timestamp(${params.add(nowMs)}::float8 / 1000)`;
+}
+
+const SOURCE_NAME = "(select s.name from sources s where s.id = e.source_id)";
+
+/**
+ * SQL: whether a control of this kind is in force for `e`; `origin` null = of any origin. The same rule as
+ * `applyingControls` in `order/controls/control.pure.ts`. The statement reads the values of all controls once: they are few.
+ */
+function underControl(
+  kind: "blacklist" | "cooldown" | "whitelist",
+  origin: "person" | "automatic" | null,
+  now: string,
+) {
+  const byOrigin = origin === null ? "" : ` and c.origin = '${origin}'`;
+  const inForce = (scope: string) =>
+    `c.kind = '${kind}' and c.scope = '${scope}' and c.lifted_at is null and (c.expires_at is null or c.expires_at > ${now})${byOrigin}`;
+  const named = (scope: string, column: string) => `(${column} = any(array(
+      select c.value from controls c where ${inForce(scope)})) and exists (
+      select 1 from controls c where ${inForce(scope)} and c.value = ${column}
+         and (c.source is null or c.source = ${SOURCE_NAME})
+         and (c.aggregate_type is null or c.aggregate_type = e.aggregate_type)))`;
+  return `(${named("errorCode", "e.error_code")} or ${named("aggregateId", "e.aggregate_id")}
+    or e.source_id = any(array(select s.id from controls c join sources s on s.name = c.value where ${inForce("source")}))
+    or e.id = any(array(select k.id from controls c join event_keys k on k.event_id = c.value
+         where ${inForce("eventId")} and (c.source is null or c.source = (select s.name from sources s where s.id = k.source_id)))))`;
+}
+
+/** Decides like `ruleControls`: a person's blacklist always applies, Parkade's own unless a whitelist is in force. */
+function blacklisted(now: string): string {
+  const own = `exists (select 1 from aggregates a where a.aggregate_id = e.aggregate_id and a.source_id = e.source_id
+      and a.aggregate_type = coalesce(e.aggregate_type, '') and a.blacklist_id is not null)`;
+  const automatic = `(${own} or ${underControl("blacklist", "automatic", now)})`;
+  return `(${underControl("blacklist", "person", now)} or (${automatic} and not ${underControl("whitelist", null, now)}))`;
+}
+
+function tagConditions(tags: EventFilter["tags"], params: Params): Condition[] {
+  return Object.entries(tags ?? {}).map(([key, list]) => {
+    const any = list.map((value) => `e.tags @> ${params.add(JSON.stringify({ [key]: value }))}::jsonb`);
+    return { field: "tags", sql: any.length === 1 ? any[0]! : `(${any.join(" or ")})` };
+  });
+}
+
+/** The words of `q`. `plain` ones are looked up in groups alone, `numbered` ones also in the event's last error. */
+export function splitWords(q: string): { plain: string[]; numbered: string[] } {
+  const words = q.split(/\s+/).filter((word) => word !== "");
+  return { plain: words.filter((word) => !/\d/.test(word)), numbered: words.filter((word) => /\d/.test(word)) };
+}
+
+const GROUP_TEXT = "lower(concat_ws(' ', g.error_code, g.exception_type, g.message_pattern, g.first_frame))";
+
+/** Fingerprints of the groups whose text holds each of the words. `words` is the `$n` of a text array. */
+export function groupsHolding(words: string): string {
+  return `select g.fingerprint from dlq_groups g
+    where (select bool_and(strpos(${GROUP_TEXT}, lower(word)) > 0) from unnest(${words}::text[]) word)`;
+}
+
+function wordConditions(q: string | undefined, params: Params): Condition[] {
+  if (q === undefined) return [];
+  const { plain, numbered } = splitWords(q);
+  const conditions: Condition[] = [];
+  if (plain.length > 0) {
+    conditions.push({ field: "q", sql: `e.fingerprint = any(array(${groupsHolding(params.add(plain))}))` });
+  }
+  for (const word of numbered) {
+    const one = params.add([word]);
+    const inGroup = `e.fingerprint = any(array(${groupsHolding(one)}))`;
+    conditions.push({ field: "q", sql: `(${inGroup} or strpos(lower(e.last_error), lower((${one}::text[])[1])) > 0)` });
+  }
+  return conditions;
+}

@@ -1,0 +1,148 @@
+import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
+
+/**
+ * The query string of the filter: its names, and the way to it and back. Free of zod, which would be a tenth of all the
+ * JavaScript of the list page. What the values may be says the schema in `event-filter.shapes.ts`, on the server.
+ */
+
+/** Stored statuses, and refinements that the surface shows as states of their own. */
+export const FILTER_STATUSES = [...EVENT_STATUSES, "BOUNCED", "CONFIRMED", "COOLING", "BLACKLISTED"] as const;
+export type FilterStatus = (typeof FILTER_STATUSES)[number];
+
+/** Names whose values are ids: what a person pastes into the search. In the order in which they are meant. */
+export const ID_NAMES = ["eventId", "aggregateId", "traceId"] as const;
+export type IdName = (typeof ID_NAMES)[number];
+
+export const TAG_PREFIX = "tag.";
+const LIST_NAMES = [
+  "source",
+  "eventId",
+  "aggregateId",
+  "aggregateType",
+  "eventType",
+  "errorCode",
+  "fingerprint",
+  "status",
+  "traceId",
+  "admission",
+] as const;
+const SINGLE_NAMES = ["from", "to", "q"] as const;
+
+/** Every name of the query string except `tag.<key>`. */
+export const FILTER_NAMES: readonly string[] = [...LIST_NAMES, ...SINGLE_NAMES];
+
+/** Objects treat this name as their prototype: a condition under it vanishes. No tag and no field may be called so. */
+export const PROTOTYPE_NAME = "__proto__";
+
+function isTagName(name: string): boolean {
+  return name.startsWith(TAG_PREFIX) && name !== `${TAG_PREFIX}${PROTOTYPE_NAME}`;
+}
+
+/**
+ * In JSON and in the URL a tag may be written `"tag.orderId"`; inside it lies within `tags`. What cannot be folded
+ * (`tags` that is no object, a tag given in both ways) stays where it is, and the schema refuses it. Own properties are
+ * copied as such: an assignment to `__proto__` would change the prototype and lose the condition.
+ */
+export function foldTags(input: unknown): unknown {
+  if (!isPlainObject(input)) return input;
+  const given = Object.hasOwn(input, "tags") ? input.tags : {};
+  if (!isPlainObject(given)) return input;
+  const kept: [string, unknown][] = [];
+  const tags: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(input)) {
+    const key = name.slice(TAG_PREFIX.length);
+    if (isTagName(name) && !Object.hasOwn(given, key)) tags.push([key, value]);
+    else kept.push([name, value]);
+  }
+  if (tags.length === 0) return Object.fromEntries(kept);
+  return { ...Object.fromEntries(kept), tags: { ...given, ...Object.fromEntries(tags) } };
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The structure of a query string: which names it has, with their values in a list unless they may be given once only.
+ * `also` names parameters that belong to the route (`limit`, `cursor`), which are skipped. Any other name is a fault.
+ */
+export function readNames(
+  params: URLSearchParams,
+  also: readonly string[] = [],
+): { raw: Record<string, unknown>; faults: FieldError[] } {
+  const raw: Record<string, unknown> = {};
+  const faults: FieldError[] = [];
+  for (const name of new Set(params.keys())) {
+    const all = params.getAll(name);
+    const single = (SINGLE_NAMES as readonly string[]).includes(name);
+    if (all.length > 1 && (single || also.includes(name))) faults.push({ field: name, detail: "must be given once" });
+    if (also.includes(name)) continue;
+    if (single) {
+      raw[name] = all[0];
+    } else if ((LIST_NAMES as readonly string[]).includes(name) || isTagName(name)) {
+      raw[name] = all;
+    } else {
+      faults.push({ field: name, detail: `unknown: use ${FILTER_NAMES.join(", ")} or tag.<key>` });
+    }
+  }
+  return { raw, faults };
+}
+
+/** The query string of a filter, names in one fixed order: equal filters have equal strings. */
+export function toSearchParams(filter: EventFilter): URLSearchParams {
+  const params = new URLSearchParams();
+  for (const name of LIST_NAMES) for (const value of filter[name] ?? []) params.append(name, value);
+  for (const [key, list] of Object.entries(filter.tags ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const value of list) params.append(TAG_PREFIX + key, value);
+  }
+  for (const name of SINGLE_NAMES) if (filter[name] !== undefined) params.append(name, filter[name]);
+  return params;
+}
+
+const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+/** The years 1 to 9999: what ISO 8601 writes with four digits, and PostgreSQL stores. */
+const INSTANT_MS = { min: Date.parse("0001-01-01T00:00:00Z"), max: Date.parse("9999-12-31T23:59:59.999Z") };
+
+/**
+ * Epoch milliseconds of an instant as people write it, or null when it is none:
+ * ISO 8601 date (`2026-11-20`, midnight UTC) or date-time (UTC unless it has an offset), epoch milliseconds (12 to 14
+ * digits), `now`, or relative to now: `-24h`, `24h` and `now-24h` are the same; units s, m (up to nine digits), h (seven),
+ * d, w (five).
+ */
+export function resolveInstant(value: string, nowMs: number): number | null {
+  if (value === "now") return nowMs;
+  const relative = /^(?:now)?([+-]?)(?=\d{1,9}[sm]$|\d{1,7}h$|\d{1,5}[dw]$)(\d+)([smhdw])$/.exec(value);
+  if (relative) {
+    const distance = Number(relative[2]) * UNIT_MS[relative[3]!]!;
+    return relative[1] === "+" ? nowMs + distance : nowMs - distance;
+  }
+  if (/^\d{12,14}$/.test(value)) return Number(value);
+  const iso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(value);
+  if (!iso) return null;
+  if (!isCalendarDay(value.slice(0, 10))) return null;
+  const ms = Date.parse(iso[1] !== undefined && iso[4] === undefined ? `${value}Z` : value);
+  return ms >= INSTANT_MS.min && ms <= INSTANT_MS.max ? ms : null;
+}
+
+/** Date.parse takes 31 February for 3 March, and a window would end later than it was asked to. */
+function isCalendarDay(day: string): boolean {
+  const ms = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
+}
+
+/** The window of a filter: [fromMs, toMs), null = open. Throws DomainError `invalid-window` when it is reversed. */
+export function resolveWindow(
+  filter: Pick<EventFilter, "from" | "to">,
+  nowMs: number,
+): { fromMs: number | null; toMs: number | null } {
+  const fromMs = filter.from === undefined ? null : resolveInstant(filter.from, nowMs);
+  const toMs = filter.to === undefined ? null : resolveInstant(filter.to, nowMs);
+  if (fromMs !== null && toMs !== null && fromMs > toMs) {
+    throw new DomainError("invalid-window", "The window is reversed: from is after to, swap them", {
+      fields: [{ field: "from", detail: "is after to" }],
+    });
+  }
+  return { fromMs, toMs };
+}

@@ -1,0 +1,172 @@
+import { ADMISSION_MARKS, type AdmissionMark } from "@/lib/core/admission";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { FILTER_NAMES, FILTER_STATUSES, type FilterStatus } from "@/lib/events/filter/filter-params.shapes";
+
+/**
+ * The language of the search box: `errorCode:TIMEOUT aggregateId:"order 77" tag.region:eu words of the error`. A known
+ * name before a colon is a qualifier; every other token is a word. A token with an unknown name is a word too, because
+ * error texts contain many colons (`http://stock`, `Error:`), but the search box names it.
+ */
+type ListName = "source" | "eventId" | "aggregateId" | "eventType" | "errorCode" | "fingerprint" | "traceId";
+
+const NAMES = new Map(FILTER_NAMES.map((name) => [name.toLowerCase(), name]));
+/** Names whose values are known, each as it is written in a filter. */
+const CLOSED: Record<string, { what: string; values: readonly string[] }> = {
+  status: { what: "state", values: FILTER_STATUSES },
+  admission: { what: "mark of admission", values: ADMISSION_MARKS },
+};
+const TAG = "tag.";
+
+/** One restriction of a filter, in the form of its chip. */
+export type Term = { name: string; value: string };
+
+/** `name:value`, `name:"value"`, `"several words"` or a bare word, in the order written. */
+function tokensOf(text: string): string[] {
+  return text.match(/(?:[^\s"]|"[^"]*(?:"|$))+/g) ?? [];
+}
+
+const unquote = (text: string) => text.replaceAll('"', "");
+
+function termOf(token: string): Term | null {
+  const colon = token.indexOf(":");
+  if (colon <= 0) return null;
+  const value = unquote(token.slice(colon + 1));
+  const given = token.slice(0, colon);
+  if (value === "") return null;
+  if (given.toLowerCase().startsWith(TAG) && given.length > TAG.length) {
+    return { name: TAG + given.slice(TAG.length), value };
+  }
+  const name = NAMES.get(given.toLowerCase());
+  if (name === undefined) return null;
+  const closed = CLOSED[name];
+  if (closed === undefined) return { name, value };
+  const known = closed.values.find((each) => each.toLowerCase() === value.toLowerCase());
+  return known === undefined ? null : { name, value: known };
+}
+
+/** The reason why a token that looks like a qualifier is none, as a sentence; null for a plain word. */
+function misread(token: string): string | null {
+  const parts = /^(-?)([A-Za-z_]+|tag\.[^:]+):([^/:\s].*)$/.exec(token);
+  if (!parts) return null;
+  const [, minus, given, value] = parts as unknown as [string, string, string, string];
+  const name = NAMES.get(given.toLowerCase()) ?? (given.toLowerCase().startsWith(TAG) ? given : undefined);
+  if (name === undefined) return `${minus}${given}: is no qualifier`;
+  if (minus !== "") return `${minus}${given}: a search cannot exclude`;
+  const closed = CLOSED[name];
+  return closed ? `${unquote(value)} is no ${closed.what}: use ${closed.values.join(", ")}` : null;
+}
+
+/** Splits the typed text into terms and words. `unread` explains each word that looks like a qualifier and is none. */
+export function parseSearch(text: string): { terms: Term[]; words: string; unread: string[] } {
+  const terms: Term[] = [];
+  const words: string[] = [];
+  const unread: string[] = [];
+  for (const token of tokensOf(text)) {
+    const term = termOf(token);
+    if (term) terms.push(term);
+    else {
+      words.push(unquote(token));
+      const why = misread(token);
+      if (why !== null) unread.push(why);
+    }
+  }
+  return { terms, words: words.join(" ").trim(), unread };
+}
+
+function added(list: string[] | undefined, value: string): string[] {
+  return list?.includes(value) ? list : [...(list ?? []), value];
+}
+
+/** The filter with one more restriction; several values of one name are alternatives. */
+export function addTerm(filter: EventFilter, { name, value }: Term): EventFilter {
+  if (name.startsWith(TAG)) {
+    const key = name.slice(TAG.length);
+    return { ...filter, tags: { ...filter.tags, [key]: added(filter.tags?.[key], value) } };
+  }
+  if (name === "q" || name === "from" || name === "to") return { ...filter, [name]: value };
+  if (name === "status") return { ...filter, status: added(filter.status, value) as FilterStatus[] };
+  if (name === "admission") return { ...filter, admission: added(filter.admission, value) as AdmissionMark[] };
+  const list = name as ListName;
+  return { ...filter, [list]: added(filter[list], value) };
+}
+
+/** The filter after a search: the terms are added, the words replace the earlier words. */
+export function applySearch(filter: EventFilter, text: string): EventFilter {
+  const { terms, words } = parseSearch(text);
+  const next = terms.reduce(addTerm, filter);
+  return words === "" ? next : { ...next, q: words };
+}
+
+function without<T>(list: T[] | undefined, value: T): T[] | undefined {
+  const rest = list?.filter((entry) => entry !== value);
+  return rest?.length ? rest : undefined;
+}
+
+/** The filter without one restriction; a name without a value is removed. */
+export function removeTerm(filter: EventFilter, { name, value }: Term): EventFilter {
+  const next: EventFilter = { ...filter };
+  if (name.startsWith(TAG)) {
+    const key = name.slice(TAG.length);
+    const { [key]: list, ...others } = filter.tags ?? {};
+    const rest = without(list, value);
+    const tags = rest ? { ...others, [key]: rest } : others;
+    if (Object.keys(tags).length > 0) next.tags = tags;
+    else delete next.tags;
+    return next;
+  }
+  if (name === "q" || name === "from" || name === "to") {
+    delete next[name];
+    return next;
+  }
+  const list = name as ListName | "status" | "admission";
+  const rest = without<string>(filter[list], value);
+  if (rest) Object.assign(next, { [list]: rest });
+  else delete next[list];
+  return next;
+}
+
+const CHIP_NAMES = [
+  "errorCode",
+  "status",
+  "admission",
+  "source",
+  "aggregateId",
+  "eventType",
+  "eventId",
+  "fingerprint",
+  "traceId",
+] as const;
+
+/** The restrictions of a filter in a fixed order, without the time window, which has its own control. */
+export function termsOf(filter: EventFilter): Term[] {
+  const terms: Term[] = [];
+  for (const name of CHIP_NAMES) for (const value of filter[name] ?? []) terms.push({ name, value });
+  for (const [key, list] of Object.entries(filter.tags ?? {})) {
+    for (const value of list) terms.push({ name: TAG + key, value });
+  }
+  if (filter.q !== undefined) terms.push({ name: "q", value: filter.q });
+  return terms;
+}
+
+/** A term in the syntax of the search box: `aggregateId:order-77`, quoted if it contains spaces; words unchanged. */
+export function writeTerm({ name, value }: Term): string {
+  if (name === "q") return value;
+  return /\s/.test(value) ? `${name}:"${value}"` : `${name}:${value}`;
+}
+
+/** The incomplete qualifier at the caret, for suggestions. Only the last token is completed. */
+export function typedToken(text: string): { before: string; name: string | null; part: string } {
+  const start = Math.max(text.lastIndexOf(" "), text.lastIndexOf("\t")) + 1;
+  const token = text.slice(start);
+  const colon = token.indexOf(":");
+  const before = text.slice(0, start);
+  if (colon <= 0) return { before, name: null, part: token };
+  const given = token.slice(0, colon);
+  const name = given.toLowerCase().startsWith(TAG) ? given : (NAMES.get(given.toLowerCase()) ?? null);
+  return { before, name, part: unquote(token.slice(colon + 1)) };
+}
+
+/** Whether the filter has no restriction: "none exist" and "your filters hide all" are two messages. */
+export function isEmptyFilter(filter: EventFilter): boolean {
+  return Object.keys(filter).length === 0;
+}

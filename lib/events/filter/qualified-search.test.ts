@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import {
+  addTerm,
+  applySearch,
+  parseSearch,
+  removeTerm,
+  termsOf,
+  typedToken,
+  writeTerm,
+} from "./qualified-search.browser";
+
+describe("parseSearch", () => {
+  it("takes known names as qualifiers, in any case, and the rest as words", () => {
+    expect(parseSearch("errorcode:TIMEOUT aggregateId:order-77 stock is down")).toEqual({
+      terms: [
+        { name: "errorCode", value: "TIMEOUT" },
+        { name: "aggregateId", value: "order-77" },
+      ],
+      words: "stock is down",
+      unread: [],
+    });
+  });
+
+  it("keeps what an error text has before a colon as words", () => {
+    expect(parseSearch("http://stock:8080 Error: refused")).toEqual({
+      terms: [],
+      words: "http://stock:8080 Error: refused",
+      unread: [],
+    });
+  });
+
+  it("reads quoted values, also while the closing quote is missing", () => {
+    expect(parseSearch('aggregateId:"order 77" tag.region:"eu west').terms).toEqual([
+      { name: "aggregateId", value: "order 77" },
+      { name: "tag.region", value: "eu west" },
+    ]);
+  });
+
+  it("accepts a status in lower case and leaves an unknown one to the words", () => {
+    expect(parseSearch("status:pending status:gone")).toEqual({
+      terms: [{ name: "status", value: "PENDING" }],
+      words: "status:gone",
+      unread: [expect.stringContaining("gone is no state: use PENDING")],
+    });
+  });
+
+  it.each([
+    ["foo:bar", "foo: is no qualifier"],
+    ["attempts:>3", "attempts: is no qualifier"],
+    ["-errorCode:TIMEOUT", "-errorCode: a search cannot exclude"],
+    ["-tag.region:eu", "-tag.region: a search cannot exclude"],
+  ])("says of %s that it is not understood, and keeps it as words", (typed, why) => {
+    expect(parseSearch(typed)).toEqual({ terms: [], words: typed, unread: [why] });
+  });
+
+  it.each(["12:30:05", "java.lang.IllegalStateException:null", "at https://stock/a:1", "Error:", "10.0.0.1:5432"])(
+    "takes %s for words and nothing else",
+    (typed) => {
+      expect(parseSearch(typed)).toEqual({ terms: [], words: typed, unread: [] });
+    },
+  );
+});
+
+describe("terms of a filter", () => {
+  const filter: EventFilter = {
+    errorCode: ["TIMEOUT", "UPSTREAM_5XX"],
+    status: ["PENDING"],
+    tags: { region: ["eu"] },
+    q: "stock",
+    from: "-24h",
+  };
+
+  it("come back as the same filter when added one by one", () => {
+    expect(termsOf(filter).reduce(addTerm, { from: "-24h" } as EventFilter)).toEqual(filter);
+  });
+
+  it("leave nothing behind when each is taken out", () => {
+    expect(termsOf(filter).reduce(removeTerm, filter)).toEqual({ from: "-24h" });
+  });
+
+  it("survive being written and typed again", () => {
+    const odd: EventFilter = { aggregateId: ["order 77"], tags: { "order.id": ["a:b"] } };
+    const typed = termsOf(odd).map(writeTerm).join(" ");
+    expect(applySearch({}, typed)).toEqual(odd);
+  });
+
+  it("are not doubled by adding the same again", () => {
+    expect(addTerm({ source: ["orders"] }, { name: "source", value: "orders" })).toEqual({ source: ["orders"] });
+  });
+});
+
+describe("applySearch", () => {
+  it("replaces words, adds values and leaves the window alone", () => {
+    expect(applySearch({ q: "old", errorCode: ["A"], from: "-1h" }, "errorCode:B new words")).toEqual({
+      q: "new words",
+      errorCode: ["A", "B"],
+      from: "-1h",
+    });
+  });
+
+  it("keeps the words when only a qualifier was entered", () => {
+    expect(applySearch({ q: "old" }, "source:orders")).toEqual({ q: "old", source: ["orders"] });
+  });
+});
+
+describe("typedToken", () => {
+  it("offers values once a name is complete, and names before", () => {
+    expect(typedToken("source:orders err")).toEqual({ before: "source:orders ", name: null, part: "err" });
+    expect(typedToken("source:orders errorcode:TI")).toEqual({
+      before: "source:orders ",
+      name: "errorCode",
+      part: "TI",
+    });
+  });
+});

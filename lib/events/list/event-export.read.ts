@@ -1,0 +1,37 @@
+import type { EventOut } from "@/lib/events/events.shapes";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { scopeFilter } from "@/lib/events/filter/scope.shapes";
+import { maskRows } from "@/lib/events/list/event-rows.read";
+import { scanEvents } from "@/lib/events/list/event-scan.read";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Db } from "@/lib/platform/database/db";
+
+const PAGE = 500;
+
+/**
+ * All matching events, newest first, page by page: no transaction stays open, however slowly the caller reads. Events
+ * that arrive after the start are not included.
+ */
+export async function* exportEvents(
+  db: Db,
+  viewer: Viewer,
+  asked: EventFilter,
+  nowMs: number,
+): AsyncGenerator<EventOut[], void> {
+  assertMay(viewer, "export");
+  const filter = scopeFilter(viewer, asked);
+  let from: string | null = null;
+  for (;;) {
+    const rows: Awaited<ReturnType<typeof scanEvents>> = await scanEvents(db, {
+      filter,
+      nowMs,
+      from,
+      towards: "older",
+      limit: PAGE,
+    });
+    maskRows(viewer, rows);
+    if (rows.length > 0) yield rows;
+    if (rows.length < PAGE) return;
+    from = rows.at(-1)!.id;
+  }
+}

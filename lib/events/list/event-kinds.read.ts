@@ -1,0 +1,102 @@
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import {
+  type CompiledFilter,
+  groupsHolding,
+  type Params,
+  paramsFrom,
+  splitStatuses,
+  splitWords,
+} from "@/lib/events/filter/event-filter.sql";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
+
+/**
+ * A kind of events has one fingerprint, source and status. Each kind is an ordered range of the index
+ * `dlq_events_group`, and `dlq_group_levels` counts each exactly, so that a filter by these names reads only ranges
+ * with events.
+ */
+
+/**
+ * The fields of a filter that kinds decide. Of `q` only the words without a digit, of `status` only the stored
+ * statuses.
+ */
+export const KIND_FIELDS = ["source", "errorCode", "fingerprint", "status", "q"] as const;
+
+/** Over `l` (dlq_group_levels): the kinds that may match. A refinement of a status stands for the status it refines. */
+export function kindConditions(filter: EventFilter, params: Params): string {
+  const all = ["true"];
+  if (filter.fingerprint) all.push(`l.fingerprint = any(${params.add(filter.fingerprint)}::text[])`);
+  if (filter.status) {
+    const { stored, parents } = splitStatuses(filter.status);
+    all.push(`l.status = any(${params.add([...new Set([...stored, ...parents])])}::text[])`);
+  }
+  if (filter.source) {
+    all.push(`l.source_id in (select id from sources where name = any(${params.add(filter.source)}::text[]))`);
+  }
+  if (filter.errorCode) {
+    all.push(
+      `l.fingerprint in (select fingerprint from dlq_groups where error_code = any(${params.add(filter.errorCode)}::text[]))`,
+    );
+  }
+  const words = filter.q === undefined ? [] : splitWords(filter.q).plain;
+  if (words.length > 0) all.push(`l.fingerprint in (${groupsHolding(params.add(words))})`);
+  return all.join(" and ");
+}
+
+/** True when kinds alone decide whether an event matches: their counts are the filter's. */
+export function isDecidedByKinds(filter: EventFilter): boolean {
+  const used = (Object.keys(filter) as (keyof EventFilter)[]).filter((name) => filter[name] !== undefined);
+  if (filter.status && splitStatuses(filter.status).refined.length > 0) return false;
+  if (filter.q !== undefined && splitWords(filter.q).numbered.length > 0) return false;
+  return used.every((name) => (KIND_FIELDS as readonly string[]).includes(name));
+}
+
+/** How much of the store the kinds of a filter hold. */
+export type KindShare = { kinds: number; events: number; ofAll: number };
+
+/** null = the filter names nothing that kinds tell. */
+export async function kindShare(db: Queryable, filter: EventFilter): Promise<KindShare | null> {
+  const params = paramsFrom(1);
+  const conditions = kindConditions(filter, params);
+  if (params.values.length === 0) return null;
+  const text = `select count(*) filter (where l.met)::int as kinds, coalesce(sum(l.n) filter (where l.met), 0)::bigint as events,
+       coalesce(sum(l.n), 0)::bigint as "ofAll"
+     from (select sum(l.n) as n, ${conditions} as met from dlq_group_levels l
+            group by l.fingerprint, l.source_id, l.status) l`;
+  const [share] = await db.query<KindShare>(text, params.values, { name: statementName("kind_share", text) });
+  return share!;
+}
+
+/** Kinds that hold less than this share of all events are read by their index rather than with the table. */
+const NARROW_SHARE = 1 / 8;
+
+/**
+ * The same conditions with the kinds that can match, named by value, when they hold a small part of the store. No index
+ * holds an error code, and none begins with a source or a status: without the kinds' fingerprints such a filter reads
+ * every event. `firstParam`: the number of the first parameter of `compiled`.
+ */
+export async function narrowToKinds(
+  db: Queryable,
+  filter: EventFilter,
+  compiled: Pick<CompiledFilter, "where" | "values">,
+  firstParam: number,
+): Promise<Pick<CompiledFilter, "where" | "values">> {
+  const share = await kindShare(db, filter);
+  if (share === null || share.events > share.ofAll * NARROW_SHARE) return compiled;
+  const asked = paramsFrom(1);
+  const text = `select array(select distinct fingerprint from met) as fingerprints, array(select distinct source_id from met) as sources,
+       array(select distinct status from met) as statuses`;
+  const [met] = await db.query<{ fingerprints: string[]; sources: string[]; statuses: string[] }>(
+    `with met as materialized (select * from dlq_group_levels l where ${kindConditions(filter, asked)}) ${text}`,
+    asked.values,
+  );
+  const params = paramsFrom(firstParam + compiled.values.length);
+  const named = [
+    `e.fingerprint = any(${params.add(met!.fingerprints)}::text[])`,
+    `e.source_id = any(${params.add(met!.sources)}::uuid[])`,
+    `e.status = any(${params.add(met!.statuses)}::text[])`,
+  ];
+  return {
+    where: [...named, compiled.where].join(" and "),
+    values: [...compiled.values, ...params.values],
+  };
+}

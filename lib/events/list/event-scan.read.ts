@@ -1,0 +1,293 @@
+import type { EventOut } from "@/lib/events/events.shapes";
+import {
+  type CompiledFilter,
+  compileFilter,
+  type FilterField,
+  type Params,
+  paramsFrom,
+  splitStatuses,
+  splitWords,
+} from "@/lib/events/filter/event-filter.sql";
+import type { ScopedFilter } from "@/lib/events/filter/scope.shapes";
+import { KIND_FIELDS, kindConditions } from "@/lib/events/list/event-kinds.read";
+import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
+import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
+import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
+
+/**
+ * Reads matching events in the order of their id, a page at a time, at the same cost at any depth.
+ *
+ * PostgreSQL's planner often misjudges a filter with `order by id limit 50`: it reads the key from the end, or sorts
+ * all matches. So the plan is chosen here. Frequent matches are found among the newest rows, whatever the filter. Rare
+ * matches are read by kind (see event-kinds.ts), one ordered range each, merged: no range without matches is read.
+ */
+
+export type Scan = {
+  filter: ScopedFilter;
+  nowMs: number;
+  /** Start behind this id; null = at the newest (or, towards newer, at the oldest). */
+  from: string | null;
+  towards: "older" | "newer";
+  limit: number;
+  /** Read no further than this id. */
+  until?: string;
+  /** See `Part` in controlled-parts.ts. */
+  hint?: string;
+  /** Rows have a `control`: whether any control is in force. A list reads the controls only when there are some. */
+  flagControls?: boolean;
+};
+
+export type ScannedEvent = EventOut & { control?: unknown };
+
+/**
+ * Ids are made from the wall clock: no id is much further in the future. Keeps the partitions of the days ahead out.
+ */
+const CLOCK_SKEW_MS = 3_600_000;
+
+/** Rows in the requested order. Rejects with DomainError `invalid-filter` or `read-timeout`. */
+export async function scanEvents(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
+  const parts = await controlledParts(db, scan.filter);
+  if (parts === null) return scanOne(db, scan);
+  const found = await Promise.all(parts.map((part) => scanOne(db, { ...scan, ...part })));
+  // An event that two controls match is in two parts.
+  const rows = [...new Map(found.flat().map((row) => [row.id, row])).values()];
+  const order = scan.towards === "newer" ? 1 : -1;
+  return rows.sort((a, b) => (a.id < b.id ? -order : order)).slice(0, scan.limit);
+}
+
+async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
+  const plan = await choosePlan(db, scan.filter);
+  if (plan.kind !== "kinds" || plan.sure) return run(db, inOrder(scan, plan));
+  const near = await run(db, probe(scan));
+  if (near.length >= scan.limit) return near;
+  if (scan.filter.tags && (await areRare(db, scan.filter.tags))) return run(db, throughTags(scan));
+  const window = likelyWindow(scan, near);
+  if (window !== null) {
+    const within = await run(db, inOrder({ ...scan, until: window }, plan));
+    if (within.length >= scan.limit) return within;
+  }
+  return run(db, inOrder(scan, plan));
+}
+
+/** The first time window when the newest rows hold no match, and the longest window that is tried before all days. */
+const DAYS_FIRST_MS = 3 * 86_400_000;
+const DAYS_MOST_MS = 20 * 86_400_000;
+
+/**
+ * The likely end of a page that the newest rows did not fill, from the density of its matches: each range then reads
+ * the partitions of a few days instead of all. Null = read all days.
+ */
+function likelyWindow({ from, towards, limit, nowMs }: Scan, near: readonly ScannedEvent[]): string | null {
+  if (from === null && towards === "newer") return null;
+  const startMs = from === null ? nowMs : uuidv7TimeMs(from);
+  const last = near.at(-1);
+  const spanMs = last ? 2 * Math.abs(startMs - uuidv7TimeMs(last.id)) * (limit / near.length) : DAYS_FIRST_MS;
+  if (spanMs > DAYS_MOST_MS) return null;
+  return uuidv7LowerBound(Math.max(0, towards === "newer" ? startMs + spanMs : startMs - spanMs));
+}
+
+/** Rows that can be fetched and sorted at once. */
+const RARE_ROWS = 2_000;
+
+/**
+ * Whether few events have these tags. The tag index has no order: the count stops early, but reads a partition whole.
+ */
+async function areRare(db: Queryable, tags: NonNullable<ScopedFilter["tags"]>): Promise<boolean> {
+  // The frequency of a tag over all sources. It only chooses the plan, so no row of a hidden source is returned.
+  const { where, values } = compileFilter({ tags } as ScopedFilter, 0);
+  const text = `select count(*)::int as n from (select 1 from dlq_event_facts e where ${where} limit ${RARE_ROWS}) few`;
+  const [row] = await db.query<{ n: number }>(text, values, { name: statementName("rare", text) });
+  return row!.n < RARE_ROWS;
+}
+
+type Sql = { text: string; values: unknown[] };
+
+function run(db: Queryable, { text, values }: Sql): Promise<ScannedEvent[]> {
+  return db.query<ScannedEvent>(text, values, { name: statementName("events", text), isoTimes: true });
+}
+
+/**
+ * How the rows are found. `covered`: the fields that need no condition because the plan selects by them. `sure`: no
+ * range is read further than a page, so the newest rows need not be tried first.
+ */
+type ReadPlan =
+  | { kind: "keys"; covered: FilterField[] }
+  | { kind: "column"; column: string; values: readonly string[]; covered: FilterField[] }
+  | { kind: "kinds"; covered: FilterField[]; sure: boolean }
+  | { kind: "order"; covered: FilterField[] };
+
+/** Up to this many groups, reading their kinds is cheaper than searching the newest rows. */
+const GROUPS_FEW = 4;
+const IN_ORDER: ReadPlan = { kind: "order", covered: [] };
+
+async function choosePlan(db: Queryable, filter: ScopedFilter): Promise<ReadPlan> {
+  if (filter.eventId) return { kind: "keys", covered: ["eventId"] };
+  // Each of these values matches only a few rows.
+  if (filter.aggregateId) return column("aggregateId", "found_aggregate_id", filter.aggregateId);
+  if (filter.traceId) return column("traceId", "trace_id", filter.traceId);
+  const refined = splitStatuses(filter.status ?? []).refined.length > 0;
+  const covered = KIND_FIELDS.filter(
+    (field) =>
+      filter[field] !== undefined &&
+      (field !== "status" || !refined) &&
+      (field !== "q" || splitWords(filter.q!).plain.length > 0),
+  );
+  const left = leavesConditions(filter, covered);
+  // The refinements have small partial indexes of their own, which the planner finds.
+  const other = filter.eventType ? column("eventType", "event_type", filter.eventType) : refined ? IN_ORDER : null;
+  if (other && (covered.length === 0 || (left && (await areMany(db, filter))))) return other;
+  if (covered.length === 0 && !filter.tags) return IN_ORDER;
+  const few = (filter.fingerprint?.length ?? GROUPS_FEW + 1) <= GROUPS_FEW;
+  return { kind: "kinds", covered, sure: few && !left };
+}
+
+function column(field: FilterField, name: string, values: readonly string[]): ReadPlan {
+  // Distinct: a value named twice would read its range twice.
+  return { kind: "column", column: name, values: [...new Set(values)], covered: [field] };
+}
+
+/** Whether a condition remains beside the covered fields: a range may then hold few matching rows. */
+function leavesConditions(filter: ScopedFilter, covered: readonly FilterField[]): boolean {
+  return (Object.keys(filter) as Exclude<FilterField, "window">[]).some((field) => {
+    if (filter[field] === undefined || field === "from" || field === "to") return false;
+    return !covered.includes(field) || (field === "q" && splitWords(filter.q!).numbered.length > 0);
+  });
+}
+
+/** Up to this many rows of all kinds are read with a condition that remains; beyond, another plan is used. */
+const KIND_ROWS_MAX = 20_000;
+
+async function areMany(db: Queryable, filter: ScopedFilter): Promise<boolean> {
+  const params = paramsFrom(1);
+  const text = `select coalesce(sum(l.n), 0)::bigint as n from dlq_group_levels l where ${kindConditions(filter, params)}`;
+  const [row] = await db.query<{ n: number }>(text, params.values, { name: statementName("kinds", text) });
+  return row!.n > KIND_ROWS_MAX;
+}
+
+/** The conditions of the fields that are not covered, and the start of the page. */
+function conditionsOf(scan: Scan, compiled: CompiledFilter, params: Params): string[] {
+  const left = compiled.conditions.map(({ field, sql }) =>
+    // This form prevents the use of the tag index: the planner would read the whole GIN entry of a common tag for each
+    // range.
+    field === "tags" ? `(${sql}) is true` : sql,
+  );
+  return [...left, ...boundsOf(scan, params)];
+}
+
+function boundsOf(scan: Scan, params: Params): string[] {
+  const bounds = scan.hint ? [scan.hint] : [];
+  const forward = scan.towards === "newer";
+  if (scan.from !== null) bounds.push(`e.id ${forward ? ">" : "<"} ${params.add(scan.from)}::uuid`);
+  if (scan.until) bounds.push(`e.id ${forward ? "<" : ">="} ${params.add(scan.until)}::uuid`);
+  if (scan.from === null || forward) {
+    bounds.push(`e.id < ${params.add(uuidv7LowerBound(scan.nowMs + CLOCK_SKEW_MS))}::uuid`);
+  }
+  return bounds;
+}
+
+/** The conditions of the filter without the covered fields; the words of `q` with a digit always remain. */
+function start(scan: Scan, covered: readonly FilterField[]): { compiled: CompiledFilter; params: Params } {
+  const rest = { ...scan.filter };
+  for (const field of covered) if (field !== "window" && field !== "q") delete rest[field];
+  if (covered.includes("q") && rest.q !== undefined) {
+    const numbered = splitWords(rest.q).numbered;
+    rest.q = numbered.length > 0 ? numbered.join(" ") : undefined;
+  }
+  const compiled = compileFilter(rest, scan.nowMs);
+  const params = paramsFrom(1);
+  for (const value of compiled.values) params.add(value);
+  return { compiled, params };
+}
+
+const all = (conditions: string[]) => (conditions.length === 0 ? "true" : conditions.join(" and "));
+const orderOf = ({ towards }: Scan) => (towards === "newer" ? "asc" : "desc");
+
+function inOrder(scan: Scan, plan: ReadPlan): Sql {
+  const { compiled, params } = start(scan, plan.covered);
+  const order = orderOf(scan);
+  const conditions = conditionsOf(scan, compiled, params);
+  const limit = `${params.add(scan.limit)}::int`;
+  if (plan.kind === "keys") {
+    const keys = `select k.id from event_keys k where k.event_id = any(${params.add(scan.filter.eventId)}::text[])`;
+    return page(scan, `(${keys}) k join dlq_event_rows e on e.id = k.id where ${all(conditions)}`, {
+      order,
+      limit,
+      params,
+    });
+  }
+  if (plan.kind === "order") return page(scan, `dlq_event_rows e where ${all(conditions)}`, { order, limit, params });
+  const [relation, joined] =
+    plan.kind === "column"
+      ? [`unnest(${params.add(plan.values)}::text[]) r (v)`, `e.${plan.column} = r.v`]
+      : [
+          `(select distinct l.fingerprint, l.source_id, l.status from dlq_group_levels l
+             where ${kindConditions(scan.filter, params)}) r`,
+          "e.fingerprint = r.fingerprint and e.source_id = r.source_id and e.status = r.status",
+        ];
+  return page(
+    scan,
+    `${relation} cross join lateral (
+       select e.id from dlq_event_rows e where ${all([joined!, ...conditions])} order by e.id ${order} limit ${limit}) e`,
+    { order, limit, params },
+  );
+}
+
+/** Does not depend on the row: PostgreSQL evaluates it once for each statement. */
+const ANY_CONTROL = `(exists (select from controls where lifted_at is null)
+  or exists (select from aggregates where blacklist_id is not null)) as control`;
+
+/**
+ * The columns are read only for the rows of the final page, not for the page of each range. The ids come as an array:
+ * the planner expects a limit given as a parameter to return a tenth of the table, and would join two whole tables.
+ */
+function page(
+  { flagControls }: Scan,
+  from: string,
+  { order, limit, params }: { order: string; limit: string; params: Params },
+): Sql {
+  return {
+    text: `select ${EVENT_COLUMNS}${flagControls ? `, ${ANY_CONTROL}` : ""}
+             from unnest(array(select e.id from ${from} order by e.id ${order} limit ${limit})) p (id)
+             join dlq_event_rows e on e.id = p.id join sources s on s.id = e.source_id order by p.id ${order}`,
+    values: params.values,
+  };
+}
+
+/** Rows searched before a match counts as rare: a few milliseconds of work. */
+const PROBE_ROWS = 4_000;
+/** The same when a condition reads another table for each row. */
+const PROBE_FACTS = 1_000;
+const FACTS = ["aggregateId", "eventType", "traceId", "tags"] as const;
+
+/** Searches the next rows of the table and returns the matching ones. */
+function probe(scan: Scan): Sql {
+  const { compiled, params } = start(scan, []);
+  const order = orderOf(scan);
+  const sooner = compiled.conditions.filter(({ field }) => field === "window").map(({ sql }) => sql);
+  const later = compiled.conditions.filter(({ field }) => field !== "window").map(({ sql }) => sql);
+  sooner.push(...boundsOf(scan, params));
+  const facts =
+    FACTS.some((field) => scan.filter[field] !== undefined) || splitWords(scan.filter.q ?? "").numbered.length > 0;
+  const next = `select e.* from dlq_events e where ${all(sooner)} order by e.id ${order} limit ${facts ? PROBE_FACTS : PROBE_ROWS}`;
+  const from = facts
+    ? `(${next}) n join dlq_event_rows e on e.id = n.id where ${all(later)}`
+    : `(${next}) e where ${all(later)}`;
+  return page(scan, from, { order, limit: `${params.add(scan.limit)}::int`, params });
+}
+
+/**
+ * Reads all rows with the tags by their index, then sorts them. Materialised, because with a limit the planner would
+ * not use the index.
+ */
+function throughTags(scan: Scan): Sql {
+  const { compiled, params } = start(scan, []);
+  const order = orderOf(scan);
+  const conditions = [...compiled.conditions.map(({ sql }) => sql), ...boundsOf(scan, params)];
+  const limit = `${params.add(scan.limit)}::int`;
+  const { text, values } = page(scan, "tagged e", { order, limit, params });
+  return {
+    text: `with tagged as materialized (select e.id from dlq_event_rows e where ${all(conditions)}) ${text}`,
+    values,
+  };
+}

@@ -1,0 +1,289 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
+import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { advanceBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
+import { cancelBulkOperation } from "@/lib/events/bulk/cancel-bulk-operation";
+import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
+import { BULK_CHUNK, workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
+import { BULK_NOW_MAX } from "@/lib/events/events.shapes";
+import { listAudit } from "@/lib/guard/audit/audit-list.read";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { confirmEvents } from "@/lib/operations/confirm-events";
+import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+const EVENTS = 3 * BULK_CHUNK + 500;
+const ALL = { select: { filter: {} }, reason: "known fault" };
+
+let world: World;
+
+const operation = async (id: string) => (await readBulkOperation(world.db, localViewer(), id))!;
+const until = (id: string, wanted: (operation: BulkOperationOut) => boolean) =>
+  expect.poll(async () => wanted(await operation(id)), { interval: 20 }).toBe(true);
+
+/** Each chunk takes a moment longer, so that something can happen within one. */
+async function slowChunks(): Promise<void> {
+  await world.db.run(`create function slow_chunk() returns trigger language plpgsql as
+    'begin if new.cursor is distinct from old.cursor then perform pg_sleep(0.3); end if; return new; end'`);
+  await world.db.run("create trigger slow before update on bulk_operations for each row execute function slow_chunk()");
+}
+
+async function start(change: Parameters<typeof ignoreEvents>[1] = ALL): Promise<string> {
+  const answer = await ignoreEvents(world.deps, change, localViewer("ada"));
+  expect(answer).toMatchObject({ state: "RUNNING", changed: 0, ids: null });
+  return answer.id!;
+}
+
+const work = (id: string) => workBulkOperation(world.deps, id, new AbortController().signal);
+
+/** The operation's audit: one entry, which names each changed event once. */
+async function audited(id: string, changed: number): Promise<void> {
+  const entries = await listAudit(world.db, localViewer(), { ...AUDIT_ALL, action: "event.ignored" });
+  expect(entries.items).toMatchObject([
+    { action: "event.ignored", actor: "ada", reason: "known fault", operationId: id, count: changed },
+  ]);
+  const [row] = await world.db.query<{ n: number; events: number }>(
+    "select count(*) as n, count(distinct event_id) as events from audit_subjects where entry_id = $1",
+    [entries.items[0]!.id],
+  );
+  expect(row).toEqual({ n: changed, events: changed });
+}
+const AUDIT_ALL = {
+  limit: 50,
+  cursor: null,
+  actor: null,
+  action: null,
+  subjectKind: null,
+  subjectId: null,
+  eventId: null,
+  redriveId: null,
+  operationId: null,
+  fromMs: null,
+  toMs: null,
+};
+
+describe.each([
+  { backend: "postgres" as const, skip: false },
+  { backend: "redis" as const, skip: !redisInstalled },
+])("a bulk operation with its queue on $backend", ({ backend, skip }) => {
+  describe.skipIf(skip)("", () => {
+    let redis: TestRedis | null = null;
+    beforeAll(async () => {
+      redis = backend === "redis" ? await testRedis() : null;
+    });
+    afterAll(async () => {
+      await redis?.stop();
+    });
+    beforeEach(async () => {
+      world = await openWorld({ redisUrl: redis?.url ?? null });
+    });
+    afterEach(async () => {
+      const broken = await world.broken();
+      await world.close();
+      expect(broken).toEqual([]);
+    });
+
+    test("goes on where its worker was killed, to the exact count", async () => {
+      await world.park(EVENTS);
+      await slowChunks();
+      const first = await world.doomedWorker();
+      const id = await start();
+      await until(id, ({ changed }) => changed >= BULK_CHUNK);
+      first.kill("SIGKILL");
+      const half = await operation(id);
+      expect(half.state).toBe("RUNNING");
+      expect(half.changed).toBeLessThan(EVENTS);
+      await world.worker();
+      await until(id, ({ state }) => state === "DONE");
+      expect(await operation(id)).toMatchObject({
+        changed: EVENTS,
+        refused: 0,
+        expected: { value: EVENTS, kind: "exact" },
+      });
+      expect(await world.statuses()).toEqual({ IGNORED: EVENTS });
+      await audited(id, EVENTS);
+    });
+
+    test("does not wait for a redrive whose slices hold every place of their lane", async () => {
+      const sent = 1_000;
+      await world.park(BULK_NOW_MAX + sent + 1, (index) => (index < sent ? { errorCode: "SENT_SLOWLY" } : {}));
+      await world.worker();
+      await world.request({ select: { filter: { errorCode: ["SENT_SLOWLY"] } }, ratePerSecond: 20 });
+      const busy = () => world.deps.lane.jobs("main", ["active"]);
+      await expect.poll(async () => (await busy())?.length).toBe(8);
+      const id = await start({ select: { filter: { errorCode: ["UPSTREAM_5XX"] } }, reason: "known fault" });
+      await until(id, ({ state }) => state === "DONE");
+      expect((await operation(id)).changed).toBe(BULK_NOW_MAX + 1);
+      expect((await world.statuses()).QUEUED).toBeGreaterThan(sent / 2);
+    });
+
+    test("that two workers are rung for is changed once", async () => {
+      await world.park(EVENTS);
+      await world.worker();
+      await world.worker();
+      const id = await start();
+      await world.deps.lane.ring("sets", [{ kind: "bulk", operationId: id }]);
+      await until(id, ({ state }) => state === "DONE");
+      expect(await operation(id)).toMatchObject({ changed: EVENTS, refused: 0 });
+      await audited(id, EVENTS);
+    });
+  });
+});
+
+describe("a bulk operation", () => {
+  beforeEach(async () => {
+    world = await openWorld({ redisUrl: null });
+  });
+  afterEach(async () => {
+    const broken = await world.broken();
+    await world.close();
+    expect(broken).toEqual([]);
+  });
+
+  test("is worked by one of two that walk it at the same time", async () => {
+    await world.park(EVENTS);
+    await slowChunks();
+    const id = await start();
+    await Promise.all([work(id), work(id)]);
+    expect(await operation(id)).toMatchObject({ state: "DONE", changed: EVENTS, refused: 0 });
+    await audited(id, EVENTS);
+  });
+
+  test("stops at the next chunk when it is cancelled, and keeps what it has changed", async () => {
+    await world.park(EVENTS);
+    await slowChunks();
+    const id = await start();
+    const working = work(id);
+    await until(id, ({ changed }) => changed >= BULK_CHUNK);
+    await cancelBulkOperation(world.deps, { id, reason: "wrong filter" }, localViewer("grace"));
+    await cancelBulkOperation(world.deps, { id }, localViewer("grace"));
+    await working;
+    const cancelled = await operation(id);
+    expect(cancelled).toMatchObject({ state: "CANCELLED", cancelledBy: "grace", etaMs: null });
+    expect(cancelled.changed).toBeGreaterThanOrEqual(BULK_CHUNK);
+    expect(cancelled.changed).toBeLessThan(EVENTS);
+    expect(await world.statuses()).toEqual({ IGNORED: cancelled.changed, PENDING: EVENTS - cancelled.changed });
+    await audited(id, cancelled.changed);
+    const entries = await listAudit(world.db, localViewer(), { ...AUDIT_ALL, action: "operation.cancelled" });
+    expect(entries.items).toMatchObject([{ actor: "grace", reason: "wrong filter", subjectId: id }]);
+  });
+
+  test("begins no chunk after its cancel, not even one that a worker was about to begin", async () => {
+    await world.park(BULK_NOW_MAX + 1);
+    const [last] = await world.idsOf(["event-0000"]);
+    const id = await start();
+    await cancelBulkOperation(world.deps, { id }, localViewer("grace"));
+    expect(await world.db.transaction((tx) => advanceBulkOperation(tx, id, null, last!))).toBe(false);
+    await work(id);
+    expect(await world.statuses()).toEqual({ PENDING: BULK_NOW_MAX + 1 });
+  });
+
+  test("is taken back by its id: exactly what it changed", async () => {
+    await world.park(EVENTS);
+    const [first] = await world.idsOf(["event-0001"]);
+    await ignoreEvents(world.deps, { select: { ids: [first!] }, reason: "before" }, localViewer("grace"));
+    const id = await start();
+    await expect(
+      releaseEvents(world.deps, { select: { operation: id }, reason: "too early" }, localViewer("ada")),
+    ).rejects.toMatchObject({ code: "illegal-transition" });
+    await work(id);
+    expect(await operation(id)).toMatchObject({ changed: EVENTS - 1, refusedByReason: { "already-ignored": 1 } });
+    const undo = await releaseEvents(
+      world.deps,
+      { select: { operation: id }, reason: "undone", keepLimits: true },
+      localViewer("ada"),
+    );
+    await work(undo.id!);
+    expect(await operation(undo.id!)).toMatchObject({
+      state: "DONE",
+      kind: "release",
+      changed: EVENTS - 1,
+      refused: 0,
+    });
+    expect(await world.statuses()).toEqual({ IGNORED: 1, PENDING: EVENTS - 1 });
+  });
+
+  test("goes on when the store has ended its connections", async () => {
+    await world.park(EVENTS);
+    await slowChunks();
+    await world.worker();
+    const id = await start();
+    for (const changed of [1, BULK_CHUNK + 1]) {
+      await until(id, (each) => each.changed >= changed);
+      await world.db.run(
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+      );
+    }
+    await until(id, ({ state }) => state === "DONE");
+    expect(await operation(id)).toMatchObject({ changed: EVENTS, refused: 0 });
+    await audited(id, EVENTS);
+  });
+
+  test("leaves out what arrives after the request", async () => {
+    await world.park(EVENTS);
+    const id = await start();
+    await world.park(3, (index) => ({ eventId: `late-${index}` }));
+    await work(id);
+    expect(await world.statuses()).toEqual({ IGNORED: EVENTS, PENDING: 3 });
+    expect(await operation(id)).toMatchObject({ changed: EVENTS, expected: { value: EVENTS, kind: "exact" } });
+  });
+
+  test("changes the neighbours of an event whose change the store refuses", async () => {
+    await world.park(EVENTS);
+    await world.db.run(
+      "alter table dlq_events add constraint refuses check (event_id <> 'event-3023' or status <> 'IGNORED')",
+    );
+    const id = await start();
+    await work(id);
+    expect(await operation(id)).toMatchObject({
+      state: "DONE",
+      changed: EVENTS - 1,
+      refusedByReason: { "store-refused": 1 },
+    });
+    await audited(id, EVENTS - 1);
+  });
+
+  test("of a few events becomes one too when the store refuses one of them", async () => {
+    await world.park(20);
+    await world.db.run(
+      "alter table dlq_events add constraint refuses check (event_id <> 'event-0007' or status <> 'IGNORED')",
+    );
+    const id = await start();
+    await work(id);
+    expect(await operation(id)).toMatchObject({ changed: 19, refusedByReason: { "store-refused": 1 } });
+  });
+
+  test("asked for twice under one key is one operation", async () => {
+    await world.park(BULK_NOW_MAX + 1);
+    const idempotency = { actor: "ada", key: "same", fingerprint: "same" };
+    const ids = await Promise.all([start({ ...ALL, idempotency }), start({ ...ALL, idempotency })]);
+    expect(ids[0]).toBe(ids[1]);
+    expect(await world.db.query("select id from bulk_operations")).toHaveLength(1);
+    await work(ids[0]!);
+  });
+
+  test("beats the queued items of a redrive (I11)", async () => {
+    await world.park(BULK_NOW_MAX + 400);
+    const ids = await world.idsOf();
+    const redrive = await world.request({ select: { ids: ids.slice(0, 1_000) } });
+    const id = await start();
+    await work(id);
+    expect(await operation(id)).toMatchObject({ changed: BULK_NOW_MAX + 400, refused: 0 });
+    expect(await world.redrive(redrive.id)).toMatchObject({
+      state: "DONE",
+      open: 0,
+      refusedByReason: { ignored: 1_000 },
+    });
+  });
+
+  test("confirms a set as one entry, and remembers it for the dry run", async () => {
+    await world.park(BULK_NOW_MAX + 10);
+    const answer = await confirmEvents(world.deps, { ...ALL, consumer: "billing" }, localViewer("ada"));
+    await work(answer.id!);
+    expect(await operation(answer.id!)).toMatchObject({ kind: "confirm", changed: BULK_NOW_MAX + 10 });
+    expect(await world.statuses()).toEqual({ REDRIVEN: BULK_NOW_MAX + 10 });
+    expect(await world.db.query("select count(*) as n from processed_events where consumer = 'billing'")).toEqual([
+      { n: BULK_NOW_MAX + 10 },
+    ]);
+  });
+});

@@ -1,0 +1,99 @@
+import type { FrozenSelection } from "@/lib/events/filter/scope.shapes";
+import { type Db, isRowFault, type TransactionOptions, type Tx } from "@/lib/platform/database/db";
+import { isReadTimeout, retrying } from "@/lib/platform/database/retrying";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { type Candidate, readCandidates } from "@/lib/store/read/candidates";
+
+/** Time limit of one statement of a chunk. A silent connection holds the walk this long. */
+const CHUNK_OPTIONS: TransactionOptions = { statementTimeoutMs: 30_000 };
+
+/** A persisted walk over a selection: a redrive's plan, or a bulk operation. */
+export type Walk = {
+  selection: FrozenSelection;
+  /** Later arrivals are not included. */
+  cutoff: string;
+  /** The last event of the last committed chunk; null = no chunk is committed. */
+  cursor: string | null;
+  /** Events of one transaction: they stay locked until it commits. */
+  chunkMax: number;
+  /** Asked before each chunk. False = the operation was cancelled or has ended. */
+  runs(): Promise<boolean>;
+  /** Compare-and-set of the cursor. False = another worker has moved it, or the walk no longer runs. */
+  advance(tx: Tx, from: string | null, to: string): Promise<boolean>;
+  /** Works one chunk. The returned function runs once the chunk is committed. */
+  work(tx: Tx, candidates: readonly Candidate[], nowMs: number): Promise<undefined | (() => Promise<void>)>;
+  /** Counts an event whose change the store refuses. Absent = one such event fails the walk. */
+  refuse?(tx: Tx, candidate: Candidate, error: unknown): Promise<void>;
+  /** Called when no event is left. */
+  complete(tx: Tx, nowMs: number): Promise<void>;
+};
+
+/**
+ * Walks a selection in chunks, newest event first, up to its cutoff. Each chunk is one transaction that moves the
+ * cursor by compare-and-set: after a crash the next worker continues after the last commit, and of two workers one
+ * stops. Resolves with true when the walk is complete; false when another worker took it over, it has ended, or
+ * `signal` aborted.
+ */
+export async function walkSelection(deps: Deps, walk: Walk, signal: AbortSignal): Promise<boolean> {
+  let cursor = walk.cursor;
+  let limit = walk.chunkMax;
+  while (!signal.aborted && (await walk.runs())) {
+    try {
+      const step = await inTransaction(deps.db, (tx) => workChunk(deps, tx, walk, { cursor, limit }), CHUNK_OPTIONS);
+      if (step === "taken") return false;
+      if (step === "complete") return true;
+      await step.after?.();
+      cursor = step.last;
+      limit = Math.min(walk.chunkMax, limit * 4);
+    } catch (error) {
+      // A smaller chunk reads and locks less.
+      if (isReadTimeout(error) && limit > 1) {
+        limit = Math.ceil(limit / 8);
+        continue;
+      }
+      if (!walk.refuse || !isRowFault(error)) throw error;
+      // The store refuses one event of the chunk: smaller chunks isolate it.
+      if (limit > 1) limit = Math.ceil(limit / 8);
+      else {
+        const last = await refuseNext(deps, walk, cursor, error);
+        if (last === null) return false;
+        cursor = last;
+      }
+    }
+  }
+  return false;
+}
+
+type Chunk = { cursor: string | null; limit: number };
+type Step = "taken" | "complete" | { last: string; after: (() => Promise<void>) | undefined };
+
+async function workChunk(deps: Deps, tx: Tx, walk: Walk, chunk: Chunk): Promise<Step> {
+  const nowMs = deps.clock.wallMs();
+  const candidates = await readChunk(tx, walk, chunk);
+  const last = candidates.at(-1)?.id;
+  if (last === undefined) {
+    await walk.complete(tx, nowMs);
+    return "complete";
+  }
+  if (!(await walk.advance(tx, chunk.cursor, last))) return "taken";
+  return { last, after: await walk.work(tx, candidates, nowMs) };
+}
+
+/** Skips the next event of the walk. Returns it as the new cursor; null = another worker took the walk over. */
+async function refuseNext(deps: Deps, walk: Walk, cursor: string | null, error: unknown): Promise<string | null> {
+  return deps.db.transaction(async (tx) => {
+    const [candidate] = await readChunk(tx, walk, { cursor, limit: 1 });
+    if (!candidate || !(await walk.advance(tx, cursor, candidate.id))) return null;
+    await walk.refuse!(tx, candidate, error);
+    return candidate.id;
+  }, CHUNK_OPTIONS);
+}
+
+function readChunk(tx: Tx, { selection: { asOfMs, ...selection }, cutoff }: Walk, { cursor, limit }: Chunk) {
+  return readCandidates(tx, { selection, asOfMs, cutoff, after: cursor, limit });
+}
+
+/** Runs the transaction again after a short random pause when the server ended it because of another one. */
+export function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T> {
+  return retrying(() => db.transaction(work, options), { pause: db.pause });
+}

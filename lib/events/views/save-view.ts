@@ -1,0 +1,55 @@
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { savedViewOut } from "@/lib/events/views/saved-views.read";
+import type { SavedView, SavedViewRequest } from "@/lib/events/views/saved-views.shapes";
+import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { takingName } from "@/lib/operations/name-taken";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+
+/** Stores a filter under a name. Throws DomainError `name-taken`. */
+export async function saveView(
+  deps: LowRateDeps,
+  { name, filter }: SavedViewRequest,
+  viewer: Viewer,
+): Promise<SavedView> {
+  assertMay(viewer, "change-view", filter.source);
+  const nowMs = deps.clock.wallMs();
+  return takingName("view", name, () =>
+    deps.lowRate.write(async ({ prisma, audit }) => {
+      const row = await prisma.savedView.create({ data: { id: uuidv7(nowMs), name, filter, createdBy: viewer.name } });
+      await audit({
+        actor: viewer.name,
+        action: "view.saved",
+        subjectKind: "view",
+        subjectId: name,
+        before: null,
+        after: { filter },
+        count: 1,
+        atMs: nowMs,
+      });
+      return savedViewOut(row);
+    }),
+  );
+}
+
+/** Throws DomainError `unknown-view`. */
+export async function deleteView(deps: LowRateDeps, id: string, viewer: Viewer): Promise<void> {
+  assertMay(viewer, "change-view");
+  await deps.lowRate.write(async ({ prisma, audit }) => {
+    const view = await prisma.savedView.findUnique({ where: { id } });
+    if (!view || !seesAll(viewer, (view.filter as EventFilter).source ?? []))
+      throw new DomainError("unknown-view", "There is no such saved view");
+    await prisma.savedView.delete({ where: { id } });
+    await audit({
+      actor: viewer.name,
+      action: "view.deleted",
+      subjectKind: "view",
+      subjectId: view.name,
+      before: { filter: view.filter },
+      after: null,
+      count: 1,
+      atMs: deps.clock.wallMs(),
+    });
+  });
+}

@@ -1,0 +1,35 @@
+import * as z from "zod/mini";
+import { eventFilterSchema } from "@/lib/events/filter/event-filter.shapes";
+import { idOut, named, timeOut } from "@/lib/platform/api/schemas.shapes";
+
+/** A filter with a name, shared by everybody who uses this console. */
+export const savedViewSchema = named(
+  "SavedView",
+  z.object({ id: idOut, name: z.string(), filter: eventFilterSchema, createdBy: z.string(), createdAt: timeOut }),
+  {
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
+    name: "Timeouts of orders",
+    filter: { source: ["orders"], errorCode: ["TIMEOUT"] },
+    createdBy: "maria",
+    createdAt: "2026-11-22T02:44:59.120Z",
+  },
+);
+export type SavedView = z.infer<typeof savedViewSchema>;
+export const savedViewListSchema = z.object({ items: z.array(savedViewSchema) });
+export type SavedViewList = z.infer<typeof savedViewListSchema>;
+
+/** POST /api/v1/saved-views */
+export const savedViewRequestSchema = named(
+  "SavedViewRequest",
+  z.strictObject({
+    name: z.string("must be text").check(
+      z.trim(),
+      z.minLength(1, "must not be empty"),
+      z.maxLength(100, "at most 100 characters"),
+      z.refine((text) => !text.includes("\0"), "must not hold a NUL character"),
+    ),
+    filter: eventFilterSchema,
+  }),
+  { name: "Timeouts of orders", filter: { source: ["orders"], errorCode: ["TIMEOUT"] } },
+);
+export type SavedViewRequest = z.infer<typeof savedViewRequestSchema>;

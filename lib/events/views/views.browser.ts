@@ -1,0 +1,32 @@
+import { type QueryClient, useQuery } from "@tanstack/react-query";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
+import type { SavedView, SavedViewList } from "@/lib/events/views/saved-views.shapes";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+
+export function useSavedViews(enabled = true) {
+  return useQuery<SavedViewList, ApiError>({
+    queryKey: keys.views,
+    queryFn: ({ signal }) => fetchJson<SavedViewList>("/api/v1/saved-views", { signal }),
+    enabled,
+    staleTime: 30_000,
+    retry: false,
+  });
+}
+
+export async function saveView(client: QueryClient, name: string, filter: EventFilter): Promise<void> {
+  await fetchJson<SavedView>("/api/v1/saved-views", { method: "POST", body: { name, filter }, once: true });
+  await invalidateAfter(client, "views");
+}
+
+export async function deleteView(client: QueryClient, id: string): Promise<void> {
+  await fetchJson<void>(`/api/v1/saved-views/${encodeURIComponent(id)}`, { method: "DELETE" });
+  await invalidateAfter(client, "views");
+}
+
+/** Whether a view has the same filter as the page. */
+export function isSameFilter(a: EventFilter, b: EventFilter): boolean {
+  return toSearchParams(a).toString() === toSearchParams(b).toString();
+}
