@@ -13,7 +13,7 @@ import * as ops from "@/app/ops/dlq/redrive/route";
 import * as readyz from "@/app/readyz/route";
 import { readConfirmedUrl } from "@/lib/guard/settings/settings.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/operations/park-events";
+import { parkEvents } from "@/lib/intake/park-events";
 import { readEnv } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createLog } from "@/lib/platform/log";

@@ -2,7 +2,7 @@ import { globSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Deps, setDeps } from "@/app/_server/deps";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/operations/park-events";
+import { parkEvents } from "@/lib/intake/park-events";
 import { uuidv7 } from "@/lib/platform/ids";
 import { type CallOptions, type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";

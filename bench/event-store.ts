@@ -1,5 +1,5 @@
+import { ensurePartitions } from "@/lib/intake/partitions.write";
 import type { Db } from "@/lib/platform/database/db";
-import { ensurePartitions } from "@/lib/store/write/partitions";
 
 export type StoreShape = {
   events: number;

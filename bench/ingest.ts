@@ -4,13 +4,8 @@ import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createDeps, setDeps } from "@/app/_server/deps";
 import * as events from "@/app/api/v1/events/route";
-import { readEventIn } from "@/lib/contract/event-in";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
-import { CopyRows } from "@/lib/platform/database/copy-binary";
-import type { Db } from "@/lib/platform/database/db";
-import { readEnv } from "@/lib/platform/env";
-import { uuidv7 } from "@/lib/platform/ids";
-import { createLog } from "@/lib/platform/log";
+import { readEventIn } from "@/lib/intake/event-in.shapes";
 import {
   COPY_BODIES,
   COPY_EVENTS,
@@ -19,8 +14,13 @@ import {
   encodeEvents,
   encodeFacts,
   parkingOf,
-} from "@/lib/store/write/park";
-import { ensurePartitions } from "@/lib/store/write/partitions";
+} from "@/lib/intake/park.write";
+import { ensurePartitions } from "@/lib/intake/partitions.write";
+import { CopyRows } from "@/lib/platform/database/copy-binary";
+import type { Db } from "@/lib/platform/database/db";
+import { readEnv } from "@/lib/platform/env";
+import { uuidv7 } from "@/lib/platform/ids";
+import { createLog } from "@/lib/platform/log";
 import { addSource } from "@/lib/testing/letters";
 import { startBenchStack } from "./stack";
 

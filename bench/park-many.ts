@@ -1,6 +1,6 @@
+import { ensurePartitions } from "@/lib/intake/partitions.write";
 import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import { ensurePartitions } from "@/lib/store/write/partitions";
 
 /** Events of one statement: its row locks and its share of the log stay small. */
 const CHUNK = 50_000;

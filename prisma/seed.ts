@@ -1,6 +1,6 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/operations/park-events";
+import { parkEvents } from "@/lib/intake/park-events";
 import { createDb, type Db, type Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { EVENT, EVENT_MOVE } from "@/lib/store/state-sql";

@@ -3,7 +3,7 @@ import { previewRequestSchema } from "@/lib/contract/redrive-preview";
 import type { RedriveRequest } from "@/lib/contract/redrive-request";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/operations/park-events";
+import { parkEvents } from "@/lib/intake/park-events";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { exportRedriveItems, listRedriveItems, readRedriveCauses } from "@/lib/store/read/redrive-items";
 import { deadLetter } from "@/lib/testing/letters";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/operations/park-events";
+import { parkEvents } from "@/lib/intake/park-events";
 import { editEvent, restoreRevision } from "@/lib/operations/revise-event";
 import { readRevisions } from "@/lib/store/read/event-revisions";
 import { deadLetter } from "@/lib/testing/letters";

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { brokerRegistry } from "@/lib/brokers/registry";
+import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { guardBucket } from "@/lib/lane/bucket-fallback";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
@@ -21,7 +22,6 @@ import { startWaiting } from "@/lib/redriving/start-redrive";
 import { REFRESH_MS } from "@/lib/redriving/target-directory";
 import { foldRollups } from "@/lib/store/write/fold-rollups";
 import { removeHeartbeat, writeHeartbeat } from "@/lib/store/write/heartbeat";
-import { ensurePartitions } from "@/lib/store/write/partitions";
 import { removeExpired } from "@/lib/store/write/upkeep";
 import { startConsumers } from "./consumers";
 import { heartbeatInfo } from "./heartbeat-info";

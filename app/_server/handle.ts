@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
-import { eventBytesMax } from "@/lib/contract/arrival";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { eventBytesMax } from "@/lib/intake/arrival.shapes";
 import { noParams, noQuery } from "@/lib/platform/api/query.shapes";
 import { uuidv7 } from "@/lib/platform/ids";
 import { UUID } from "@/lib/platform/plain/uuid.pure";

@@ -1,14 +1,15 @@
 import * as z from "zod/mini";
-import { type Arrival, type ArrivalLimits, eventBytesMax, type Rejection, reject } from "@/lib/contract/arrival";
+import type { ParkAnswer } from "@/lib/events/events.shapes";
+import { type Arrival, type ArrivalLimits, eventBytesMax, type Rejection, reject } from "@/lib/intake/arrival.shapes";
 import {
   type CloudEventOptions,
   cloudEventSchema,
   isBinaryMode,
   readBinary,
   readStructured,
-} from "@/lib/contract/cloudevents";
-import { readEventIn } from "@/lib/contract/event-in";
-import type { ParkAnswer } from "@/lib/events/events.shapes";
+} from "@/lib/intake/cloudevents.shapes";
+import { readEventIn } from "@/lib/intake/event-in.shapes";
+import { readSourceRules, type SourceRules } from "@/lib/intake/source-rules.read";
 import { DomainError, type ProblemCode } from "@/lib/platform/plain/problem.pure";
 import {
   elementsInSteps,
@@ -24,7 +25,6 @@ import {
   valueInSteps,
 } from "@/lib/platform/plain/raw-json.pure";
 import { createTurns } from "@/lib/platform/turns";
-import { readSourceRules, type SourceRules } from "@/lib/store/read/source-rules";
 import { mediaTypeOf, readBody } from "./body";
 import type { Call } from "./handle";
 import { Intake } from "./intake";

@@ -1,10 +1,10 @@
-import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/contract/arrival";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
+import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/intake/arrival.shapes";
+import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
+import type { SourceRules } from "@/lib/intake/source-rules.read";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns, type Turns } from "@/lib/platform/turns";
-import type { SourceRules } from "@/lib/store/read/source-rules";
 import type { Deps } from "./deps";
 import { mapFacts } from "./map-facts";
 import { SignatureGuard } from "./signed-intake";

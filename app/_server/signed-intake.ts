@@ -3,9 +3,9 @@ import { signatureFault } from "@/lib/brokers/http/request-signature";
 import { namesSignature, type SignedIntake } from "@/lib/brokers/http/signature";
 import { resolveSecrets } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { SourceRules } from "@/lib/intake/source-rules.read";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { Metric } from "@/lib/platform/plain/prometheus.pure";
-import type { SourceRules } from "@/lib/store/read/source-rules";
 import type { Deps } from "./deps";
 
 /** Requests to a source that were refused for their signature, since this process began. */

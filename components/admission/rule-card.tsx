@@ -9,10 +9,10 @@ import { lazily } from "@/components/ui/lazily";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
-import { useAdmissionRule, useChangeRule, useDeleteRule } from "@/lib/browser/admission";
-import type { RuleOut } from "@/lib/contract/admission";
-import type { Condition } from "@/lib/core/admission";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
+import { useAdmissionRule, useChangeRule, useDeleteRule } from "@/lib/intake/admission/admission.browser";
+import type { Condition } from "@/lib/intake/admission/admission.pure";
+import type { RuleOut } from "@/lib/intake/admission/admission.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
 import { conditionWords, countWords, effectFilter, effectWords } from "./rule-words";
 

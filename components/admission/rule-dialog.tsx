@@ -3,8 +3,8 @@
 import { useEffect, useState } from "react";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { useChangeRule, useCreateRule, useTrial } from "@/lib/browser/admission";
-import type { RuleOut } from "@/lib/contract/admission";
+import { useChangeRule, useCreateRule, useTrial } from "@/lib/intake/admission/admission.browser";
+import type { RuleOut } from "@/lib/intake/admission/admission.shapes";
 import { errorsOf, type RuleDraft, type RuleErrors, ruleDraft, ruleRequest, tryOf } from "./rule-draft";
 import { Conditions, Effects, NameAndSource } from "./rule-fields";
 import { TrialView } from "./trial-view";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type RuleOut, ruleRequestSchema } from "@/lib/contract/admission";
+import { type RuleOut, ruleRequestSchema } from "@/lib/intake/admission/admission.shapes";
 import { newCondition, type RuleDraft, ruleDraft, ruleOf, ruleRequest, tryOf, withField } from "./rule-draft";
 
 const rule = (part: Pick<RuleOut, "when" | "do">): RuleOut => ({

@@ -1,5 +1,5 @@
-import type { RuleOut, RuleRequest, TryRequest } from "@/lib/contract/admission";
-import type { CodeSource, Condition, RuleBody, RuleEffect } from "@/lib/core/admission";
+import type { CodeSource, Condition, RuleBody, RuleEffect } from "@/lib/intake/admission/admission.pure";
+import type { RuleOut, RuleRequest, TryRequest } from "@/lib/intake/admission/admission.shapes";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
 
 export type ConditionDraft = {

@@ -6,7 +6,13 @@ import { Button, IconButton } from "@/components/ui/button";
 import { Checkbox, Field, Input, Radio } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
 import { useSources } from "@/lib/browser/sources";
-import { type Condition, NUMBER_FIELDS, NUMBER_TESTS, TEXT_FIELDS, TEXT_TESTS } from "@/lib/core/admission";
+import {
+  type Condition,
+  NUMBER_FIELDS,
+  NUMBER_TESTS,
+  TEXT_FIELDS,
+  TEXT_TESTS,
+} from "@/lib/intake/admission/admission.pure";
 import {
   type CodeChoice,
   type ConditionDraft,

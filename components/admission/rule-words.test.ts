@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Trial } from "@/lib/contract/admission";
 import { labelledGroup } from "@/lib/events/groups/fingerprint.pure";
+import type { Trial } from "@/lib/intake/admission/admission.shapes";
 import { conditionWords, countWords, effectFilter, effectWords, trialSentence } from "./rule-words";
 
 const trial = (over: Partial<Trial>): Trial => ({

@@ -1,7 +1,7 @@
-import type { RuleOut, Trial } from "@/lib/contract/admission";
-import type { AdmissionMark, CodeSource, Condition, RuleEffect } from "@/lib/core/admission";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { labelledGroup } from "@/lib/events/groups/fingerprint.pure";
+import type { AdmissionMark, CodeSource, Condition, RuleEffect } from "@/lib/intake/admission/admission.pure";
+import type { RuleOut, Trial } from "@/lib/intake/admission/admission.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 export const FIELD_LABEL: Record<Condition["field"], string> = {

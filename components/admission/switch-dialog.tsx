@@ -2,8 +2,8 @@
 
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { useChangeRule, useTrial } from "@/lib/browser/admission";
-import type { RuleOut } from "@/lib/contract/admission";
+import { useChangeRule, useTrial } from "@/lib/intake/admission/admission.browser";
+import type { RuleOut } from "@/lib/intake/admission/admission.shapes";
 import { TrialView } from "./trial-view";
 
 /** Switches a rule on, after it shows what the rule would do, or off. */

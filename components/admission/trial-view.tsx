@@ -1,6 +1,6 @@
 import { TriedEvent } from "@/components/rules/rule-parts";
 import { Skeleton } from "@/components/ui/skeleton";
-import type { Trial } from "@/lib/contract/admission";
+import type { Trial } from "@/lib/intake/admission/admission.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
 import { MARK_WORDS, trialSentence } from "./rule-words";
 

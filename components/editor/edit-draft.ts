@@ -1,7 +1,7 @@
 import { fromBase64 } from "@/components/events/payload/hex-lines";
-import type { Header } from "@/lib/core/dead-letter";
-import { headerFault } from "@/lib/core/header-fault";
 import type { EventDetail } from "@/lib/events/events.shapes";
+import type { Header } from "@/lib/intake/dead-letter.pure";
+import { headerFault } from "@/lib/intake/header-fault.pure";
 import { exactText, sameBytes, toBase64 } from "./exact-text";
 
 /** What an edit can change. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Header } from "@/lib/core/dead-letter";
 import { REDACTED, redactHeaders } from "@/lib/guard/redaction/redact.pure";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 import { addRow, isHidden, moveRow, noteOf, rowsOf, typed } from "./header-rows";
 
 const HEADERS: Header[] = [

@@ -1,6 +1,6 @@
-import type { Header } from "@/lib/core/dead-letter";
-import { headerFault, httpName } from "@/lib/core/header-fault";
 import { isSecretHeader } from "@/lib/guard/redaction/redact.pure";
+import type { Header } from "@/lib/intake/dead-letter.pure";
+import { headerFault, httpName } from "@/lib/intake/header-fault.pure";
 
 /** A header in the table: names repeat and rows move, so each row has a key of its own. */
 export type HeaderRow = { key: number; header: Header };

@@ -4,7 +4,7 @@ import { ArrowDown, ArrowUp, Plus, X } from "lucide-react";
 import { useId, useRef, useState } from "react";
 import { Button, IconButton } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
-import type { Header } from "@/lib/core/dead-letter";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 import { addRow, type HeaderRow, isHidden, moveRow, noteOf, rowsOf, typed } from "./header-rows";
 
 const ENCODINGS = { text: null, bytes: "base64", amqp: "AMQP value" } as const;

@@ -18,7 +18,7 @@ import {
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
 import { filePositions, memoryPositions } from "@/lib/brokers/testing/positions";
 import type { ReadingChild } from "@/lib/brokers/testing/reading-child";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import type { TcpProxy } from "@/lib/testing/tcp-proxy";
 

@@ -1,5 +1,5 @@
-import type { DeadLetter, Header, Origin } from "@/lib/core/dead-letter";
 import type { ConsumerWord, SourceMode } from "@/lib/core/source-mode";
+import type { DeadLetter, Header, Origin } from "@/lib/intake/dead-letter.pure";
 import type { AddressFilter } from "@/lib/platform/address-filter";
 import type { Clock } from "@/lib/platform/clock";
 

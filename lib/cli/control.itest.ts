@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { RedriveList } from "@/lib/contract/redrives";
 import type { AuditList } from "@/lib/guard/audit/audit.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/operations/park-events";
+import { parkEvents } from "@/lib/intake/park-events";
 import { countAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
 import type { ControlList } from "@/lib/order/controls/controls.shapes";

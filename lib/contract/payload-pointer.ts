@@ -1,4 +1,4 @@
-import type { BodyReader } from "@/lib/core/admission";
+import type { BodyReader } from "@/lib/intake/admission/admission.pure";
 import {
   elementsOf,
   endOfValue,

@@ -1,7 +1,7 @@
-import type { AdmissionMark } from "@/lib/core/admission";
 import { type Check, withFix } from "@/lib/core/dry-run";
 import { type ConfirmableRefusal, type GateRefusal, REFUSAL_TEXT } from "@/lib/core/refusal";
 import type { EventStatus } from "@/lib/events/event-state.pure";
+import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
 import {
   applyingControls,
   type ControlFacts,

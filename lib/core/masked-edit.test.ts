@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { REDACTED, redactJson } from "@/lib/guard/redaction/redact.pure";
-import type { Header } from "./dead-letter";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 import { unmaskHeaders, unmaskText } from "./masked-edit";
 
 const BASE =

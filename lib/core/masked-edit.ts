@@ -1,5 +1,5 @@
 import { isSecretHeader, REDACTED, secretValues } from "@/lib/guard/redaction/redact.pure";
-import type { Header } from "./dead-letter";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 
 /**
  * An edit by somebody who sees masked values. What was masked comes back as the mask, and keeps its stored value: it can

@@ -1,4 +1,4 @@
-import type { Header, Origin } from "@/lib/core/dead-letter";
+import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 
 export type EventBody = {

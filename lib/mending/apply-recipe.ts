@@ -1,8 +1,8 @@
 import type { Recipe } from "@/lib/contract/recipes";
-import { headerText } from "@/lib/core/dead-letter";
 import { holdsMask } from "@/lib/core/masked-edit";
 import type { MendFailure } from "@/lib/core/mending";
 import { isSecretHeader, REDACTED } from "@/lib/guard/redaction/redact.pure";
+import { headerText } from "@/lib/intake/dead-letter.pure";
 import type { Clock } from "@/lib/platform/clock";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns } from "@/lib/platform/turns";

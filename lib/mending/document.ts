@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Header, headerText } from "@/lib/core/dead-letter";
 import { isSecretName } from "@/lib/guard/redaction/redact.pure";
+import { type Header, headerText } from "@/lib/intake/dead-letter.pure";
 import { MendFault } from "./fault";
 import { type Entry, JsonValue } from "./json-value";
 

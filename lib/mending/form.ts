@@ -1,6 +1,6 @@
 import type { Recipe, RecipeCondition, RecipeStep } from "@/lib/contract/recipes";
-import { isHeaderText } from "@/lib/core/header-fault";
 import { isSecretHeader } from "@/lib/guard/redaction/redact.pure";
+import { isHeaderText } from "@/lib/intake/header-fault.pure";
 import { entryOf, indexOf, type MendedMessage, type Place, placeOf, pointerOf } from "./document";
 import { MendFault } from "./fault";
 import { JsonValue, sameValue } from "./json-value";

@@ -11,13 +11,13 @@ import { nextStatus } from "@/lib/events/event-state.pure";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { holdSources } from "@/lib/intake/park.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { confirmWithin } from "@/lib/redriving/confirm";
 import { unknownSource } from "@/lib/store/read/sources";
 import { type Confirmable, findConfirmable, lockConfirmable, recordProcessed } from "@/lib/store/write/confirm-events";
-import { holdSources } from "@/lib/store/write/park";
 
 /** The name of the consumer when the caller gives none. */
 const CONSUMER = "api";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RedriveRequest } from "@/lib/contract/redrive-request";
-import type { DeadLetter } from "@/lib/core/dead-letter";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { addTarget } from "@/lib/operations/add-target";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { systemClock } from "@/lib/platform/clock";

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { redriveRuleRequestSchema, redriveRuleTrySchema } from "@/lib/contract/redrive-rules";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { confirmEvents } from "@/lib/operations/confirm-events";
-import { parkEvents } from "@/lib/operations/park-events";
 import { runRedriveRules } from "@/lib/operations/run-redrive-rules";
 import { changeRedriveRule, createRedriveRule } from "@/lib/operations/store-redrive-rule";
 import { tryRedriveRule } from "@/lib/operations/try-redrive-rule";

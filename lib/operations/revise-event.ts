@@ -1,4 +1,3 @@
-import { decodeBase64 } from "@/lib/contract/arrival";
 import type {
   EditedAnswer,
   EditRequest,
@@ -6,13 +5,14 @@ import type {
   RestoreRequest,
   RevisedAnswer,
 } from "@/lib/contract/revisions";
-import type { Header } from "@/lib/core/dead-letter";
-import { headerFault } from "@/lib/core/header-fault";
 import { unmaskHeaders, unmaskText } from "@/lib/core/masked-edit";
 import { unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { decodeBase64 } from "@/lib/intake/arrival.shapes";
+import type { Header } from "@/lib/intake/dead-letter.pure";
+import { headerFault } from "@/lib/intake/header-fault.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import type { Deps } from "@/lib/platform/low-rate-deps";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { REDRIVE_ATTEMPT, RETRY_COUNT } from "@/lib/brokers/conventions/redrive-mark";
-import type { Header } from "@/lib/core/dead-letter";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 import { incomingRetryCount } from "@/lib/redriving/incoming-retry-count";
 import { RETRY_COUNT_HEADER } from "@/lib/retry/amplification";
 

@@ -1,4 +1,4 @@
-import type { DeadLetter, Header } from "@/lib/core/dead-letter";
+import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
 import { type Failure, stackOf } from "./failures";
 import type { Random } from "./random";
 

@@ -1,8 +1,8 @@
-import type { Arrival } from "@/lib/contract/arrival";
 import type { Finding } from "@/lib/contract/redrive-items";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/operations/park-events";
+import type { Arrival } from "@/lib/intake/arrival.shapes";
+import { parkEvents } from "@/lib/intake/park-events";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7LowerBound } from "@/lib/platform/ids";

@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AgeStats, FlowStats, RedriveSuccess, SizeStats, StatusOut, TopErrors } from "@/lib/contract/stats";
-import type { DeadLetter } from "@/lib/core/dead-letter";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import type {
   BulkAnswer,
@@ -16,7 +15,8 @@ import { scopeFilter } from "@/lib/events/filter/scope.shapes";
 import type { Meanings } from "@/lib/events/meanings.shapes";
 import type { AuditEventList, AuditList } from "@/lib/guard/audit/audit.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/operations/park-events";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import { parkEvents } from "@/lib/intake/park-events";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import * as metrics from "../../metrics/route";

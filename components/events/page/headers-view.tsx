@@ -2,7 +2,7 @@
 
 import { CopyButton } from "@/components/ui/copy-button";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
-import type { Header } from "@/lib/core/dead-letter";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 import { visible } from "@/lib/platform/plain/format.pure";
 
 const ENCODINGS = { text: "", bytes: "base64", amqp: "AMQP value" } as const;

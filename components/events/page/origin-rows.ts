@@ -1,4 +1,4 @@
-import type { Origin } from "@/lib/core/dead-letter";
+import type { Origin } from "@/lib/intake/dead-letter.pure";
 
 const NAMES: Record<string, string> = {
   routingKeys: "routing keys",

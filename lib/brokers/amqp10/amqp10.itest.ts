@@ -13,7 +13,7 @@ import {
 } from "@/lib/brokers/broker.conformance";
 import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import {
   ARTEMIS_DEAD_LETTERS,

@@ -14,7 +14,7 @@ import type { AmqpValue } from "@/lib/brokers/amqp10/value";
 import { textOf, toHeader, toJson } from "@/lib/brokers/amqp10/value";
 import { readDeadLetter, unreadable } from "@/lib/brokers/conventions/read-dead-letter";
 import { type HeaderValue, HeaderView, type Message } from "@/lib/brokers/message";
-import type { DeadLetter, Origin } from "@/lib/core/dead-letter";
+import type { DeadLetter, Origin } from "@/lib/intake/dead-letter.pure";
 
 /**
  * How the payload is written again. `encoded`: it is body sections as they were on the wire (a map, a sequence, several

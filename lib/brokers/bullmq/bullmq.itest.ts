@@ -16,7 +16,7 @@ import type { BullmqConfig } from "@/lib/brokers/bullmq/kind.shapes";
 import { MARKS } from "@/lib/brokers/bullmq/marks";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { memoryPositions } from "@/lib/brokers/testing/positions";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { manualClock } from "@/lib/testing/manual-clock";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";

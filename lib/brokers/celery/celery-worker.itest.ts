@@ -6,7 +6,7 @@ import { celeryAdapter } from "@/lib/brokers/celery/adapter";
 import type { CeleryConfig } from "@/lib/brokers/celery/kind.shapes";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Consumer, OutboundMessage } from "@/lib/brokers/port";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { celeryMissing, type TestCelery, testCelery } from "@/lib/testing/celery";
 import { describeWith } from "@/lib/testing/describe-with";

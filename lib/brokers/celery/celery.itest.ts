@@ -13,7 +13,7 @@ import {
 import { celeryAdapter } from "@/lib/brokers/celery/adapter";
 import type { CeleryConfig } from "@/lib/brokers/celery/kind.shapes";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
 import { freePort } from "@/lib/testing/free-port";

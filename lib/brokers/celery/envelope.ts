@@ -7,7 +7,7 @@ import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type HeaderValue, HeaderView, type Message, textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
-import type { DeadLetter, Header, Origin } from "@/lib/core/dead-letter";
+import type { DeadLetter, Header, Origin } from "@/lib/intake/dead-letter.pure";
 
 type Json = Record<string, unknown>;
 

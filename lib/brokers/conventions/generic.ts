@@ -1,6 +1,6 @@
 import { type Convention, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
 import type { HeaderView, Message } from "@/lib/brokers/message";
-import type { DeadLetterError } from "@/lib/core/dead-letter";
+import type { DeadLetterError } from "@/lib/intake/dead-letter.pure";
 
 /** Names under which consumers without a framework describe their failure. */
 const TYPE_NAMES = ["x-error-type", "x-exception-type", "error-type", "exception-type"];

@@ -6,7 +6,7 @@ import { fromHeader } from "@/lib/brokers/rabbitmq/field-header";
 import type { FieldValue } from "@/lib/brokers/rabbitmq/field-table";
 import { amqpMessage } from "@/lib/brokers/rabbitmq/message";
 import { letterOf } from "@/lib/brokers/rabbitmq/receive";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 
 const JAVA_STACK = [
   "org.springframework.amqp.rabbit.support.ListenerExecutionFailedException: Listener method 'handle' threw exception",

@@ -8,7 +8,7 @@ import { REDRIVE_EVENT_ID, redriveMarkIn } from "@/lib/brokers/conventions/redri
 import { traceIdIn, traceIdOf } from "@/lib/brokers/conventions/trace";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type Message, textOrNull } from "@/lib/brokers/message";
-import { type DeadLetter, type DeadLetterError, type Origin, recordPlace } from "@/lib/core/dead-letter";
+import { type DeadLetter, type DeadLetterError, type Origin, recordPlace } from "@/lib/intake/dead-letter.pure";
 
 /** Convention name of a message that its broker's adapter or a parser could not read. */
 export const UNREADABLE = "unreadable";

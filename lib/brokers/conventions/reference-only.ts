@@ -1,4 +1,4 @@
-import type { Origin } from "@/lib/core/dead-letter";
+import type { Origin } from "@/lib/intake/dead-letter.pure";
 
 /**
  * What a dead letter is that names records and does not hold them, in `origin.payloadState`: `reference-only` for one

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
-import type { Header, Origin } from "@/lib/core/dead-letter";
+import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 
 const ALWAYS = [
   "x-death",

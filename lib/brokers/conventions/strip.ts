@@ -2,7 +2,7 @@ import { CONVENTIONS } from "@/lib/brokers/conventions/detect";
 import { isConsumerErrorHeader } from "@/lib/brokers/conventions/generic";
 import { isRedriveHeader } from "@/lib/brokers/conventions/redrive-mark";
 import { isBrokerDeathHeader } from "@/lib/brokers/conventions/x-death";
-import type { Header } from "@/lib/core/dead-letter";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 
 const OWNERS = new Map(CONVENTIONS.map((convention) => [convention.name, convention]));
 

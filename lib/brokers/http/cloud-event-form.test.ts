@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { asCloudEvent } from "@/lib/brokers/http/cloud-event-form";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
-import { readBinary, readStructured } from "@/lib/contract/cloudevents";
+import { readBinary, readStructured } from "@/lib/intake/cloudevents.shapes";
 
 const options = { payloadBytesMax: 1_000_000, headersMax: 50, source: null };
 const ERROR = ["ce-errorcode", "TIMEOUT"] as const; // what a consumer adds when it parks the event again

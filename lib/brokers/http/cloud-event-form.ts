@@ -1,7 +1,7 @@
 import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
-import { decodeHeader, encodeHeader } from "@/lib/contract/cloudevents";
-import { type Header, headerText } from "@/lib/core/dead-letter";
+import { decodeHeader, encodeHeader } from "@/lib/intake/cloudevents.shapes";
+import { type Header, headerText } from "@/lib/intake/dead-letter.pure";
 import { isJson } from "@/lib/platform/plain/json-text.pure";
 
 const STRUCTURED = "application/cloudevents+json";

@@ -13,7 +13,7 @@ import {
   urlOf,
 } from "@/lib/brokers/kinds/fields.shapes";
 import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
-import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/core/webhook-secret";
+import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/intake/signatures/webhook-secret.pure";
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Set by the publisher itself; a fixed value would break the request or its meaning. */

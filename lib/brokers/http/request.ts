@@ -15,8 +15,8 @@ import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signat
 import { signatureNames } from "@/lib/brokers/http/signature";
 import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
-import { type Header, headerText } from "@/lib/core/dead-letter";
-import { httpName } from "@/lib/core/header-fault";
+import { type Header, headerText } from "@/lib/intake/dead-letter.pure";
+import { httpName } from "@/lib/intake/header-fault.pure";
 
 /** Belong to one connection (RFC 9110, section 7.6.1), to the body's length, or are set anew below. */
 const NOT_FORWARDED = new Set([

@@ -35,7 +35,7 @@ import { ParkLoop } from "@/lib/brokers/park-loop";
 import type { PublishError } from "@/lib/brokers/port";
 import { memoryPositions } from "@/lib/brokers/testing/positions";
 import type { ReadingChild } from "@/lib/brokers/testing/reading-child";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { testCertificates } from "@/lib/testing/certificates";
 import { describeWith } from "@/lib/testing/describe-with";

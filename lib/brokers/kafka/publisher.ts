@@ -16,7 +16,7 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
-import { recordPlace } from "@/lib/core/dead-letter";
+import { recordPlace } from "@/lib/intake/dead-letter.pure";
 
 /** Records of one send at most, and bytes of one partition in it: a broker refuses a batch beyond 1 MiB by default. */
 const BATCH_MAX = 1_000;

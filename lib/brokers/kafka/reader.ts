@@ -10,7 +10,7 @@ import { type KafkaConfig, kafka } from "@/lib/brokers/kafka/kind.shapes";
 import { kafkaMessage, unreadableBatch } from "@/lib/brokers/kafka/message";
 import { type KafkaRecord, type RecordBatch, recordsOf } from "@/lib/brokers/kafka/record-batch";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Clock } from "@/lib/platform/clock";
 
 const BATCH_DEFAULT = 1_000;

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/core/webhook-secret";
+import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/intake/signatures/webhook-secret.pure";
 import { TAGS_MAX } from "@/lib/platform/plain/storable.pure";
 
 /**

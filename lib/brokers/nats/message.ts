@@ -1,6 +1,6 @@
 import { HeaderView, type Message, storedHeader, textOrNull } from "@/lib/brokers/message";
 import { headersOf } from "@/lib/brokers/nats/header-block";
-import type { Origin } from "@/lib/core/dead-letter";
+import type { Origin } from "@/lib/intake/dead-letter.pure";
 
 /** A message of a stream, as it was read from there. */
 export type FromStream = {

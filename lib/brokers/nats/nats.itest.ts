@@ -23,7 +23,7 @@ import { storedMessage } from "@/lib/brokers/nats/connection";
 import { asHeaders, headerBlock, headersOf } from "@/lib/brokers/nats/header-block";
 import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
 import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
 import { describeWith } from "@/lib/testing/describe-with";

@@ -3,7 +3,7 @@ import { headerBlock, unsendable } from "@/lib/brokers/nats/header-block";
 import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
 import { outboundHeaders } from "@/lib/brokers/outbound-headers";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
-import { headerText } from "@/lib/core/dead-letter";
+import { headerText } from "@/lib/intake/dead-letter.pure";
 
 export type NatsOutbound = { subject: string; block: Buffer; payload: Uint8Array };
 

@@ -21,7 +21,7 @@ import { ADVISORIES, linksOf, NatsFault, natsFault } from "@/lib/brokers/nats/fa
 import { type NatsConfig, nats } from "@/lib/brokers/nats/kind.shapes";
 import { advisedMessage, advisoryOf, deadLetterMessage, type FromStream } from "@/lib/brokers/nats/message";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Clock } from "@/lib/platform/clock";
 
 const BATCH_MAX = 250;

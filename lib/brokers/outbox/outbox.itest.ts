@@ -19,7 +19,7 @@ import { headerBytes, storedHeader } from "@/lib/brokers/message";
 import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
 import type { OutboxConfig } from "@/lib/brokers/outbox/kind.shapes";
 import type { Adapter, OutboundMessage, Publisher } from "@/lib/brokers/port";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
 import { systemClock } from "@/lib/platform/clock";

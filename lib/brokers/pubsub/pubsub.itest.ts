@@ -27,7 +27,7 @@ import { pubsubAdapter } from "@/lib/brokers/pubsub/adapter";
 import type { PubsubConfig } from "@/lib/brokers/pubsub/kind.shapes";
 import { methodOf } from "@/lib/brokers/pubsub/wire";
 import { memoryPositions } from "@/lib/brokers/testing/positions";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
 import { describeWith } from "@/lib/testing/describe-with";

@@ -10,7 +10,7 @@ import { pubsubMessage } from "@/lib/brokers/pubsub/message";
 import { originSubscriptionOf, outboundOf, topicOf } from "@/lib/brokers/pubsub/outbound";
 import { methodOf } from "@/lib/brokers/pubsub/wire";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 
 const CONFIG: PubsubConfig = { subscription: "parkade", project: "shop-prod" };

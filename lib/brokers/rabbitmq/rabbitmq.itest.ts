@@ -23,7 +23,7 @@ import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { headerValueOf, headerViewOf } from "@/lib/brokers/rabbitmq/message";
 import { offsetOf, peekStream } from "@/lib/brokers/rabbitmq/streams";
 import { filePositions, memoryPositions } from "@/lib/brokers/testing/positions";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
 import { describeWith } from "@/lib/testing/describe-with";

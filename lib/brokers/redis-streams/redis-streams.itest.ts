@@ -14,7 +14,7 @@ import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { entriesOf } from "@/lib/brokers/redis-streams/entry";
 import type { RedisStreamsConfig } from "@/lib/brokers/redis-streams/kind.shapes";
 import { memoryPositions } from "@/lib/brokers/testing/positions";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
 import { freePort } from "@/lib/testing/free-port";

@@ -18,7 +18,7 @@ import { addressOf, connectRedis, describeRedis, redisCode } from "@/lib/brokers
 import { RedisPublisher } from "@/lib/brokers/redis-publisher";
 import { messageOf, redrivenJob } from "@/lib/brokers/sidekiq/job";
 import { type SidekiqConfig, sidekiq } from "@/lib/brokers/sidekiq/kind.shapes";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Clock } from "@/lib/platform/clock";
 
 const BATCH_MAX = 250;

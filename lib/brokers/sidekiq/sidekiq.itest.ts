@@ -14,7 +14,7 @@ import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { sidekiqAdapter } from "@/lib/brokers/sidekiq/adapter";
 import type { SidekiqConfig } from "@/lib/brokers/sidekiq/kind.shapes";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
 import { freePort } from "@/lib/testing/free-port";

@@ -2,7 +2,7 @@ import type { Message as Received } from "@aws-sdk/client-sqs";
 import { REDRIVE_ATTEMPT, REDRIVE_EVENT_ID, REDRIVE_FROM, REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
 import { type HeaderValue, HeaderView, type Message } from "@/lib/brokers/message";
 import { isFifo } from "@/lib/brokers/sqs/kind.shapes";
-import type { Header } from "@/lib/core/dead-letter";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 
 /**
  * The four marks of a redrive in one attribute, as a JSON list, for a message with too little room for four: SQS takes

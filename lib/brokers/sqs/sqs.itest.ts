@@ -32,7 +32,7 @@ import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { sqsAdapter } from "@/lib/brokers/sqs/adapter";
 import { tens } from "@/lib/brokers/sqs/client";
 import type { SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
 import { describeWith } from "@/lib/testing/describe-with";

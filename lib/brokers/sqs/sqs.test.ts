@@ -7,7 +7,7 @@ import type { SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { sqsMessage } from "@/lib/brokers/sqs/message";
 import { outboundOf } from "@/lib/brokers/sqs/outbound";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 
 const CONFIG: SqsConfig = { queue: "orders-dlq", region: "eu-central-1" };
 const MOVED = {

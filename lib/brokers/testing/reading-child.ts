@@ -3,7 +3,7 @@ import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Progress } from "@/lib/brokers/port";
 import { brokerRegistry } from "@/lib/brokers/registry";
 import { filePositions, memoryPositions } from "@/lib/brokers/testing/positions";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 
 /**

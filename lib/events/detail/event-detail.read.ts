@@ -1,6 +1,4 @@
 import { type SourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
-import type { AdmissionRecord } from "@/lib/core/admission";
-import type { Header, Origin } from "@/lib/core/dead-letter";
 import type { OrderedItem } from "@/lib/core/redrive-plan";
 import { CURRENT_BODY, CURRENT_BYTES, NEWEST_ERROR } from "@/lib/events/bodies.read";
 import { readHistory } from "@/lib/events/detail/event-history.read";
@@ -18,6 +16,8 @@ import type {
 import { EVENT_COLUMNS, errorTextFor } from "@/lib/events/list/event-rows.read";
 import { REDACTED, redactHeaders, redactJson, redactOrigin } from "@/lib/guard/redaction/redact.pure";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { AdmissionRecord } from "@/lib/intake/admission/admission.pure";
+import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
 import { heldBehindOf } from "@/lib/order/tails/held-behind.read";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ADMISSION_MARKS } from "@/lib/core/admission";
 import { type EventFilter, eventFilterSchema, FILTER_STATUSES } from "@/lib/events/filter/event-filter.shapes";
 import { compileFilter } from "@/lib/events/filter/event-filter.sql";
 import { scopeFilter } from "@/lib/events/filter/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");
 

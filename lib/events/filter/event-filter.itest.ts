@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { DeadLetter } from "@/lib/core/dead-letter";
 import {
   type EventFilter,
   FILTER_STATUSES,
@@ -16,7 +15,8 @@ import { countEvents } from "@/lib/events/list/event-count.read";
 import { exportEvents } from "@/lib/events/list/event-export.read";
 import { listEvents } from "@/lib/events/list/event-list.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/operations/park-events";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import { parkEvents } from "@/lib/intake/park-events";
 import { applyingControls, type ControlIndex, indexControls, ruleControls } from "@/lib/order/controls/control.pure";
 import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
 import { readControlsInForce } from "@/lib/order/controls/controls.read";

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { ADMISSION_MARKS } from "@/lib/core/admission";
 import {
   FILTER_NAMES,
   FILTER_STATUSES,
@@ -9,6 +8,7 @@ import {
   resolveInstant,
   TAG_PREFIX,
 } from "@/lib/events/filter/filter-params.shapes";
+import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 import { described } from "@/lib/platform/api/schemas.shapes";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 

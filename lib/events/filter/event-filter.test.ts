@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ADMISSION_MARKS } from "@/lib/core/admission";
 import {
   type EventFilter,
   eventFilterSchema,
@@ -10,6 +9,7 @@ import {
   resolveWindow,
   toSearchParams,
 } from "@/lib/events/filter/event-filter.shapes";
+import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");

@@ -1,6 +1,6 @@
-import { ADMISSION_MARKS, type AdmissionMark } from "@/lib/core/admission";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { FILTER_NAMES, FILTER_STATUSES, type FilterStatus } from "@/lib/events/filter/filter-params.shapes";
+import { ADMISSION_MARKS, type AdmissionMark } from "@/lib/intake/admission/admission.pure";
 
 /**
  * The language of the search box: `errorCode:TIMEOUT aggregateId:"order 77" tag.region:eu words of the error`. A known

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import type { SourceList } from "@/lib/contract/sources";
 import type { TopErrors } from "@/lib/contract/stats";
-import { ADMISSION_MARKS, type AdmissionMark } from "@/lib/core/admission";
 import type { GroupList } from "@/lib/events/events.shapes";
 import { FILTER_NAMES, FILTER_STATUSES } from "@/lib/events/filter/filter-params.shapes";
+import { ADMISSION_MARKS, type AdmissionMark } from "@/lib/intake/admission/admission.pure";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 
 /** Values worth offering change slowly. */

@@ -1,4 +1,4 @@
-import type { DeadLetter, DeadLetterError } from "@/lib/core/dead-letter";
+import type { DeadLetter, DeadLetterError } from "@/lib/intake/dead-letter.pure";
 import { hash64 } from "@/lib/platform/plain/hash.pure";
 
 /**

@@ -1,4 +1,4 @@
-import type { Header, Origin } from "@/lib/core/dead-letter";
+import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 
 /** Words that mark the value under a name as a credential. */
 const SECRET_WORDS = new Set(

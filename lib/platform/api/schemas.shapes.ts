@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Header } from "@/lib/core/dead-letter";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 /** Names a schema in the API's document, and gives it an example that fits it. */

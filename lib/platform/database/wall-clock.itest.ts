@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { redriveRequestSchema } from "@/lib/contract/redrive-request";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/operations/park-events";
+import { parkEvents } from "@/lib/intake/park-events";
 import { requestRedrive } from "@/lib/operations/request-redrive";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { claimItems } from "@/lib/store/write/claim-items";

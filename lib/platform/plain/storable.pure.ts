@@ -1,11 +1,11 @@
-import type { DeadLetter, Header } from "@/lib/core/dead-letter";
+import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
 import { hash64 } from "./hash.pure";
 
 /**
  * PostgreSQL text holds neither NUL nor half a surrogate pair, and an index key has a maximum length. A broker's
  * message cannot be returned for correction, so this file makes every text storable. The change is visible, and the
  * payload, which is bytes, never changes. (Text that comes over HTTP is refused with the name of its field instead: see
- * `lib/contract/event-in.ts`.)
+ * `lib/intake/event-in.shapes.ts`.)
  */
 
 export const TEXT_MAX = {

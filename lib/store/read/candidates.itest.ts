@@ -3,9 +3,9 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { scopeSelection } from "@/lib/events/filter/scope.shapes";
 import { countEvents } from "@/lib/events/list/event-count.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { createDb, type Db, type Queryable, type Tx } from "@/lib/platform/database/db";
 import { countUpTo, groupCandidates, readCandidates, sampleCandidates } from "@/lib/store/read/candidates";
-import { ensurePartitions } from "@/lib/store/write/partitions";
 import { addSource } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 

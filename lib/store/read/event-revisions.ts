@@ -1,10 +1,10 @@
 import type { Comparison, RevisionDetail, RevisionList, RevisionOut } from "@/lib/contract/revisions";
-import type { Header } from "@/lib/core/dead-letter";
 import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
 import { bodyFor, unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { redactHeaders } from "@/lib/guard/redaction/redact.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { ITEM } from "@/lib/store/state-sql";
 

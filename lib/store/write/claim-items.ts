@@ -1,5 +1,5 @@
-import type { AdmissionMark } from "@/lib/core/admission";
 import type { EventStatus } from "@/lib/events/event-state.pure";
+import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
 import { SKIPPED } from "@/lib/order/skip.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { AGGREGATE_BLACKLISTED } from "@/lib/store/read/candidates";

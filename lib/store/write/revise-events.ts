@@ -1,6 +1,6 @@
-import type { Header } from "@/lib/core/dead-letter";
 import { REVISABLE_STATUSES, type RevisionRefusal } from "@/lib/core/revision";
 import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Tx } from "@/lib/platform/database/db";
 import { storableJsonText } from "@/lib/platform/plain/storable.pure";

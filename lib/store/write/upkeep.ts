@@ -1,5 +1,5 @@
+import { removeExpiredAdmission } from "@/lib/intake/admission/admission.write";
 import type { Db } from "@/lib/platform/database/db";
-import { removeExpiredAdmission } from "@/lib/store/write/admission";
 import { removeExpiredTrials } from "@/lib/store/write/redrive-rules";
 
 /** A bucket without a request for this long belongs to a finished redrive; a new request starts an empty one. */

@@ -1,9 +1,9 @@
 import { handle } from "@/app/_server/handle";
 import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
-import { changedRuleSchema, ruleListSchema, ruleRequestSchema } from "@/lib/contract/admission";
-import { createAdmissionRule } from "@/lib/operations/store-admission-rule";
-import { listAdmissionRules, readAdmissionRule } from "@/lib/store/read/admission-rules";
+import { changedRuleSchema, ruleListSchema, ruleRequestSchema } from "@/lib/intake/admission/admission.shapes";
+import { listAdmissionRules, readAdmissionRule } from "@/lib/intake/admission/admission-rules.read";
+import { createAdmissionRule } from "@/lib/intake/admission/store-admission-rule";
 
 export const GET = handle({
   id: "listAdmissionRules",

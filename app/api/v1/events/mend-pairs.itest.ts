@@ -4,7 +4,7 @@ import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/operations/park-events";
+import { parkEvents } from "@/lib/intake/park-events";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { POST as saveRecipe } from "../recipes/route";

@@ -3,7 +3,7 @@ import type { MendPage, RecipeList } from "@/lib/contract/recipes";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/operations/park-events";
+import { parkEvents } from "@/lib/intake/park-events";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import * as recipes from "../recipes/route";

@@ -1,10 +1,10 @@
 import { handle } from "@/app/_server/handle";
 import { INGEST_MEDIA, INGEST_PROBLEMS } from "@/app/_server/ingest";
 import { ingestOnce } from "@/app/_server/ingest-once";
-import { ingestSchema, sourceQuery } from "@/lib/contract/event-in";
 import { eventListSchema, parkAnswerSchema } from "@/lib/events/events.shapes";
 import { listEvents } from "@/lib/events/list/event-list.read";
 import { eventPageQuery } from "@/lib/events/list/event-page.shapes";
+import { ingestSchema, sourceQuery } from "@/lib/intake/event-in.shapes";
 
 export const GET = handle({
   id: "listEvents",

@@ -8,7 +8,7 @@ import type {
 } from "@/lib/contract/payload-schemas";
 import type { SourceOut } from "@/lib/contract/sources";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/operations/park-events";
+import { parkEvents } from "@/lib/intake/park-events";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { deadLetter } from "@/lib/testing/letters";
 import * as schema from "../schemas/[id]/route";

@@ -2,7 +2,7 @@ import { withoutOwned } from "@/lib/brokers/conventions/aws/sqs";
 import { type Convention, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Message } from "@/lib/brokers/message";
-import type { Origin } from "@/lib/core/dead-letter";
+import type { Origin } from "@/lib/intake/dead-letter.pure";
 
 const OWNED = new Set([
   "rule_arn",

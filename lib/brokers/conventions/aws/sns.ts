@@ -2,7 +2,7 @@ import { movedBySqs } from "@/lib/brokers/conventions/aws/sqs";
 import { type Convention, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import { type HeaderValue, HeaderView, type Message } from "@/lib/brokers/message";
-import type { Header } from "@/lib/core/dead-letter";
+import type { Header } from "@/lib/intake/dead-letter.pure";
 import { membersOf, skipSpace } from "@/lib/platform/plain/raw-json.pure";
 
 /** What stands around the message of SNS in its envelope: a subscriber expects the envelope again. */

@@ -1,8 +1,13 @@
 import { handle } from "@/app/_server/handle";
-import { changedRuleSchema, ruleChangeSchema, ruleDeletionSchema, ruleDetailSchema } from "@/lib/contract/admission";
-import { changeAdmissionRule, deleteAdmissionRule } from "@/lib/operations/store-admission-rule";
+import {
+  changedRuleSchema,
+  ruleChangeSchema,
+  ruleDeletionSchema,
+  ruleDetailSchema,
+} from "@/lib/intake/admission/admission.shapes";
+import { readAdmissionRule } from "@/lib/intake/admission/admission-rules.read";
+import { changeAdmissionRule, deleteAdmissionRule } from "@/lib/intake/admission/store-admission-rule";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readAdmissionRule } from "@/lib/store/read/admission-rules";
 
 const params = byId("unknown-rule");
 

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { trialSchema, tryRequestSchema } from "@/lib/contract/admission";
-import { tryAdmissionRule } from "@/lib/operations/try-admission-rule";
+import { trialSchema, tryRequestSchema } from "@/lib/intake/admission/admission.shapes";
+import { tryAdmissionRule } from "@/lib/intake/admission/try-admission-rule";
 
 export const POST = handle({
   id: "tryAdmissionRule",

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import {
   ADMISSION_MARKS,
   type AdmissionRecord,
@@ -7,8 +8,7 @@ import {
   type RuleBody,
   TEXT_FIELDS,
   TEXT_TESTS,
-} from "@/lib/core/admission";
-import { reasonSchema } from "@/lib/events/selection/selection.shapes";
+} from "@/lib/intake/admission/admission.pure";
 import { idOut, named, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
 import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";

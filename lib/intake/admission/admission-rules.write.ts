@@ -1,4 +1,4 @@
-import type { RuleBody } from "@/lib/core/admission";
+import type { RuleBody } from "@/lib/intake/admission/admission.pure";
 import type { AdmissionRule, Prisma } from "@/lib/platform/database/generated/client";
 
 type Client = Prisma.TransactionClient;

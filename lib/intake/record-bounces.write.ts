@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
-import { type KnownEvent, placeOf, storedMsOf } from "@/lib/core/bounce";
-import type { DeadLetter } from "@/lib/core/dead-letter";
 import { flowBesideBounce } from "@/lib/core/flow";
 import { bounceBecomesCurrent } from "@/lib/core/revision";
 import type { EventStatus } from "@/lib/events/event-state.pure";
+import { type KnownEvent, placeOf, storedMsOf } from "@/lib/intake/bounce.pure";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { Parking } from "@/lib/intake/park.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";
 import { ATTEMPT, ITEM, PARKED } from "@/lib/store/state-sql";
 import { lockEvents } from "@/lib/store/write/fence";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
-import type { Parking } from "@/lib/store/write/park";
 import { moveCurrent, NEXT_REVISION } from "@/lib/store/write/revise-events";
 import { rollupOf } from "@/lib/store/write/rollup";
 

@@ -1,5 +1,5 @@
+import type { Parking } from "@/lib/intake/park.write";
 import type { Tx } from "@/lib/platform/database/db";
-import type { Parking } from "@/lib/store/write/park";
 
 /**
  * Claims the deduplication keys. Returns the ids whose key was free: exactly these events are new, even while other

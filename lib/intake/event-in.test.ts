@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { readOrReject, shortRejection } from "@/lib/contract/arrival";
-import { type ReadOptions, readEventIn } from "@/lib/contract/event-in";
+import { readOrReject, shortRejection } from "@/lib/intake/arrival.shapes";
+import { type ReadOptions, readEventIn } from "@/lib/intake/event-in.shapes";
 import { endOfValue } from "@/lib/platform/plain/raw-json.pure";
 
 const options: ReadOptions = { payloadBytesMax: 1_000, headersMax: 5, defaultSource: null };

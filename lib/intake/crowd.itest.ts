@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { confirmEvents } from "@/lib/operations/confirm-events";
-import { parkEvents } from "@/lib/operations/park-events";
 import { requestMend, requestUndoMend } from "@/lib/operations/request-mend";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { deadLetter } from "@/lib/testing/letters";

@@ -1,21 +1,21 @@
+import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { RuleBody } from "@/lib/intake/admission/admission.pure";
 import {
   RULES_PER_SOURCE_MAX,
   type RuleChange,
   type RuleRequest,
   readRuleBody,
   type Trial,
-} from "@/lib/contract/admission";
-import type { RuleBody } from "@/lib/core/admission";
-import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+} from "@/lib/intake/admission/admission.shapes";
+import { unknownRule } from "@/lib/intake/admission/admission-rules.read";
+import { advanceRevision, insertRule, updateRule } from "@/lib/intake/admission/admission-rules.write";
+import { type TryDeps, tryAdmissionRule } from "@/lib/intake/admission/try-admission-rule";
 import { takingName } from "@/lib/operations/name-taken";
-import { type TryDeps, tryAdmissionRule } from "@/lib/operations/try-admission-rule";
 import type { AdmissionRule, Prisma } from "@/lib/platform/database/generated/client";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
-import { unknownRule } from "@/lib/store/read/admission-rules";
 import { unknownSource } from "@/lib/store/read/sources";
-import { advanceRevision, insertRule, updateRule } from "@/lib/store/write/admission-rules";
 import { deleteRule, moveRule } from "@/lib/store/write/rule-order";
 
 type RuleDeps = LowRateDeps & TryDeps;

@@ -8,9 +8,9 @@ import {
   reject,
   traceIdOf,
   versionOf,
-} from "@/lib/contract/arrival";
-import { assertJson, assertPlain, assertSize, parseJson, type ReadOptions } from "@/lib/contract/event-in";
-import type { DeadLetter, Header } from "@/lib/core/dead-letter";
+} from "@/lib/intake/arrival.shapes";
+import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
+import { assertJson, assertPlain, assertSize, parseJson, type ReadOptions } from "@/lib/intake/event-in.shapes";
 import { named } from "@/lib/platform/api/schemas.shapes";
 import { isObjectAt, isTextAt, type Member, type Span } from "@/lib/platform/plain/raw-json.pure";
 import { ATTEMPTS_MAX, isInstant, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";

@@ -1,7 +1,7 @@
-import type { AdmissionMark, AdmissionRecord } from "@/lib/core/admission";
-import type { DeadLetter } from "@/lib/core/dead-letter";
 import { CURRENT_BODY, NEWEST_ERROR } from "@/lib/events/bodies.read";
 import type { ScopedSelection } from "@/lib/events/filter/scope.shapes";
+import type { AdmissionMark, AdmissionRecord } from "@/lib/intake/admission/admission.pure";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 

@@ -1,7 +1,13 @@
-import { type RuleCounts, type RuleDetail, type RuleList, type RuleOut, readRuleBody } from "@/lib/contract/admission";
-import type { AdmissionRule } from "@/lib/core/admission";
 import { errorTextFor } from "@/lib/events/list/event-rows.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { AdmissionRule } from "@/lib/intake/admission/admission.pure";
+import {
+  type RuleCounts,
+  type RuleDetail,
+  type RuleList,
+  type RuleOut,
+  readRuleBody,
+} from "@/lib/intake/admission/admission.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";

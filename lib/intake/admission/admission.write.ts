@@ -1,8 +1,8 @@
-import type { RuleRef } from "@/lib/core/admission";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { RuleRef } from "@/lib/intake/admission/admission.pure";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import type { Parking } from "@/lib/intake/park.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Parking } from "@/lib/store/write/park";
 
 /** How a rule met an arrival. `superseded` has no rule: see `readProcessedAbove`. */
 type AdmissionOutcome = "matched" | "dropped" | "failed" | "superseded";

@@ -1,13 +1,13 @@
-import type { Arrival } from "@/lib/contract/arrival";
 import { bodyReader } from "@/lib/contract/payload-pointer";
-import { type AdmissionRule, type Admitted, admit } from "@/lib/core/admission";
-import type { DeadLetter } from "@/lib/core/dead-letter";
 import { type Fingerprint, fingerprintOf, labelledGroup } from "@/lib/events/groups/fingerprint.pure";
+import { type AdmissionRule, type Admitted, admit } from "@/lib/intake/admission/admission.pure";
+import { type RulesInForce, readRulesInForce } from "@/lib/intake/admission/admission-rules.read";
+import type { Arrival } from "@/lib/intake/arrival.shapes";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { storable } from "@/lib/platform/plain/storable.pure";
 import { createTurns } from "@/lib/platform/turns";
-import { type RulesInForce, readRulesInForce } from "@/lib/store/read/admission-rules";
 
 /** An arrival that can be stored, as the rules of admission leave it, with its group. */
 export type AdmittedArrival = Omit<Admitted, "group"> & {

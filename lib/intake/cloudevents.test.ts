@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { type Arrival, readOrReject } from "@/lib/contract/arrival";
+import { type Arrival, readOrReject } from "@/lib/intake/arrival.shapes";
 import {
   type CloudEventOptions,
   decodeHeader,
   encodeHeader,
   readBinary,
   readStructured,
-} from "@/lib/contract/cloudevents";
+} from "@/lib/intake/cloudevents.shapes";
 
 const options: CloudEventOptions = { payloadBytesMax: 500, headersMax: 20, source: null };
 const attributes = {

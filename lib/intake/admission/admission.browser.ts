@@ -7,7 +7,7 @@ import type {
   RuleRequest,
   Trial,
   TryRequest,
-} from "@/lib/contract/admission";
+} from "@/lib/intake/admission/admission.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";

@@ -1,5 +1,5 @@
+import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
 import { storable } from "@/lib/platform/plain/storable.pure";
-import type { DeadLetter, Header } from "./dead-letter";
 
 /**
  * Admission: rules that people write, applied to each dead letter before it is stored.

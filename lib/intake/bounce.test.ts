@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Origin } from "@/lib/core/dead-letter";
-import { type ArrivalMeaning, BROKER_SKEW_MS, type KnownEvent, meaningOf, placeOf } from "./bounce";
+import type { Origin } from "@/lib/intake/dead-letter.pure";
+import { type ArrivalMeaning, BROKER_SKEW_MS, type KnownEvent, meaningOf, placeOf } from "./bounce.pure";
 
 const LIMIT = 4;
 const known: KnownEvent = {

@@ -1,5 +1,5 @@
-import { deadLetterPlace, type Origin } from "@/lib/core/dead-letter";
 import type { EventStatus } from "@/lib/events/event-state.pure";
+import { deadLetterPlace, type Origin } from "@/lib/intake/dead-letter.pure";
 import { statusAfterFailure } from "@/lib/order/redrive-limit.pure";
 
 /**

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { resolveInstant, WALL_TIME_PATTERN } from "@/lib/events/filter/event-filter.shapes";
 import {
   type Arrival,
   type ArrivalLimits,
@@ -9,9 +10,8 @@ import {
   reject,
   traceIdOf,
   versionOf,
-} from "@/lib/contract/arrival";
-import type { DeadLetter, DeadLetterError, Header } from "@/lib/core/dead-letter";
-import { resolveInstant, WALL_TIME_PATTERN } from "@/lib/events/filter/event-filter.shapes";
+} from "@/lib/intake/arrival.shapes";
+import type { DeadLetter, DeadLetterError, Header } from "@/lib/intake/dead-letter.pure";
 import { queryOf } from "@/lib/platform/api/query.shapes";
 import { described } from "@/lib/platform/api/schemas.shapes";
 import {

@@ -10,7 +10,7 @@ import {
   matchesGlob,
   type RuleEffect,
   TESTED_CHARS_MAX,
-} from "./admission";
+} from "./admission.pure";
 
 const rule = (when: Condition[], effect: RuleEffect, change: Partial<AdmissionRule> = {}): AdmissionRule => ({
   ...{ id: "r-1", name: "first", version: 3, source: null },

@@ -1,5 +1,5 @@
-import type { DeadLetter, Header, RedriveMark } from "@/lib/core/dead-letter";
-import { isBase64 } from "@/lib/core/header-fault";
+import type { DeadLetter, Header, RedriveMark } from "@/lib/intake/dead-letter.pure";
+import { isBase64 } from "@/lib/intake/header-fault.pure";
 import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
 import { JsonSyntax, type Member, membersOf, type Span } from "@/lib/platform/plain/raw-json.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";

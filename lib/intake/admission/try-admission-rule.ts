@@ -1,14 +1,14 @@
-import type { Trial, TryRequest } from "@/lib/contract/admission";
-import type { AdmissionRule, RuleBody } from "@/lib/core/admission";
 import { scopeSelection } from "@/lib/events/filter/scope.shapes";
 import { errorTextFor } from "@/lib/events/list/event-rows.read";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { type AdmittedArrival, admitOne, bySource } from "@/lib/operations/admit-arrivals";
+import type { AdmissionRule, RuleBody } from "@/lib/intake/admission/admission.pure";
+import type { Trial, TryRequest } from "@/lib/intake/admission/admission.shapes";
+import { readRulesInForce } from "@/lib/intake/admission/admission-rules.read";
+import { type AdmittedArrival, admitOne, bySource } from "@/lib/intake/admission/admit-arrivals";
+import { type RecentLetter, readRecentLetters } from "@/lib/intake/admission/recent-letters.read";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { createTurns } from "@/lib/platform/turns";
-import { readRulesInForce } from "@/lib/store/read/admission-rules";
-import { type RecentLetter, readRecentLetters } from "@/lib/store/read/recent-letters";
 
 const TRY_TIMEOUT_MS = 4_000;
 const SAMPLES_MAX = 10;

@@ -1,7 +1,7 @@
-import type { AdmissionMark, AdmissionRecord } from "@/lib/core/admission";
-import type { DeadLetter } from "@/lib/core/dead-letter";
 import { PARKED_AS } from "@/lib/events/event-state.pure";
 import { type Fingerprint, fingerprintOf } from "@/lib/events/groups/fingerprint.pure";
+import type { AdmissionMark, AdmissionRecord } from "@/lib/intake/admission/admission.pure";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Tx } from "@/lib/platform/database/db";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";

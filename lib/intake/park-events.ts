@@ -1,13 +1,39 @@
-import type { Arrival } from "@/lib/contract/arrival";
-import { admissionRecord } from "@/lib/core/admission";
-import { meaningOf, storedMsOf } from "@/lib/core/bounce";
 import { supersededText } from "@/lib/core/dry-run";
 import { PARKED_AS } from "@/lib/events/event-state.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { type AdmittedArrival, type AdmittedBatch, admitArrivals, RulesChanged } from "@/lib/operations/admit-arrivals";
+import { admissionRecord } from "@/lib/intake/admission/admission.pure";
+import {
+  type AdmissionCount,
+  type AdmissionSample,
+  countAdmission,
+  rememberDrops,
+  sampleAdmission,
+  storedAmong,
+} from "@/lib/intake/admission/admission.write";
+import {
+  type AdmittedArrival,
+  type AdmittedBatch,
+  admitArrivals,
+  RulesChanged,
+} from "@/lib/intake/admission/admit-arrivals";
+import type { Arrival } from "@/lib/intake/arrival.shapes";
+import { meaningOf, storedMsOf } from "@/lib/intake/bounce.pure";
+import { claimKeys, reviveKeys } from "@/lib/intake/event-keys.write";
+import { holdSources, insertEvents, type Parking, touchGroups } from "@/lib/intake/park.write";
+import { ensurePartitions, isMissingPartition } from "@/lib/intake/partitions.write";
+import {
+  type Bounce,
+  countBounces,
+  findKnown,
+  knownRedrives,
+  ofSentRecords,
+  ReceiptOutstanding,
+  recordBounces,
+  storeBounces,
+} from "@/lib/intake/record-bounces.write";
 import { type AggregateName, aggregateKey } from "@/lib/order/aggregate.pure";
 import { type BouncedAggregate, countAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { readProcessedAbove } from "@/lib/order/aggregate-order.read";
@@ -18,28 +44,7 @@ import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import { bounceRedrive } from "@/lib/redriving/canary-and-brake";
-import {
-  type AdmissionCount,
-  type AdmissionSample,
-  countAdmission,
-  rememberDrops,
-  sampleAdmission,
-  storedAmong,
-} from "@/lib/store/write/admission";
-import { claimKeys, reviveKeys } from "@/lib/store/write/event-keys";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
-import { holdSources, insertEvents, type Parking, touchGroups } from "@/lib/store/write/park";
-import { ensurePartitions, isMissingPartition } from "@/lib/store/write/partitions";
-import {
-  type Bounce,
-  countBounces,
-  findKnown,
-  knownRedrives,
-  ofSentRecords,
-  ReceiptOutstanding,
-  recordBounces,
-  storeBounces,
-} from "@/lib/store/write/record-bounces";
 
 /** Events of one transaction: large enough that a commit costs little, small enough that a refusal wastes little. */
 export const PARK_BATCH_MAX = 1_000;
@@ -56,10 +61,10 @@ export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unkn
  * Answers an outcome for each arrival, in their order. When the store refuses a value, the batch is halved until the
  * arrival is alone: it is `rejected`, and its neighbours are stored.
  *
- * The rules of admission in force when the transaction begins are applied to each arrival, see `lib/core/admission.ts`.
+ * The rules of admission in force when the transaction begins are applied to each arrival, see `lib/intake/admission/admission.pure.ts`.
  *
  * New events are stored with body, group, counters and one audit entry; an event that is known already is a duplicate
- * or a bounce, see `lib/core/bounce.ts`. Of two batches that park the same event at the same time exactly one does.
+ * or a bounce, see `lib/intake/bounce.pure.ts`. Of two batches that park the same event at the same time exactly one does.
  *
  * `atMs` is when they count as parked, default now. Ids follow it: of two batches of one stream that are stored at the
  * same time, the later one needs the later moment to stay behind the other.

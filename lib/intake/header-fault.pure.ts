@@ -1,6 +1,6 @@
 import { isJson } from "@/lib/platform/plain/json-text.pure";
 import { isStorableText } from "@/lib/platform/plain/storable.pure";
-import type { Header } from "./dead-letter";
+import type { Header } from "./dead-letter.pure";
 
 const NAME_MAX = 1_024;
 const VALUE_MAX = 65_536;
