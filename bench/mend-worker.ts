@@ -1,10 +1,10 @@
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
-import { createExpressions } from "@/lib/mending/expressions";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb } from "@/lib/platform/database/db";
 import { createLog } from "@/lib/platform/log";
-import { createPayloadChecker } from "@/lib/redriving/check-payload";
-import { createSchemaCheck } from "@/lib/redriving/schema-check";
+import { createExpressions } from "@/lib/repair/recipes/expressions";
+import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
+import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 
 export type Sample = { rssBytes: number; liveBytes: number };
 

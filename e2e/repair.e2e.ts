@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import type { RevisionList } from "../lib/contract/revisions.ts";
+import type { RevisionList } from "../lib/repair/revisions/revisions.shapes.ts";
 import { violations } from "./support/axe.ts";
 import { actAs, expect, holdLong, keepToasts, test, toast } from "./support/parkade.ts";
 

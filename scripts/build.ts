@@ -13,8 +13,8 @@ const ROOT = join(import.meta.dirname, "..");
 const BUNDLES: Record<string, string> = {
   web: "scripts/web-server.ts",
   worker: "workers/main.ts",
-  "schema-thread": "lib/redriving/schema-thread.ts",
-  "expression-process": "lib/mending/expression-process.ts",
+  "schema-thread": "lib/repair/schemas/schema-thread.ts",
+  "expression-process": "lib/repair/recipes/expression-process.ts",
   migrate: "scripts/migrate-database.ts",
   serve: "scripts/serve.ts",
   tied: "scripts/tied.mjs",

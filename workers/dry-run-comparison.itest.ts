@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { reviseEvents } from "@/lib/repair/revisions/revise-events.write";
 import { compareRedrives } from "@/lib/store/read/compare-redrives";
-import { reviseEvents } from "@/lib/store/write/revise-events";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;

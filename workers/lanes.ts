@@ -3,11 +3,11 @@ import type { LaneConnection } from "@/lib/lane/connection";
 import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import { type JobOutcome, type LaneWorker, QUEUES, type QueueName } from "@/lib/lane/port";
 import { startLaneWorker } from "@/lib/lane/worker";
-import { createExpressions, type Expressions } from "@/lib/mending/expressions";
 import { planRedrive } from "@/lib/operations/plan-redrive";
 import type { Clock } from "@/lib/platform/clock";
 import type { Redriver } from "@/lib/redriving/redriver";
 import { runSlice, whileStoreAway } from "@/lib/redriving/run-slice";
+import { createExpressions, type Expressions } from "@/lib/repair/recipes/expressions";
 
 /**
  * Jobs at a time. The slow lane has few, so that it does not take capacity from the main lane. A walk over a set is a

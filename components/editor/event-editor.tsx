@@ -6,10 +6,10 @@ import { Button } from "@/components/ui/button";
 import { Tabs } from "@/components/ui/tabs";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { showToast } from "@/components/ui/toast";
-import { useRevision } from "@/lib/browser/revisions";
-import type { EditedAnswer } from "@/lib/contract/revisions";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
+import { useRevision } from "@/lib/repair/revisions/revisions.browser";
+import type { EditedAnswer } from "@/lib/repair/revisions/revisions.shapes";
 import { ContentDiff } from "./content-diff";
 import {
   changesOf,

@@ -8,11 +8,11 @@ import { ActionButton } from "@/components/ui/action-button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Checkbox, Field, Input } from "@/components/ui/input";
 import { ReasonField } from "@/components/ui/reason-field";
-import { type Counting, startMend } from "@/lib/browser/mends";
-import type { Recipe } from "@/lib/contract/recipes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { type Counting, startMend } from "@/lib/repair/mends/mends.browser";
+import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
 
 /** The start of the mend: what it would do, the reason, and the typed count of a large one. */
 export function MendApply({

@@ -7,11 +7,11 @@ import { classNames } from "@/components/ui/class-names";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { type Counting, useMendPreview } from "@/lib/browser/mends";
-import type { Difference, MendCounts, MendItem, Recipe } from "@/lib/contract/recipes";
-import { MEND_FAILURES, MEND_OUTCOMES, MEND_REASONS, type MendOutcome } from "@/lib/core/mending";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { formatNumber, plural, shortenId, visible } from "@/lib/platform/plain/format.pure";
+import { MEND_FAILURES, MEND_OUTCOMES, MEND_REASONS, type MendOutcome } from "@/lib/repair/mends/mending.pure";
+import { type Counting, useMendPreview } from "@/lib/repair/mends/mends.browser";
+import type { Difference, MendCounts, MendItem, Recipe } from "@/lib/repair/recipes/recipes.shapes";
 
 const OUTCOMES: Record<MendOutcome, { word: string; shape: ShapeName; colour: string }> = {
   changed: { word: "change", shape: "half", colour: "text-cooling" },

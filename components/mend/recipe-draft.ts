@@ -1,5 +1,5 @@
-import type { CONVERSIONS, Recipe, RecipeCondition, RecipeStep } from "@/lib/contract/recipes";
-import { JSON_TYPES } from "@/lib/core/mending";
+import { JSON_TYPES } from "@/lib/repair/mends/mending.pure";
+import type { CONVERSIONS, Recipe, RecipeCondition, RecipeStep } from "@/lib/repair/recipes/recipes.shapes";
 
 /** A recipe while it is written: every kind keeps its text, so that a change of the tab loses nothing. */
 export type RecipeDraft = {

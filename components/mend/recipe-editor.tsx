@@ -7,8 +7,8 @@ import { Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
 import { Tabs } from "@/components/ui/tabs";
 import { failureToast, showToast } from "@/components/ui/toast";
-import { useChangeRecipes, useRecipes } from "@/lib/browser/mends";
-import type { Recipe, SavedRecipe } from "@/lib/contract/recipes";
+import { useChangeRecipes, useRecipes } from "@/lib/repair/mends/mends.browser";
+import type { Recipe, SavedRecipe } from "@/lib/repair/recipes/recipes.shapes";
 import { draftOf, type RecipeDraft, type RecipeFault } from "./recipe-draft";
 import { StepForm } from "./step-form";
 

@@ -5,7 +5,7 @@ import { useId, useRef } from "react";
 import { Button, IconButton } from "@/components/ui/button";
 import { Checkbox, Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
-import { JSON_TYPES } from "@/lib/core/mending";
+import { JSON_TYPES } from "@/lib/repair/mends/mending.pure";
 import {
   CONVERT_TO,
   type ConditionDraft,

@@ -6,9 +6,9 @@ import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { CodeTextarea, Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { useInferSchema, useSchema, useStoreSchema, useTrySchema } from "@/lib/browser/schemas";
-import type { SchemaVersion } from "@/lib/contract/payload-schemas";
 import { shortenId } from "@/lib/platform/plain/format.pure";
+import type { SchemaVersion } from "@/lib/repair/schemas/payload-schemas.shapes";
+import { useInferSchema, useSchema, useStoreSchema, useTrySchema } from "@/lib/repair/schemas/schemas.browser";
 import { inferredWords, trialWords, typeWords } from "./schema-words";
 
 /** Stores a version of a schema: pasted, from a file, or inferred from events that went through. */

@@ -7,8 +7,8 @@ import { ReadError } from "@/components/ui/error-panel";
 import { CodeTextarea, Field } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
-import { changeSchema, useSchema } from "@/lib/browser/schemas";
-import type { SchemaVersion } from "@/lib/contract/payload-schemas";
+import type { SchemaVersion } from "@/lib/repair/schemas/payload-schemas.shapes";
+import { changeSchema, useSchema } from "@/lib/repair/schemas/schemas.browser";
 import { typeWords } from "./schema-words";
 
 /** The versions of one event type: what differs, which one is in force, and none. */

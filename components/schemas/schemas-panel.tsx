@@ -6,9 +6,9 @@ import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useSchemas } from "@/lib/browser/schemas";
-import type { SchemaList } from "@/lib/contract/payload-schemas";
 import { plural } from "@/lib/platform/plain/format.pure";
+import type { SchemaList } from "@/lib/repair/schemas/payload-schemas.shapes";
+import { useSchemas } from "@/lib/repair/schemas/schemas.browser";
 import { typeWords } from "./schema-words";
 
 const SchemaDialog = lazily(() => import("./schema-dialog").then(({ SchemaDialog }) => SchemaDialog));

@@ -6,10 +6,10 @@ import { EXIT } from "@/lib/cli/command-table";
 import { confirmed } from "@/lib/cli/confirm";
 import { followOperation } from "@/lib/cli/follow";
 import { factsText, tableText } from "@/lib/cli/table";
-import type { MendCounts, MendItem, Recipe, RecipeList, SavedRecipe } from "@/lib/contract/recipes";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import type { MendCounts, MendItem, Recipe, RecipeList, SavedRecipe } from "@/lib/repair/recipes/recipes.shapes";
 
 const RECIPES = "api/v1/recipes";
 

@@ -5,8 +5,8 @@ import { UsageError } from "@/lib/cli/command-line";
 import { EXIT } from "@/lib/cli/command-table";
 import { findEvent } from "@/lib/cli/show";
 import { factsText, tableText } from "@/lib/cli/table";
-import type { EditedAnswer, RevisedAnswer, RevisionList } from "@/lib/contract/revisions";
 import { formatBytes } from "@/lib/platform/plain/format.pure";
+import type { EditedAnswer, RevisedAnswer, RevisionList } from "@/lib/repair/revisions/revisions.shapes";
 
 export async function listRevisions(call: Call): Promise<number> {
   const { id } = await findEvent(call, call.line.arguments[0]!);

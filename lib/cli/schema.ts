@@ -3,7 +3,7 @@ import { type Call, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command-table";
 import { readJson } from "@/lib/cli/source";
 import { factsText, tableText } from "@/lib/cli/table";
-import type { InferredSchema, SchemaList, SchemaVersionDetail } from "@/lib/contract/payload-schemas";
+import type { InferredSchema, SchemaList, SchemaVersionDetail } from "@/lib/repair/schemas/payload-schemas.shapes";
 
 const pathOf = (call: Call) => `api/v1/sources/${encodeURIComponent(call.line.arguments[0]!)}/schemas`;
 

@@ -1,5 +1,5 @@
 import { type DryRunRefusal, REFUSAL_FIX, type Refusal } from "@/lib/core/refusal";
-import type { SchemaFault } from "@/lib/core/schema-fault";
+import type { SchemaFault } from "@/lib/repair/schemas/schema-fault.pure";
 
 /** The input of the dry run for one event. */
 export type DryRunFacts = OrderFacts & {

@@ -4,8 +4,8 @@ import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { confirmEvents } from "@/lib/operations/confirm-events";
-import { requestMend, requestUndoMend } from "@/lib/operations/request-mend";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { requestMend, requestUndoMend } from "@/lib/repair/mends/request-mend";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import { flowBesideBounce } from "@/lib/core/flow";
-import { bounceBecomesCurrent } from "@/lib/core/revision";
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { type KnownEvent, placeOf, storedMsOf } from "@/lib/intake/bounce.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Parking } from "@/lib/intake/park.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";
+import { moveCurrent, NEXT_REVISION } from "@/lib/repair/revisions/revise-events.write";
+import { bounceBecomesCurrent } from "@/lib/repair/revisions/revision.pure";
 import { ATTEMPT, ITEM, PARKED } from "@/lib/store/state-sql";
 import { lockEvents } from "@/lib/store/write/fence";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
-import { moveCurrent, NEXT_REVISION } from "@/lib/store/write/revise-events";
 import { rollupOf } from "@/lib/store/write/rollup";
 
 /** A stored event whose key is the key of an arrival. */

@@ -12,14 +12,14 @@ import type { SourceRequest } from "@/lib/contract/sources";
 import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { nameTaken } from "@/lib/operations/name-taken";
-import { assertPayloadSchema } from "@/lib/operations/payload-schema";
-import { writeSourceSchema } from "@/lib/operations/store-schema";
 import type { Clock } from "@/lib/platform/clock";
 import { ANSWER_KEPT_MS } from "@/lib/platform/database/idempotent-request.write";
 import { isNameTaken, type LowRateStore } from "@/lib/platform/database/prisma";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import type { SchemaCheck } from "@/lib/redriving/schema-check";
+import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
+import type { SchemaCheck } from "@/lib/repair/schemas/schema-check";
+import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
 import { insertSource } from "@/lib/store/write/sources";
 
 export type SourceDeps = {

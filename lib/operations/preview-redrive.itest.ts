@@ -5,8 +5,8 @@ import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { addTarget } from "@/lib/operations/add-target";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { systemClock } from "@/lib/platform/clock";
-import { createPayloadChecker } from "@/lib/redriving/check-payload";
-import { createSchemaCheck } from "@/lib/redriving/schema-check";
+import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
+import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;

@@ -5,8 +5,8 @@ import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { type SampleDeps, sampleFrozen } from "@/lib/operations/sample-dry-run";
 import { systemClock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
-import { createPayloadChecker } from "@/lib/redriving/check-payload";
-import { createSchemaCheck } from "@/lib/redriving/schema-check";
+import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
+import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { writeHeartbeat } from "@/lib/store/write/heartbeat";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -19,7 +19,7 @@ import type { Queryable } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { checkedEvent, type OwnerJudgement, ownerFinding } from "@/lib/redriving/ask-owner";
-import type { PayloadChecker } from "@/lib/redriving/check-payload";
+import type { PayloadChecker } from "@/lib/repair/schemas/check-payload";
 import {
   type Candidate,
   cutoffOf,

@@ -11,12 +11,12 @@ import type { SourceChange } from "@/lib/contract/sources";
 import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { assertModeOf, type SourceDeps } from "@/lib/operations/create-source";
-import { assertPayloadSchema } from "@/lib/operations/payload-schema";
-import { writeSourceSchema } from "@/lib/operations/store-schema";
 import type { Target } from "@/lib/platform/database/generated/client";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
+import { currentSchema } from "@/lib/repair/schemas/payload-schemas.write";
+import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
 import { unknownSource } from "@/lib/store/read/sources";
-import { currentSchema } from "@/lib/store/write/payload-schemas";
 import { type SourceColumns, updateSource as updateRow } from "@/lib/store/write/sources";
 
 /** Changes a source; its name and kind stay. Throws DomainError `unknown-source` or `invalid-config`. */

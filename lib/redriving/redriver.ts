@@ -3,15 +3,15 @@ import type { GuardedBucket } from "@/lib/lane/bucket-fallback";
 import type { Db } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/deps";
 import { type Attempts, createAttempts } from "@/lib/redriving/attempts";
-import { createPayloadChecker, type PayloadChecker } from "@/lib/redriving/check-payload";
 import { type Claims, createClaims } from "@/lib/redriving/claims";
-import { createSchemaCheck } from "@/lib/redriving/schema-check";
 import { createSessions, type Sessions } from "@/lib/redriving/session";
 import {
   createTargetDirectory,
   type OpenTargetDirectory,
   type TargetDirectoryOptions,
 } from "@/lib/redriving/target-directory";
+import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
+import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 import type { HealingStep } from "@/lib/retry/healing/healing";
 
 export type RedriverOptions = {

@@ -20,7 +20,6 @@ import { whenOpened } from "@/components/ui/lazily";
 import { ShortId } from "@/components/ui/short-id";
 import { Skeleton } from "@/components/ui/skeleton";
 import { Tabs } from "@/components/ui/tabs";
-import type { EditedAnswer } from "@/lib/contract/revisions";
 import { type InitialDetail, useEventDetail, useNeighbours } from "@/lib/events/events.browser";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { filterHref } from "@/lib/events/filter/filter-read.browser";
@@ -28,6 +27,7 @@ import { useEventFilter, usePageParam } from "@/lib/events/filter/filter-url.bro
 import { isEmptyFilter } from "@/lib/events/filter/qualified-search.browser";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 import { shortenId, visible } from "@/lib/platform/plain/format.pure";
+import type { EditedAnswer } from "@/lib/repair/revisions/revisions.shapes";
 import { AggregateView } from "./aggregate-view";
 import { Facts } from "./facts";
 import { HeadersView } from "./headers-view";

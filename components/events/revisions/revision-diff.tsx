@@ -4,8 +4,8 @@ import { fromBase64 } from "@/components/events/payload/hex-lines";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { whenOpened } from "@/components/ui/lazily";
 import { Skeleton } from "@/components/ui/skeleton";
-import { useRevision } from "@/lib/browser/revisions";
-import type { RevisionDetail } from "@/lib/contract/revisions";
+import { useRevision } from "@/lib/repair/revisions/revisions.browser";
+import type { RevisionDetail } from "@/lib/repair/revisions/revisions.shapes";
 
 const ContentDiff = whenOpened(
   () => import("@/components/editor/content-diff").then(({ ContentDiff }) => ContentDiff),

@@ -16,12 +16,12 @@ import { Shape, type ShapeName } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast, showToast } from "@/components/ui/toast";
-import { restoreRevision, useRevision, useRevisions } from "@/lib/browser/revisions";
-import type { RevisionOut } from "@/lib/contract/revisions";
-import type { RevisionCause } from "@/lib/core/revision";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { usePageParam } from "@/lib/events/filter/filter-url.browser";
 import { formatBytes, plural, shortenId } from "@/lib/platform/plain/format.pure";
+import type { RevisionCause } from "@/lib/repair/revisions/revision.pure";
+import { restoreRevision, useRevision, useRevisions } from "@/lib/repair/revisions/revisions.browser";
+import type { RevisionOut } from "@/lib/repair/revisions/revisions.shapes";
 import { RevisionDiff } from "./revision-diff";
 
 const CAUSES: Record<RevisionCause, { shape: ShapeName; colour: string; word: string }> = {

@@ -9,9 +9,9 @@ import { redriveOne } from "@/components/redrives/one-click/one-click";
 import { ActionButton } from "@/components/ui/action-button";
 import { IconButton } from "@/components/ui/button";
 import { Shape } from "@/components/ui/shape";
-import type { EditedAnswer, PayloadProblem } from "@/lib/contract/revisions";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
+import type { EditedAnswer, PayloadProblem } from "@/lib/repair/revisions/revisions.shapes";
 
 /** After an edit: the event can be verified or redriven at once, or edited again when no redrive would send it. */
 export function SavedRevision({

@@ -1,5 +1,5 @@
 import { clean } from "@/lib/brokers/conventions/convention";
-import { digitsAt, valueAt } from "@/lib/contract/payload-pointer";
+import { digitsAt, valueAt } from "@/lib/repair/revisions/payload-pointer.shapes";
 
 /** Largest payload that is parsed for mapping; a larger one is parked, too, without values from its payload. */
 const PARSE_BYTES_MAX = 4 * 1024 * 1024;

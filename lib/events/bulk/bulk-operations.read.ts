@@ -1,4 +1,3 @@
-import { redactRecipe } from "@/lib/core/redact-recipe";
 import type { BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import type { BulkOperationList, BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { seesOperation } from "@/lib/events/filter/scope.sql";
@@ -8,6 +7,7 @@ import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { BULK } from "@/lib/store/state-sql";
 

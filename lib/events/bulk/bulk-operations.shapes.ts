@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { recipeSchema } from "@/lib/contract/recipes";
 import { BULK_KINDS, BULK_STATES, type BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { approvalSchema } from "@/lib/guard/approvals/approvals.shapes";
@@ -17,6 +16,7 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
+import { recipeSchema } from "@/lib/repair/recipes/recipes.shapes";
 
 /** GET /api/v1/operations/{id}: a change of a set that a worker makes in chunks. */
 export const bulkOperationSchema = named(

@@ -1,8 +1,8 @@
-import type { Recipe } from "@/lib/contract/recipes";
 import type { BulkKind, BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import type { FrozenSelection } from "@/lib/events/filter/scope.shapes";
 import { endApproval } from "@/lib/guard/approvals/approvals.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
+import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
 import { BULK, BULK_MOVE } from "@/lib/store/state-sql";
 import { addedReasons } from "@/lib/store/write/redrive";
 

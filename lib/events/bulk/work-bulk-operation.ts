@@ -13,11 +13,11 @@ import { ignoreChunk, releaseChunk } from "@/lib/events/bulk/ignore-events";
 import { type Walk, walkSelection } from "@/lib/events/selection/walk-selection";
 import { appendSubjects } from "@/lib/guard/audit/audit.write";
 import { confirmChunk } from "@/lib/operations/confirm-events";
-import type { MendingDeps } from "@/lib/operations/examine-mend";
-import { workMend, workUndoMend } from "@/lib/operations/work-mend";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import type { MendingDeps } from "@/lib/repair/mends/examine-mend";
+import { workMend, workUndoMend } from "@/lib/repair/mends/work-mend";
 import { type Candidate, countUpTo } from "@/lib/store/read/candidates";
 
 /** Events of one transaction: it holds its row locks for less than a second, and a cancel waits no longer than that. */

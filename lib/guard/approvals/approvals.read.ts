@@ -1,4 +1,3 @@
-import { redactRecipe } from "@/lib/core/redact-recipe";
 import { seesOperation, seesRedrive } from "@/lib/events/filter/scope.sql";
 import { type ApprovalState, type Asker, cannotDecide } from "@/lib/guard/approvals/approval.pure";
 import type { ApprovalList, ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
@@ -7,6 +6,7 @@ import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
 import { APPROVAL } from "@/lib/store/state-sql";
 
 type StoredApproval = Omit<ApprovalOut, "id" | "askedAt" | "expiresAt" | "decidedAt" | "cannotDecide"> & {

@@ -1,4 +1,3 @@
-import { redactRecipe } from "@/lib/core/redact-recipe";
 import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
 import { seesEntry } from "@/lib/events/filter/scope.sql";
 import type { AuditEventList, AuditEventOut, AuditList, AuditOut } from "@/lib/guard/audit/audit.shapes";
@@ -10,6 +9,7 @@ import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
+import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
 
 type AuditRow = Omit<AuditOut, "at"> & { atMs: number };
 

@@ -1,4 +1,3 @@
-import { bodyReader } from "@/lib/contract/payload-pointer";
 import { type Fingerprint, fingerprintOf, labelledGroup } from "@/lib/events/groups/fingerprint.pure";
 import { type AdmissionRule, type Admitted, admit } from "@/lib/intake/admission/admission.pure";
 import { type RulesInForce, readRulesInForce } from "@/lib/intake/admission/admission-rules.read";
@@ -8,6 +7,7 @@ import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { storable } from "@/lib/platform/plain/storable.pure";
 import { createTurns } from "@/lib/platform/turns";
+import { bodyReader } from "@/lib/repair/revisions/payload-pointer.shapes";
 
 /** An arrival that can be stored, as the rules of admission leave it, with its group. */
 export type AdmittedArrival = Omit<Admitted, "group"> & {

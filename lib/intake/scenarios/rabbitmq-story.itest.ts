@@ -13,7 +13,7 @@ import { createSource } from "@/lib/operations/create-source";
 import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { systemClock } from "@/lib/platform/clock";
 import { createLowRateStore } from "@/lib/platform/database/prisma";
-import { createSchemaCheck } from "@/lib/redriving/schema-check";
+import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { listRedriveItems } from "@/lib/store/read/redrive-items";
 import { readRedriveSuccess, readSize } from "@/lib/store/read/stats";
 import { describeWith } from "@/lib/testing/describe-with";

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { editRequestSchema } from "@/lib/contract/revisions";
 import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { countEvents } from "@/lib/events/list/event-count.read";
 import { listEvents } from "@/lib/events/list/event-list.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { editEvent } from "@/lib/operations/revise-event";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { skipHead, undoSkip } from "@/lib/order/skip-head";
 import { readTail } from "@/lib/order/tails/tails.read";
+import { editEvent } from "@/lib/repair/revisions/revise-event";
+import { editRequestSchema } from "@/lib/repair/revisions/revisions.shapes";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 const ada = localViewer("ada");

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MendPage } from "@/lib/contract/recipes";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
+import type { MendPage } from "@/lib/repair/recipes/recipes.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { POST as saveRecipe } from "../recipes/route";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { MendPage, RecipeList } from "@/lib/contract/recipes";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
+import type { MendPage, RecipeList } from "@/lib/repair/recipes/recipes.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import * as recipes from "../recipes/route";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Comparison, RevisionDetail, RevisionList } from "@/lib/contract/revisions";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { type Action, localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import { editEvent } from "@/lib/operations/revise-event";
+import { editEvent } from "@/lib/repair/revisions/revise-event";
+import type { Comparison, RevisionDetail, RevisionList } from "@/lib/repair/revisions/revisions.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { GET as getPayload } from "./[id]/payload/route";

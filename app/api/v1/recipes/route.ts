@@ -1,9 +1,9 @@
 import { handle } from "@/app/_server/handle";
 import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
-import { recipeListSchema, savedRecipeSchema, saveRecipeSchema } from "@/lib/contract/recipes";
-import { saveRecipe } from "@/lib/operations/save-recipe";
-import { listRecipes } from "@/lib/store/read/recipes";
+import { listRecipes } from "@/lib/repair/recipes/recipes.read";
+import { recipeListSchema, savedRecipeSchema, saveRecipeSchema } from "@/lib/repair/recipes/recipes.shapes";
+import { saveRecipe } from "@/lib/repair/recipes/save-recipe";
 
 export const GET = handle({
   id: "listRecipes",

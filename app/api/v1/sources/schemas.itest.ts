@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { SourceOut } from "@/lib/contract/sources";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
 import type {
   InferredSchema,
   SchemaCheckOut,
   SchemaList,
   SchemaTrial,
   SchemaVersionDetail,
-} from "@/lib/contract/payload-schemas";
-import type { SourceOut } from "@/lib/contract/sources";
-import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { parkEvents } from "@/lib/intake/park-events";
+} from "@/lib/repair/schemas/payload-schemas.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { deadLetter } from "@/lib/testing/letters";
 import * as schema from "../schemas/[id]/route";

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, SELECT_PROBLEMS } from "@/app/_server/operation";
-import { mendAnswerSchema, mendRequestSchema } from "@/lib/contract/recipes";
-import { requestMend } from "@/lib/operations/request-mend";
+import { requestMend } from "@/lib/repair/mends/request-mend";
+import { mendAnswerSchema, mendRequestSchema } from "@/lib/repair/recipes/recipes.shapes";
 
 export const POST = handle({
   id: "mendEvents",

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID } from "@/app/_server/operation";
-import { mendAnswerSchema, undoMendSchema } from "@/lib/contract/recipes";
-import { requestUndoMend } from "@/lib/operations/request-mend";
+import { requestUndoMend } from "@/lib/repair/mends/request-mend";
+import { mendAnswerSchema, undoMendSchema } from "@/lib/repair/recipes/recipes.shapes";
 
 export const POST = handle({
   id: "undoMend",

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { deleteRecipe } from "@/lib/operations/save-recipe";
 import { byId } from "@/lib/platform/api/query.shapes";
+import { deleteRecipe } from "@/lib/repair/recipes/save-recipe";
 
 export const DELETE = handle({
   id: "deleteRecipe",

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
-import { schemaChangeSchema, schemaDetailSchema } from "@/lib/contract/payload-schemas";
-import { changeSchema } from "@/lib/operations/store-schema";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readSchema } from "@/lib/store/read/payload-schemas";
+import { readSchema } from "@/lib/repair/schemas/payload-schemas.read";
+import { schemaChangeSchema, schemaDetailSchema } from "@/lib/repair/schemas/payload-schemas.shapes";
+import { changeSchema } from "@/lib/repair/schemas/store-schema";
 
 const params = byId("unknown-schema");
 

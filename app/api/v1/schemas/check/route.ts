@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { schemaCheckRequestSchema, schemaCheckSchema } from "@/lib/contract/payload-schemas";
-import { checkSchema } from "@/lib/operations/check-schema";
+import { checkSchema } from "@/lib/repair/schemas/check-schema";
+import { schemaCheckRequestSchema, schemaCheckSchema } from "@/lib/repair/schemas/payload-schemas.shapes";
 
 export const POST = handle({
   id: "checkSchema",

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { payloadResponse } from "@/app/_server/payload";
-import { revisionQuery } from "@/lib/contract/revisions";
 import { readPayload } from "@/lib/events/detail/event-detail.read";
 import { byId } from "@/lib/platform/api/query.shapes";
+import { revisionQuery } from "@/lib/repair/revisions/revisions.shapes";
 
 export const GET = handle({
   id: "readPayload",

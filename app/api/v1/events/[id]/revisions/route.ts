@@ -1,10 +1,10 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, REVISION_PROBLEMS } from "@/app/_server/operation";
-import { editedSchema, editRequestSchema, revisionListSchema } from "@/lib/contract/revisions";
-import { editEvent } from "@/lib/operations/revise-event";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readRevisions } from "@/lib/store/read/event-revisions";
+import { readRevisions } from "@/lib/repair/revisions/event-revisions.read";
+import { editEvent } from "@/lib/repair/revisions/revise-event";
+import { editedSchema, editRequestSchema, revisionListSchema } from "@/lib/repair/revisions/revisions.shapes";
 
 export const GET = handle({
   id: "listRevisions",

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { SELECT_PROBLEMS } from "@/app/_server/operation";
-import { mendCountRequestSchema, mendCountsSchema } from "@/lib/contract/recipes";
-import { countMend } from "@/lib/operations/preview-mend";
+import { countMend } from "@/lib/repair/mends/preview-mend";
+import { mendCountRequestSchema, mendCountsSchema } from "@/lib/repair/recipes/recipes.shapes";
 
 export const POST = handle({
   id: "countMend",

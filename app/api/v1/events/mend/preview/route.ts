@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { SELECT_PROBLEMS } from "@/app/_server/operation";
-import { mendPageSchema, mendPreviewSchema } from "@/lib/contract/recipes";
-import { previewMend } from "@/lib/operations/preview-mend";
+import { previewMend } from "@/lib/repair/mends/preview-mend";
+import { mendPageSchema, mendPreviewSchema } from "@/lib/repair/recipes/recipes.shapes";
 
 export const POST = handle({
   id: "previewMend",

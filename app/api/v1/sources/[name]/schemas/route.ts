@@ -1,10 +1,10 @@
 import { handle } from "@/app/_server/handle";
 import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
-import { schemaDetailSchema, schemaListSchema, schemaRequestSchema } from "@/lib/contract/payload-schemas";
-import { storeSchema } from "@/lib/operations/store-schema";
 import { byName } from "@/lib/platform/api/query.shapes";
-import { listSchemas, readSchema } from "@/lib/store/read/payload-schemas";
+import { listSchemas, readSchema } from "@/lib/repair/schemas/payload-schemas.read";
+import { schemaDetailSchema, schemaListSchema, schemaRequestSchema } from "@/lib/repair/schemas/payload-schemas.shapes";
+import { storeSchema } from "@/lib/repair/schemas/store-schema";
 
 const params = byName("unknown-source");
 

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { byRevision, revisionDetailSchema } from "@/lib/contract/revisions";
-import { readRevision } from "@/lib/store/read/event-revisions";
+import { readRevision } from "@/lib/repair/revisions/event-revisions.read";
+import { byRevision, revisionDetailSchema } from "@/lib/repair/revisions/revisions.shapes";
 
 export const GET = handle({
   id: "getRevision",

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { compareQuery, comparisonSchema } from "@/lib/contract/revisions";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { compareRevisions } from "@/lib/store/read/event-revisions";
+import { compareRevisions } from "@/lib/repair/revisions/event-revisions.read";
+import { compareQuery, comparisonSchema } from "@/lib/repair/revisions/revisions.shapes";
 
 export const GET = handle({
   id: "compareRevisions",

@@ -1,9 +1,9 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, REVISION_PROBLEMS } from "@/app/_server/operation";
-import { restoreRequestSchema, revisedSchema } from "@/lib/contract/revisions";
-import { restoreRevision } from "@/lib/operations/revise-event";
 import { byId } from "@/lib/platform/api/query.shapes";
+import { restoreRevision } from "@/lib/repair/revisions/revise-event";
+import { restoreRequestSchema, revisedSchema } from "@/lib/repair/revisions/revisions.shapes";
 
 export const POST = handle({
   id: "restoreRevision",

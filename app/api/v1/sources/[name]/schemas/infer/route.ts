@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { inferRequestSchema, inferredSchemaSchema } from "@/lib/contract/payload-schemas";
-import { inferSchema } from "@/lib/operations/infer-schema";
 import { byName } from "@/lib/platform/api/query.shapes";
+import { inferSchema } from "@/lib/repair/schemas/infer-schema";
+import { inferRequestSchema, inferredSchemaSchema } from "@/lib/repair/schemas/payload-schemas.shapes";
 
 export const POST = handle({
   id: "inferSchema",

@@ -1,0 +1,218 @@
+import { BULK_BEGINS, BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
+import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
+import { type BulkOptions, insertBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
+import { ringOrLog } from "@/lib/events/bulk/change-events";
+import type { BulkAnswer } from "@/lib/events/events.shapes";
+import {
+  type FrozenSelection,
+  type ScopedSelection,
+  scopeSelection,
+  sourcesOf,
+} from "@/lib/events/filter/scope.shapes";
+import { selectEvents } from "@/lib/events/selection/select-events";
+import { inTransaction } from "@/lib/events/selection/walk-selection";
+import { askForMend } from "@/lib/guard/approvals/approval";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Tx } from "@/lib/platform/database/db";
+import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { examineMend, type MendingDeps } from "@/lib/repair/mends/examine-mend";
+import type { MendFailure } from "@/lib/repair/mends/mending.pure";
+import { freezeMend, nameSources } from "@/lib/repair/mends/mends.write";
+import { readFrozen } from "@/lib/repair/mends/work-mend";
+import { compileRecipe, type Mender } from "@/lib/repair/recipes/apply-recipe";
+import type { MendRequest, UndoMendRequest } from "@/lib/repair/recipes/recipes.shapes";
+import { cutoffOf } from "@/lib/store/read/candidates";
+
+/** Events of one mend: they are frozen in the transaction of the request. */
+const MEND_EVENTS_MAX = 500_000;
+/** For so long a request looks for an event that would change. Freezing, and the first events, take a second. */
+const LOOK_MS_MAX = 20_000;
+/** The same for an expression that ended for none of the events so far: then it is refused. */
+const ENDLESS_MS_MAX = 5_000;
+/** Events of the first look, and of one. An expression may take long for each. */
+const LOOK_FIRST = 4;
+const LOOK_CHUNK = 1_000;
+/** A look takes about as long, at the pace of those before: meanwhile the transaction asks nothing. */
+const LOOK_MS = 1_000;
+/** An expression has 200 ms of the processor for an event, which a busy machine takes seconds to give. */
+const IDLE_MS_MAX = 30_000;
+/** One statement: 500,000 events are frozen by one, in some seconds. */
+const FREEZE_MS_MAX = 60_000;
+
+type Idempotent = { idempotency: IdempotentRequest | null };
+
+/**
+ * Freezes the selected events with their revisions, as a bulk operation that a worker carries out. Throws DomainError
+ * `invalid-recipe`, `would-change-nothing`, `too-many-events`, `empty-selection`, `unknown-event`, `unknown-operation`,
+ * `illegal-transition`, `forbidden`, `idempotency-key-reused`.
+ */
+export async function requestMend(
+  deps: Deps & MendingDeps,
+  { select, recipe, reason, breaking, idempotency }: MendRequest & Idempotent,
+  viewer: Viewer,
+): Promise<BulkAnswer> {
+  const selection = scopeSelection(viewer, "edit", select);
+  const masks = !may(viewer, "reveal");
+  const { payloadBytesMax } = await readSettings(deps.db);
+  const mend = await compileRecipe(deps, recipe, { payloadBytesMax, masks, asker: viewer.name });
+  const asOfMs = deps.clock.wallMs();
+  const page = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs) };
+  return begin(deps, idempotency, asOfMs, async (tx) => {
+    const first = await selectEvents(tx, page, 1);
+    const id = uuidv7(asOfMs);
+    const options = { recipe, breaking, masks };
+    const facts = {
+      id,
+      kind: "mend" as const,
+      selection: { ...selection, asOfMs },
+      options,
+      cutoff: page.cutoff,
+      reason,
+    };
+    await insert(tx, { ...facts, expected: 0, refused: missingOf(first.missing) }, viewer);
+    const frozen = await freezeMend(tx, id, page, MEND_EVENTS_MAX);
+    if (frozen > MEND_EVENTS_MAX) {
+      throw new DomainError("too-many-events", `More than ${MEND_EVENTS_MAX} events are selected`, {
+        fields: [{ field: "select.filter", detail: "narrow it, and mend one part after the other" }],
+      });
+    }
+    await tx.run("update bulk_operations set expected = $2 where id = $1", [id, frozen + first.missing]);
+    if (!("filter" in selection) && selection.sources === undefined) await nameSources(tx, id);
+    await assertChanges(deps, tx, mend, { id, breaking });
+    await askForMend(tx, { id, options, reason, createdBy: viewer.name }, frozen, asOfMs);
+    return { id, state: BULK_BEGINS, changed: 0, refused: missingOf(first.missing), ids: null, underWay: 0 };
+  });
+}
+
+/**
+ * Makes the revisions before a mend current again, of each event that nobody has revised and nothing was sent of since.
+ * Throws DomainError `unknown-operation`, `illegal-transition`, `would-change-nothing`, `forbidden`,
+ * `idempotency-key-reused`.
+ */
+export async function requestUndoMend(
+  deps: Deps,
+  { select: { operation }, reason, idempotency }: UndoMendRequest & Idempotent,
+  viewer: Viewer,
+): Promise<BulkAnswer> {
+  const selection = scopeSelection(viewer, "edit", { operation });
+  const asOfMs = deps.clock.wallMs();
+  return begin(deps, idempotency, asOfMs, async (tx) => {
+    const mend = await readBulkOperation(tx, viewer, operation, "select.operation");
+    if (mend.kind !== "mend" || mend.state === BULK_BEGINS) {
+      const detail =
+        mend.kind === "mend" ? "wait until it is DONE, or cancel it" : `is of kind ${mend.kind}: name a mend`;
+      throw new DomainError("illegal-transition", "This operation is no ended mend", {
+        fields: [{ field: "select.operation", detail }],
+      });
+    }
+    if (mend.changed === 0) throw wouldChangeNothing("The mend has changed no event");
+    const id = uuidv7(asOfMs);
+    // Whoever sees the mend sees its undo.
+    const sources = sourcesOf(selection) ?? sourcesOf(mend.selection as ScopedSelection);
+    const facts = {
+      id,
+      kind: "undo-mend" as const,
+      selection: { ...selection, ...(sources && { sources }), asOfMs },
+      options: {},
+      cutoff: cutoffOf(selection, asOfMs),
+      reason,
+    };
+    await insert(tx, { ...facts, expected: mend.changed, refused: {} }, viewer);
+    return { id, state: BULK_BEGINS, changed: 0, refused: {}, ids: null, underWay: 0 };
+  });
+}
+
+async function begin(
+  deps: Deps,
+  idempotency: IdempotentRequest | null,
+  nowMs: number,
+  work: (tx: Tx) => Promise<BulkAnswer>,
+): Promise<BulkAnswer> {
+  const { answer, isNew } = await inTransaction(deps.db, (tx) => answerOnce(tx, idempotency, nowMs, () => work(tx)), {
+    statementTimeoutMs: FREEZE_MS_MAX,
+  });
+  if (isNew) await ringOrLog(deps, answer.id!);
+  return answer;
+}
+
+function missingOf(missing: number): Record<string, number> {
+  return missing > 0 ? { "not-found": missing } : {};
+}
+
+type NewMend = {
+  id: string;
+  kind: "mend" | "undo-mend";
+  selection: FrozenSelection;
+  options: BulkOptions;
+  cutoff: string;
+  reason: string;
+  expected: number;
+  refused: Record<string, number>;
+};
+
+/** The operation and its audit entry, which holds the recipe; each chunk adds its events to the entry. */
+async function insert(tx: Tx, mend: NewMend, viewer: Viewer): Promise<void> {
+  const { asOfMs, ...selection } = mend.selection;
+  const { action } = BULK_EFFECT[mend.kind];
+  const auditId = await appendAudit(tx, {
+    actor: viewer.name,
+    action,
+    subjectKind: "event",
+    subjectId: null,
+    reason: mend.reason,
+    before: null,
+    after: { ...mend.options, ...shownSelection(selection as ScopedSelection) },
+    count: 0,
+    atMs: asOfMs,
+  });
+  await insertBulkOperation(tx, { ...mend, expectedKind: "exact", auditId, createdBy: viewer.name, atMs: asOfMs });
+}
+
+function shownSelection(selection: ScopedSelection): object {
+  return "ids" in selection ? { ids: selection.ids.length } : selection;
+}
+
+const ENDLESS: ReadonlySet<string> = new Set<MendFailure>(["expression-timeout", "expression-memory"]);
+
+/** Looks at the frozen events until one would change. Throws `would-change-nothing` when none does. */
+async function assertChanges(
+  deps: MendingDeps,
+  tx: Tx,
+  mend: Mender,
+  { id, breaking }: { id: string; breaking: boolean },
+): Promise<void> {
+  await tx.run(`set local idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`);
+  const started = deps.clock.nowMs();
+  const found: Record<string, number> = {};
+  let looked = 0;
+  for (let after: string | null = null, passedMs = 0; passedMs < LOOK_MS_MAX; ) {
+    const atThisPace = looked === 0 ? LOOK_FIRST : Math.ceil((looked / Math.max(passedMs, 1)) * LOOK_MS);
+    const page = await readFrozen(tx, { operationId: id, after, limit: Math.min(atThisPace, LOOK_CHUNK) });
+    const reasons = Object.entries(found).map(([reason, count]) => `${reason}: ${count}`);
+    if (page.length === 0) {
+      throw wouldChangeNothing("The recipe would change none of the selected events", reasons.join(", "));
+    }
+    if (passedMs >= ENDLESS_MS_MAX && Object.keys(found).every((reason) => ENDLESS.has(reason))) {
+      throw wouldChangeNothing(`The expression ended for none of the first ${looked} events`, reasons.join(", "));
+    }
+    for await (const part of examineMend(deps, tx, mend, page)) {
+      for (const { outcome, reason } of part) {
+        if (outcome === "changed" || (outcome === "breaks-schema" && breaking)) return;
+        const why = reason ?? outcome;
+        found[why] = (found[why] ?? 0) + 1;
+      }
+    }
+    after = page.at(-1)!.id;
+    looked += page.length;
+    passedMs = deps.clock.nowMs() - started;
+  }
+}
+
+function wouldChangeNothing(message: string, detail = "see POST /api/v1/events/mend/preview"): DomainError {
+  return new DomainError("would-change-nothing", message, { fields: [{ field: "recipe", detail }] });
+}

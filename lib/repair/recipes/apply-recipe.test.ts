@@ -1,0 +1,719 @@
+import { fork, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { setImmediate } from "node:timers/promises";
+import fc from "fast-check";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
+import type { Header } from "@/lib/intake/dead-letter.pure";
+import { systemClock } from "@/lib/platform/clock";
+import { type Recipe, type RecipeStep, recipeSchema } from "@/lib/repair/recipes/recipes.shapes";
+import { compileRecipe, type Mended } from "./apply-recipe";
+import { differencesOf } from "./differences";
+import { createExpressions, type Evaluated } from "./expressions";
+import { JsonValue } from "./json-value";
+
+const expressions = createExpressions(systemClock);
+afterAll(() => expressions.close());
+
+const LIMITS = { asker: "ada", payloadBytesMax: 1_000_000, masks: false };
+
+async function apply(
+  recipe: Recipe,
+  payload: string | Uint8Array,
+  headers: Header[] = [],
+  limits = LIMITS,
+): Promise<Mended> {
+  const mend = await compileRecipe({ clock: systemClock, expressions }, recipeSchema.parse(recipe), limits);
+  const bytes = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
+  const [mended] = await mend([{ payload: bytes, contentType: "application/json", headers }]);
+  return mended!;
+}
+
+/** The payload afterwards, `unchanged`, or the failure's code. */
+async function outcome(recipe: Recipe, payload: string, headers?: Header[], limits = LIMITS): Promise<string> {
+  const mended = await apply(recipe, payload, headers, limits);
+  if (mended.kind === "failed") return mended.code;
+  return mended.kind === "unchanged"
+    ? "unchanged"
+    : new TextDecoder("utf-8", { ignoreBOM: true }).decode(mended.message.payload);
+}
+
+const form = (...steps: RecipeStep[]): Recipe => ({ kind: "form", steps });
+const patch = (...operations: object[]): Recipe => ({ kind: "json-patch", patch: operations });
+const merge = (text: string): Recipe => ({ kind: "merge-patch", patch: text });
+const jsonata = (expression: string): Recipe => ({ kind: "jsonata", expression });
+
+describe("what a recipe does not address stays byte for byte", () => {
+  const AROUND =
+    '\uFEFF { "big" : 9007199254740993 ,\n\t"twice": 1, "twice": 2, "z": 1.50, "e": 1E+2, "u": "\\u00e4" , ';
+
+  test.each<[string, Recipe, string, string]>([
+    ["set", form({ op: "set", at: "/a", value: "new" }), '"a" :  "old" }\n', '"a" :  "new" }\n'],
+    [
+      "set beyond 2^53",
+      form({ op: "set", at: "/a", json: "123456789012345678901.0" }),
+      '"a":1}',
+      '"a":123456789012345678901.0}',
+    ],
+    ["rename", form({ op: "rename", at: "/a", to: "b" }), '"a" : 1 }', '"b" : 1 }'],
+    ["remove", form({ op: "remove", at: "/a" }), '"a":1, "b":2 }', '"b":2 }'],
+    ["convert", form({ op: "convert", at: "/a", to: "string" }), '"a": 9007199254740995}', '"a": "9007199254740995"}'],
+    [
+      "convert back",
+      form({ op: "convert", at: "/a", to: "number" }),
+      '"a": "9007199254740995"}',
+      '"a": 9007199254740995}',
+    ],
+    ["JSON Patch", patch({ op: "replace", path: "/a", value: 2 }), '"a" :1}', '"a" :2}'],
+    [
+      "JSON Merge Patch",
+      merge('{"a":{"n":12345678901234567890}}'),
+      '"a": {"m": 1} }',
+      '"a": {"m": 1,"n": 12345678901234567890} }',
+    ],
+  ])("%s", async (_, recipe, rest, wanted) => {
+    expect(await outcome(recipe, AROUND + rest)).toBe(AROUND + wanted);
+  });
+
+  test("an expression keeps the text of each value that is the same", async () => {
+    const payload = ' { "big" : 9007199254740993, "z": 1.50, "list": [1.0, {"id": 12345678901234567890}], "a": "1" }\n';
+    expect(await outcome(jsonata('$ ~> |$|{"a": $number(a)}|'), payload)).toBe(payload.replace('"1"', "1"));
+  });
+
+  test("a file that is no JSON keeps its payload when a header changes", async () => {
+    const bytes = new Uint8Array([0xff, 0x00, 0xfe]);
+    const mended = await apply(form({ op: "set", at: "header:type", value: "x" }), bytes, [
+      ["Type", "y"],
+      ["b", "1"],
+    ]);
+    expect(mended).toMatchObject({
+      kind: "changed",
+      message: {
+        payload: bytes,
+        headers: [
+          ["Type", "x"],
+          ["b", "1"],
+        ],
+      },
+    });
+  });
+});
+
+describe("form", () => {
+  const when = (condition: object) => form({ op: "set", at: "/hit", value: true, when: condition } as RecipeStep);
+
+  test.each<[object, string, boolean]>([
+    [{ at: "/a", exists: true }, '{"a":null}', true],
+    [{ at: "/a", exists: true }, "{}", false],
+    [{ at: "/a", exists: true, not: true }, "{}", true],
+    [{ at: "/a", equals: 100 }, '{"a":1e2}', true],
+    [{ at: "/a", equalsJson: "9007199254740993" }, '{"a":9007199254740992}', false],
+    [{ at: "/a", equals: { x: [1, 2] } }, '{"a":{"x":[1.0,2]}}', true],
+    [{ at: "/a", type: "string" }, '{"a":"1"}', true],
+    [{ at: "/a", type: "string", not: true }, '{"a":"1"}', false],
+    [{ at: "/a", matches: "ord*-*7" }, '{"a":"order-77"}', true],
+    [{ at: "/a", matches: "aa*aa" }, '{"a":"aaa"}', false],
+    [{ at: "/a", matches: "77" }, '{"a":77}', true],
+    [{ at: "header:x", equals: "1" }, "{}", false],
+  ])("a step is taken where %j holds: %s", async (condition, payload, holds) => {
+    expect(await outcome(when(condition), payload)).toBe(
+      holds ? payload.replace(/}$/, `${payload === "{}" ? "" : ","}"hit":true}`) : "unchanged",
+    );
+  });
+
+  test("a pattern with many stars takes no time on a long text", async () => {
+    const steps = [...Array(100)].map(
+      (): RecipeStep => ({ op: "remove", at: "/b", when: { at: "/a", matches: "*a".repeat(300) } }),
+    );
+    expect(await outcome(form(...steps), JSON.stringify({ a: "a".repeat(20_000), b: 1 }))).toContain("aaa");
+  });
+
+  test.each<[string, RecipeStep, string, string]>([
+    ["set makes the objects on its way", { op: "set", at: "/a/b/c", value: 1 }, "{}", '{"a":{"b":{"c":1}}}'],
+    ["set does not go through text", { op: "set", at: "/a/b", value: 1 }, '{"a":"x"}', "no-such-place"],
+    ["set of an equal value changes nothing", { op: "set", at: "/a", value: 1 }, '{"a":1.0}', "unchanged"],
+    ["set at the end of a list", { op: "set", at: "/a/-", value: 3 }, '{"a":[1, 2]}', '{"a":[1, 2, 3]}'],
+    ["rename of what is missing changes nothing", { op: "rename", at: "/a", to: "b" }, '{"c":1}', "unchanged"],
+    ["rename overwrites nothing", { op: "rename", at: "/a", to: "b" }, '{"a":1,"b":2}', "place-taken"],
+    [
+      "rename overwrites when told to",
+      { op: "rename", at: "/a", to: "b", overwrite: true },
+      '{"a":1,"b":2}',
+      '{"b":1}',
+    ],
+    ["move between objects", { op: "move", from: "/a/x", to: "/b/y" }, '{"a":{"x":1},"b":{}}', '{"a":{},"b":{"y":1}}'],
+    ["move overwrites nothing", { op: "move", from: "/a", to: "/b" }, '{"a":1,"b":2}', "place-taken"],
+    ["copy", { op: "copy", from: "/a", to: "/b" }, '{"a":[1.0]}', '{"a":[1.0],"b":[1.0]}'],
+    ["convert fails rather than lose", { op: "convert", at: "/a", to: "number" }, '{"a":"1,5"}', "not-convertible"],
+    ["convert to boolean", { op: "convert", at: "/a", to: "boolean" }, '{"a":"false"}', '{"a":false}'],
+    ["convert to null", { op: "convert", at: "/a", to: "null" }, '{"a":""}', '{"a":null}'],
+    ["convert JSON in text", { op: "convert", at: "/a", to: "json" }, '{"a":"{\\"n\\": 1.0}"}', '{"a":{"n": 1.0}}'],
+    [
+      "convert to JSON text",
+      { op: "convert", at: "/a", to: "json-text" },
+      '{"a":{"n": 1.0}}',
+      '{"a":"{\\"n\\": 1.0}"}',
+    ],
+    [
+      "a path through a name that occurs twice",
+      { op: "set", at: "/a/b", value: 1 },
+      '{"a":{},"a":{}}',
+      "duplicate-name",
+    ],
+    ["what is no JSON", { op: "set", at: "/a", value: 1 }, "{'a': 1}", "not-json"],
+    ["nested too deeply", { op: "set", at: "/0", value: 1 }, "[".repeat(100_000) + "]".repeat(100_000), "too-deep"],
+  ])("%s", async (_, step, payload, wanted) => {
+    expect(await outcome(form(step), payload)).toBe(wanted);
+  });
+
+  test("headers are set, renamed, removed, copied and moved; of two with the same name none is meant", async () => {
+    const headers: Header[] = [
+      ["A", "1"],
+      ["b", "2"],
+      ["c", null],
+      ["D", "x"],
+      ["d", "y"],
+    ];
+    const mended = await apply(
+      form(
+        { op: "rename", at: "header:a", to: "z" },
+        { op: "move", from: "/id", to: "header:id" },
+        { op: "copy", from: "header:B", to: "/b" },
+        { op: "remove", at: "header:c" },
+      ),
+      '{"id":9007199254740993}',
+      headers,
+    );
+    expect(mended).toMatchObject({
+      message: {
+        headers: [
+          ["z", "1"],
+          ["b", "2"],
+          ["D", "x"],
+          ["d", "y"],
+          ["id", "9007199254740993"],
+        ],
+      },
+    });
+    expect(await outcome(form({ op: "remove", at: "header:d" }), "{}", headers)).toBe("duplicate-name");
+    expect(await outcome(form({ op: "copy", from: "/a", to: "header:x" }), '{"a":"1\\r\\n2"}')).toBe("not-a-header");
+  });
+
+  test.each([
+    ["half a surrogate pair", '"x\\ud800"'],
+    ["a NUL", '"\\u0000"'],
+    ["more than 65,536 characters", JSON.stringify("x".repeat(65_537))],
+  ])("no store or no edit takes a header with %s: the event fails before anything is stored", async (_, text) => {
+    for (const op of ["copy", "move"] as const) {
+      expect(await outcome(form({ op, from: "/a", to: "header:x" }), `{"a":${text}}`)).toBe("not-a-header");
+    }
+    await expect(outcome(form({ op: "set", at: "header:x", json: text }), "{}")).rejects.toMatchObject({
+      code: "invalid-recipe",
+    });
+    // In the payload each of them is kept as it is written.
+    expect(await outcome(form({ op: "copy", from: "/a", to: "/b" }), `{"a":${text}}`)).toBe(
+      `{"a":${text},"b":${text}}`,
+    );
+  });
+
+  test("a credential of a header is set, removed, and moved to another header of a credential; no recipe reads it", async () => {
+    const headers: Header[] = [
+      ["authorization", "Bearer s3cret"],
+      ["kind", "x"],
+    ];
+    const reading: RecipeStep[] = [
+      { op: "copy", from: "header:authorization", to: "/shown" },
+      { op: "move", from: "header:Authorization", to: "header:note" },
+      { op: "rename", at: "header:authorization", to: "note" },
+      { op: "set", at: "/hit", value: 1, when: { at: "header:authorization", matches: "Bearer s*" } },
+      { op: "set", at: "/hit", value: 1, when: { at: "header:authorization", equals: "Bearer s3cret" } },
+    ];
+    for (const step of reading) {
+      await expect(outcome(form(step), "{}", headers), JSON.stringify(step)).rejects.toMatchObject({
+        code: "invalid-recipe",
+        fields: [{ field: expect.stringMatching(/\.(from|at)$/), detail: expect.stringContaining("shown to nobody") }],
+      });
+    }
+    expect(await outcome(jsonata("$headers"), "{}", headers)).toBe('{"kind":"x"}');
+    const kept: [RecipeStep, Header[]][] = [
+      [{ op: "rename", at: "header:authorization", to: "x-api-key" }, [["x-api-key", "Bearer s3cret"], headers[1]!]],
+      [
+        { op: "move", from: "header:authorization", to: "header:x-api-key" },
+        [headers[1]!, ["x-api-key", "Bearer s3cret"]],
+      ],
+      [{ op: "remove", at: "header:authorization", when: { at: "header:authorization", exists: true } }, [headers[1]!]],
+    ];
+    for (const [step, wanted] of kept) {
+      expect(await apply(form(step), "{}", headers)).toMatchObject({ kind: "changed", message: { headers: wanted } });
+    }
+  });
+
+  test("a masked field is neither read nor changed for who may not reveal", async () => {
+    const masked = { ...LIMITS, masks: true };
+    const payload = '{"password":"x","user":{"name":"n","apiKey":"k"},"a":1}';
+    const steps: RecipeStep[] = [
+      { op: "set", at: "/password", value: 1 },
+      { op: "copy", from: "/password", to: "/b" },
+      { op: "convert", at: "/user", to: "json-text" },
+      { op: "remove", at: "/user" },
+      { op: "set", at: "/hit", value: 1, when: { at: "/password", equals: "x" } },
+      { op: "rename", at: "/a", to: "token" },
+      { op: "set", at: "header:authorization", value: "x" },
+    ];
+    for (const step of steps)
+      expect(await outcome(form(step), payload, [], masked), JSON.stringify(step)).toBe("masked");
+    expect(await outcome(form({ op: "set", at: "/user/name", value: "m" }), payload, [], masked)).toContain('"m"');
+    expect(await outcome(patch({ op: "test", path: "/user", value: {} }), payload, [], masked)).toBe("masked");
+    expect(await outcome(merge('{"user":null}'), payload, [], masked)).toBe("masked");
+    await expect(outcome(jsonata("password"), payload, [], masked)).rejects.toMatchObject({ code: "forbidden" });
+  });
+
+  test.each<[string, Recipe]>([
+    [
+      "copies the payload into itself",
+      form(...Array.from({ length: 60 }, (_, index) => ({ op: "copy" as const, from: "", to: `/a${index}` }))),
+    ],
+    [
+      "copies the payload into itself by JSON Patch",
+      patch(...Array.from({ length: 60 }, (_, n) => ({ op: "copy", from: "", path: `/a${n}` }))),
+    ],
+    ["makes text of text", form(...Array<RecipeStep>(60).fill({ op: "convert", at: "/a", to: "json-text" }))],
+  ])("a recipe of sixty steps, each of which %s, ends soon after the limit", async (_, recipe) => {
+    expect(await outcome(recipe, '{"a":"x"}')).toBe("too-large");
+  });
+
+  test("a large value may be moved on and on: nothing grows", async () => {
+    const large = JSON.stringify("x".repeat(900_000));
+    const moves = Array.from({ length: 40 }, (_, n): RecipeStep => ({ op: "move", from: `/a${n}`, to: `/a${n + 1}` }));
+    expect(await outcome(form(...moves), `{"a0":${large}}`)).toBe(`{"a40":${large}}`);
+  });
+
+  test("a payload may not grow past the limit", async () => {
+    const limits = { asker: "ada", payloadBytesMax: 20, masks: false };
+    expect(await outcome(form({ op: "set", at: "/a", value: "x".repeat(30) }), '{"a":1}', [], limits)).toBe(
+      "too-large",
+    );
+    expect(await outcome(form({ op: "set", at: "/a", value: 1 }), '{"a":"12345678901234567890"}', [], limits)).toBe(
+      '{"a":1}',
+    );
+  });
+});
+
+describe("a recipe that cannot be used is refused with its place", () => {
+  test.each<[Recipe, string]>([
+    [form({ op: "remove", at: "" }), "recipe.steps[0].at"],
+    [form({ op: "move", from: "/a", to: "/a/b" }), "recipe.steps[0].to"],
+    [form({ op: "set", at: "/a", json: "{" }), "recipe.steps[0].json"],
+    [form({ op: "convert", at: "header:a", to: "number" }), "recipe.steps[0].at"],
+    [patch({ op: "spoil", path: "/a" }), "recipe.patch[0].op"],
+    [patch({ op: "add", path: "a", value: 1 }), "recipe.patch[0].path"],
+    [{ kind: "json-patch", patch: '[{"op":"add","path":"/a","path":"/b","value":1}]' }, "recipe.patch[0]"],
+    [
+      {
+        kind: "json-patch",
+        patch: `[${'{"op":"test","path":"","value":{}},'.repeat(100)}{"op":"remove","path":"/a"}]`,
+      },
+      "recipe.patch",
+    ],
+    [merge('{"a":1,"a":2}'), "recipe.patch"],
+    [merge("{a:1}"), "recipe.patch"],
+    [jsonata("a ~> ("), "recipe.expression"],
+  ])("%j", async (recipe, field) => {
+    await expect(outcome(recipe, "{}")).rejects.toMatchObject({ code: "invalid-recipe", fields: [{ field }] });
+  });
+
+  test.each([
+    { kind: "form", steps: [{ op: "set", at: "/a", value: Number("9007199254740993") }] },
+    { kind: "form", steps: [{ op: "set", at: "a", value: 1 }] },
+    { kind: "form", steps: [{ op: "set", at: "/a", value: 1, json: "1" }] },
+    { kind: "form", steps: [{ op: "remove", at: "/a", when: { at: "/b", exists: true, equals: 1 } }] },
+    { kind: "form", steps: [] },
+  ])("%j", (recipe) => {
+    expect(recipeSchema.safeParse(recipe).success).toBe(false);
+  });
+});
+
+describe("a nested patch", () => {
+  const nested = (depth: number) => merge(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
+
+  test("is read once, however deep it is: twice as deep is twice as much work", async () => {
+    const charsAt = async (depth: number) => {
+      const read = vi.spyOn(JsonValue, "of");
+      await outcome(nested(depth), "{}");
+      const chars = read.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
+      read.mockRestore();
+      return chars;
+    };
+    expect((await charsAt(120)) / (await charsAt(60))).toBeLessThan(2.5);
+  });
+
+  test.each([
+    nested(129),
+    patch({ op: "add", path: "/a", value: JSON.parse("[".repeat(129) + "]".repeat(129)) }),
+    form({ op: "set", at: "/a", json: "[".repeat(129) + "]".repeat(129) }),
+  ])("is refused by name when it is deeper than any payload needs", async (recipe) => {
+    await expect(outcome(recipe, "{}")).rejects.toThrow(/nested deeper than 128/);
+  });
+});
+
+describe("JSON Patch and JSON Merge Patch", () => {
+  type Vector = {
+    comment?: string;
+    doc: unknown;
+    patch: object[];
+    expected?: unknown;
+    error?: string;
+    disabled?: boolean;
+  };
+  const require = createRequire(import.meta.url);
+  const vectors = ["tests.json", "spec_tests.json"].flatMap(
+    (file) => JSON.parse(readFileSync(require.resolve(`json-patch-test-suite/${file}`), "utf8")) as Vector[],
+  );
+  /** The document or the patch is an empty payload: a message is not removed by a patch. */
+  const applies = vectors.filter(({ patch, disabled }) => !disabled && patch?.length > 0);
+
+  test("there are vectors", () => expect(applies.length).toBeGreaterThan(80));
+
+  test.each(
+    applies.map(
+      (vector, index) =>
+        [`${index} ${vector.comment ?? vector.error ?? JSON.stringify(vector.patch)}`, vector] as const,
+    ),
+  )("json-patch-test-suite %s", async (_, { doc, patch: operations, expected, error }) => {
+    const result = await outcome({ kind: "json-patch", patch: JSON.stringify(operations) }, JSON.stringify(doc)).catch(
+      (refused: { code: string }) => refused.code,
+    );
+    if (error !== undefined) expect(["no-such-place", "test-failed", "invalid-recipe"]).toContain(result);
+    else expect(result === "unchanged" ? doc : JSON.parse(result)).toEqual(expected ?? doc);
+  });
+
+  /** RFC 7386, appendix A. */
+  test.each([
+    ['{"a":"b"}', '{"a":"c"}', '{"a":"c"}'],
+    ['{"a":"b"}', '{"b":"c"}', '{"a":"b","b":"c"}'],
+    ['{"a":"b"}', '{"a":null}', "{}"],
+    ['{"a":"b","b":"c"}', '{"a":null}', '{"b":"c"}'],
+    ['{"a":["b"]}', '{"a":"c"}', '{"a":"c"}'],
+    ['{"a":"c"}', '{"a":["b"]}', '{"a":["b"]}'],
+    ['{"a":{"b":"c"}}', '{"a":{"b":"d","c":null}}', '{"a":{"b":"d"}}'],
+    ['{"a":[{"b":"c"}]}', '{"a":[1]}', '{"a":[1]}'],
+    ['["a","b"]', '["c","d"]', '["c","d"]'],
+    ['{"a":"b"}', '["c"]', '["c"]'],
+    ['{"a":"foo"}', "null", "null"],
+    ['{"a":"foo"}', '"bar"', '"bar"'],
+    ['{"e":null}', '{"a":1}', '{"e":null,"a":1}'],
+    ["[1,2]", '{"a":"b","c":null}', '{"a":"b"}'],
+    ["{}", '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
+  ])("RFC 7386: %s with %s", async (doc, text, wanted) => {
+    expect(await outcome(merge(text), doc)).toBe(wanted);
+  });
+});
+
+describe("for every plain document", () => {
+  const value = fc.jsonValue({ maxDepth: 3 });
+  const object = fc.dictionary(fc.string({ minLength: 1 }), value, { minKeys: 1, maxKeys: 6 });
+  const spaced = (document: unknown, space: number) => JSON.stringify(document, null, space);
+  const pointer = (name: string) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  const space = fc.constantFrom(0, 1, 4);
+
+  test("a set, a rename, a remove and their inverse are what they are on parsed values", async () => {
+    await fc.assert(
+      fc.asyncProperty(object, value, space, async (document, next, spaces) => {
+        const name = Object.keys(document)[0]!;
+        const text = spaced(document, spaces);
+        const set = await outcome(form({ op: "set", at: pointer(name), json: JSON.stringify(next) }), text);
+        expect(JSON.parse(set === "unchanged" ? text : set)).toEqual(
+          JSON.parse(JSON.stringify({ ...document, [name]: next })),
+        );
+
+        const removed = await outcome(form({ op: "remove", at: pointer(name) }), text);
+        const { [name]: _, ...rest } = document;
+        expect(JSON.parse(removed)).toEqual(JSON.parse(JSON.stringify(rest)));
+
+        fc.pre(!Object.hasOwn(document, `${name}x`));
+        const renamed = await outcome(form({ op: "rename", at: pointer(name), to: `${name}x` }), text);
+        // Back to the very bytes: the place of the name and the white space around it were kept.
+        const back = await outcome(form({ op: "rename", at: pointer(`${name}x`), to: name }), renamed);
+        expect(back).toBe(text);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("an expression that yields another document yields just that, and the same document changes nothing", async () => {
+    await fc.assert(
+      fc.asyncProperty(object, object, space, async (document, next, spaces) => {
+        const text = spaced(document, spaces);
+        expect(await outcome(jsonata("$"), text)).toBe("unchanged");
+        const made = await outcome(merge(JSON.stringify(next)), text);
+        expect(JSON.parse(made === "unchanged" ? text : made)).toEqual(mergedValue(document, next));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  /** RFC 7386, section 2, on values. */
+  function mergedValue(target: unknown, part: unknown): unknown {
+    if (typeof part !== "object" || part === null || Array.isArray(part)) return JSON.parse(JSON.stringify(part));
+    const from = typeof target === "object" && target !== null && !Array.isArray(target) ? target : {};
+    const result = new Map<string, unknown>(Object.entries(JSON.parse(JSON.stringify(from))));
+    for (const [name, inner] of Object.entries(part)) {
+      if (inner === null) result.delete(name);
+      else result.set(name, mergedValue(result.get(name), inner));
+    }
+    return Object.fromEntries(result);
+  }
+});
+
+describe("expressions", () => {
+  test.each([
+    ["$string(big)", '"9007199254740993"'],
+    ["$number('9007199254740993')", "9007199254740993"],
+    ["{'id': big}", '{"id":9007199254740993}'],
+    ["big = same", "true"],
+    ["big = other", "false"],
+    ["$headers.kind", '"x"'],
+    ["$ ~> |$|{'a': 2}|", '{"big": 9007199254740993, "same": 9007199254740993, "other": 9007199254740994, "a": 2}'],
+  ])("%s", async (expression, wanted) => {
+    const payload = '{"big": 9007199254740993, "same": 9007199254740993, "other": 9007199254740994, "a": 1}';
+    expect(await outcome(jsonata(expression), payload, [["kind", "x"]])).toBe(wanted);
+  });
+
+  test.each([
+    ["never ends", "($f := function($n) { $f($n + 1) }; $f(1))", "expression-timeout"],
+    ["a pattern that never ends", "$match('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!', /(a+)+$/)", "expression-timeout"],
+    ["calculates with a number beyond 2^53", "big + 1", "expression-failed"],
+    ["yields nothing", "nothing.here", "no-result"],
+    ["yields a function", "$sum", "no-result"],
+    ["its own error", "$error('no')", "expression-failed"],
+  ])("%s", async (_, expression, wanted) => {
+    expect(await outcome(jsonata(expression), '{"big": 9007199254740993}')).toBe(wanted);
+  });
+
+  test.each([
+    "$eval('$').constructor",
+    "$string.constructor('return process')()",
+    "($f := $lookup($, 'constructor'); $f.constructor('return globalThis')())",
+    "$.__proto__.constructor",
+    "$each($, function($v) { $v.constructor })",
+    "process.env",
+    "$globalThis.process",
+    "$fetch('http://127.0.0.1')",
+    "$require('fs')",
+  ])("reads nothing of the process: %s", async (expression) => {
+    expect(["no-result", "expression-failed"]).toContain(await outcome(jsonata(expression), '{"a":{"b":1}}'));
+  });
+
+  /** The results in their order, or why the expression cannot be parsed. */
+  async function evaluate(expression: string, payloads: string[], evaluated = expressions) {
+    const results: Evaluated[] = [];
+    const inputs = payloads.map((payload) => ({ payload, headers: "{}" }));
+    const unusable = await evaluated.evaluate({ asker: "ada", expression, inputs, charsMax: 1_000_000 }, (some) =>
+      results.push(...some),
+    );
+    return unusable ?? results;
+  }
+
+  /** With `a` = 1 it makes one long string, with 2 it runs without end; else it answers. */
+  const HOSTILE = `a = 1 ? $count($reduce([1..27], function($list, $n) { $append($list, $list) }, [1])) : a = 2 ? ($f := function($n) { $f($n + 1) }; $f(1)) : a`;
+
+  test.each([
+    ["one value at once", "$pad('x', 100000000)"],
+    ["a list at once", "[1..9999999]"],
+    ["a text that doubles", "($f := function($s) { $f($s & $s) }; $f('xxxxxxxx'))"],
+  ])("that allocates %s ends its own process, and its neighbours lose nothing", async (_, greedy) => {
+    expect(await evaluate(`a = 1 ? ${greedy} : a`, ['{"a":0}', '{"a":1}', '{"a":2}'])).toMatchObject([
+      { text: "0" },
+      { fault: expect.stringMatching(/expression-(memory|timeout|failed)|too-large/) },
+      { text: "2" },
+    ]);
+  });
+
+  test("that needs too much memory loses its process, and its neighbours nothing", async () => {
+    const patient = createExpressions(systemClock, { limitMs: 20_000 });
+    try {
+      const [spoilt, beside] = await Promise.all([
+        evaluate(HOSTILE, ['{"a":0}', '{"a":1}', '{"a":3}'], patient),
+        evaluate("a + 1", ['{"a":1}'], patient),
+      ]);
+      expect(beside).toEqual([{ text: "2" }]);
+      expect(spoilt).toEqual([{ text: "0" }, { fault: "expression-memory", detail: null }, { text: "3" }]);
+      expect(await evaluate("$join([1..5].$string())", ["{}"], patient)).toEqual([{ text: '"12345"' }]);
+    } finally {
+      await patient.close();
+    }
+  });
+
+  test("answers the others of a batch where one never ends and one grows without end", async () => {
+    const values = Array.from({ length: 400 }, (_, index) => (index === 150 ? 1 : index === 333 ? 2 : index + 10));
+    const payloads = values.map((a) => JSON.stringify({ a }));
+    // Whichever comes first ends the one that grows.
+    const fault = { fault: expect.stringMatching(/^expression-(memory|timeout)$/) };
+    expect(await evaluate(HOSTILE, payloads)).toMatchObject(
+      values.map((value) => (value < 10 ? fault : { text: String(value) })),
+    );
+  });
+
+  test("of a call that is slow for its events leave the process to other calls meanwhile", async () => {
+    const hasty = createExpressions(systemClock, { limitMs: 50 });
+    try {
+      let slow = 0;
+      const inputs = Array.from({ length: 30 }, (_, index) => ({ payload: `{"a":${index % 3}}`, headers: "{}" }));
+      const endless = hasty.evaluate(
+        { asker: "bob", expression: HOSTILE.replace("a = 1", "false"), inputs, charsMax: 99 },
+        (some) => {
+          slow += some.length;
+        },
+      );
+      expect(await evaluate("a", ['{"a":1}'], hasty)).toEqual([{ text: "1" }]);
+      expect(slow).toBeLessThan(30);
+      expect(await endless).toBeNull();
+      expect(slow).toBe(30);
+    } finally {
+      await hasty.close();
+    }
+  });
+
+  test("that cannot be interrupted end with their process, and the call with the first of them", async () => {
+    const hasty = createExpressions(systemClock, { limitMs: 100 });
+    try {
+      // A search in a string is one step for V8, however long it takes: this one takes half a minute.
+      const [long, longer] = ["$pad('', 300000, 'ba')", "$pad('', 900000, 'a')"];
+      const search = `$contains(${long} & 'c' & ${longer} & ${longer}, 'b' & $pad('', 50000, 'a'))`;
+      const endless = evaluate(search, ['{"a":1}', '{"a":2}', '{"a":3}'], hasty);
+      expect(await evaluate("a", ['{"a":1}'], hasty)).toEqual([{ text: "1" }]);
+      const fault = (detail: string) => ({ fault: "expression-timeout", detail });
+      const untried = fault("not tried: the event before it could not be stopped");
+      expect(await endless).toEqual([fault("it could not be stopped"), untried, untried]);
+      expect(await evaluate("a", ['{"a":2}'], hasty)).toEqual([{ text: "2" }]);
+    } finally {
+      await hasty.close();
+    }
+  });
+
+  test("say in words of JSONata why one cannot be evaluated", async () => {
+    const broken = "($f := function($n) { $n }; $x := $ ~> |$f|{'environment': 1}|; $f(1))";
+    expect(await evaluate(broken, ["{}"])).toEqual([
+      { fault: "expression-failed", detail: "it uses a value as something that it is not" },
+    ]);
+  });
+
+  test("make no string of any length", async () => {
+    expect(await evaluate("$pad('ab', 5, '-+') & $pad('ab', -4) & $pad('ab', 1)", ["{}"])).toEqual([
+      { text: '"ab-+-  abab"' },
+    ]);
+    expect(await evaluate("$pad('x', 400000000)", ["{}"])).toEqual([
+      { fault: "expression-failed", detail: "$pad makes at most 1000000 characters" },
+    ]);
+  });
+
+  test("find nothing that an event before them, or another call, has left behind", async () => {
+    const leak = `( $x := $ ~> |$sum|{}, ['_jsonata_function']|; $prev := $sum.leak; $w := $$.secret;
+      $y := $ ~> |$sum|{'leak': $w}|; {'id': id, 'prev': $prev} )`;
+    const payloads = [1, 2, 3].map((id) => `{"id":${id},"secret":"S-${id}"}`);
+    const clean = [1, 2, 3].map((id) => ({ text: `{"id":${id}}` }));
+    expect(await evaluate(leak, payloads)).toEqual(clean);
+    expect(await evaluate(leak, payloads)).toEqual(clean);
+  });
+
+  test("whose process somebody kills are tried once more, then fail by a name of their own", async () => {
+    const patient = createExpressions(systemClock, { limitMs: 20_000 });
+    const newest = () =>
+      Number(
+        spawnSync("pgrep", ["-n", "-P", String(process.pid), "-f", "expression-process"], { encoding: "utf8" }).stdout,
+      );
+    try {
+      await evaluate("a", ['{"a":0}'], patient);
+      const first = newest();
+      const cut = evaluate(HOSTILE, ['{"a":2}'], patient);
+      await setImmediate();
+      process.kill(first, "SIGKILL");
+      await expect.poll(newest).toBeGreaterThan(first);
+      process.kill(newest(), "SIGKILL");
+      expect(await cut).toEqual([{ fault: "expression-killed", detail: null }]);
+      expect(await evaluate("a", ['{"a":0}'], patient)).toEqual([{ text: "0" }]);
+    } finally {
+      await patient.close();
+    }
+  });
+
+  test("that are cut off by the close have no outcome", async () => {
+    const patient = createExpressions(systemClock, { limitMs: 20_000 });
+    try {
+      await evaluate(HOSTILE, ['{"a":0}'], patient);
+      const cut = evaluate(HOSTILE, ['{"a":2}'], patient);
+      const refused = expect(cut).rejects.toThrow("is closed");
+      // The job is sent by then.
+      await setImmediate();
+      await patient.close();
+      await refused;
+    } finally {
+      await patient.close();
+    }
+  });
+
+  test("end in the middle of a job when nobody takes the answers", async () => {
+    const child = fork("lib/repair/recipes/expression-process.ts", { stdio: "ignore" });
+    try {
+      const inputs = Array(10_000).fill({ payload: "{}", headers: "{}" });
+      const job = { expression: "$sum([1..100000])", inputs, limitMs: 60_000, charsMax: 99 };
+      child.send({ ...job, together: 1, turnMs: Number.POSITIVE_INFINITY });
+      await once(child, "message");
+      child.disconnect();
+      expect((await once(child, "exit"))[0]).toBe(0);
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+
+  test("end with their process, which waits for that", () => {
+    const code = `const { createExpressions } = await import("./lib/mending/expressions.ts");
+      const { systemClock } = await import("./lib/platform/clock.ts");
+      const expressions = createExpressions(systemClock);
+      const job = { expression: "1", inputs: [{ payload: "{}", headers: "{}" }], charsMax: 9 };
+      await expressions.evaluate(job, () => undefined);
+      await expressions.close();
+      console.log("closed");`;
+    const ended = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", code], {
+      encoding: "utf8",
+    });
+    expect([ended.status, ended.stdout]).toEqual([0, "closed\n"]);
+  });
+
+  test("gives up on the rest of a call after some that never end in a row", async () => {
+    const results = (await evaluate(HOSTILE, [...Array(40).fill('{"a":2}'), '{"a":0}'])) as Evaluated[];
+    expect(results).toHaveLength(41);
+    const tried = results.filter((result) => "fault" in result && result.detail?.startsWith("longer than"));
+    expect(tried).toHaveLength(5);
+    // One that would answer, but is not tried.
+    expect(results).toHaveProperty("40.detail", expect.stringContaining("not tried"));
+  });
+});
+
+test("differences name each place, and mask secrets for who may not reveal", () => {
+  const message = (text: string, headers: Header[]) => ({
+    payload: new TextEncoder().encode(text),
+    contentType: "",
+    headers,
+  });
+  const before = message('{"a":1,"list":[1,2,3],"user":{"password":"x","n":1}}', [["token", "t"]]);
+  const after = message('{"b":9007199254740993,"list":[1,3],"user":{"password":"y","n":1.0}}', [
+    ["token", "u"],
+    ["k", "v"],
+  ]);
+  expect(differencesOf(before, after, false).differences).toEqual([
+    { at: "/a", before: "1", after: null },
+    { at: "/list/1", before: "2", after: null },
+    { at: "/user/password", before: '"x"', after: '"y"' },
+    { at: "/user/n", before: "1", after: "1.0" },
+    { at: "/b", before: null, after: "9007199254740993" },
+    // The credential of a header is shown to nobody.
+    { at: "header:token", before: REDACTED, after: REDACTED },
+    { at: "header:k", before: null, after: "v" },
+  ]);
+  const text = JSON.stringify(differencesOf(before, after, true));
+  expect(text).not.toContain('\\"y\\"');
+  expect(text).not.toContain('"u"');
+});

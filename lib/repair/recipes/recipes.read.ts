@@ -1,0 +1,39 @@
+import { may, sees, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Recipe as Row } from "@/lib/platform/database/generated/client";
+import type { LowRateStore } from "@/lib/platform/database/prisma";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import type { Recipe, RecipeList, SavedRecipe } from "@/lib/repair/recipes/recipes.shapes";
+import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
+
+/** Maximum number of recipes: more than a menu can show. */
+const RECIPES_MAX = 500;
+
+/** The newest version of each, by name. */
+export async function listRecipes(lowRate: LowRateStore, viewer: Viewer): Promise<RecipeList> {
+  const scope = sourceScope(viewer);
+  const rows = await lowRate.read((client) =>
+    client.recipe.findMany({
+      distinct: ["name"],
+      orderBy: [{ name: "asc" }, { version: "desc" }],
+      where: scope === null ? {} : { OR: [{ source: null }, { source: { in: scope } }] },
+      take: RECIPES_MAX,
+    }),
+  );
+  const items = rows.map(savedRecipeOut);
+  if (may(viewer, "reveal")) return { items };
+  return { items: items.map((item) => ({ ...item, recipe: redactRecipe(item.recipe) as Recipe })) };
+}
+
+export function unknownRecipe(id: string): DomainError {
+  return new DomainError("unknown-recipe", `There is no recipe ${id}`, {
+    fields: [{ field: "id", detail: "list the recipes with GET /api/v1/recipes" }],
+  });
+}
+
+export function seesRecipe(viewer: Viewer, { source }: Pick<Row, "source">): boolean {
+  return source === null || sees(viewer, source);
+}
+
+export function savedRecipeOut({ id, name, version, recipe, source, createdBy, createdAt }: Row): SavedRecipe {
+  return { id, name, version, recipe: recipe as Recipe, source, createdBy, createdAt: createdAt.toISOString() };
+}

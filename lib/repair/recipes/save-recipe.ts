@@ -1,0 +1,69 @@
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { nameTaken, takingName } from "@/lib/operations/name-taken";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
+import { compileRecipe, type MendDeps } from "@/lib/repair/recipes/apply-recipe";
+import { savedRecipeOut, seesRecipe, unknownRecipe } from "@/lib/repair/recipes/recipes.read";
+import type { SavedRecipe, SaveRecipeRequest } from "@/lib/repair/recipes/recipes.shapes";
+import { unknownSource } from "@/lib/store/read/sources";
+
+/**
+ * Saves a recipe; under a known name as its next version. Throws DomainError `invalid-recipe`, `forbidden`,
+ * `unknown-source`, and `name-taken` when a recipe of this name belongs to another source, or somebody saves it at this moment.
+ */
+export async function saveRecipe(
+  deps: LowRateDeps & MendDeps,
+  { name, recipe, source }: SaveRecipeRequest,
+  viewer: Viewer,
+): Promise<SavedRecipe> {
+  assertMay(viewer, "edit", source === null ? "all" : [source]);
+  // The size of payloads and the masks are those of its use.
+  await compileRecipe(deps, recipe, { payloadBytesMax: 0, masks: false, asker: viewer.name });
+  const nowMs = deps.clock.wallMs();
+  return takingName("recipe", name, () =>
+    deps.lowRate.write(async ({ prisma, audit }) => {
+      if (source !== null && !(await prisma.source.findUnique({ where: { name: source } }))) {
+        throw unknownSource(source, "source");
+      }
+      const last = await prisma.recipe.findFirst({ where: { name }, orderBy: { version: "desc" } });
+      if (last && last.source !== source) throw nameTaken("recipe", name);
+      const version = (last?.version ?? 0) + 1;
+      const row = await prisma.recipe.create({
+        data: { id: uuidv7(nowMs), name, version, recipe: recipe as object, source, createdBy: viewer.name },
+      });
+      await audit({
+        actor: viewer.name,
+        action: "recipe.saved",
+        subjectKind: "recipe",
+        subjectId: name,
+        before: last && { version: last.version, recipe: last.recipe, source },
+        after: { version, recipe, source },
+        count: 1,
+        atMs: nowMs,
+      });
+      return savedRecipeOut(row);
+    }),
+  );
+}
+
+/** Deletes all versions. Throws DomainError `unknown-recipe`, `forbidden`. */
+export async function deleteRecipe(deps: LowRateDeps, id: string, viewer: Viewer): Promise<void> {
+  assertMay(viewer, "edit");
+  await deps.lowRate.write(async ({ prisma, audit }) => {
+    const recipe = await prisma.recipe.findUnique({ where: { id } });
+    if (!recipe || !seesRecipe(viewer, recipe)) throw unknownRecipe(id);
+    const { name, source } = recipe;
+    assertMay(viewer, "edit", source === null ? "all" : [source]);
+    const { count } = await prisma.recipe.deleteMany({ where: { name } });
+    await audit({
+      actor: viewer.name,
+      action: "recipe.deleted",
+      subjectKind: "recipe",
+      subjectId: name,
+      before: { recipe: recipe.recipe, source, versions: count },
+      after: null,
+      count: 1,
+      atMs: deps.clock.wallMs(),
+    });
+  });
+}

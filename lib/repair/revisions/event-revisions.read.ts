@@ -1,0 +1,187 @@
+import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
+import { bodyFor, unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
+import type { EventStatus } from "@/lib/events/event-state.pure";
+import { redactHeaders } from "@/lib/guard/redaction/redact.pure";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Header } from "@/lib/intake/dead-letter.pure";
+import type { Queryable } from "@/lib/platform/database/db";
+import type { Comparison, RevisionDetail, RevisionList, RevisionOut } from "@/lib/repair/revisions/revisions.shapes";
+import { ITEM } from "@/lib/store/state-sql";
+
+/** Revisions of one event that a list holds; few events have more than ten. */
+const REVISIONS_MAX = 200;
+/** Sends of one revision that are listed. */
+const SENDS_MAX = 20;
+
+/** One event, as far as its revisions need it. Throws DomainError `unknown-event`. */
+export async function readRevisable(db: Queryable, viewer: Viewer, id: string): Promise<RevisableRow> {
+  const [row] = await db.query<RevisableRow>(
+    `select s.name as source, e.source_id as "sourceId", e.status, e.revision, e.event_type as "eventType"
+       from dlq_event_rows e join sources s on s.id = e.source_id
+      where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
+    [id, sourceScope(viewer)],
+    { name: "revisable-event" },
+  );
+  if (!row) throw unknownEvent(id);
+  return row;
+}
+
+type RevisableRow = {
+  source: string;
+  sourceId: string;
+  status: EventStatus;
+  revision: number;
+  eventType: string | null;
+};
+
+type RevisionRow = Omit<RevisionOut, "sends" | "sentBy">;
+
+/** SQL: the revisions of the event `$1`. The bytes are read only where they are asked for. */
+const REVISIONS = `
+  select e.id, 1 as revision, e.revision = 1 as current, 'arrived' as cause, null::int as base, null::int as bounce,
+         null::text as actor, null::text as reason, e.first_seen as at, null::jsonb as patch, null::uuid as "operationId",
+         b.content_type as "contentType", octet_length(b.payload) as bytes, b.payload, b.headers
+    from dlq_events e join dlq_event_bodies b on b.id = e.id where e.id = $1
+  union all
+  select e.id, r.revision, e.revision = r.revision, r.cause, r.base, r.bounce, r.actor, r.reason, r.at, r.patch,
+         r.operation_id, r.content_type, octet_length(r.payload), r.payload, r.headers
+    from dlq_events e join event_revisions r on r.id = e.id where e.id = $1 and r.id = $1`;
+
+const COLUMNS = `revision, current, cause, base, bounce, actor, reason, at, patch, "operationId", "contentType", bytes`;
+
+/** All revisions of an event, newest first. Throws DomainError `unknown-event`. */
+export async function readRevisions(db: Queryable, viewer: Viewer, id: string): Promise<RevisionList> {
+  await readRevisable(db, viewer, id);
+  const rows = await db.query<RevisionRow & { total: number }>(
+    `select ${COLUMNS}, count(*) over ()::int as total from (${REVISIONS}) r order by revision desc limit ${REVISIONS_MAX}`,
+    [id],
+    { name: "revisions", isoTimes: true },
+  );
+  const items = await withSends(
+    db,
+    id,
+    rows.map(({ total: _, ...row }) => row),
+  );
+  return { items, total: rows[0]?.total ?? 0 };
+}
+
+export type StoredRevision = { payload: Buffer; contentType: string; headers: Header[] };
+
+/** The bytes of one revision, unmasked. null = it is not stored. */
+export async function readRevisionBytes(db: Queryable, id: string, revision: number): Promise<StoredRevision | null> {
+  const [row] = await db.query<StoredRevision>(
+    `select payload, "contentType", headers from (${REVISIONS}) r where revision = $2`,
+    [id, revision],
+    { name: "revision-bytes" },
+  );
+  return row ?? null;
+}
+
+/** Throws DomainError `unknown-event`, `unknown-revision`. */
+export async function readRevision(
+  db: Queryable,
+  viewer: Viewer,
+  id: string,
+  revision: number,
+): Promise<RevisionDetail> {
+  await readRevisable(db, viewer, id);
+  const [detail] = await readDetails(db, viewer, id, [revision]);
+  return detail!.shown;
+}
+
+/** Throws DomainError `unknown-event`, `unknown-revision`. */
+export async function compareRevisions(
+  db: Queryable,
+  viewer: Viewer,
+  id: string,
+  { from, to }: { from: number; to: number },
+): Promise<Comparison> {
+  await readRevisable(db, viewer, id);
+  const [left, right] = await readDetails(db, viewer, id, [from, to]);
+  return {
+    from: left!.shown,
+    to: right!.shown,
+    equal: {
+      payload: left!.stored.payload.equals(right!.stored.payload),
+      contentType: left!.stored.contentType === right!.stored.contentType,
+      headers: JSON.stringify(left!.stored.headers) === JSON.stringify(right!.stored.headers),
+    },
+  };
+}
+
+async function readDetails(
+  db: Queryable,
+  viewer: Viewer,
+  id: string,
+  revisions: readonly number[],
+): Promise<{ shown: RevisionDetail; stored: StoredRevision }[]> {
+  const rows = await db.query<RevisionRow & StoredRevision>(
+    `select ${COLUMNS}, payload, headers from (${REVISIONS}) r where revision = any($2::int[])`,
+    [id, revisions],
+    { name: "revision-details", isoTimes: true },
+  );
+  const sends = await withSends(
+    db,
+    id,
+    rows.map(({ payload: _, headers: __, ...row }) => row),
+  );
+  return revisions.map((revision) => {
+    const at = rows.findIndex((row) => row.revision === revision);
+    if (at < 0) throw unknownRevision(id, revision);
+    const { payload, contentType, headers } = rows[at]!;
+    const shown = { ...sends[at]!, body: bodyFor(viewer, payload, contentType), headers: redactHeaders(headers) };
+    return { shown, stored: { payload, contentType, headers } };
+  });
+}
+
+type SendRow = RevisionOut["sentBy"][number] & { revision: number; sends: number };
+
+async function withSends(db: Queryable, id: string, rows: readonly RevisionRow[]): Promise<RevisionOut[]> {
+  const sends = await db.query<SendRow>(
+    `select revision, sends, "redriveId", attempt, state, target, at from (
+       select a.revision, a.redrive_id as "redriveId", a.attempt, a.state, a.target, a.opened_at as at,
+              count(*) over (partition by a.revision)::int as sends,
+              row_number() over (partition by a.revision order by a.opened_at desc, a.attempt desc) as place
+         from redrive_attempts a where a.id = $1) sent
+      where place <= ${SENDS_MAX} order by revision, place`,
+    [id],
+    { name: "revision-sends", isoTimes: true },
+  );
+  const byRevision = Map.groupBy(sends, ({ revision }) => revision);
+  return rows.map((row) => {
+    const own = byRevision.get(row.revision) ?? [];
+    return { ...row, sends: own[0]?.sends ?? 0, sentBy: own.map(({ revision: _, sends: __, ...send }) => send) };
+  });
+}
+
+/**
+ * Who or what made the current revision of an event the current one, and when; null = nobody: it arrived so. What added a
+ * revision is in its row; what chose an earlier one is in the audit alone.
+ */
+export async function lastRevising(db: Queryable, id: string): Promise<{ actor: string; at: string } | null> {
+  const [row] = await db.query<{ actor: string; at: string }>(
+    `select actor, at from (
+       select coalesce(r.actor, 'a bounce') as actor, r.at
+         from dlq_events e join event_revisions r on r.id = e.id and r.revision = e.revision where e.id = $1
+       union all
+       select a.actor, a.at from audit_entries a
+        where a.id in (select entry_id from audit_subjects where event_id = $1)
+          and (a.after ? 'revision' or a.action = $2)) made
+      order by at desc limit 1`,
+    [id, BULK_EFFECT["undo-mend"].action],
+    { isoTimes: true },
+  );
+  return row ?? null;
+}
+
+/** The redrive that has the event in work; null = none. */
+export async function openRedriveOf(
+  db: Queryable,
+  id: string,
+): Promise<{ redriveId: string; revision: number } | null> {
+  const [row] = await db.query<{ redriveId: string; revision: number }>(
+    `select redrive_id as "redriveId", revision from redrive_items where id = $1 and state = ${ITEM.open}`,
+    [id],
+  );
+  return row ?? null;
+}

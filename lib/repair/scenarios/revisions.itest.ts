@@ -1,0 +1,271 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
+import { readEventDetail } from "@/lib/events/detail/event-detail.read";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
+import { readRevisions } from "@/lib/repair/revisions/event-revisions.read";
+import { editEvent, restoreRevision } from "@/lib/repair/revisions/revise-event";
+import { deadLetter } from "@/lib/testing/letters";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+const BROKEN = '{"order_no":12345678901234567890}';
+const MENDED = '{"orderNo":12345678901234567890}';
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+});
+afterEach(async () => {
+  const broken = await world.broken();
+  await world.close();
+  expect(broken).toEqual([]);
+});
+
+const park = (name?: string) => world.park(1, () => ({ payload: Buffer.from(BROKEN) }), name);
+const first = async () => (await world.idsOf())[0]!;
+const edit = async (text: string, base = 1, id?: string) =>
+  editEvent(
+    world.deps,
+    { id: id ?? (await first()), base, text, reason: "the field was renamed", headersMax: 100 },
+    localViewer("ada"),
+  );
+/** A failure starts a cooldown, which would refuse the next redrive. */
+const warm = () => world.db.run("update dlq_events set cooldown_until = null");
+const redriven = async (select = { ids: [] as string[] }) => {
+  await warm();
+  const ids = select.ids.length > 0 ? select.ids : await world.idsOf();
+  return world.ended((await world.request({ select: { ids } })).id);
+};
+const sent = () => world.sink.arrived.map(({ key, body }) => [key, body]);
+const comeBack = (redriveId: string, payload: string) =>
+  parkEvents(
+    world.deps,
+    [
+      {
+        source: "orders",
+        letter: deadLetter({
+          eventId: "event-0000",
+          aggregateId: null,
+          version: null,
+          payload: Buffer.from(payload),
+          redrive: { redriveId, attempt: 1 },
+        }),
+      },
+    ],
+    localViewer("tester"),
+  );
+
+test("a sink that honours keys and remembers its refusals takes the mended event, and answers no repeat twice", async () => {
+  await park();
+  const remembered = new Map<string, number>();
+  world.sink.answer = () => {
+    const { key, body } = world.sink.arrived.at(-1)!;
+    const status = remembered.get(key) ?? (body === MENDED ? 200 : 422);
+    remembered.set(key, status);
+    return status;
+  };
+  await world.worker();
+  expect(await redriven()).toMatchObject({ failed: 1 });
+  expect(await redriven()).toMatchObject({ failed: 1 });
+  await edit(MENDED);
+  // What was mended does not cool down.
+  expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 1 });
+  expect(sent()).toEqual([
+    ["orders:event-0000", BROKEN],
+    ["orders:event-0000", BROKEN],
+    ["orders:event-0000:r2", MENDED],
+  ]);
+  const { items } = await readRevisions(world.db, localViewer(), await first());
+  expect(items).toMatchObject([
+    { revision: 2, current: true, sends: 1, sentBy: [{ state: "delivered" }] },
+    { revision: 1, current: false, sends: 2, sentBy: [{ state: "failed" }, { state: "failed" }] },
+  ]);
+  const { history } = await readEventDetail(world.db, localViewer(), await first(), Date.now());
+  const texts = history.map(({ text }) => text).join("\n");
+  expect(texts).toContain("Edited: revision 2, made from 1");
+  expect(texts).toContain("Attempt 1 of revision 2 to orders sent");
+});
+
+test("a redrive sends what it froze: an edit meanwhile is refused, and the event stays as it was", async () => {
+  await park();
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  world.sink.answer = async () => {
+    await held;
+    return 200;
+  };
+  await world.worker();
+  const { id } = await world.request();
+  await expect.poll(() => world.sink.arrived.length).toBe(1);
+  await expect(edit(MENDED)).rejects.toMatchObject({ code: "event-queued", message: expect.stringContaining(id) });
+  release();
+  expect(await world.ended(id)).toMatchObject({ delivered: 1 });
+  await expect(edit(MENDED)).rejects.toMatchObject({ code: "illegal-transition" });
+  expect(sent()).toEqual([["orders:event-0000", BROKEN]]);
+});
+
+test("a worker that is killed in the middle of a send: the repeat has the same revision and the same key", async () => {
+  await park();
+  await edit(MENDED);
+  world.sink.answer = ({ nth }) => (nth === 1 ? "hang" : 200);
+  const doomed = await world.doomedWorker();
+  const { id } = await world.request();
+  await expect.poll(() => world.sink.arrived.length).toBe(1);
+  doomed.kill("SIGKILL");
+  await world.worker();
+  expect(await world.ended(id)).toMatchObject({ delivered: 1 });
+  expect(new Set(sent().map((each) => each.join()))).toEqual(new Set([`orders:event-0000:r2,${MENDED}`]));
+  expect(await world.db.query("select distinct revision from redrive_attempts")).toEqual([{ revision: 2 }]);
+});
+
+test("a bounce with other bytes is kept beside what somebody has mended meanwhile, and the mended bytes are sent", async () => {
+  await park();
+  world.sink.answer = () => 422;
+  await world.worker();
+  const { id } = await redriven();
+  await edit(MENDED);
+  // The consumer had taken it all the same, and gives it back late.
+  expect(await comeBack(id, '{"enriched":true}')).toEqual(["bounced"]);
+  expect(await world.event("event-0000")).toMatchObject({ revision: 2, bounces: 1 });
+  world.sink.answer = () => 200;
+  expect(await redriven()).toMatchObject({ delivered: 1 });
+  expect(sent().at(-1)).toEqual(["orders:event-0000:r2", MENDED]);
+  const { items } = await readRevisions(world.db, localViewer(), await first());
+  expect(items.map(({ revision, cause, base, current }) => ({ revision, cause, base, current }))).toEqual([
+    { revision: 3, cause: "bounce", base: 1, current: false },
+    { revision: 2, cause: "edit", base: 1, current: true },
+    { revision: 1, cause: "arrived", base: null, current: false },
+  ]);
+});
+
+test("a bounce with other bytes is sent next, and one with the bytes that were sent changes nothing", async () => {
+  await park();
+  await world.worker();
+  const { id } = await redriven();
+  expect(await comeBack(id, '{"enriched":true}')).toEqual(["bounced"]);
+  const again = await redriven();
+  expect(again).toMatchObject({ delivered: 1 });
+  // What came back is compared with what was sent, not with what arrived first.
+  expect(await comeBack(again.id, '{"enriched":true}')).toEqual(["bounced"]);
+  expect(await world.event("event-0000")).toMatchObject({ revision: 2, bounces: 2, status: "PENDING" });
+  expect(sent()).toEqual([
+    ["orders:event-0000", BROKEN],
+    ["orders:event-0000:r2", '{"enriched":true}'],
+  ]);
+});
+
+test("each bounce keeps the error that it brought, and so does the first arrival", async () => {
+  await park();
+  await world.worker();
+  const { id } = await redriven();
+  const error = { type: "Late", message: "token=s3cret was refused", stack: "at Late" };
+  const letter = deadLetter({
+    eventId: "event-0000",
+    aggregateId: null,
+    version: null,
+    error,
+    redrive: { redriveId: id, attempt: 1 },
+  });
+  await parkEvents(world.deps, [{ source: "orders", letter }], localViewer("tester"));
+  const errorsFor = async (viewer: Viewer) => {
+    const { history, errorDetail } = await readEventDetail(world.db, viewer, await first(), Date.now());
+    const errors = history.flatMap(({ kind, detail }) =>
+      detail.error ? [{ kind, sent: detail.sent, ...detail.error }] : [],
+    );
+    return { errors, errorDetail };
+  };
+  const { errors, errorDetail } = await errorsFor(localViewer());
+  expect(errors).toMatchObject([
+    { kind: "parked", sent: null, type: "com.acme.StockException", message: "503 from stock-service for order-77" },
+    { kind: "bounced", sent: 1, ...error },
+  ]);
+  expect(errorDetail).toEqual(error);
+  const masked = await errorsFor({ ...localViewer("bob"), actions: ["view"] });
+  expect(JSON.stringify(masked)).not.toContain("s3cret");
+});
+
+test("a bounce that overtakes the end of its own delivery brings its revision, and the item keeps what it froze", async () => {
+  await park();
+  world.sink.answer = async () => {
+    const redriveId = String(world.sink.arrived.at(-1)!.headers["x-redrive-id"]);
+    if (world.sink.arrived.length === 1) await comeBack(redriveId, '{"enriched":true}');
+    return 200;
+  };
+  await world.worker();
+  await redriven();
+  expect(await world.event("event-0000")).toMatchObject({ revision: 2, status: "PENDING" });
+  expect(await redriven()).toMatchObject({ delivered: 1 });
+  expect(sent().at(-1)).toEqual(["orders:event-0000:r2", '{"enriched":true}']);
+  expect(await world.db.query("select revision from redrive_items order by redrive_id")).toEqual([
+    { revision: 1 },
+    { revision: 2 },
+  ]);
+});
+
+test("a bounce of an earlier redrive that comes after the freeze: the redrive sends what it froze, the next what came", async () => {
+  await park();
+  world.sink.answer = () => 422;
+  const worker = await world.worker();
+  const { id } = await redriven();
+  await worker.stop("the test goes on alone");
+  await warm();
+  const second = await world.request();
+  expect(await world.event("event-0000")).toMatchObject({ status: "QUEUED", revision: 1 });
+  // The consumer had taken the first send all the same.
+  expect(await comeBack(id, '{"enriched":true}')).toEqual(["bounced"]);
+  expect(await world.db.query("select revision from redrive_items where redrive_id = $1", [second.id])).toEqual([
+    { revision: 1 },
+  ]);
+  expect(await world.event("event-0000")).toMatchObject({ revision: 2 });
+  await warm();
+  world.sink.answer = () => 200;
+  await world.worker();
+  await world.ended(second.id);
+  expect(sent().filter(([key]) => key !== "orders:event-0000")).toEqual([]);
+  expect(new Set(sent().map(([, body]) => body))).toEqual(new Set([BROKEN]));
+});
+
+test("an event that was parked a year ago is edited, mended by a bounce and sent: its day has all tables", async () => {
+  const YEAR_MS = 365 * 86_400_000;
+  const clock = { ...world.deps.clock, wallMs: () => world.deps.clock.wallMs() - YEAR_MS };
+  const letter = deadLetter({ eventId: "event-0000", aggregateId: null, version: null, payload: Buffer.from(BROKEN) });
+  await parkEvents({ ...world.deps, clock }, [{ source: "orders", letter }], localViewer("tester"));
+  expect(await edit(MENDED)).toMatchObject({ revision: 2 });
+  await world.worker();
+  const { id } = await redriven();
+  expect(await comeBack(id, '{"enriched":true}')).toEqual(["bounced"]);
+  expect(await redriven()).toMatchObject({ delivered: 1 });
+  expect(sent()).toEqual([
+    ["orders:event-0000:r2", MENDED],
+    ["orders:event-0000:r3", '{"enriched":true}'],
+  ]);
+});
+
+test("restored and redriven, the first revision goes out under its first key", async () => {
+  await park();
+  await edit(MENDED);
+  await restoreRevision(world.deps, { id: await first(), base: 2, revision: 1, reason: "no" }, localViewer("ada"));
+  await world.worker();
+  await redriven();
+  expect(sent()).toEqual([["orders:event-0000", BROKEN]]);
+});
+
+test("an ignored event is mended, released and sent; the same id of another source keeps its own bytes and key", async () => {
+  await world.source("billing");
+  await park();
+  await park("billing");
+  const [ours] = await world.db.query<{ id: string }>(
+    "select e.id from dlq_events e join sources s on s.id = e.source_id where s.name = 'orders'",
+  );
+  await ignoreEvents(world.deps, { select: { ids: [ours!.id] }, reason: "broken" }, localViewer("ada"));
+  await edit(MENDED, 1, ours!.id);
+  await releaseEvents(world.deps, { select: { ids: [ours!.id] }, reason: "mended" }, localViewer("ada"));
+  await world.worker();
+  await redriven();
+  expect(sent().sort()).toEqual([
+    ["billing:event-0000", BROKEN],
+    ["orders:event-0000:r2", MENDED],
+  ]);
+});

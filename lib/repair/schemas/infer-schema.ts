@@ -1,0 +1,164 @@
+import { readBodies } from "@/lib/events/bodies.read";
+import type { EventStatus } from "@/lib/events/event-state.pure";
+import { scopeSelection } from "@/lib/events/filter/scope.shapes";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Clock } from "@/lib/platform/clock";
+import type { Db } from "@/lib/platform/database/db";
+import { createTurns } from "@/lib/platform/turns";
+import { draftSchema, type SchemaDeps } from "@/lib/repair/schemas/check-schema";
+import { inferSchema as startInference } from "@/lib/repair/schemas/infer-schema.pure";
+import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
+import { readTypedSizes, readTypesWithSchema } from "@/lib/repair/schemas/payload-schemas.read";
+import {
+  FAULTS_MAX,
+  type InferRequest,
+  type InferredSchema,
+  type SchemaTrial,
+  type SchemaTryRequest,
+  TRY_EVENTS_MAX,
+} from "@/lib/repair/schemas/payload-schemas.shapes";
+import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
+import { readSourceId } from "@/lib/store/read/sources";
+
+type Deps = Omit<SchemaDeps, "db"> & { db: Db; clock: Clock };
+
+/** Events of one read, and the bytes of their payloads that are in memory at once. */
+const CHUNK_MAX = 200;
+const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
+/** A larger payload is left out: it says little about the form of the others. */
+const PAYLOAD_BYTES_MAX = 512 * 1024;
+/** Rows that are looked at for the events of one type, at most. */
+const LOOKED_AT_MAX = 20_000;
+const SAMPLES_MAX = 5;
+const SAMPLE_FAULTS_MAX = 3;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Infers a schema from the newest events of a source and type that were delivered and have not come back. Stores
+ * nothing. Throws DomainError `unknown-source`.
+ */
+export async function inferSchema(
+  deps: Deps,
+  { source, request: { eventType = null, events } }: { source: string; request: InferRequest },
+  viewer: Viewer,
+): Promise<InferredSchema> {
+  assertMay(viewer, "change-source", [source]);
+  const inference = startInference();
+  const found: InferredSchema = { schema: null, eventsRead: 0, confirmed: 0, skipped: 0, optional: [] };
+  const turns = createTurns(deps.clock);
+  for await (const chunk of payloadsOf(deps, { source, eventType, status: "REDRIVEN", limit: events }, viewer)) {
+    found.skipped += chunk.tooLarge;
+    for (const { payload, confirmed } of chunk.events) {
+      if (turns.due()) await turns.give();
+      const value = jsonOf(payload);
+      if (value === undefined) {
+        found.skipped++;
+        continue;
+      }
+      inference.add(value);
+      found.eventsRead++;
+      if (confirmed) found.confirmed++;
+    }
+  }
+  return { ...found, ...inference.result() };
+}
+
+/**
+ * How the newest parked and redriven events of a source and type fare under a schema. Stores nothing. Throws
+ * DomainError `unknown-source`, and `invalid-config` for a schema that cannot be used.
+ */
+export async function trySchema(
+  deps: Deps,
+  { source, request: { eventType = null, schema } }: { source: string; request: SchemaTryRequest },
+  viewer: Viewer,
+): Promise<SchemaTrial> {
+  assertMay(viewer, "change-source", [source]);
+  await assertPayloadSchema(deps.schemas, schema, "schema");
+  const draft = draftSchema(eventType, schema);
+  const of = async (status: EventStatus) => {
+    const part: SchemaTrial["parked"] = { checked: 0, passed: 0, failed: 0, undecided: 0, samples: [] };
+    const wanted = { source, eventType, status, limit: TRY_EVENTS_MAX };
+    for await (const { events, tooLarge } of payloadsOf(deps, wanted, viewer)) {
+      part.checked += events.length + tooLarge;
+      part.undecided += tooLarge;
+      const checks = await deps.checkPayloads.against(events.map((event) => ({ ...event, schema: draft })));
+      for (const [index, check] of checks.entries()) {
+        if (check.schema.ok) part.passed++;
+        else if (check.schema.tooSlow || check.parses.ok === false) part.undecided++;
+        else {
+          part.failed++;
+          if (part.samples.length < SAMPLES_MAX) part.samples.push(await sampleOf(deps, events[index]!, draft));
+        }
+      }
+    }
+    return part;
+  };
+  return { parked: await of("PENDING"), delivered: await of("REDRIVEN") };
+}
+
+type Read = { id: string; eventId: string; confirmed: boolean; payload: Uint8Array; contentType: string };
+
+/** A failed event is checked once more, for all of its faults. */
+async function sampleOf(
+  { checkPayloads }: Deps,
+  event: Read,
+  schema: ReturnType<typeof draftSchema>,
+): Promise<SchemaTrial["parked"]["samples"][number]> {
+  const [check] = await checkPayloads.against([{ ...event, schema }], { faultsMax: FAULTS_MAX });
+  return { id: event.id, eventId: event.eventId, faults: check!.schema.faults.slice(0, SAMPLE_FAULTS_MAX) };
+}
+
+type Wanted = { source: string; eventType: string | null; status: EventStatus; limit: number };
+
+/** The newest events in chunks, each with its current revision. Event type null: the types without their own schema. */
+async function* payloadsOf(
+  { db, clock }: Deps,
+  { source, eventType, status, limit }: Wanted,
+  viewer: Viewer,
+): AsyncGenerator<{ events: Read[]; tooLarge: number }> {
+  const sourceId = await readSourceId(db, viewer, source);
+  const own = eventType === null ? await readTypesWithSchema(db, sourceId) : new Set<string>();
+  const filter = { source: [source], status: [status], ...(eventType === null ? {} : { eventType: [eventType] }) };
+  const nowMs = clock.wallMs();
+  const selection = scopeSelection(viewer, "view", { filter });
+  const page = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), limit: CHUNK_MAX };
+  let after: string | null = null;
+  let left = limit;
+  for (let looked = 0; left > 0 && looked < LOOKED_AT_MAX; looked += CHUNK_MAX) {
+    const candidates: Candidate[] = await readCandidates(db, { ...page, after });
+    const sizes = await readTypedSizes(
+      db,
+      candidates.map(({ id }) => id),
+    );
+    const wanted = candidates.filter(({ id }) => !own.has(sizes.get(id)?.eventType ?? "")).slice(0, left);
+    left -= wanted.length;
+    for (let from = 0; from < wanted.length; ) {
+      let bytes = 0;
+      const to = wanted.findIndex(({ id }, index) => {
+        if (index < from) return false;
+        bytes += sizes.get(id)?.bytes ?? 0;
+        return index > from && bytes > CHUNK_BYTES_MAX;
+      });
+      const part = wanted.slice(from, to < 0 ? undefined : to);
+      from += part.length;
+      const small = part.filter(({ id }) => (sizes.get(id)?.bytes ?? 0) <= PAYLOAD_BYTES_MAX);
+      const bodies = await readBodies(db, small);
+      const events = small.flatMap(({ id, eventId, confirmed }) => {
+        const body = bodies.get(id);
+        return body ? [{ id, eventId, confirmed, payload: body.payload, contentType: body.contentType }] : [];
+      });
+      yield { events, tooLarge: part.length - small.length };
+    }
+    if (candidates.length < CHUNK_MAX) return;
+    after = candidates.at(-1)!.id;
+  }
+}
+
+function jsonOf(payload: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(payload));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,67 @@
+import { type QueryClient, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import type {
+  InferredSchema,
+  SchemaChange,
+  SchemaList,
+  SchemaRequest,
+  SchemaTrial,
+  SchemaTryRequest,
+  SchemaVersionDetail,
+} from "@/lib/repair/schemas/payload-schemas.shapes";
+
+const ofSource = (source: string) => `/api/v1/sources/${encodeURIComponent(source)}/schemas`;
+const ofId = (id: string) => `/api/v1/schemas/${encodeURIComponent(id)}`;
+
+/** The schemas of a source by event type. */
+export function useSchemas(source: string) {
+  return useQuery<SchemaList, ApiError>({
+    queryKey: keys.schemas(source),
+    queryFn: ({ signal }) => fetchJson<SchemaList>(ofSource(source), { signal }),
+    retry: false,
+  });
+}
+
+/** One version with its text, and all versions of its event type. null = none is asked for. */
+export function useSchema(source: string, id: string | null) {
+  return useQuery<SchemaVersionDetail, ApiError>({
+    queryKey: keys.schema(source, id),
+    queryFn: ({ signal }) => fetchJson<SchemaVersionDetail>(ofId(id!), { signal }),
+    enabled: id !== null,
+    retry: false,
+  });
+}
+
+export function useStoreSchema(source: string) {
+  const client = useQueryClient();
+  return useMutation<SchemaVersionDetail, ApiError, SchemaRequest>({
+    mutationFn: (body) => fetchJson<SchemaVersionDetail>(ofSource(source), { method: "POST", body, once: true }),
+    onSuccess: () => void invalidateAfter(client, "sources"),
+  });
+}
+
+export async function changeSchema(
+  client: QueryClient,
+  id: string,
+  change: SchemaChange,
+): Promise<SchemaVersionDetail> {
+  const changed = await fetchJson<SchemaVersionDetail>(ofId(id), { method: "PATCH", body: change });
+  await invalidateAfter(client, "sources");
+  return changed;
+}
+
+/** Reads events that went through. Nothing is stored. */
+export function useInferSchema(source: string) {
+  return useMutation<InferredSchema, ApiError, { eventType: string | null }>({
+    mutationFn: (body) => fetchJson<InferredSchema>(`${ofSource(source)}/infer`, { method: "POST", body, reads: true }),
+  });
+}
+
+/** How the newest parked and redriven events fare. Nothing is stored. */
+export function useTrySchema(source: string) {
+  return useMutation<SchemaTrial, ApiError, SchemaTryRequest>({
+    mutationFn: (body) => fetchJson<SchemaTrial>(`${ofSource(source)}/try`, { method: "POST", body, reads: true }),
+  });
+}
