@@ -1,12 +1,12 @@
-import { type RedriveRuleBody, readRedriveRuleBody } from "@/lib/contract/redrive-rules";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { createLaneQueue } from "@/lib/lane/queue";
-import { runRedriveRules } from "@/lib/operations/run-redrive-rules";
-import { tryRedriveRule } from "@/lib/operations/try-redrive-rule";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createLog } from "@/lib/platform/log";
+import { type RedriveRuleBody, readRedriveRuleBody } from "@/lib/rules/redrive-rules.shapes";
+import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
+import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { fillStore } from "./event-store";
 import { startBenchStack } from "./stack";
 

@@ -7,9 +7,9 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { useRedriveRules } from "@/lib/browser/redrive-rules";
-import type { RedriveRuleOut } from "@/lib/contract/redrive-rules";
 import { plural } from "@/lib/platform/plain/format.pure";
+import { useRedriveRules } from "@/lib/rules/redrive-rules.browser";
+import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
 import { RuleCard } from "./rule-card";
 
 const RuleDialog = lazily(() => import("./rule-dialog").then(({ RuleDialog }) => RuleDialog));

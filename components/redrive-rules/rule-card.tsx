@@ -7,12 +7,12 @@ import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
-import { useChangeRedriveRule, useDeleteRedriveRule } from "@/lib/browser/redrive-rules";
-import type { RedriveRuleOut } from "@/lib/contract/redrive-rules";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
 import { visible } from "@/lib/platform/plain/format.pure";
+import { useChangeRedriveRule, useDeleteRedriveRule } from "@/lib/rules/redrive-rules.browser";
+import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
 import { limitWords, ruleSentence, triedWords, workWords } from "./rule-words";
 
 const DeleteRuleDialog = lazily(() =>

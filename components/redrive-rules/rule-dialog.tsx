@@ -4,9 +4,9 @@ import { type ReactNode, useId, useState } from "react";
 import { Checkbox, Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
-import { useChangeRedriveRule, useCreateRedriveRule } from "@/lib/browser/redrive-rules";
-import type { RedriveRuleOut } from "@/lib/contract/redrive-rules";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { useChangeRedriveRule, useCreateRedriveRule } from "@/lib/rules/redrive-rules.browser";
+import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
 import { errorsOf, type RuleDraft, type RuleErrors, ruleDraft, ruleRequest } from "./rule-draft";
 
 type Part = { draft: RuleDraft; errors: RuleErrors; set: (part: Partial<RuleDraft>) => void };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { RedriveRuleOut } from "@/lib/contract/redrive-rules";
-import { redriveRuleRequestSchema } from "@/lib/contract/redrive-rules";
+import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
+import { redriveRuleRequestSchema } from "@/lib/rules/redrive-rules.shapes";
 import { errorsOf, ruleDraft, ruleRequest } from "./rule-draft";
 
 const draft = { ...ruleDraft(null), name: " timeouts ", events: 'source:orders errorCode:TIMEOUT tag.tenant:"a b"' };

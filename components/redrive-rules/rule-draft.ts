@@ -1,8 +1,8 @@
-import type { RuleFields } from "@/lib/browser/redrive-rules";
-import type { RedriveRuleOut } from "@/lib/contract/redrive-rules";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { addTerm, parseSearch, termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
+import type { RuleFields } from "@/lib/rules/redrive-rules.browser";
+import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
 
 /** The form of a rule: texts as they are typed. An empty limit or rate is none. */
 export type RuleDraft = {

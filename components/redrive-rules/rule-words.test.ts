@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { RedriveRuleOut, RedriveRuleTrial } from "@/lib/contract/redrive-rules";
+import type { RedriveRuleOut, RedriveRuleTrial } from "@/lib/rules/redrive-rules.shapes";
 import { leftWords, limitWords, ruleSentence, trialSentence, triedWords, workWords } from "./rule-words";
 
 const TERMS = {

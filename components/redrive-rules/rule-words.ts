@@ -1,5 +1,5 @@
-import type { RedriveRuleOut, RedriveRuleTrial } from "@/lib/contract/redrive-rules";
 import { formatDuration, formatNumber, formatRate, plural } from "@/lib/platform/plain/format.pure";
+import type { RedriveRuleOut, RedriveRuleTrial } from "@/lib/rules/redrive-rules.shapes";
 
 type Terms = Pick<
   RedriveRuleOut,

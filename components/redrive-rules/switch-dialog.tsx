@@ -5,9 +5,9 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { Field } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
-import { useChangeRedriveRule, useRedriveRuleTrial } from "@/lib/browser/redrive-rules";
-import type { RedriveRuleOut, RedriveRuleTry } from "@/lib/contract/redrive-rules";
-import { ruleTerms } from "@/lib/core/redrive-rule";
+import { ruleTerms } from "@/lib/rules/redrive-rule.pure";
+import { useChangeRedriveRule, useRedriveRuleTrial } from "@/lib/rules/redrive-rules.browser";
+import type { RedriveRuleOut, RedriveRuleTry } from "@/lib/rules/redrive-rules.shapes";
 import { TrialView } from "./trial-view";
 
 /** Switches a rule on, after it was tried against the past. */

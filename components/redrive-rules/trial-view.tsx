@@ -1,8 +1,8 @@
 import { TriedEvent } from "@/components/rules/rule-parts";
 import { Skeleton } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
-import type { RedriveRuleTrial } from "@/lib/contract/redrive-rules";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import type { RedriveRuleTrial } from "@/lib/rules/redrive-rules.shapes";
 import { leftWords, OUTCOME_WORDS, trialSentence } from "./rule-words";
 
 const SHOWN = 5;

@@ -1,10 +1,10 @@
 import { type Call, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command-table";
 import { factsText, tableText } from "@/lib/cli/table";
-import type { RedriveRuleList, RedriveRuleOut, RedriveRuleTrial } from "@/lib/contract/redrive-rules";
-import { ruleTerms } from "@/lib/core/redrive-rule";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatDuration, formatNumber } from "@/lib/platform/plain/format.pure";
+import { ruleTerms } from "@/lib/rules/redrive-rule.pure";
+import type { RedriveRuleList, RedriveRuleOut, RedriveRuleTrial } from "@/lib/rules/redrive-rules.shapes";
 
 const RULES = "api/v1/redrive-rules";
 

@@ -5,6 +5,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/deps";
 import { eachAlone } from "@/lib/redriving/each-alone";
+import { stopRuleOf } from "@/lib/rules/redrive-rules.write";
 import {
   dueCanaries,
   lockRedrive,
@@ -13,7 +14,6 @@ import {
   setCanary,
   setRecent,
 } from "@/lib/store/write/redrive";
-import { stopRuleOf } from "@/lib/store/write/redrive-rules";
 
 const ACTOR = "worker";
 

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type PreviewRequest, previewRequestSchema } from "@/lib/contract/redrive-preview";
 import type { RedriveRequest } from "@/lib/contract/redrive-request";
-import { type RedriveRuleChange, redriveRuleRequestSchema, redriveRuleTrySchema } from "@/lib/contract/redrive-rules";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
@@ -10,11 +9,16 @@ import { decideApproval } from "@/lib/guard/approvals/decide-approval";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
-import { runRedriveRules } from "@/lib/operations/run-redrive-rules";
-import { changeRedriveRule, createRedriveRule, deleteRedriveRule } from "@/lib/operations/store-redrive-rule";
-import { tryRedriveRule } from "@/lib/operations/try-redrive-rule";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { requestMend } from "@/lib/repair/mends/request-mend";
+import {
+  type RedriveRuleChange,
+  redriveRuleRequestSchema,
+  redriveRuleTrySchema,
+} from "@/lib/rules/redrive-rules.shapes";
+import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
+import { changeRedriveRule, createRedriveRule, deleteRedriveRule } from "@/lib/rules/store-redrive-rule";
+import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { claimItems } from "@/lib/store/write/claim-items";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";

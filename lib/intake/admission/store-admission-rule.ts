@@ -15,8 +15,8 @@ import type { AdmissionRule, Prisma } from "@/lib/platform/database/generated/cl
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
+import { deleteRule, moveRule } from "@/lib/rules/rule-order.write";
 import { unknownSource } from "@/lib/store/read/sources";
-import { deleteRule, moveRule } from "@/lib/store/write/rule-order";
 
 type RuleDeps = LowRateDeps & TryDeps;
 

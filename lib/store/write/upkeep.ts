@@ -1,6 +1,6 @@
 import { removeExpiredAdmission } from "@/lib/intake/admission/admission.write";
 import type { Db } from "@/lib/platform/database/db";
-import { removeExpiredTrials } from "@/lib/store/write/redrive-rules";
+import { removeExpiredTrials } from "@/lib/rules/redrive-rules.write";
 
 /** A bucket without a request for this long belongs to a finished redrive; a new request starts an empty one. */
 const BUCKET_IDLE = "1 day";

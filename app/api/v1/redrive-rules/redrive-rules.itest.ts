@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as metrics from "@/app/metrics/route";
-import type { RedriveRuleList, RedriveRuleOut, RedriveRuleTrial } from "@/lib/contract/redrive-rules";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { systemClock } from "@/lib/platform/clock";
+import type { RedriveRuleList, RedriveRuleOut, RedriveRuleTrial } from "@/lib/rules/redrive-rules.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import * as rule from "./[id]/route";

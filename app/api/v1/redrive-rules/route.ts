@@ -1,9 +1,9 @@
 import { handle } from "@/app/_server/handle";
 import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
-import { redriveRuleListSchema, redriveRuleRequestSchema, redriveRuleSchema } from "@/lib/contract/redrive-rules";
-import { createRedriveRule } from "@/lib/operations/store-redrive-rule";
-import { listRedriveRules, readRedriveRule } from "@/lib/store/read/redrive-rules";
+import { listRedriveRules, readRedriveRule } from "@/lib/rules/redrive-rules.read";
+import { redriveRuleListSchema, redriveRuleRequestSchema, redriveRuleSchema } from "@/lib/rules/redrive-rules.shapes";
+import { createRedriveRule } from "@/lib/rules/store-redrive-rule";
 
 export const GET = handle({
   id: "listRedriveRules",

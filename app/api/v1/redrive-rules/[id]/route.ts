@@ -1,8 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { redriveRuleChangeSchema, redriveRuleDeletionSchema, redriveRuleSchema } from "@/lib/contract/redrive-rules";
-import { changeRedriveRule, deleteRedriveRule } from "@/lib/operations/store-redrive-rule";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readRedriveRule } from "@/lib/store/read/redrive-rules";
+import { readRedriveRule } from "@/lib/rules/redrive-rules.read";
+import {
+  redriveRuleChangeSchema,
+  redriveRuleDeletionSchema,
+  redriveRuleSchema,
+} from "@/lib/rules/redrive-rules.shapes";
+import { changeRedriveRule, deleteRedriveRule } from "@/lib/rules/store-redrive-rule";
 
 const params = byId("unknown-redrive-rule");
 

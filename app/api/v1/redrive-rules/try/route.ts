@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { redriveRuleTrialSchema, redriveRuleTrySchema } from "@/lib/contract/redrive-rules";
-import { tryRedriveRule } from "@/lib/operations/try-redrive-rule";
+import { redriveRuleTrialSchema, redriveRuleTrySchema } from "@/lib/rules/redrive-rules.shapes";
+import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 
 export const POST = handle({
   id: "tryRedriveRule",

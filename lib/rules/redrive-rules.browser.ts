@@ -1,4 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 import type {
   RedriveRuleChange,
   RedriveRuleList,
@@ -6,10 +9,7 @@ import type {
   RedriveRuleRequest,
   RedriveRuleTrial,
   RedriveRuleTry,
-} from "@/lib/contract/redrive-rules";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
-import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+} from "@/lib/rules/redrive-rules.shapes";
 
 const POLL_MS = 5_000;
 const RULES = "/api/v1/redrive-rules";

@@ -1,7 +1,5 @@
 import { redriveRequestSchema } from "@/lib/contract/redrive-request";
-import type { RedriveRuleBody } from "@/lib/contract/redrive-rules";
 import { gate } from "@/lib/core/gate";
-import { isDue, roomOf, stopReason } from "@/lib/core/redrive-rule";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { compileFilter, paramsFrom, splitWords } from "@/lib/events/filter/event-filter.sql";
 import { type ScopedFilter, scopeFilter, scopeSelection } from "@/lib/events/filter/scope.shapes";
@@ -13,11 +11,13 @@ import { uuidv7LowerBound } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { readRulesOver } from "@/lib/redriving/read-rules";
+import { isDue, roomOf, stopReason } from "@/lib/rules/redrive-rule.pure";
+import { type RuleInForce, readEventPasts, readRedriveRulesInForce } from "@/lib/rules/redrive-rules.read";
+import type { RedriveRuleBody } from "@/lib/rules/redrive-rules.shapes";
+import { claimRun, noteRound, RunTaken, stopRule } from "@/lib/rules/redrive-rules.write";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
-import { type RuleInForce, readEventPasts, readRedriveRulesInForce } from "@/lib/store/read/redrive-rules";
 import { readOpenBreakers } from "@/lib/store/read/stall-facts";
 import { readTargets } from "@/lib/store/read/targets";
-import { claimRun, noteRound, RunTaken, stopRule } from "@/lib/store/write/redrive-rules";
 
 /** Events that are looked at in one statement. */
 const PAGE = 2_000;

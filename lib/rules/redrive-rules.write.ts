@@ -1,7 +1,7 @@
-import type { RedriveRuleBody, RedriveRuleTrial } from "@/lib/contract/redrive-rules";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import type { Prisma, RedriveRule } from "@/lib/platform/database/generated/client";
+import type { RedriveRuleBody, RedriveRuleTrial } from "@/lib/rules/redrive-rules.shapes";
 
 /** A run that must not be made: the rules were changed, or another worker made it. */
 export class RunTaken extends Error {}

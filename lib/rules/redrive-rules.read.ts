@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Queryable } from "@/lib/platform/database/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { canonicalJson } from "@/lib/platform/plain/json-text.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import type { EventPast, RuleOutcomes } from "@/lib/rules/redrive-rule.pure";
 import {
   type RedriveRuleBody,
   type RedriveRuleList,
   type RedriveRuleOut,
   type RedriveRuleTrial,
   readRedriveRuleBody,
-} from "@/lib/contract/redrive-rules";
-import type { EventPast, RuleOutcomes } from "@/lib/core/redrive-rule";
-import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { Queryable } from "@/lib/platform/database/db";
-import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { canonicalJson } from "@/lib/platform/plain/json-text.pure";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
+} from "@/lib/rules/redrive-rules.shapes";
 import { ITEM, LIVE_REDRIVES } from "@/lib/store/state-sql";
 
 export function unknownRedriveRule(id: string): DomainError {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type EventPast, isDue, REFUSALS_MAX, type RuleTerms, roomOf, stopReason, tryEach } from "./redrive-rule";
+import { type EventPast, isDue, REFUSALS_MAX, type RuleTerms, roomOf, stopReason, tryEach } from "./redrive-rule.pure";
 
 const TERMS: RuleTerms = {
   delayMs: 1_000_000,

@@ -1,11 +1,3 @@
-import {
-  REDRIVE_RULES_MAX,
-  type RedriveRuleBody,
-  type RedriveRuleChange,
-  type RedriveRuleRequest,
-  readRedriveRuleBody,
-} from "@/lib/contract/redrive-rules";
-import { RULE_FIELDS } from "@/lib/core/redrive-rule";
 import { resolveInstant } from "@/lib/events/filter/event-filter.shapes";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { takingName } from "@/lib/operations/name-taken";
@@ -14,10 +6,18 @@ import type { Prisma, RedriveRule } from "@/lib/platform/database/generated/clie
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
-import { digestOf, readTrial, unknownRedriveRule } from "@/lib/store/read/redrive-rules";
+import { RULE_FIELDS } from "@/lib/rules/redrive-rule.pure";
+import { digestOf, readTrial, unknownRedriveRule } from "@/lib/rules/redrive-rules.read";
+import {
+  REDRIVE_RULES_MAX,
+  type RedriveRuleBody,
+  type RedriveRuleChange,
+  type RedriveRuleRequest,
+  readRedriveRuleBody,
+} from "@/lib/rules/redrive-rules.shapes";
+import { advanceRedriveRules, insertRedriveRule, updateRedriveRule } from "@/lib/rules/redrive-rules.write";
+import { deleteRule, moveRule } from "@/lib/rules/rule-order.write";
 import { unknownSource } from "@/lib/store/read/sources";
-import { advanceRedriveRules, insertRedriveRule, updateRedriveRule } from "@/lib/store/write/redrive-rules";
-import { deleteRule, moveRule } from "@/lib/store/write/rule-order";
 
 type RuleDeps = LowRateDeps & { db: Db };
 

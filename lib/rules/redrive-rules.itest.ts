@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { redriveRuleRequestSchema, redriveRuleTrySchema } from "@/lib/contract/redrive-rules";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { confirmEvents } from "@/lib/operations/confirm-events";
-import { runRedriveRules } from "@/lib/operations/run-redrive-rules";
-import { changeRedriveRule, createRedriveRule } from "@/lib/operations/store-redrive-rule";
-import { tryRedriveRule } from "@/lib/operations/try-redrive-rule";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import type { Db } from "@/lib/platform/database/db";
-import { readRedriveRule } from "@/lib/store/read/redrive-rules";
+import { readRedriveRule } from "@/lib/rules/redrive-rules.read";
+import { redriveRuleRequestSchema, redriveRuleTrySchema } from "@/lib/rules/redrive-rules.shapes";
+import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
+import { changeRedriveRule, createRedriveRule } from "@/lib/rules/store-redrive-rule";
+import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
