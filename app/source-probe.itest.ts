@@ -7,11 +7,11 @@ import * as source from "@/app/api/v1/sources/[name]/route";
 import * as sourceTargets from "@/app/api/v1/sources/[name]/targets/route";
 import * as probe from "@/app/api/v1/sources/probe/route";
 import * as sources from "@/app/api/v1/sources/route";
-import type { ProbeOut } from "@/lib/contract/sources";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { PROBES_KEPT } from "@/lib/operations/probe-source";
 import { ResponseCache } from "@/lib/retry/cache/response-cache";
 import { type ManualClock, manualClock } from "@/lib/retry/testing/manual-clock";
+import { PROBES_KEPT } from "@/lib/sources/probe-source";
+import type { ProbeOut } from "@/lib/sources/sources.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 
 const NAME = { name: "shop" };

@@ -1,6 +1,6 @@
 import type { Locator } from "@playwright/test";
-import type { TargetOut } from "../lib/contract/sources.ts";
 import type { AuditList } from "../lib/guard/audit/audit.shapes.ts";
+import type { TargetOut } from "../lib/sources/sources.shapes.ts";
 import { violations } from "./support/axe.ts";
 import { expect, openMore, test, toast } from "./support/parkade.ts";
 

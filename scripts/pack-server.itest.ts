@@ -22,8 +22,14 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { previewSchema } from "@/lib/contract/redrive-preview";
 import { redriveSchema } from "@/lib/contract/redrives";
-import { probeSchema, sourceListSchema, sourceSchema, targetListSchema, targetSchema } from "@/lib/contract/sources";
 import { eventCountsSchema, eventDetailSchema, eventListSchema } from "@/lib/events/events.shapes";
+import {
+  probeSchema,
+  sourceListSchema,
+  sourceSchema,
+  targetListSchema,
+  targetSchema,
+} from "@/lib/sources/sources.shapes";
 import { freePort } from "@/lib/testing/free-port";
 import { type Sink, startSink } from "@/lib/testing/sink";
 import { packKit } from "./pack-kit.ts";

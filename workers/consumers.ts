@@ -5,14 +5,14 @@ import type { BrokerRegistry } from "@/lib/brokers/registry";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { PARK_BATCH_MAX, parkEvents } from "@/lib/intake/park-events";
-import { finishDrain } from "@/lib/operations/finish-drain";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { type ConsumedSource, readConsumedSources } from "@/lib/store/read/consumed-sources";
-import { removeConsumer, writeConsumer } from "@/lib/store/write/source-consumers";
-import { holdLog, readPosition, releaseLog, writePosition } from "@/lib/store/write/source-positions";
+import { type ConsumedSource, readConsumedSources } from "@/lib/sources/consumed-sources.read";
+import { finishDrain } from "@/lib/sources/finish-drain";
+import { removeConsumer, writeConsumer } from "@/lib/sources/source-consumers.write";
+import { holdLog, readPosition, releaseLog, writePosition } from "@/lib/sources/source-positions.write";
 
 /** A new, changed or stopped source, another mode and a wish for an attempt are noticed within this time. */
 const REFRESH_MS = 2_000;

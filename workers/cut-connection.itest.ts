@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { storePolicy } from "@/lib/operations/store-policy";
 import { upperBoundMs } from "@/lib/retry/bounds";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
+import { storePolicy } from "@/lib/sources/policies/store-policy";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { TargetChange } from "@/lib/contract/targets";
 import { readHistory } from "@/lib/events/detail/event-history.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { changeTarget } from "@/lib/operations/change-target";
-import { storePolicy } from "@/lib/operations/store-policy";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
+import { storePolicy } from "@/lib/sources/policies/store-policy";
+import { changeTarget } from "@/lib/sources/targets/change-target";
+import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { type Sink, startSink } from "@/lib/testing/sink";
 

@@ -1,7 +1,7 @@
 import type { BucketState } from "@/lib/lane/bucket-fallback";
-import type { TargetReport } from "@/lib/redriving/target-directory";
 import type { TargetSnapshot } from "@/lib/retry/target";
-import type { HeartbeatInfo } from "@/lib/store/read/target-list";
+import type { TargetReport } from "@/lib/sources/targets/target-directory";
+import type { HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
 
 /**
  * The report of a worker for the console and the metrics: its slices, its token buckets, its engine's state by target.

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { storePolicy } from "@/lib/operations/store-policy";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import { CLAIM_LEASE_MS } from "@/lib/redriving/claims";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
+import { storePolicy } from "@/lib/sources/policies/store-policy";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";

@@ -18,8 +18,8 @@ import { createLostWork, HEARTBEAT_MS, type LostWork } from "@/lib/redriving/los
 import { reconcile } from "@/lib/redriving/reconcile";
 import { createRedriver, type Redriver } from "@/lib/redriving/redriver";
 import { startWaiting } from "@/lib/redriving/start-redrive";
-import { REFRESH_MS } from "@/lib/redriving/target-directory";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
+import { REFRESH_MS } from "@/lib/sources/targets/target-directory";
 import { foldRollups } from "@/lib/store/write/fold-rollups";
 import { removeHeartbeat, writeHeartbeat } from "@/lib/store/write/heartbeat";
 import { removeExpired } from "@/lib/store/write/upkeep";

@@ -1,9 +1,7 @@
 import type { BrokerRegistry } from "@/lib/brokers/registry";
-import type { ProbeOut } from "@/lib/contract/sources";
 import type { LaneConnection } from "@/lib/lane/connection";
 import type { LaneQueue } from "@/lib/lane/port";
 import { createLaneQueue } from "@/lib/lane/queue";
-import { PROBES_KEPT } from "@/lib/operations/probe-source";
 import { systemClock } from "@/lib/platform/clock";
 import { type DatabaseClock, databaseClock } from "@/lib/platform/database/database-clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
@@ -14,6 +12,8 @@ import { createExpressions, type Expressions } from "@/lib/repair/recipes/expres
 import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck, type SchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { ResponseCache } from "@/lib/retry/cache/response-cache";
+import { PROBES_KEPT } from "@/lib/sources/probe-source";
+import type { ProbeOut } from "@/lib/sources/sources.shapes";
 import { READINESS_KEPT, type Readiness } from "./readiness";
 import { RequestLimits } from "./request-limits";
 import { SharedReads } from "./shared-reads";

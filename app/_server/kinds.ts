@@ -1,7 +1,7 @@
 import { formFields } from "@/lib/brokers/kinds/descriptor.shapes";
 import { KINDS, kindOf } from "@/lib/brokers/kinds/kinds.shapes";
-import type { KindList, KindOut } from "@/lib/contract/kinds";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { KindList, KindOut } from "@/lib/sources/kinds.shapes";
 
 const kindList: KindList = {
   items: KINDS.map((name): KindOut => {

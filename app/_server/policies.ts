@@ -1,10 +1,10 @@
-import type { PolicyOut } from "@/lib/contract/targets";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { expectedAttempts, successProbability, upperBoundMs } from "@/lib/retry/bounds";
 import { POLICY_PRESETS, type Policy, validatePolicy } from "@/lib/retry/policy";
-import { readPolicyUse, readPolicyVersions } from "@/lib/store/read/policy-list";
+import { readPolicyUse, readPolicyVersions } from "@/lib/sources/policies/policy-list.read";
+import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
 
 /** All versions of one policy, or of all of them; a built-in preset is version 0 of its name. */
 async function allVersions(lowRate: LowRateStore, viewer: Viewer, name: string | null): Promise<PolicyOut[]> {

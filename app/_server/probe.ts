@@ -1,5 +1,5 @@
 import { mapSample } from "@/lib/brokers/probe-sample";
-import type { ProbeDeps } from "@/lib/operations/probe-source";
+import type { ProbeDeps } from "@/lib/sources/probe-source";
 import type { Deps } from "./deps";
 
 export async function probeDeps({ db, lowRate, clock, probes, brokers }: Deps): Promise<ProbeDeps> {

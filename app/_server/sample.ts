@@ -2,7 +2,7 @@ import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shap
 import type { CheckedEvent, OwnerCheck } from "@/lib/brokers/port";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
 import { within } from "@/lib/platform/clock";
-import type { TargetRow } from "@/lib/store/read/targets";
+import type { TargetRow } from "@/lib/sources/targets/targets.read";
 import type { Deps } from "./deps";
 
 /** A person waits for the preview: of a target that is silent for longer, the preview says that nothing is known. */

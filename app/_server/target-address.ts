@@ -1,10 +1,10 @@
 import { type SourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
-import type { TargetOut } from "@/lib/contract/sources";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { unknownTarget } from "@/lib/operations/redrive-target";
 import type { Queryable } from "@/lib/platform/database/db";
-import { listTargets } from "@/lib/store/read/target-list";
-import type { TargetRow } from "@/lib/store/read/targets";
+import type { TargetOut } from "@/lib/sources/sources.shapes";
+import { listTargets } from "@/lib/sources/targets/target-list.read";
+import type { TargetRow } from "@/lib/sources/targets/targets.read";
 
 /** Where a stored target delivers, for display. Its configuration was validated when it was stored. */
 export function addressOf(target: TargetRow): string | null {

@@ -5,7 +5,6 @@ import { useId } from "react";
 import { Button, IconButton } from "@/components/ui/button";
 import { Checkbox, Field, Input, Radio } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
-import { useSources } from "@/lib/browser/sources";
 import {
   type Condition,
   NUMBER_FIELDS,
@@ -13,6 +12,7 @@ import {
   TEXT_FIELDS,
   TEXT_TESTS,
 } from "@/lib/intake/admission/admission.pure";
+import { useSources } from "@/lib/sources/sources.browser";
 import {
   type CodeChoice,
   type ConditionDraft,

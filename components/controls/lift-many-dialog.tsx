@@ -6,10 +6,10 @@ import { Field } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
 import { failureToast, showToast } from "@/components/ui/toast";
-import { useSources } from "@/lib/browser/sources";
 import { liftControls, undoLift, useLiftable } from "@/lib/order/controls/controls.browser";
 import type { LiftFilter } from "@/lib/order/controls/controls.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
+import { useSources } from "@/lib/sources/sources.browser";
 
 async function undo(client: QueryClient, id: string): Promise<void> {
   try {

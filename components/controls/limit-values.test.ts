@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { limitText, limitUnit, limitValue, limitWords } from "@/components/controls/limit-values";
-import type { SettingOut } from "@/lib/contract/targets";
 import { SETTING_BOUNDS, SETTING_NAMES } from "@/lib/guard/settings/settings.pure";
+import type { SettingOut } from "@/lib/sources/targets/targets.shapes";
 
 const setting = (name: keyof typeof SETTING_BOUNDS): SettingOut => ({ name, value: 0, ...SETTING_BOUNDS[name] });
 

@@ -3,8 +3,8 @@
 import { useState } from "react";
 import { Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import type { SettingOut } from "@/lib/contract/targets";
 import { useChangeSettings } from "@/lib/guard/settings/settings.browser";
+import type { SettingOut } from "@/lib/sources/targets/targets.shapes";
 import { limitText, limitUnit, limitValue, limitWords } from "./limit-values";
 
 /** Only changed limits are sent, so that two operators who change two limits do not undo each other. */

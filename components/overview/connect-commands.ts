@@ -1,4 +1,4 @@
-import type { KindOut } from "@/lib/contract/kinds";
+import type { KindOut } from "@/lib/sources/kinds.shapes";
 
 /**
  * The shell commands that park a first dead letter. Without a source the first command makes one, of a kind whose events

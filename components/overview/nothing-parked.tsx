@@ -3,8 +3,8 @@
 import { LinkButton } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useKinds, useSources } from "@/lib/browser/sources";
 import { useStats } from "@/lib/browser/stats";
+import { useKinds, useSources } from "@/lib/sources/sources.browser";
 import { connectCommands } from "./connect-commands";
 import { outflow } from "./flow-view";
 

@@ -1,5 +1,5 @@
-import type { KindField } from "@/lib/contract/kinds";
-import type { SourceOut } from "@/lib/contract/sources";
+import type { KindField } from "@/lib/sources/kinds.shapes";
+import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 /**
  * A configuration as lines: settings by the label of their kind, what it does not name by its path. The mapping is left

@@ -7,9 +7,9 @@ import { classNames } from "@/components/ui/class-names";
 import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
-import type { SourceConsumerOut, SourceOut } from "@/lib/contract/sources";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { formatNumber, formatRate, plural } from "@/lib/platform/plain/format.pure";
+import type { SourceConsumerOut, SourceOut } from "@/lib/sources/sources.shapes";
 import { isSilent, retryWords, sourceState } from "./source-state";
 
 /** Parts shown before the rest is asked for. */

@@ -3,8 +3,8 @@
 import { useState } from "react";
 import { Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { useDeleteSource } from "@/lib/browser/sources";
-import type { SourceOut } from "@/lib/contract/sources";
+import { useDeleteSource } from "@/lib/sources/sources.browser";
+import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 /** Deleting a source deletes its targets too, so the person types its name. */
 export function DeleteDialog(props: { source: SourceOut; onClose: () => void; onDeleted?: (() => void) | undefined }) {

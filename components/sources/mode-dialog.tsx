@@ -1,9 +1,9 @@
 "use client";
 
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { useSaveSource } from "@/lib/browser/sources";
-import type { SourceOut } from "@/lib/contract/sources";
-import type { SourceMode } from "@/lib/core/source-mode";
+import type { SourceMode } from "@/lib/sources/source-mode.pure";
+import { useSaveSource } from "@/lib/sources/sources.browser";
+import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 export type EndingMode = Exclude<SourceMode, "running">;
 

@@ -5,9 +5,9 @@ import { ConfigForm } from "@/components/sources/form/config-form";
 import { bodyOf, type Config, errorsOf, type SourceErrors } from "@/components/sources/form/source-draft";
 import { Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { useAddTarget, useChangeTarget } from "@/lib/browser/targets";
-import type { KindOut } from "@/lib/contract/kinds";
-import type { SourceOut, TargetOut } from "@/lib/contract/sources";
+import type { KindOut } from "@/lib/sources/kinds.shapes";
+import type { SourceOut, TargetOut } from "@/lib/sources/sources.shapes";
+import { useAddTarget, useChangeTarget } from "@/lib/sources/targets/targets.browser";
 
 /** Adds a target to a source, or changes the name and the destination of one. Its rate and breaker are on Targets. */
 export function NamedTargetDialog(props: {

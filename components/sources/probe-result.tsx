@@ -5,8 +5,8 @@ import { useEffect, useRef } from "react";
 import { IconButton } from "@/components/ui/button";
 import { Health } from "@/components/ui/state-badge";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
-import type { ProbeOut } from "@/lib/contract/sources";
 import { formatBytes, formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
+import type { ProbeOut } from "@/lib/sources/sources.shapes";
 
 /** Whether the source and its targets were reached. */
 export function isReached({ reachable, targets }: ProbeOut): boolean {

@@ -1,8 +1,8 @@
 "use client";
 
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { useRemoveTarget } from "@/lib/browser/targets";
-import type { TargetOut } from "@/lib/contract/sources";
+import type { TargetOut } from "@/lib/sources/sources.shapes";
+import { useRemoveTarget } from "@/lib/sources/targets/targets.browser";
 
 /** The server refuses it while a redrive or a fallback uses the target, and names which. */
 export function RemoveTargetDialog({ target, onClose }: { target: TargetOut; onClose: () => void }) {

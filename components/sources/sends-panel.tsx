@@ -5,10 +5,10 @@ import { Button, LinkButton } from "@/components/ui/button";
 import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
-import { useTargets } from "@/lib/browser/targets";
-import type { KindOut } from "@/lib/contract/kinds";
-import type { SourceOut, TargetOut } from "@/lib/contract/sources";
 import { formatRate } from "@/lib/platform/plain/format.pure";
+import type { KindOut } from "@/lib/sources/kinds.shapes";
+import type { SourceOut, TargetOut } from "@/lib/sources/sources.shapes";
+import { useTargets } from "@/lib/sources/targets/targets.browser";
 
 const NamedTargetDialog = lazily(() =>
   import("./named-target-dialog").then(({ NamedTargetDialog }) => NamedTargetDialog),

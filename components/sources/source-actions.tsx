@@ -8,9 +8,9 @@ import { lazily } from "@/components/ui/lazily";
 import type { MenuEntry } from "@/components/ui/menu";
 import { MenuButton } from "@/components/ui/popup-button";
 import { showToast } from "@/components/ui/toast";
-import { useProbe, useSaveSource } from "@/lib/browser/sources";
-import type { KindOut } from "@/lib/contract/kinds";
-import type { SourceOut } from "@/lib/contract/sources";
+import type { KindOut } from "@/lib/sources/kinds.shapes";
+import { useProbe, useSaveSource } from "@/lib/sources/sources.browser";
+import type { SourceOut } from "@/lib/sources/sources.shapes";
 import type { EndingMode } from "./mode-dialog";
 import { ProbeResult } from "./probe-result";
 

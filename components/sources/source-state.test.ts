@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { modeWords, retryWords, sourceState } from "@/components/sources/source-state";
-import type { SourceOut } from "@/lib/contract/sources";
-import type { ConsumerWord, SourceMode } from "@/lib/core/source-mode";
+import type { ConsumerWord, SourceMode } from "@/lib/sources/source-mode.pure";
+import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 const nowMs = Date.UTC(2026, 10, 20, 14, 2, 11);
 const state = (word: ConsumerWord, agoMs: number): SourceOut["state"] => ({

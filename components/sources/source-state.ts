@@ -1,7 +1,7 @@
 import type { ShapeName } from "@/components/ui/shape";
-import type { SourceOut } from "@/lib/contract/sources";
-import type { ConsumerWord } from "@/lib/core/source-mode";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
+import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
+import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 type StateLook = { word: string; shape: ShapeName; colour: string };
 

@@ -6,10 +6,10 @@ import { classNames } from "@/components/ui/class-names";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Shape } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useRetrySource } from "@/lib/browser/sources";
-import type { KindOut } from "@/lib/contract/kinds";
-import type { SourceOut } from "@/lib/contract/sources";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
+import type { KindOut } from "@/lib/sources/kinds.shapes";
+import { useRetrySource } from "@/lib/sources/sources.browser";
+import type { SourceOut } from "@/lib/sources/sources.shapes";
 import { modeWords, retryWords, sourceState } from "./source-state";
 
 /** The state of a source as a word with its shape, and its kind. */

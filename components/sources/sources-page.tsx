@@ -7,8 +7,8 @@ import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { CardSkeletons } from "@/components/ui/skeleton";
-import { useKinds, useSources } from "@/lib/browser/sources";
 import { plural } from "@/lib/platform/plain/format.pure";
+import { useKinds, useSources } from "@/lib/sources/sources.browser";
 import { SourceCard } from "./source-card";
 
 const AddSourceDialog = lazily(() =>

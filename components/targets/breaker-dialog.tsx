@@ -1,9 +1,9 @@
 "use client";
 
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { useChangeTarget } from "@/lib/browser/targets";
-import type { TargetOut } from "@/lib/contract/sources";
-import type { TargetChange } from "@/lib/contract/targets";
+import type { TargetOut } from "@/lib/sources/sources.shapes";
+import { useChangeTarget } from "@/lib/sources/targets/targets.browser";
+import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
 
 type Order = NonNullable<TargetChange["breaker"]>;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { counterWords, engineView } from "@/components/targets/engine-view";
-import type { TargetEngine } from "@/lib/contract/sources";
+import type { TargetEngine } from "@/lib/sources/sources.shapes";
 
 const engine = (over: Partial<TargetEngine> = {}): TargetEngine => ({
   breaker: { state: "closed", forced: false, waitMs: null },

@@ -1,4 +1,4 @@
-import type { TargetEngine, TargetOut } from "@/lib/contract/sources";
+import type { TargetEngine, TargetOut } from "@/lib/sources/sources.shapes";
 
 export type BreakerWord = "closed" | "half-open" | "open" | "none";
 

@@ -4,8 +4,8 @@ import { useDeferredValue, useState } from "react";
 import { CodeTextarea, Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
-import { usePolicyVersions, useSavePolicy } from "@/lib/browser/targets";
-import type { PolicyOut } from "@/lib/contract/targets";
+import { usePolicyVersions, useSavePolicy } from "@/lib/sources/targets/targets.browser";
+import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
 import { PolicySummary } from "./policy-summary";
 import { parseBody, policyView } from "./policy-view";
 

@@ -8,9 +8,9 @@ import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
-import type { PolicyOut } from "@/lib/contract/targets";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
+import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
 import { PolicySummary } from "./policy-summary";
 import { backoffWords, policyView, preciseDuration } from "./policy-view";
 

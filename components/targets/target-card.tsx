@@ -10,9 +10,9 @@ import { MenuButton } from "@/components/ui/popup-button";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useStatus } from "@/lib/browser/status";
-import type { TargetOut } from "@/lib/contract/sources";
-import type { PolicyOut, TargetChange } from "@/lib/contract/targets";
 import { formatDuration, formatNumber, formatRate, formatShare, plural } from "@/lib/platform/plain/format.pure";
+import type { TargetOut } from "@/lib/sources/sources.shapes";
+import type { PolicyOut, TargetChange } from "@/lib/sources/targets/targets.shapes";
 import { type BreakerWord, counterWords, type EngineView, engineView } from "./engine-view";
 import { fallbackWords } from "./target-draft";
 

@@ -4,9 +4,9 @@ import { type ComponentProps, useState } from "react";
 import { Checkbox, Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
-import { useChangeTarget } from "@/lib/browser/targets";
-import type { TargetOut } from "@/lib/contract/sources";
-import type { PolicyOut } from "@/lib/contract/targets";
+import type { TargetOut } from "@/lib/sources/sources.shapes";
+import { useChangeTarget } from "@/lib/sources/targets/targets.browser";
+import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
 import { changesSomething, type TargetDraft, targetChange, targetDraft } from "./target-draft";
 
 /** Changes rate, burst, bulkhead and policy of a target, also for running redrives. */

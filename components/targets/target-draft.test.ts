@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { changesSomething, type TargetDraft, targetChange, targetDraft } from "@/components/targets/target-draft";
-import type { TargetOut } from "@/lib/contract/sources";
-import { targetChangeSchema } from "@/lib/contract/targets";
+import type { TargetOut } from "@/lib/sources/sources.shapes";
+import { targetChangeSchema } from "@/lib/sources/targets/targets.shapes";
 
 const target: TargetOut = {
   id: "019aa1c4-0000-7000-8000-000000000001",

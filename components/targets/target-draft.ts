@@ -1,8 +1,8 @@
 import { parseRate } from "@/components/redrives/rate-scale";
-import type { TargetOut } from "@/lib/contract/sources";
-import type { TargetChange } from "@/lib/contract/targets";
 import type { Fallback } from "@/lib/core/fallback";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
+import type { TargetOut } from "@/lib/sources/sources.shapes";
+import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
 
 /** The fields of a target's form, as typed text. */
 export type TargetDraft = {

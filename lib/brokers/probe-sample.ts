@@ -3,8 +3,8 @@ import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { textOrNull } from "@/lib/brokers/message";
 import type { ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
-import { SAMPLE_CHARS_MAX } from "@/lib/core/probe-limits";
 import { type DeadLetter, headerText, type Origin } from "@/lib/intake/dead-letter.pure";
+import { SAMPLE_CHARS_MAX } from "@/lib/sources/probe-limits.pure";
 
 /** How many messages a probe looks at. */
 export const SAMPLE_MAX = 3;

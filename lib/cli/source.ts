@@ -4,9 +4,9 @@ import { type Call, printAnswer } from "@/lib/cli/call";
 import { UsageError } from "@/lib/cli/command-line";
 import { EXIT } from "@/lib/cli/command-table";
 import { factsText, tableText } from "@/lib/cli/table";
-import type { ProbeOut, SourceList, SourceOut } from "@/lib/contract/sources";
-import type { SourceMode } from "@/lib/core/source-mode";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import type { SourceMode } from "@/lib/sources/source-mode.pure";
+import type { ProbeOut, SourceList, SourceOut } from "@/lib/sources/sources.shapes";
 
 const SOURCES = "api/v1/sources";
 const pathOf = (name: string) => `${SOURCES}/${encodeURIComponent(name)}`;

@@ -3,8 +3,8 @@ import { type Call, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command-table";
 import { configOf } from "@/lib/cli/source";
 import { factsText, tableText } from "@/lib/cli/table";
-import type { TargetList, TargetOut } from "@/lib/contract/sources";
 import { formatRate } from "@/lib/platform/plain/format.pure";
+import type { TargetList, TargetOut } from "@/lib/sources/sources.shapes";
 
 const TARGETS = "api/v1/targets";
 

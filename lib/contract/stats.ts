@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { bucketStateSchema } from "@/lib/contract/sources";
 import { stopSchema } from "@/lib/guard/stops/stops.shapes";
 import { countsOut, idOut, named, nullableNumber, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { bucketStateSchema } from "@/lib/sources/sources.shapes";
 
 /** Every statistics answer has its kind and age: counted from the rollups, exact unless `kind` differs. */
 const stamp = { asOf: timeOut, kind: z.enum(["exact", "estimated"]) };

@@ -9,7 +9,7 @@ import { ensurePartitions, partitionDays } from "@/lib/intake/partitions.write";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7TimeMs } from "@/lib/platform/ids";
-import { type HeldLog, holdLog, readPosition, releaseLog, writePosition } from "@/lib/store/write/source-positions";
+import { type HeldLog, holdLog, readPosition, releaseLog, writePosition } from "@/lib/sources/source-positions.write";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { auditGaps, rollupDrift } from "@/lib/testing/rollup-drift";

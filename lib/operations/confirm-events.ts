@@ -16,7 +16,7 @@ import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { confirmWithin } from "@/lib/redriving/confirm";
-import { unknownSource } from "@/lib/store/read/sources";
+import { unknownSource } from "@/lib/sources/sources.read";
 import { type Confirmable, findConfirmable, lockConfirmable, recordProcessed } from "@/lib/store/write/confirm-events";
 
 /** The name of the consumer when the caller gives none. */

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RedriveRequest } from "@/lib/contract/redrive-request";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
-import { addTarget } from "@/lib/operations/add-target";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { systemClock } from "@/lib/platform/clock";
 import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
+import { addTarget } from "@/lib/sources/targets/add-target";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;

@@ -29,9 +29,9 @@ import { isReadTimeout } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import type { DomainError } from "@/lib/platform/plain/problem.pure";
+import { readPaces, type TargetRow } from "@/lib/sources/targets/targets.read";
 import { countChangedSince, cutoffOf } from "@/lib/store/read/candidates";
 import type { EarlierSummary, HeldGroup } from "@/lib/store/read/earlier-summary";
-import { readPaces, type TargetRow } from "@/lib/store/read/targets";
 import type { PlannedItem } from "@/lib/store/write/freeze-events";
 
 /** A part that needs longer is unknown, and the answer names it; the redrive is not delayed: the freeze is exact anyway. */

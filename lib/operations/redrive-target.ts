@@ -1,7 +1,7 @@
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { readTargets, type TargetRow } from "@/lib/store/read/targets";
+import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
 
 /**
  * The target that a redrive names; null = it names none. Throws DomainError `unknown-target`, or `forbidden` for a target

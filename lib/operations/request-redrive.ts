@@ -29,12 +29,12 @@ import type { Deps } from "@/lib/platform/low-rate-deps";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { policiesInForce } from "@/lib/redriving/policies";
 import { ringRedrive } from "@/lib/redriving/rings";
 import { startOrFinish } from "@/lib/redriving/start-redrive";
+import { policiesInForce } from "@/lib/sources/policies/policies";
+import { holdTarget } from "@/lib/sources/targets/targets.read";
 import { type Candidate, countUpTo, cutoffOf } from "@/lib/store/read/candidates";
 import { countEarlierUpTo } from "@/lib/store/read/earlier-summary";
-import { holdTarget } from "@/lib/store/read/targets";
 import { insertRedrive, type NewRedrive } from "@/lib/store/write/redrive";
 
 export { FREEZE_INLINE_MAX };

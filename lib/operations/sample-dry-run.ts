@@ -20,6 +20,7 @@ import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { checkedEvent, type OwnerJudgement, ownerFinding } from "@/lib/redriving/ask-owner";
 import type { PayloadChecker } from "@/lib/repair/schemas/check-payload";
+import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
 import {
   type Candidate,
   cutoffOf,
@@ -32,7 +33,6 @@ import { readPlannedOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { versionOut } from "@/lib/store/read/earlier-summary";
 import { readRedrive } from "@/lib/store/read/redrives";
 import { readOpenBreakers } from "@/lib/store/read/stall-facts";
-import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 import type { PlannedItem } from "@/lib/store/write/freeze-events";
 
 /** Number of events that a preview examines: a selection that sends no more is examined whole. */

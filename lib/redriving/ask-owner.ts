@@ -4,7 +4,7 @@ import type { DryRunRefusal } from "@/lib/core/refusal";
 import { sendKey } from "@/lib/core/send-key";
 import type { EventBody } from "@/lib/events/bodies.read";
 import type { ExaminedItem } from "@/lib/redriving/examine";
-import type { SliceTarget } from "@/lib/redriving/target";
+import type { SliceTarget } from "@/lib/sources/targets/target";
 
 /** An item with the target whose owner is asked about it. */
 export type ItemToAsk = { examined: ExaminedItem; target: SliceTarget; body: EventBody };

@@ -4,11 +4,11 @@ import { PublishError } from "@/lib/brokers/port";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { createLog } from "@/lib/platform/log";
 import { closeOf, logAttempt } from "@/lib/redriving/attempt-record";
-import type { SliceTarget } from "@/lib/redriving/target";
 import { type AttemptRecord, createTargetState, execute } from "@/lib/retry/execute";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import { manualClock } from "@/lib/retry/testing/manual-clock";
 import { finish } from "@/lib/retry/testing/vectors/operation";
+import type { SliceTarget } from "@/lib/sources/targets/target";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";
 
 const ITEM = {

@@ -1,9 +1,9 @@
 import { redactText } from "@/lib/guard/redaction/redact.pure";
 import type { Deps } from "@/lib/platform/deps";
-import type { SliceTarget } from "@/lib/redriving/target";
 import { chain } from "@/lib/retry/classify/facts";
 import type { AttemptRecord } from "@/lib/retry/execute";
 import type { RecordedOperation } from "@/lib/retry/replay";
+import type { SliceTarget } from "@/lib/sources/targets/target";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";
 import type { AttemptClose } from "@/lib/store/write/finish-items";
 

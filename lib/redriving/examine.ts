@@ -8,11 +8,11 @@ import { askOwners, type ItemToAsk } from "@/lib/redriving/ask-owner";
 import { type Rules, readRulesOver } from "@/lib/redriving/read-rules";
 import type { Redriver } from "@/lib/redriving/redriver";
 import type { Session } from "@/lib/redriving/session";
-import type { NoTarget, SliceTarget } from "@/lib/redriving/target";
-import type { TargetHealth } from "@/lib/redriving/target-health";
 import type { PayloadCheck } from "@/lib/repair/schemas/check-payload";
+import { readSentTo, type SentTo } from "@/lib/sources/targets/routes.read";
+import type { NoTarget, SliceTarget } from "@/lib/sources/targets/target";
+import type { TargetHealth } from "@/lib/sources/targets/target-health";
 import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
-import { readSentTo, type SentTo } from "@/lib/store/read/routes";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";
 import { markAmbiguous } from "@/lib/store/write/open-attempts";
 

@@ -5,14 +5,14 @@ import type { Deps } from "@/lib/platform/deps";
 import { type Attempts, createAttempts } from "@/lib/redriving/attempts";
 import { type Claims, createClaims } from "@/lib/redriving/claims";
 import { createSessions, type Sessions } from "@/lib/redriving/session";
+import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
+import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
+import type { HealingStep } from "@/lib/retry/healing/healing";
 import {
   createTargetDirectory,
   type OpenTargetDirectory,
   type TargetDirectoryOptions,
-} from "@/lib/redriving/target-directory";
-import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
-import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
-import type { HealingStep } from "@/lib/retry/healing/healing";
+} from "@/lib/sources/targets/target-directory";
 
 export type RedriverOptions = {
   deps: Deps;

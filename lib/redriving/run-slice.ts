@@ -10,7 +10,7 @@ import { ringRedrive } from "@/lib/redriving/rings";
 import { sendRun } from "@/lib/redriving/send";
 import type { Session } from "@/lib/redriving/session";
 import { type SliceSignals, sliceSignals } from "@/lib/redriving/slice-signals";
-import type { HeldSources } from "@/lib/redriving/target";
+import type { HeldSources } from "@/lib/sources/targets/target";
 import { canaryAllowance } from "@/lib/store/read/canary-allowance";
 import { openSlices } from "@/lib/store/read/open-slices";
 import { type ClaimedItem, sliceRest } from "@/lib/store/write/claim-items";

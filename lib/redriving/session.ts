@@ -7,8 +7,8 @@ import { createFinisher, type Finish } from "@/lib/redriving/finish";
 import { bucketSpec } from "@/lib/redriving/rate-bucket";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";
 import { Bulkhead } from "@/lib/retry/bulkhead";
+import type { TargetRow } from "@/lib/sources/targets/targets.read";
 import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
-import type { TargetRow } from "@/lib/store/read/targets";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
 

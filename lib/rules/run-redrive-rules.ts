@@ -15,9 +15,9 @@ import { isDue, roomOf, stopReason } from "@/lib/rules/redrive-rule.pure";
 import { type RuleInForce, readEventPasts, readRedriveRulesInForce } from "@/lib/rules/redrive-rules.read";
 import type { RedriveRuleBody } from "@/lib/rules/redrive-rules.shapes";
 import { claimRun, noteRound, RunTaken, stopRule } from "@/lib/rules/redrive-rules.write";
+import { readTargets } from "@/lib/sources/targets/targets.read";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { readOpenBreakers } from "@/lib/store/read/stall-facts";
-import { readTargets } from "@/lib/store/read/targets";
 
 /** Events that are looked at in one statement. */
 const PAGE = 2_000;

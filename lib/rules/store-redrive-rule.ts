@@ -1,6 +1,5 @@
 import { resolveInstant } from "@/lib/events/filter/event-filter.shapes";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { takingName } from "@/lib/operations/name-taken";
 import type { Db } from "@/lib/platform/database/db";
 import type { Prisma, RedriveRule } from "@/lib/platform/database/generated/client";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -17,7 +16,8 @@ import {
 } from "@/lib/rules/redrive-rules.shapes";
 import { advanceRedriveRules, insertRedriveRule, updateRedriveRule } from "@/lib/rules/redrive-rules.write";
 import { deleteRule, moveRule } from "@/lib/rules/rule-order.write";
-import { unknownSource } from "@/lib/store/read/sources";
+import { takingName } from "@/lib/sources/name-taken";
+import { unknownSource } from "@/lib/sources/sources.read";
 
 type RuleDeps = LowRateDeps & { db: Db };
 

@@ -12,7 +12,6 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { showToast } from "@/components/ui/toast";
 import { restoreOnUndo } from "@/lib/browser/holds";
 import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/lib/browser/redrives";
-import { useTargets } from "@/lib/browser/targets";
 import type { PreviewOut } from "@/lib/contract/redrive-preview";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { CANARY_STEPS } from "@/lib/core/canary";
@@ -20,6 +19,7 @@ import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
+import { useTargets } from "@/lib/sources/targets/targets.browser";
 import {
   buttonWords,
   draftProblems,

@@ -17,7 +17,7 @@ import {
 import { idempotencyKeys } from "@/components/redrives/idempotency-keys";
 import type { PreviewOut } from "@/lib/contract/redrive-preview";
 import { redriveRequestSchema } from "@/lib/contract/redrive-request";
-import type { TargetOut } from "@/lib/contract/sources";
+import type { TargetOut } from "@/lib/sources/sources.shapes";
 
 const cutoff = "2026-11-20T14:02:11.000Z";
 const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({

@@ -5,7 +5,6 @@ import { HOLD_MS } from "@/lib/browser/holds";
 import type { PreviewOut } from "@/lib/contract/redrive-preview";
 import type { Brake, RedriveRequest } from "@/lib/contract/redrive-request";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import type { TargetOut } from "@/lib/contract/sources";
 import { CANARY_ABOVE, CANARY_STEPS } from "@/lib/core/canary";
 import { canaryAhead, redriveTimeMs } from "@/lib/core/redrive-rate";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
@@ -14,6 +13,7 @@ import { resolveInstant } from "@/lib/events/filter/filter-params.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import type { TargetOut } from "@/lib/sources/sources.shapes";
 
 /** The values of the dialog before it is sent. */
 export type RedriveDraft = {

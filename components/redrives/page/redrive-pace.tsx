@@ -9,9 +9,9 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { Radio } from "@/components/ui/input";
 import { Panel } from "@/components/ui/panel";
 import { useChangeRedrive } from "@/lib/browser/redrives";
-import { useTargets } from "@/lib/browser/targets";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { redriveTimeMs } from "@/lib/core/redrive-rate";
+import { useTargets } from "@/lib/sources/targets/targets.browser";
 import { ConcurrencyField } from "./concurrency-field";
 
 /** The rate and the lane of a running redrive. A change holds within seconds of the slider's release. */

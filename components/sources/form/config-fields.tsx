@@ -5,7 +5,7 @@ import { Fragment, type ReactNode, useId, useState } from "react";
 import { Button, IconButton } from "@/components/ui/button";
 import { Checkbox, CodeTextarea, Field, Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
-import type { KindField } from "@/lib/contract/kinds";
+import type { KindField } from "@/lib/sources/kinds.shapes";
 import { type Config, KEPT, numberOrText, type SourceErrors, valueAt, withValue } from "./source-draft";
 
 export type FieldsProps = {

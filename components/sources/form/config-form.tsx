@@ -3,7 +3,7 @@
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { CodeTextarea, Field } from "@/components/ui/input";
-import type { KindOut } from "@/lib/contract/kinds";
+import type { KindOut } from "@/lib/sources/kinds.shapes";
 import { ConfigFields } from "./config-fields";
 import { type Config, isMapping, jsonObject, type SourceErrors, valueAt } from "./source-draft";
 

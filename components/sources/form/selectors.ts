@@ -1,5 +1,5 @@
-import type { ProbeSampleOut } from "@/lib/contract/sources";
 import { headerText } from "@/lib/intake/dead-letter.pure";
+import type { ProbeSampleOut } from "@/lib/sources/sources.shapes";
 
 /** Deeper values, and further elements of a list, are rarely a fact of the event. */
 const DEPTH_MAX = 5;

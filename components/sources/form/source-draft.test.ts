@@ -12,8 +12,8 @@ import {
 } from "@/components/sources/form/source-draft";
 import { formFields } from "@/lib/brokers/kinds/descriptor.shapes";
 import { KINDS, kindOf, parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import type { KindField } from "@/lib/contract/kinds";
-import type { SourceOut } from "@/lib/contract/sources";
+import type { KindField } from "@/lib/sources/kinds.shapes";
+import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 const fieldsOf = (kind: (typeof KINDS)[number]): KindField[] =>
   formFields(kindOf(kind).config).map((field) => ({

@@ -1,5 +1,5 @@
-import type { KindField, KindOut } from "@/lib/contract/kinds";
-import type { SourceOut } from "@/lib/contract/sources";
+import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
+import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 export type Config = Readonly<Record<string, unknown>>;
 

@@ -8,7 +8,7 @@ import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
-import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
+import { HEARTBEAT_LOST_S } from "@/lib/sources/targets/target-list.read";
 import { BULK } from "@/lib/store/state-sql";
 
 /** An operation without a committed chunk for this long shows why it is not moving. */

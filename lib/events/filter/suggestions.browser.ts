@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import type { SourceList } from "@/lib/contract/sources";
 import type { TopErrors } from "@/lib/contract/stats";
 import type { GroupList } from "@/lib/events/events.shapes";
 import { FILTER_NAMES, FILTER_STATUSES } from "@/lib/events/filter/filter-params.shapes";
 import { ADMISSION_MARKS, type AdmissionMark } from "@/lib/intake/admission/admission.pure";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import type { SourceList } from "@/lib/sources/sources.shapes";
 
 /** Values worth offering change slowly. */
 const STALE_MS = 60_000;

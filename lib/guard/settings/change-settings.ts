@@ -1,6 +1,5 @@
 import type { ConfigLimits } from "@/lib/brokers/kinds/kinds.shapes";
 import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
-import type { SettingsChange } from "@/lib/contract/targets";
 import { confirmedUrlFault, SETTING_BOUNDS, settingsFrom } from "@/lib/guard/settings/settings.pure";
 import type { ShownSettings } from "@/lib/guard/settings/settings.read";
 import { removeConfirmedUrl, writeSettings } from "@/lib/guard/settings/settings.write";
@@ -8,6 +7,7 @@ import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 import { CONFIRMED_DESTINATION } from "@/lib/redriving/announce-confirmed";
+import type { SettingsChange } from "@/lib/sources/targets/targets.shapes";
 
 export type SettingsDeps = LowRateDeps & { env: Pick<ConfigLimits, "addresses"> };
 

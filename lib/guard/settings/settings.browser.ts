@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { SettingOut, SettingsChange } from "@/lib/contract/targets";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import type { SettingOut, SettingsChange } from "@/lib/sources/targets/targets.shapes";
 
 const key = ["settings"] as const;
 /** The address has its tokens masked. */

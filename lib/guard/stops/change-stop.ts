@@ -9,7 +9,7 @@ import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { ringIdle } from "@/lib/redriving/reconcile";
-import { holdTarget } from "@/lib/store/read/targets";
+import { holdTarget } from "@/lib/sources/targets/targets.read";
 
 /** `target`: a name; null = everything. */
 type StopInput = { target: string | null; reason: string };

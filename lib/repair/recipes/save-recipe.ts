@@ -1,11 +1,11 @@
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { nameTaken, takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { compileRecipe, type MendDeps } from "@/lib/repair/recipes/apply-recipe";
 import { savedRecipeOut, seesRecipe, unknownRecipe } from "@/lib/repair/recipes/recipes.read";
 import type { SavedRecipe, SaveRecipeRequest } from "@/lib/repair/recipes/recipes.shapes";
-import { unknownSource } from "@/lib/store/read/sources";
+import { nameTaken, takingName } from "@/lib/sources/name-taken";
+import { unknownSource } from "@/lib/sources/sources.read";
 
 /**
  * Saves a recipe; under a known name as its next version. Throws DomainError `invalid-recipe`, `forbidden`,

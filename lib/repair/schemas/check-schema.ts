@@ -5,7 +5,7 @@ import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
 import type { SchemaInForce } from "@/lib/repair/schemas/payload-schemas.read";
 import { FAULTS_MAX, type SchemaCheckOut, type SchemaCheckRequest } from "@/lib/repair/schemas/payload-schemas.shapes";
 import type { SchemaCheck } from "@/lib/repair/schemas/schema-check";
-import { readSourceId } from "@/lib/store/read/sources";
+import { readSourceId } from "@/lib/sources/sources.read";
 
 export type SchemaDeps = { db: Queryable; schemas: SchemaCheck; checkPayloads: PayloadChecker };
 

@@ -17,8 +17,8 @@ import {
   type SchemaTryRequest,
   TRY_EVENTS_MAX,
 } from "@/lib/repair/schemas/payload-schemas.shapes";
+import { readSourceId } from "@/lib/sources/sources.read";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
-import { readSourceId } from "@/lib/store/read/sources";
 
 type Deps = Omit<SchemaDeps, "db"> & { db: Db; clock: Clock };
 

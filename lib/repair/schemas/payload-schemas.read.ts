@@ -2,7 +2,7 @@ import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { SchemaList, SchemaVersion, SchemaVersionDetail } from "@/lib/repair/schemas/payload-schemas.shapes";
-import { readSourceId } from "@/lib/store/read/sources";
+import { readSourceId } from "@/lib/sources/sources.read";
 
 /** A stored version of a schema. It never changes: its id names its text. */
 export type SchemaInForce = {

@@ -1,5 +1,4 @@
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { SourceDeps } from "@/lib/operations/create-source";
 import type { PayloadSchema, Prisma } from "@/lib/platform/database/generated/client";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -14,7 +13,8 @@ import {
   type NewSchema,
   retireSchema,
 } from "@/lib/repair/schemas/payload-schemas.write";
-import { unknownSource } from "@/lib/store/read/sources";
+import type { SourceDeps } from "@/lib/sources/create-source";
+import { unknownSource } from "@/lib/sources/sources.read";
 
 /** One type of a source has at most this many versions: a client in a loop must not fill the store. */
 const VERSIONS_MAX = 1_000;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { prometheusText } from "@/lib/platform/plain/prometheus.pure";
 import { zeroCounters } from "@/lib/retry/counters";
-import type { HeartbeatInfo } from "@/lib/store/read/target-list";
+import type { HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
 import { engineMetrics } from "./engine-metrics";
 
 type Engine = HeartbeatInfo["targets"][string];

@@ -1,6 +1,6 @@
-import type { BucketState, TargetEngine } from "@/lib/contract/sources";
 import type { Metric } from "@/lib/platform/plain/prometheus.pure";
-import type { HeartbeatInfo } from "@/lib/store/read/target-list";
+import type { BucketState, TargetEngine } from "@/lib/sources/sources.shapes";
+import type { HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
 
 /** The last heartbeat of one worker. */
 export type Beat = { worker: string; info: HeartbeatInfo };

@@ -1,7 +1,6 @@
 import { agePercentile, type HourCount } from "@/lib/core/age-percentiles";
 import type { FlowKind } from "@/lib/core/flow";
 import { WAITS, type Wait } from "@/lib/core/redrive-wait";
-import type { ConsumerWord } from "@/lib/core/source-mode";
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { ofSources, seesControl, seesRedrive } from "@/lib/events/filter/scope.sql";
 import { APPROVAL_SUBJECTS, type ApprovalSubject } from "@/lib/guard/approvals/approval.pure";
@@ -10,12 +9,13 @@ import { listStops } from "@/lib/guard/stops/stops.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import type { Metric } from "@/lib/platform/plain/prometheus.pure";
+import { CONSUMER_LOST_S } from "@/lib/sources/source-consumers.read";
+import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
+import { HEARTBEAT_LOST_S } from "@/lib/sources/targets/target-list.read";
+import { readTargets } from "@/lib/sources/targets/targets.read";
 import { FLOW_KINDS } from "@/lib/store/flow-tables";
 import { type Beat, engineMetrics } from "@/lib/store/read/engine-metrics";
 import { asSum, END_MS, flowRows } from "@/lib/store/read/flow";
-import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
-import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
-import { readTargets } from "@/lib/store/read/targets";
 import { APPROVAL, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/store/state-sql";
 
 /** The values of a scrape, all from rollups and heartbeats: the cost does not grow with the number of events. */

@@ -1,5 +1,5 @@
 import type { Queryable } from "@/lib/platform/database/db";
-import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
+import { HEARTBEAT_LOST_S } from "@/lib/sources/targets/target-list.read";
 
 /** The number of finished migrations, and the names of the migrations that began and did not finish. */
 export async function readMigrations(db: Queryable): Promise<{ applied: number; unfinished: string[] }> {

@@ -5,7 +5,7 @@ import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.p
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
-import { STOPPED } from "@/lib/store/read/decided-attempts";
+import { STOPPED } from "@/lib/sources/policies/decided-attempts.read";
 import { ITEM_CAUSE, ITEM_OUTCOME } from "@/lib/store/read/item-outcome-sql";
 import { ITEM } from "@/lib/store/state-sql";
 

@@ -18,8 +18,8 @@ import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { type Paces, readPaces } from "@/lib/sources/targets/targets.read";
 import { closedTargets, type LiveFacts, readLiveFacts } from "@/lib/store/read/stall-facts";
-import { type Paces, readPaces } from "@/lib/store/read/targets";
 import { ITEM, LIVE_REDRIVES, waitsFor } from "@/lib/store/state-sql";
 
 /** The rate shown is taken over this long, seconds. */

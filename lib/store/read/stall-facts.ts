@@ -1,6 +1,6 @@
 import type { StallFacts } from "@/lib/core/stalled";
 import type { Queryable } from "@/lib/platform/database/db";
-import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/store/read/target-list";
+import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
 import { ITEM } from "@/lib/store/state-sql";
 
 /** The causes outside of a redrive's own row that can stop it. */

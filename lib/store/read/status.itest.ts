@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { TargetEngine } from "@/lib/contract/sources";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
+import { writeConsumer } from "@/lib/sources/source-consumers.write";
+import type { TargetEngine } from "@/lib/sources/sources.shapes";
 import { readStatus } from "@/lib/store/read/status";
 import { writeHeartbeat } from "@/lib/store/write/heartbeat";
-import { writeConsumer } from "@/lib/store/write/source-consumers";
 import { addSource } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 

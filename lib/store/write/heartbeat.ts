@@ -1,5 +1,5 @@
 import type { Db } from "@/lib/platform/database/db";
-import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/store/read/target-list";
+import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
 
 /**
  * Writes a worker's heartbeat with its report. Returns the number of live workers, including this one, and the store's

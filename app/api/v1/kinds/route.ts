@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
 import { listKinds } from "@/app/_server/kinds";
-import { kindListSchema } from "@/lib/contract/kinds";
+import { kindListSchema } from "@/lib/sources/kinds.shapes";
 
 export const GET = handle({
   id: "listKinds",

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
 import { currentPolicies } from "@/app/_server/policies";
-import { policyListSchema } from "@/lib/contract/targets";
+import { policyListSchema } from "@/lib/sources/targets/targets.shapes";
 
 export const GET = handle({
   id: "listPolicies",

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { setDeps } from "@/app/_server/deps";
 import { sampleOf } from "@/lib/brokers/probe-sample";
-import type { MappingPreview, ProbeOut } from "@/lib/contract/sources";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { MappingPreview, ProbeOut } from "@/lib/sources/sources.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { deadLetter } from "@/lib/testing/letters";
 import * as kinds from "../kinds/route";

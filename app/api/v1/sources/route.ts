@@ -1,10 +1,10 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyKeyOf } from "@/app/_server/idempotency";
 import { once } from "@/app/_server/once";
-import { sourceListSchema, sourceRequestSchema, sourceSchema } from "@/lib/contract/sources";
-import { createSource } from "@/lib/operations/create-source";
 import { namePageQuery } from "@/lib/platform/api/id-page.shapes";
-import { listSources, readSource } from "@/lib/store/read/sources";
+import { createSource } from "@/lib/sources/create-source";
+import { listSources, readSource } from "@/lib/sources/sources.read";
+import { sourceListSchema, sourceRequestSchema, sourceSchema } from "@/lib/sources/sources.shapes";
 
 export const GET = handle({
   id: "listSources",

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { SourceOut } from "@/lib/contract/sources";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import type {
@@ -9,6 +8,7 @@ import type {
   SchemaTrial,
   SchemaVersionDetail,
 } from "@/lib/repair/schemas/payload-schemas.shapes";
+import type { SourceOut } from "@/lib/sources/sources.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { deadLetter } from "@/lib/testing/letters";
 import * as schema from "../schemas/[id]/route";

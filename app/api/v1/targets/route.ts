@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { addressOf } from "@/app/_server/target-address";
-import { targetListSchema } from "@/lib/contract/sources";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
-import { listTargets } from "@/lib/store/read/target-list";
+import { targetListSchema } from "@/lib/sources/sources.shapes";
+import { listTargets } from "@/lib/sources/targets/target-list.read";
 
 export const GET = handle({
   id: "listTargets",

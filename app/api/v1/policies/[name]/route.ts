@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { policyVersions } from "@/app/_server/policies";
-import { policyListSchema, policyRequestSchema, policySchema } from "@/lib/contract/targets";
-import { storePolicy } from "@/lib/operations/store-policy";
 import { byName } from "@/lib/platform/api/query.shapes";
+import { storePolicy } from "@/lib/sources/policies/store-policy";
+import { policyListSchema, policyRequestSchema, policySchema } from "@/lib/sources/targets/targets.shapes";
 
 export const GET = handle({
   id: "getPolicy",

@@ -1,9 +1,9 @@
 import { handle } from "@/app/_server/handle";
-import { sourceChangeSchema, sourceSchema } from "@/lib/contract/sources";
-import { deleteSource } from "@/lib/operations/delete-source";
-import { updateSource } from "@/lib/operations/update-source";
 import { byName } from "@/lib/platform/api/query.shapes";
-import { readSource } from "@/lib/store/read/sources";
+import { deleteSource } from "@/lib/sources/delete-source";
+import { readSource } from "@/lib/sources/sources.read";
+import { sourceChangeSchema, sourceSchema } from "@/lib/sources/sources.shapes";
+import { updateSource } from "@/lib/sources/update-source";
 
 const params = byName("unknown-source");
 

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { probeDeps } from "@/app/_server/probe";
-import { mappingPreviewRequestSchema, mappingPreviewSchema } from "@/lib/contract/sources";
-import { previewMapping } from "@/lib/operations/probe-source";
+import { previewMapping } from "@/lib/sources/probe-source";
+import { mappingPreviewRequestSchema, mappingPreviewSchema } from "@/lib/sources/sources.shapes";
 
 export const POST = handle({
   id: "previewMapping",

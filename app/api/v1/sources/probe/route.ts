@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { probeDeps } from "@/app/_server/probe";
-import { probeRequestSchema, probeSchema } from "@/lib/contract/sources";
-import { probeSource } from "@/lib/operations/probe-source";
+import { probeSource } from "@/lib/sources/probe-source";
+import { probeRequestSchema, probeSchema } from "@/lib/sources/sources.shapes";
 
 export const POST = handle({
   id: "probeConfiguration",

@@ -1,10 +1,10 @@
 import { handle } from "@/app/_server/handle";
 import { shownTarget } from "@/app/_server/target-address";
-import { targetSchema } from "@/lib/contract/sources";
-import { targetChangeSchema, targetRemovalSchema } from "@/lib/contract/targets";
-import { changeTarget } from "@/lib/operations/change-target";
-import { removeTarget } from "@/lib/operations/remove-target";
 import { byName } from "@/lib/platform/api/query.shapes";
+import { targetSchema } from "@/lib/sources/sources.shapes";
+import { changeTarget } from "@/lib/sources/targets/change-target";
+import { removeTarget } from "@/lib/sources/targets/remove-target";
+import { targetChangeSchema, targetRemovalSchema } from "@/lib/sources/targets/targets.shapes";
 
 const target = { params: byName("unknown-target"), answer: targetSchema };
 

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { probeDeps } from "@/app/_server/probe";
-import { probeSchema, storedProbeRequestSchema } from "@/lib/contract/sources";
-import { probeStoredSource } from "@/lib/operations/probe-source";
 import { byName } from "@/lib/platform/api/query.shapes";
+import { probeStoredSource } from "@/lib/sources/probe-source";
+import { probeSchema, storedProbeRequestSchema } from "@/lib/sources/sources.shapes";
 
 export const POST = handle({
   id: "probeSource",

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { retrySource } from "@/lib/operations/retry-source";
 import { byName } from "@/lib/platform/api/query.shapes";
+import { retrySource } from "@/lib/sources/retry-source";
 
 export const POST = handle({
   id: "retrySource",

@@ -1,10 +1,10 @@
 import { handle } from "@/app/_server/handle";
 import { once } from "@/app/_server/once";
 import { shownTarget } from "@/app/_server/target-address";
-import { targetSchema } from "@/lib/contract/sources";
-import { targetRequestSchema } from "@/lib/contract/targets";
-import { addTarget } from "@/lib/operations/add-target";
 import { byName } from "@/lib/platform/api/query.shapes";
+import { targetSchema } from "@/lib/sources/sources.shapes";
+import { addTarget } from "@/lib/sources/targets/add-target";
+import { targetRequestSchema } from "@/lib/sources/targets/targets.shapes";
 
 export const POST = handle({
   id: "addTarget",

@@ -1,6 +1,6 @@
 import { KINDS, kindOf } from "@/lib/brokers/kinds/kinds.shapes";
-import type { SourceMode } from "@/lib/core/source-mode";
 import type { Queryable } from "@/lib/platform/database/db";
+import type { SourceMode } from "@/lib/sources/source-mode.pure";
 
 /** A source that a worker reads from a broker. */
 export type ConsumedSource = {

@@ -9,7 +9,6 @@ import {
   targetAddress,
 } from "@/lib/brokers/kinds/kinds.shapes";
 import type { ProbeResult, ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
-import type { MappingPreview, MappingPreviewRequest, ProbeOut, ProbeRequest } from "@/lib/contract/sources";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { isSecretName, REDACTED, redactHeaders, redactJson } from "@/lib/guard/redaction/redact.pure";
 import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -19,7 +18,8 @@ import type { Target } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { CachePolicy, ResponseCache } from "@/lib/retry/cache/response-cache";
-import { unknownSource } from "@/lib/store/read/sources";
+import { unknownSource } from "@/lib/sources/sources.read";
+import type { MappingPreview, MappingPreviewRequest, ProbeOut, ProbeRequest } from "@/lib/sources/sources.shapes";
 
 /** A person waits for the answer: a broker that is silent for longer counts as unreachable. */
 const PROBE_MS_MAX = 10_000;

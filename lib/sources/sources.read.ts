@@ -1,12 +1,12 @@
 import { redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import type { SourceList, SourceOut } from "@/lib/contract/sources";
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { Source } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { consumerOut, readConsumers, stateOf } from "@/lib/store/read/source-consumers";
+import { consumerOut, readConsumers, stateOf } from "@/lib/sources/source-consumers.read";
+import type { SourceList, SourceOut } from "@/lib/sources/sources.shapes";
 
 export function unknownSource(name: string, field = "name"): DomainError {
   return new DomainError("unknown-source", `There is no source ${JSON.stringify(name)}`, {

@@ -1,5 +1,8 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { KindList } from "@/lib/contract/kinds";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import type { KindList } from "@/lib/sources/kinds.shapes";
 import type {
   MappingPreview,
   ProbeOut,
@@ -9,10 +12,7 @@ import type {
   SourceList,
   SourceOut,
   SourceRequest,
-} from "@/lib/contract/sources";
-import type { ApiError } from "@/lib/platform/api/api-error.shapes";
-import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+} from "@/lib/sources/sources.shapes";
 
 const POLL_MS = 5_000;
 

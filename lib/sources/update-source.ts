@@ -7,17 +7,17 @@ import {
   restoreMasked,
   type SourceConfig,
 } from "@/lib/brokers/kinds/kinds.shapes";
-import type { SourceChange } from "@/lib/contract/sources";
-import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { assertModeOf, type SourceDeps } from "@/lib/operations/create-source";
 import type { Target } from "@/lib/platform/database/generated/client";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
 import { currentSchema } from "@/lib/repair/schemas/payload-schemas.write";
 import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
-import { unknownSource } from "@/lib/store/read/sources";
-import { type SourceColumns, updateSource as updateRow } from "@/lib/store/write/sources";
+import { assertModeOf, type SourceDeps } from "@/lib/sources/create-source";
+import type { SourceMode } from "@/lib/sources/source-mode.pure";
+import { unknownSource } from "@/lib/sources/sources.read";
+import type { SourceChange } from "@/lib/sources/sources.shapes";
+import { type SourceColumns, updateSource as updateRow } from "@/lib/sources/sources.write";
 
 /** Changes a source; its name and kind stay. Throws DomainError `unknown-source` or `invalid-config`. */
 export async function updateSource(

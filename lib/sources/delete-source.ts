@@ -1,10 +1,10 @@
 import { redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { SourceDeps } from "@/lib/operations/create-source";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { unknownSource } from "@/lib/store/read/sources";
-import { deletePositions, lockSource } from "@/lib/store/write/sources";
-import { fallingBackTo, liveRedrivesTo, lockTargets } from "@/lib/store/write/targets";
+import type { SourceDeps } from "@/lib/sources/create-source";
+import { unknownSource } from "@/lib/sources/sources.read";
+import { deletePositions, lockSource } from "@/lib/sources/sources.write";
+import { fallingBackTo, liveRedrivesTo, lockTargets } from "@/lib/sources/targets/targets.write";
 
 /**
  * Removes a source and its targets. Throws DomainError `unknown-source`, or `source-in-use` while the store holds

@@ -4,10 +4,10 @@ import type { GuardedBucket } from "@/lib/lane/bucket-fallback";
 import type { BucketSpec } from "@/lib/lane/port";
 import type { Db } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import type { SliceTarget } from "@/lib/redriving/target";
-import { createTargetDirectory } from "@/lib/redriving/target-directory";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
-import type { TargetRow } from "@/lib/store/read/targets";
+import type { SliceTarget } from "@/lib/sources/targets/target";
+import { createTargetDirectory } from "@/lib/sources/targets/target-directory";
+import type { TargetRow } from "@/lib/sources/targets/targets.read";
 import type { RedriveRow } from "@/lib/store/write/redrive";
 import { manualClock } from "@/lib/testing/manual-clock";
 

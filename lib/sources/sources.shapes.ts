@@ -1,7 +1,4 @@
 import * as z from "zod/mini";
-import { fallbackSchema } from "@/lib/contract/targets";
-import { SAMPLE_CHARS_MAX } from "@/lib/core/probe-limits";
-import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/core/source-mode";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import {
   headersSchema,
@@ -12,6 +9,9 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
+import { SAMPLE_CHARS_MAX } from "@/lib/sources/probe-limits.pure";
+import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/sources/source-mode.pure";
+import { fallbackSchema } from "@/lib/sources/targets/targets.shapes";
 
 /** `<name>.slow` is the name of the slow lane's target, `probe` a path of its own. */
 const RESERVED = /(\.slow|^probe)$/;

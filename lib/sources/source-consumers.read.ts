@@ -1,7 +1,7 @@
-import type { SourceConsumerOut, SourceOut } from "@/lib/contract/sources";
-import { CONSUMER_STATES, type ConsumerPart, type ConsumerWord } from "@/lib/core/source-mode";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
+import { CONSUMER_STATES, type ConsumerPart, type ConsumerWord } from "@/lib/sources/source-mode.pure";
+import type { SourceConsumerOut, SourceOut } from "@/lib/sources/sources.shapes";
 
 /** A worker reports every two seconds. After this time without a report it no longer counts. */
 export const CONSUMER_LOST_S = 10;

@@ -1,6 +1,6 @@
-import type { PolicyOut } from "@/lib/contract/targets";
 import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
+import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
 
 /** Stored versions, newest first, of one policy or of all. */
 export async function readPolicyVersions(

@@ -1,10 +1,10 @@
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { StoredDecision } from "@/lib/redriving/attempt-record";
-import { policiesInForce } from "@/lib/redriving/policies";
 import { POLICY_PRESETS, type Policy, parsePolicy } from "@/lib/retry/policy";
 import { type Difference, replay } from "@/lib/retry/replay";
-import { countAttempts, type DecidedAttempt, readDecidedAttempts } from "@/lib/store/read/decided-attempts";
+import { countAttempts, type DecidedAttempt, readDecidedAttempts } from "@/lib/sources/policies/decided-attempts.read";
+import { policiesInForce } from "@/lib/sources/policies/policies";
 import { unknownRedrive } from "@/lib/store/read/redrives";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
 

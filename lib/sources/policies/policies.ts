@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Queryable } from "@/lib/platform/database/db";
 import { POLICY_PRESETS, type Policy, parsePolicy } from "@/lib/retry/policy";
-import { type PolicyVersion, readPolicies } from "@/lib/store/read/policies";
+import { type PolicyVersion, readPolicies } from "@/lib/sources/policies/policies.read";
 
 /** A policy that was parsed, and which one it is. Version 0 = the built-in preset of that name. */
 export type UsedPolicy = { name: string; version: number; policy: Policy };

@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { TargetChange } from "@/lib/contract/targets";
 import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { listStops } from "@/lib/guard/stops/stops.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { addTarget } from "@/lib/operations/add-target";
 import { changeRedrive } from "@/lib/operations/change-redrive";
-import { changeTarget } from "@/lib/operations/change-target";
 import { confirmEvents } from "@/lib/operations/confirm-events";
-import { deleteSource } from "@/lib/operations/delete-source";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
-import { removeTarget } from "@/lib/operations/remove-target";
-import { updateSource } from "@/lib/operations/update-source";
+import { deleteSource } from "@/lib/sources/delete-source";
+import { addTarget } from "@/lib/sources/targets/add-target";
+import { changeTarget } from "@/lib/sources/targets/change-target";
+import { removeTarget } from "@/lib/sources/targets/remove-target";
+import { holdTarget } from "@/lib/sources/targets/targets.read";
+import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
+import { updateSource } from "@/lib/sources/update-source";
 import { readStatus } from "@/lib/store/read/status";
-import { holdTarget } from "@/lib/store/read/targets";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { type Sink, startSink } from "@/lib/testing/sink";
 

@@ -5,15 +5,15 @@ import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { BREAKER_WAIT_MS_MAX } from "@/lib/redriving/examine";
-import { policiesInForce, policyAmong, type UsedPolicy } from "@/lib/redriving/policies";
 import { bucketSpec, evenBucketSpec } from "@/lib/redriving/rate-bucket";
-import type { HeldSources, NoTarget, SliceTarget, TargetDirectory } from "@/lib/redriving/target";
-import { type Away, createHealthProbe, type HealthProbe } from "@/lib/redriving/target-health";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";
 import type { HealingStep } from "@/lib/retry/healing/healing";
 import { PolicyError } from "@/lib/retry/policy-error";
 import { createTargetState, type TargetSnapshot, type TargetState } from "@/lib/retry/target";
-import { readTargets, type TargetRow } from "@/lib/store/read/targets";
+import { policiesInForce, policyAmong, type UsedPolicy } from "@/lib/sources/policies/policies";
+import type { HeldSources, NoTarget, SliceTarget, TargetDirectory } from "@/lib/sources/targets/target";
+import { type Away, createHealthProbe, type HealthProbe } from "@/lib/sources/targets/target-health";
+import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
 import type { RedriveRow } from "@/lib/store/write/redrive";
 
 /** A changed rate, policy, breaker order or source configuration is in force this soon. */

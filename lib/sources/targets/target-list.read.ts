@@ -1,9 +1,9 @@
 import { redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import type { BucketState, TargetEngine, TargetList, TargetOut } from "@/lib/contract/sources";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { readTargets, type TargetRow } from "@/lib/store/read/targets";
+import type { BucketState, TargetEngine, TargetList, TargetOut } from "@/lib/sources/sources.shapes";
+import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
 
 /** The data in a worker's heartbeat: its engine's state by target name, and the state of its rate limits. */
 export type HeartbeatInfo = {

@@ -1,10 +1,10 @@
-import type { PolicyRequest } from "@/lib/contract/targets";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { validatePolicy } from "@/lib/retry/policy";
-import { insertPolicy, lockNewestPolicy } from "@/lib/store/write/policies";
+import { insertPolicy, lockNewestPolicy } from "@/lib/sources/policies/policies.write";
+import type { PolicyRequest } from "@/lib/sources/targets/targets.shapes";
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 

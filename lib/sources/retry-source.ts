@@ -2,8 +2,8 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
-import { unknownSource } from "@/lib/store/read/sources";
-import { askForRetry } from "@/lib/store/write/sources";
+import { unknownSource } from "@/lib/sources/sources.read";
+import { askForRetry } from "@/lib/sources/sources.write";
 
 /**
  * Ends the pause between two attempts to read a source: each worker connects again when it next reads its sources. Throws

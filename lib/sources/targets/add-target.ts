@@ -1,12 +1,12 @@
 import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
 import { type ConfigLimits, redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import type { TargetRequest } from "@/lib/contract/targets";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { takingName } from "@/lib/operations/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
-import { unknownSource } from "@/lib/store/read/sources";
-import { insertTarget } from "@/lib/store/write/targets";
+import { takingName } from "@/lib/sources/name-taken";
+import { unknownSource } from "@/lib/sources/sources.read";
+import type { TargetRequest } from "@/lib/sources/targets/targets.shapes";
+import { insertTarget } from "@/lib/sources/targets/targets.write";
 
 export type TargetDeps = LowRateDeps & { env: ConfigLimits };
 

@@ -1,14 +1,19 @@
 import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
 import { type ConfigLimits, redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import type { TargetChange } from "@/lib/contract/targets";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { TargetDeps } from "@/lib/operations/add-target";
-import { takingName } from "@/lib/operations/name-taken";
 import { unknownTarget } from "@/lib/operations/redrive-target";
 import type { Prisma, Source, Target } from "@/lib/platform/database/generated/client";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
-import { holdTargetNamed, renameFallbacks, type TargetSettings, updateTarget } from "@/lib/store/write/targets";
+import { takingName } from "@/lib/sources/name-taken";
+import type { TargetDeps } from "@/lib/sources/targets/add-target";
+import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
+import {
+  holdTargetNamed,
+  renameFallbacks,
+  type TargetSettings,
+  updateTarget,
+} from "@/lib/sources/targets/targets.write";
 
 /**
  * Changes a target; running redrives use the new values. Throws DomainError `unknown-target`, `unknown-policy`,

@@ -8,10 +8,7 @@ import {
   redactConfig,
   restoreMasked,
 } from "@/lib/brokers/kinds/kinds.shapes";
-import type { SourceRequest } from "@/lib/contract/sources";
-import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { nameTaken } from "@/lib/operations/name-taken";
 import type { Clock } from "@/lib/platform/clock";
 import { ANSWER_KEPT_MS } from "@/lib/platform/database/idempotent-request.write";
 import { isNameTaken, type LowRateStore } from "@/lib/platform/database/prisma";
@@ -20,7 +17,10 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
 import type { SchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
-import { insertSource } from "@/lib/store/write/sources";
+import { nameTaken } from "@/lib/sources/name-taken";
+import type { SourceMode } from "@/lib/sources/source-mode.pure";
+import type { SourceRequest } from "@/lib/sources/sources.shapes";
+import { insertSource } from "@/lib/sources/sources.write";
 
 export type SourceDeps = {
   lowRate: LowRateStore;

@@ -1,8 +1,8 @@
 import type { Publisher } from "@/lib/brokers/port";
-import type { TargetHealth } from "@/lib/redriving/target-health";
 import type { Policy } from "@/lib/retry/policy";
 import type { TargetState } from "@/lib/retry/target";
-import type { TargetRow } from "@/lib/store/read/targets";
+import type { TargetHealth } from "@/lib/sources/targets/target-health";
+import type { TargetRow } from "@/lib/sources/targets/targets.read";
 import type { RedriveRow } from "@/lib/store/write/redrive";
 
 /**

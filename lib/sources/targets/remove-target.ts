@@ -1,10 +1,10 @@
 import { redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import type { TargetRemoval } from "@/lib/contract/targets";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { unknownTarget } from "@/lib/operations/redrive-target";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { fallingBackTo, liveRedrivesTo, lockTargets } from "@/lib/store/write/targets";
+import type { TargetRemoval } from "@/lib/sources/targets/targets.shapes";
+import { fallingBackTo, liveRedrivesTo, lockTargets } from "@/lib/sources/targets/targets.write";
 
 /**
  * Removes a named target. Throws DomainError `unknown-target`, or `target-in-use` while a redrive delivers to it or a

@@ -1,7 +1,7 @@
 import type { Fallback } from "@/lib/core/fallback";
 import { LIVE_REDRIVE_STATES } from "@/lib/core/redrive-state";
 import type { Prisma } from "@/lib/platform/database/generated/client";
-import { SLOW_RATE } from "@/lib/store/write/sources";
+import { SLOW_RATE } from "@/lib/sources/sources.write";
 
 /** A target that a source names beside its lanes, at the pace of a slow lane. */
 export async function insertTarget(

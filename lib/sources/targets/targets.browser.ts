@@ -1,9 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { TargetList, TargetOut } from "@/lib/contract/sources";
-import type { PolicyOut, PolicyRequest, TargetChange, TargetRequest } from "@/lib/contract/targets";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import type { TargetList, TargetOut } from "@/lib/sources/sources.shapes";
+import type { PolicyOut, PolicyRequest, TargetChange, TargetRequest } from "@/lib/sources/targets/targets.shapes";
 
 const LIVE_MS = 2_000;
 

@@ -1,7 +1,7 @@
 import type { SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import type { SourceMode } from "@/lib/core/source-mode";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Prisma, Source } from "@/lib/platform/database/generated/client";
+import type { SourceMode } from "@/lib/sources/source-mode.pure";
 
 /** Initial rates of a new source, events per second. */
 const MAIN_RATE = 50;

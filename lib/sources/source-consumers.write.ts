@@ -1,6 +1,6 @@
-import type { ConsumerPart, ConsumerWord } from "@/lib/core/source-mode";
 import type { Db, Tx } from "@/lib/platform/database/db";
-import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
+import { CONSUMER_LOST_S } from "@/lib/sources/source-consumers.read";
+import type { ConsumerPart, ConsumerWord } from "@/lib/sources/source-mode.pure";
 
 /** What a worker reports of the source that it reads. */
 export type ConsumerReport = {

@@ -2,7 +2,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
-import { pauseDrained } from "@/lib/store/write/source-consumers";
+import { pauseDrained } from "@/lib/sources/source-consumers.write";
 
 /** Pauses a draining source that every worker has found empty. False while one has not. */
 export async function finishDrain(
