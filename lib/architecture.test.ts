@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
-import { ITEM_STATES } from "@/lib/core/item-state";
-import { REDRIVE_STATES } from "@/lib/core/redrive-state";
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
+import { ATTEMPT_STATES } from "@/lib/redrive/states/attempt-state.pure";
+import { ITEM_STATES } from "@/lib/redrive/states/item-state.pure";
+import { REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
 
 /**
  * Reads every import and holds it against the table of docs/architecture.md. A folder's entry lists what it may import
@@ -316,11 +316,11 @@ describe("architecture", () => {
 
   test("the table forbids what it should", () => {
     const imports = (from: string, to: string, typeOnly = false) => allowed(folderOf(from)!, { from, to, typeOnly });
-    expect(imports("lib/core/gate.ts", "pkg:zod")).toBe(false);
+    expect(imports("lib/redrive/gate/gate.pure.ts", "pkg:zod")).toBe(false);
     expect(imports("lib/platform/database/db.ts", "lib/lane/port")).toBe(false);
-    expect(imports("lib/redriving/run-slice.ts", "lib/lane/port")).toBe(false);
-    expect(imports("lib/redriving/run-slice.ts", "lib/lane/port", true)).toBe(true);
-    expect(imports("lib/redriving/run-slice.ts", "lib/operations/plan-redrive")).toBe(false);
+    expect(imports("lib/redrive/run/run-slice.ts", "lib/lane/port")).toBe(false);
+    expect(imports("lib/redrive/run/run-slice.ts", "lib/lane/port", true)).toBe(true);
+    expect(imports("lib/redrive/run/run-slice.ts", "lib/redrive/plan/plan-redrive")).toBe(false);
     expect(imports("app/api/v1/events/route.ts", "lib/intake/park.write")).toBe(false);
     expect(imports("components/events/list.tsx", "lib/platform/database/db")).toBe(false);
   });
@@ -395,7 +395,7 @@ describe("architecture", () => {
     const found = files
       .filter((file) => !/^(bench|e2e|scripts)\//.test(file))
       .flatMap((file) => statesIn(readFileSync(file, "utf8")).map((line) => `${file}: ${line.trim()}`));
-    expect(files).toContain("lib/store/write/finish-items.ts");
+    expect(files).toContain("lib/redrive/run/store/finish-items.write.ts");
     expect(found).toEqual([]);
     expect(statesIn("`update dlq_events set status = 'PENDING'`")).toHaveLength(1);
     expect(statesIn("\"select id from redrive_items where state = 'open'\"")).toHaveLength(1);
@@ -418,7 +418,7 @@ describe("architecture", () => {
             return LOCKS.test(part.slice(0, change.index)) ? [] : [`${file}: ${name}`];
           }),
       );
-    expect(files).toContain("lib/store/write/freeze-events.ts");
+    expect(files).toContain("lib/redrive/plan/freeze-events.write.ts");
     expect(found).toEqual([]);
   });
 

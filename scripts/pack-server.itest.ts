@@ -20,9 +20,9 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { previewSchema } from "@/lib/contract/redrive-preview";
-import { redriveSchema } from "@/lib/contract/redrives";
 import { eventCountsSchema, eventDetailSchema, eventListSchema } from "@/lib/events/events.shapes";
+import { previewSchema } from "@/lib/redrive/preview/redrive-preview.shapes";
+import { redriveSchema } from "@/lib/redrive/redrives.shapes";
 import {
   probeSchema,
   sourceListSchema,

@@ -3,10 +3,10 @@ import type { LaneConnection } from "@/lib/lane/connection";
 import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import { type JobOutcome, type LaneWorker, QUEUES, type QueueName } from "@/lib/lane/port";
 import { startLaneWorker } from "@/lib/lane/worker";
-import { planRedrive } from "@/lib/operations/plan-redrive";
 import type { Clock } from "@/lib/platform/clock";
-import type { Redriver } from "@/lib/redriving/redriver";
-import { runSlice, whileStoreAway } from "@/lib/redriving/run-slice";
+import { planRedrive } from "@/lib/redrive/plan/plan-redrive";
+import type { Redriver } from "@/lib/redrive/run/redriver";
+import { runSlice, whileStoreAway } from "@/lib/redrive/run/run-slice";
 import { createExpressions, type Expressions } from "@/lib/repair/recipes/expressions";
 
 /**

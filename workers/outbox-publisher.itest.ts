@@ -6,7 +6,7 @@ import { changeSettings } from "@/lib/guard/settings/change-settings";
 import { readSettings, showSettings } from "@/lib/guard/settings/settings.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
-import { confirmEvents } from "@/lib/operations/confirm-events";
+import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { readMetrics } from "@/lib/store/read/metrics";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

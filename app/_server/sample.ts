@@ -1,7 +1,7 @@
 import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import type { CheckedEvent, OwnerCheck } from "@/lib/brokers/port";
-import type { SampleDeps } from "@/lib/operations/sample-dry-run";
 import { within } from "@/lib/platform/clock";
+import type { SampleDeps } from "@/lib/redrive/preview/sample-dry-run";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
 import type { Deps } from "./deps";
 

@@ -1,5 +1,5 @@
-import type { PreviewOut } from "@/lib/contract/redrive-preview";
 import { causeWords } from "@/lib/guard/approvals/approval.pure";
+import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 
 /** Says before the request that a second person must approve it, and why. */
 export function ApprovalNotice({ causes }: { causes: PreviewOut["approvalCauses"] }) {

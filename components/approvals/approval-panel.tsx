@@ -8,12 +8,12 @@ import { ActionButton } from "@/components/ui/action-button";
 import { Panel } from "@/components/ui/panel";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useFrozenSample, useRedriveItems } from "@/lib/browser/redrives";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { causeWords } from "@/lib/guard/approvals/approval.pure";
 import { useDecideApproval } from "@/lib/guard/approvals/approvals.browser";
 import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { useFrozenSample, useRedriveItems } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { APPROVAL_WORDS, termRows } from "./approval-words";
 
 /** What a second person approves, who decided, and the two answers for who may give one. */

@@ -1,6 +1,6 @@
-import type { RedriveOut } from "@/lib/contract/redrives";
 import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { formatNumber, formatRate, formatShare } from "@/lib/platform/plain/format.pure";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 /** `waits for approval`; null = it waits for nothing. An approval comes first: a person must answer it. */
 export function waitWords(waitsFor: RedriveOut["waitsFor"]): string | null {

@@ -1,5 +1,5 @@
-import { REFUSAL_TEXT } from "@/lib/core/refusal";
 import type { EventDetail, ListedEvent } from "@/lib/events/events.shapes";
+import { REFUSAL_TEXT } from "@/lib/redrive/gate/refusal.pure";
 import { controlCause } from "./event-state";
 
 type Facts = Pick<ListedEvent, "status" | "control" | "cooldownUntil">;

@@ -3,9 +3,9 @@
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
-import { HOLD_MS } from "@/lib/browser/holds";
 import { useStaleReason } from "@/lib/platform/browser/freshness.browser";
 import { shortenId } from "@/lib/platform/plain/format.pure";
+import { HOLD_MS } from "@/lib/redrive/request/holds.browser";
 
 /** Opened by the key `r` for one event: the key alone sends nothing; Enter or a click sends. */
 export function RedriveConfirm({

@@ -12,7 +12,6 @@ import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
 import { STATE_LOOKS } from "@/components/ui/state-badge";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useRedrivePreview } from "@/lib/browser/redrives";
 import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure";
 import type { GroupOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
@@ -21,6 +20,7 @@ import { windowLabel } from "@/lib/events/filter/time-window.browser";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, visible } from "@/lib/platform/plain/format.pure";
+import { useRedrivePreview } from "@/lib/redrive/redrives.browser";
 import { groupFilter } from "./group-filter";
 import type { GroupAct } from "./groups-page";
 

@@ -5,10 +5,10 @@ import { useState } from "react";
 import { causeViews } from "@/components/redrives/page/cause-words";
 import { ActionButton } from "@/components/ui/action-button";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
-import { requestRedrive, useRedriveCauses, useRedrivePreview } from "@/lib/browser/redrives";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
+import { requestRedrive, useRedriveCauses, useRedrivePreview } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 const CAUSES_SHOWN = 3;
 

@@ -1,10 +1,10 @@
 import { etaLeft, rateWords } from "@/components/redrives/eta-words";
 import { countText } from "@/components/ui/count-text";
-import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
 import { type BulkKind, bulkShare } from "@/lib/events/bulk/bulk-operation.pure";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
+import { REFUSAL_TEXT, type Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { MEND_FAILURES, MEND_REASONS } from "@/lib/repair/mends/mending.pure";
 
 /** From this number on the person types the number: one wrong click must not ignore thousands of events. */

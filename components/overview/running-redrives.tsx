@@ -9,10 +9,10 @@ import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { RedriveBadge } from "@/components/ui/state-badge";
-import { useRunningRedrives } from "@/lib/browser/redrives";
 import { useStatus } from "@/lib/browser/status";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { useRunningRedrives } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 const SHOWN = 4;
 

@@ -1,4 +1,4 @@
-import type { RedriveOut } from "@/lib/contract/redrives";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 const UNITS = [
   { ms: 86_400_000, word: "d" },

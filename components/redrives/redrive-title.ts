@@ -1,5 +1,5 @@
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 type Titled = Pick<RedriveOut, "mode" | "reason" | "total"> & Partial<Pick<RedriveOut, "selection" | "earlier">>;
 

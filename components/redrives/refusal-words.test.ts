@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { refusalLines, refusalShort, refusalSummary, refusedTotal } from "@/components/redrives/refusal-words";
-import { DRY_RUN_REFUSALS, GATE_REFUSALS, REFUSAL_TEXT } from "@/lib/core/refusal";
+import { DRY_RUN_REFUSALS, GATE_REFUSALS, REFUSAL_TEXT } from "@/lib/redrive/gate/refusal.pure";
 
 describe("why events are refused", () => {
   it("lists reasons by count, ties by name, zeros left out", () => {

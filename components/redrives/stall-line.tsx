@@ -2,9 +2,9 @@
 
 import Link from "next/link";
 import { ControlUntil } from "@/components/controls/control-until";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatShort } from "@/lib/platform/plain/format.pure";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 /** The reason why a redrive does not advance, its end, and a link to the page that can change it. */
 export function StallLine({ stalled }: { stalled: NonNullable<RedriveOut["stalled"]> }) {

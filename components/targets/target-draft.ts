@@ -1,6 +1,6 @@
 import { parseRate } from "@/components/redrives/rate-scale";
-import type { Fallback } from "@/lib/core/fallback";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
+import type { Fallback } from "@/lib/redrive/run/fallback.pure";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
 

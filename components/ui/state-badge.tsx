@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import type { RedriveState } from "@/lib/core/redrive-state";
 import type { ShownState } from "@/lib/events/event-state.pure";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
+import type { RedriveState } from "@/lib/redrive/states/redrive-state.pure";
 import { classNames } from "./class-names";
 import { Shape, type ShapeName } from "./shape";
 

@@ -1,8 +1,8 @@
 import { type APIRequestContext, expect, type Locator, type Page } from "@playwright/test";
-import type { PreviewOut } from "../../lib/contract/redrive-preview.ts";
-import type { RedriveList, RedriveOut } from "../../lib/contract/redrives.ts";
 import type { EventDetail, EventList, EventOut } from "../../lib/events/events.shapes.ts";
 import type { ControlRequest } from "../../lib/order/controls/controls.shapes.ts";
+import type { PreviewOut } from "../../lib/redrive/preview/redrive-preview.shapes.ts";
+import type { RedriveList, RedriveOut } from "../../lib/redrive/redrives.shapes.ts";
 import { test as withDownstream } from "../fixtures.ts";
 
 /** An event to park: only the id is required. */

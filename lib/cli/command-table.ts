@@ -1,8 +1,8 @@
-import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { FILTER_STATUSES } from "@/lib/events/filter/filter-params.shapes";
 import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-subject.pure";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
+import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
 import { SOURCE_MODES } from "@/lib/sources/source-mode.pure";
 
 /** The one description of the command line: parser, help, manual page, completion and docs/cli.md are made of it. */

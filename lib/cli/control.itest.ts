@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { RedriveList } from "@/lib/contract/redrives";
 import type { AuditList } from "@/lib/guard/audit/audit.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { countAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
 import type { ControlList } from "@/lib/order/controls/controls.shapes";
+import type { RedriveList } from "@/lib/redrive/redrives.shapes";
 import { testCommandLine } from "@/lib/testing/command-line";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";

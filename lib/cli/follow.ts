@@ -2,12 +2,12 @@ import { type Call, countText, patiently, printAnswer } from "@/lib/cli/call";
 import { UsageError } from "@/lib/cli/command-line";
 import { EXIT } from "@/lib/cli/command-table";
 import { factsText } from "@/lib/cli/table";
-import type { RedriveItemList } from "@/lib/contract/redrive-items";
-import type { RedriveOut } from "@/lib/contract/redrives";
-import { isFinal } from "@/lib/core/redrive-state";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatDuration, formatNumber, formatRate, plural, visible } from "@/lib/platform/plain/format.pure";
+import type { RedriveItemList } from "@/lib/redrive/list/redrive-items.shapes";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
 
 /** Between two reads of what is followed. */
 const POLL_MS = { first: 250, max: 2_000 };

@@ -4,9 +4,9 @@ import { EXIT } from "@/lib/cli/command-table";
 import { confirmed } from "@/lib/cli/confirm";
 import { followRedrive } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
-import type { RedriveAnswer } from "@/lib/contract/redrive-request";
 import type { TailOut } from "@/lib/order/tails/tails.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import type { RedriveAnswer } from "@/lib/redrive/request/redrive-request.shapes";
 
 /** Versions named in one line; the rest is counted. */
 const NAMED_MAX = 20;

@@ -1,10 +1,10 @@
 import { type Call, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command-table";
 import { type Column, tableText } from "@/lib/cli/table";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
 import type { ControlOut } from "@/lib/order/controls/controls.shapes";
 import { formatAgo, formatNumber } from "@/lib/platform/plain/format.pure";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 const LIMIT = 50;
 /** Of the API. */

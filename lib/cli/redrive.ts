@@ -4,10 +4,10 @@ import { EXIT } from "@/lib/cli/command-table";
 import { confirmed } from "@/lib/cli/confirm";
 import { followRedrive } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
-import type { PreviewOut, SampleOut } from "@/lib/contract/redrive-preview";
-import type { RedriveAnswer } from "@/lib/contract/redrive-request";
 import { causeWords } from "@/lib/guard/approvals/approval.pure";
 import { formatDuration, formatNumber, formatRate, plural } from "@/lib/platform/plain/format.pure";
+import type { PreviewOut, SampleOut } from "@/lib/redrive/preview/redrive-preview.shapes";
+import type { RedriveAnswer } from "@/lib/redrive/request/redrive-request.shapes";
 
 /** `redrive` and `verify`. A verification sends nothing, so it is not asked about. */
 export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<number> {

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
 import { changeSettings } from "@/lib/guard/settings/change-settings";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
-import { confirmEvents } from "@/lib/operations/confirm-events";
-import { confirmQuietEvents } from "@/lib/operations/confirm-quiet-events";
-import { finishItems } from "@/lib/redriving/finish";
+import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
+import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
+import { finishItems } from "@/lib/redrive/run/finish";
+import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
+import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
 import { readRedriveSuccess } from "@/lib/store/read/stats";
-import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

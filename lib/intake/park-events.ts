@@ -1,4 +1,3 @@
-import { supersededText } from "@/lib/core/dry-run";
 import { PARKED_AS } from "@/lib/events/event-state.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
@@ -43,8 +42,9 @@ import type { Clock } from "@/lib/platform/clock";
 import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
-import { bounceRedrive } from "@/lib/redriving/canary-and-brake";
-import { INT4_MAX } from "@/lib/store/write/finish-items";
+import { supersededText } from "@/lib/redrive/gate/dry-run.pure";
+import { bounceRedrive } from "@/lib/redrive/pace/canary-and-brake";
+import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
 
 /** Events of one transaction: large enough that a commit costs little, small enough that a refusal wastes little. */
 export const PARK_BATCH_MAX = 1_000;

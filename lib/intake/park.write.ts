@@ -5,7 +5,7 @@ import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Tx } from "@/lib/platform/database/db";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";
-import { EVENT } from "@/lib/store/state-sql";
+import { EVENT } from "@/lib/redrive/states/state.sql";
 
 /** One letter to be parked, with its derived values. `id` is used when the event is new. */
 export type Parking = {

@@ -6,11 +6,11 @@ import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Parking } from "@/lib/intake/park.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";
+import { lockEvents } from "@/lib/redrive/run/store/fence.write";
+import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
+import { ATTEMPT, ITEM, PARKED } from "@/lib/redrive/states/state.sql";
 import { moveCurrent, NEXT_REVISION } from "@/lib/repair/revisions/revise-events.write";
 import { bounceBecomesCurrent } from "@/lib/repair/revisions/revision.pure";
-import { ATTEMPT, ITEM, PARKED } from "@/lib/store/state-sql";
-import { lockEvents } from "@/lib/store/write/fence";
-import { INT4_MAX } from "@/lib/store/write/finish-items";
 import { rollupOf } from "@/lib/store/write/rollup";
 
 /** A stored event whose key is the key of an arrival. */

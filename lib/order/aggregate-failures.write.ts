@@ -1,6 +1,6 @@
 import { type AggregateName, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import type { Tx } from "@/lib/platform/database/db";
-import { INT4_MAX, lastRedrives } from "@/lib/store/write/finish-items";
+import { INT4_MAX, lastRedrives } from "@/lib/redrive/run/store/finish-items.write";
 
 export type FailedAggregate = AggregateName & { failures: number };
 

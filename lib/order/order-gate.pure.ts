@@ -1,5 +1,5 @@
-import type { ItemOutcome } from "@/lib/core/item-outcome";
 import type { EventStatus } from "@/lib/events/event-state.pure";
+import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 
 /**
  * The order of an aggregate is a gate: an event is not sent while an earlier version of its aggregate is parked and

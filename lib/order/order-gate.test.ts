@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ItemOutcome } from "@/lib/core/item-outcome";
-import type { Refusal } from "@/lib/core/refusal";
+import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
+import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import { EARLIER_CHOICES, type EndedItem, headsOf, headsText, heldBehind, isHeldBy } from "./order-gate.pure";
 
 describe("the head of an aggregate", () => {

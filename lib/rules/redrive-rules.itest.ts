@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import { changeRedrive } from "@/lib/operations/change-redrive";
-import { confirmEvents } from "@/lib/operations/confirm-events";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import type { Db } from "@/lib/platform/database/db";
+import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
+import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { readRedriveRule } from "@/lib/rules/redrive-rules.read";
 import { redriveRuleRequestSchema, redriveRuleTrySchema } from "@/lib/rules/redrive-rules.shapes";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";

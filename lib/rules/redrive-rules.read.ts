@@ -4,6 +4,7 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { canonicalJson } from "@/lib/platform/plain/json-text.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { ITEM, LIVE_REDRIVES } from "@/lib/redrive/states/state.sql";
 import type { EventPast, RuleOutcomes } from "@/lib/rules/redrive-rule.pure";
 import {
   type RedriveRuleBody,
@@ -12,7 +13,6 @@ import {
   type RedriveRuleTrial,
   readRedriveRuleBody,
 } from "@/lib/rules/redrive-rules.shapes";
-import { ITEM, LIVE_REDRIVES } from "@/lib/store/state-sql";
 
 export function unknownRedriveRule(id: string): DomainError {
   return new DomainError("unknown-redrive-rule", `There is no redrive rule ${id}: it may have been deleted`, {

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { brakeSchema, canarySchema, laneSchema, rateSchema } from "@/lib/contract/redrive-request";
 import { eventFilterSchema } from "@/lib/events/filter/event-filter.shapes";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import {
@@ -14,6 +13,7 @@ import {
 } from "@/lib/platform/api/schemas.shapes";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
 import { isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { brakeSchema, canarySchema, laneSchema, rateSchema } from "@/lib/redrive/request/redrive-request.shapes";
 import type { RuleField } from "@/lib/rules/redrive-rule.pure";
 
 export const REDRIVE_RULES_MAX = 20;

@@ -1,23 +1,23 @@
-import { redriveRequestSchema } from "@/lib/contract/redrive-request";
-import { gate } from "@/lib/core/gate";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { compileFilter, paramsFrom, splitWords } from "@/lib/events/filter/event-filter.sql";
 import { type ScopedFilter, scopeFilter, scopeSelection } from "@/lib/events/filter/scope.shapes";
 import { systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { holdBehindHeads } from "@/lib/operations/freeze-chunk";
-import { requestRedrive } from "@/lib/operations/request-redrive";
 import type { Queryable } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { readRulesOver } from "@/lib/redriving/read-rules";
+import { gate } from "@/lib/redrive/gate/gate.pure";
+import { readRulesOver } from "@/lib/redrive/gate/read-rules";
+import { readOpenBreakers } from "@/lib/redrive/life/stall-facts.read";
+import { type Candidate, cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
+import { holdBehindHeads } from "@/lib/redrive/plan/freeze-chunk";
+import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
+import { requestRedrive } from "@/lib/redrive/request/request-redrive";
 import { isDue, roomOf, stopReason } from "@/lib/rules/redrive-rule.pure";
 import { type RuleInForce, readEventPasts, readRedriveRulesInForce } from "@/lib/rules/redrive-rules.read";
 import type { RedriveRuleBody } from "@/lib/rules/redrive-rules.shapes";
 import { claimRun, noteRound, RunTaken, stopRule } from "@/lib/rules/redrive-rules.write";
 import { readTargets } from "@/lib/sources/targets/targets.read";
-import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
-import { readOpenBreakers } from "@/lib/store/read/stall-facts";
 
 /** Events that are looked at in one statement. */
 const PAGE = 2_000;

@@ -1,5 +1,5 @@
 import type { Queryable } from "@/lib/platform/database/db";
-import { EVENT, ITEM } from "@/lib/store/state-sql";
+import { EVENT, ITEM } from "@/lib/redrive/states/state.sql";
 
 /** What is stored of an event's past, for a trial. Epoch milliseconds. */
 export type PastOfEvent = {

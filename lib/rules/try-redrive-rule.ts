@@ -4,13 +4,13 @@ import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { type Candidate, countUpTo, cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 import { type TriedFate, tryEach } from "@/lib/rules/redrive-rule.pure";
 import { digestOf, readRedriveRulesInForce } from "@/lib/rules/redrive-rules.read";
 import type { RedriveRuleTrial, RedriveRuleTry, TriedOutcome } from "@/lib/rules/redrive-rules.shapes";
 import { insertTrial } from "@/lib/rules/redrive-rules.write";
 import { idsMatching } from "@/lib/rules/run-redrive-rules";
 import { type PastOfEvent, readGroupSuccesses, readPastsOfEvents } from "@/lib/rules/tried-events.read";
-import { type Candidate, countUpTo, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 
 const TRY_TIMEOUT_MS = 8_000;
 /** Events of the window that a trial looks at, newest first. */

@@ -2,13 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { expect } from "vitest";
-import { type RedriveAnswer, type RedriveRequest, redriveRequestSchema } from "@/lib/contract/redrive-request";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
-import { requestRedrive } from "@/lib/operations/request-redrive";
 import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb } from "@/lib/platform/database/db";
@@ -16,12 +14,18 @@ import { createLowRateStore } from "@/lib/platform/database/prisma";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import type { Deps } from "@/lib/platform/low-rate-deps";
+import { readRedrive } from "@/lib/redrive/list/redrives.read";
+import {
+  type RedriveAnswer,
+  type RedriveRequest,
+  redriveRequestSchema,
+} from "@/lib/redrive/request/redrive-request.shapes";
+import { requestRedrive } from "@/lib/redrive/request/request-redrive";
 import type { MendingDeps } from "@/lib/repair/mends/examine-mend";
 import { createExpressions } from "@/lib/repair/recipes/expressions";
 import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 import type { TargetDeps } from "@/lib/sources/targets/add-target";
-import { readRedrive } from "@/lib/store/read/redrives";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { testDatabase } from "@/lib/testing/postgres";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";

@@ -5,8 +5,8 @@ import type { Clock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createLog } from "@/lib/platform/log";
-import { createRedriver, type Redriver } from "@/lib/redriving/redriver";
-import { runSlice } from "@/lib/redriving/run-slice";
+import { createRedriver, type Redriver } from "@/lib/redrive/run/redriver";
+import { runSlice } from "@/lib/redrive/run/run-slice";
 import { type ManualClock, manualClock } from "@/lib/testing/manual-clock";
 
 /** One send as the target gets it. It waits until the test answers it. */

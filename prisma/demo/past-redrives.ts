@@ -1,4 +1,3 @@
-import type { Finding } from "@/lib/contract/redrive-items";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Arrival } from "@/lib/intake/arrival.shapes";
@@ -6,7 +5,8 @@ import { parkEvents } from "@/lib/intake/park-events";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7LowerBound } from "@/lib/platform/ids";
-import { EVENT, ITEM, REDRIVE } from "@/lib/store/state-sql";
+import type { Finding } from "@/lib/redrive/list/redrive-items.shapes";
+import { EVENT, ITEM, REDRIVE } from "@/lib/redrive/states/state.sql";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 import type { Random } from "./random";
 

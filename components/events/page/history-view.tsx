@@ -5,8 +5,8 @@ import { Findings } from "@/components/events/findings";
 import { classNames } from "@/components/ui/class-names";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
-import type { Finding } from "@/lib/contract/redrive-items";
 import type { HistoryEntry } from "@/lib/events/events.shapes";
+import type { Finding } from "@/lib/redrive/list/redrive-items.shapes";
 
 const LOOKS: Record<HistoryEntry["kind"], { shape: ShapeName; colour: string }> = {
   parked: { shape: "disc", colour: "text-pending" },

@@ -2,9 +2,9 @@
 
 import { useId } from "react";
 import { Checkbox } from "@/components/ui/input";
-import type { PreviewOut } from "@/lib/contract/redrive-preview";
-import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/core/refusal";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
+import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 
 const ASKED: Record<ConfirmableRefusal, (one: boolean) => string> = {
   "parked-early": (one) =>

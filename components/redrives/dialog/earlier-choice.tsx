@@ -2,8 +2,8 @@
 
 import { useId } from "react";
 import { Field, Input, Radio } from "@/components/ui/input";
-import type { EarlierOut } from "@/lib/contract/redrive-preview";
 import type { Earlier } from "@/lib/order/order-gate.pure";
+import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { earlierOptions, earlierSentence, sampleSentence, strandWords } from "./earlier-words";
 
 const SAMPLES_SHOWN = 3;

@@ -5,7 +5,7 @@ import {
   sampleSentence,
   strandWords,
 } from "@/components/redrives/dialog/earlier-words";
-import type { EarlierOut } from "@/lib/contract/redrive-preview";
+import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 
 const earlier = (change: Partial<EarlierOut> = {}): EarlierOut => ({
   heldEvents: 7,

@@ -1,6 +1,6 @@
-import type { EarlierOut } from "@/lib/contract/redrive-preview";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 
 export type EarlierOption = { choice: Earlier; label: string; detail: string };
 

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { classNames } from "@/components/ui/class-names";
-import type { PreviewOut } from "@/lib/contract/redrive-preview";
-import type { RedriveOut } from "@/lib/contract/redrives";
+import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import type { DraftProblems, RedriveDraft } from "./redrive-draft";
 
 /** What each section of the redrive form reads, and how it changes the draft. */

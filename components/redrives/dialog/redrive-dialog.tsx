@@ -10,15 +10,15 @@ import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { showToast } from "@/components/ui/toast";
-import { restoreOnUndo } from "@/lib/browser/holds";
-import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/lib/browser/redrives";
-import type { PreviewOut } from "@/lib/contract/redrive-preview";
-import type { RedriveOut } from "@/lib/contract/redrives";
-import { CANARY_STEPS } from "@/lib/core/canary";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
+import { CANARY_STEPS } from "@/lib/redrive/pace/canary.pure";
+import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
+import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { restoreOnUndo } from "@/lib/redrive/request/holds.browser";
 import { useTargets } from "@/lib/sources/targets/targets.browser";
 import {
   buttonWords,

@@ -15,8 +15,8 @@ import {
   warmUpWords,
 } from "@/components/redrives/dialog/redrive-draft";
 import { idempotencyKeys } from "@/components/redrives/idempotency-keys";
-import type { PreviewOut } from "@/lib/contract/redrive-preview";
-import { redriveRequestSchema } from "@/lib/contract/redrive-request";
+import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
+import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 
 const cutoff = "2026-11-20T14:02:11.000Z";

@@ -1,18 +1,18 @@
 import { strandWords } from "@/components/redrives/dialog/earlier-words";
 import { etaBefore, rateWords, spanWords } from "@/components/redrives/eta-words";
 import { refusedTotal } from "@/components/redrives/refusal-words";
-import { HOLD_MS } from "@/lib/browser/holds";
-import type { PreviewOut } from "@/lib/contract/redrive-preview";
-import type { Brake, RedriveRequest } from "@/lib/contract/redrive-request";
-import type { RedriveOut } from "@/lib/contract/redrives";
-import { CANARY_ABOVE, CANARY_STEPS } from "@/lib/core/canary";
-import { canaryAhead, redriveTimeMs } from "@/lib/core/redrive-rate";
-import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { resolveInstant } from "@/lib/events/filter/filter-params.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
+import { CANARY_ABOVE, CANARY_STEPS } from "@/lib/redrive/pace/canary.pure";
+import { canaryAhead, redriveTimeMs } from "@/lib/redrive/pace/redrive-rate.pure";
+import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { HOLD_MS } from "@/lib/redrive/request/holds.browser";
+import type { Brake, RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 
 /** The values of the dialog before it is sent. */

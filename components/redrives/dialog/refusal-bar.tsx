@@ -3,8 +3,8 @@
 import { useState } from "react";
 import { refusalLines, refusalSummary, refusedTotal } from "@/components/redrives/refusal-words";
 import { Button } from "@/components/ui/button";
-import type { PreviewOut } from "@/lib/contract/redrive-preview";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { eligibleShare } from "./redrive-draft";
 import { SampleLines } from "./sample-lines";
 

@@ -2,7 +2,7 @@
 
 import Link from "next/link";
 import { ControlUntil } from "@/components/controls/control-until";
-import type { PreviewOut } from "@/lib/contract/redrive-preview";
+import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { sampleView, targetProblems } from "./sample-words";
 
 /** The checked and the unchecked parts of the selection, and the states of its targets. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sampleView, targetProblems } from "@/components/redrives/dialog/sample-words";
-import type { SampleOut } from "@/lib/contract/redrive-preview";
+import type { SampleOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 
 const sample = (change: Partial<SampleOut>): SampleOut => ({
   samples: [],

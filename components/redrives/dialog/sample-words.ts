@@ -1,6 +1,6 @@
 import { refusalSentence, refusalSummary, refusedTotal } from "@/components/redrives/refusal-words";
-import type { PreviewOut, SampleOut, SampleTarget } from "@/lib/contract/redrive-preview";
 import { formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
+import type { PreviewOut, SampleOut, SampleTarget } from "@/lib/redrive/preview/redrive-preview.shapes";
 
 export type SampleView = {
   /** The findings of the checks, and the number of checked events. */

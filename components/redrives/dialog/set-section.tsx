@@ -1,6 +1,6 @@
-import type { PreviewOut } from "@/lib/contract/redrive-preview";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatClock, formatNumber } from "@/lib/platform/plain/format.pure";
+import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { LabelledRow } from "./form-row";
 
 /** The events that would be sent, by error code, and when they were counted. */

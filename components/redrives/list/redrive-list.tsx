@@ -11,12 +11,12 @@ import { EmptyState } from "@/components/ui/empty-state";
 import { RedriveBadge } from "@/components/ui/state-badge";
 import { Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useRedrives } from "@/lib/browser/redrives";
-import type { RedriveOut } from "@/lib/contract/redrives";
-import { isFinal, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
-import { WAITS } from "@/lib/core/redrive-wait";
 import { usePageParam } from "@/lib/events/filter/filter-url.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { useRedrives } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { WAITS } from "@/lib/redrive/request/redrive-wait.pure";
+import { isFinal, REDRIVE_STATES, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
 import { WaitingRedrives } from "./waiting-redrives";
 import { WorkItems, WorkList } from "./work-list";
 

@@ -2,8 +2,8 @@
 
 import Link from "next/link";
 import { useStatus } from "@/lib/browser/status";
-import { WAITS, type Wait } from "@/lib/core/redrive-wait";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
 
 const WORDS: Record<Wait["for"], string> = { approval: "for approval", time: "for a time", breaker: "for a breaker" };
 

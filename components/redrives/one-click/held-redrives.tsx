@@ -6,11 +6,11 @@ import { useEffect, useState } from "react";
 import { redriveTitle } from "@/components/redrives/redrive-title";
 import { refusalSummary } from "@/components/redrives/refusal-words";
 import { ActionButton } from "@/components/ui/action-button";
-import { useHoldsInToasts } from "@/lib/browser/holds";
-import { useRunningRedrives } from "@/lib/browser/redrives";
 import { useStatus } from "@/lib/browser/status";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { useRunningRedrives } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { useHoldsInToasts } from "@/lib/redrive/request/holds.browser";
 import { HoldCountdown } from "./hold-countdown";
 import { undoHeld } from "./undo-held";
 

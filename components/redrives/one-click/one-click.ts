@@ -4,9 +4,6 @@ import { waitWords } from "@/components/approvals/approval-words";
 import { outcomeState, outcomeWords } from "@/components/redrives/one-click/outcome-words";
 import { refusalSentence, refusalSummary } from "@/components/redrives/refusal-words";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
-import { HOLD_MS, restoreOnUndo, showInToast } from "@/lib/browser/holds";
-import { previewRedrive, type RedriveAccepted, readItems, readRedrive, requestRedrive } from "@/lib/browser/redrives";
-import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
@@ -14,6 +11,15 @@ import { freshness, STALE_REASON } from "@/lib/platform/browser/freshness.browse
 import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { shortenId } from "@/lib/platform/plain/format.pure";
+import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
+import {
+  previewRedrive,
+  type RedriveAccepted,
+  readItems,
+  readRedrive,
+  requestRedrive,
+} from "@/lib/redrive/redrives.browser";
+import { HOLD_MS, restoreOnUndo, showInToast } from "@/lib/redrive/request/holds.browser";
 import { HoldCountdown } from "./hold-countdown";
 import { undoHeld } from "./undo-held";
 

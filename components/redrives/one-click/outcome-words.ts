@@ -1,9 +1,9 @@
 import { refusalSentence } from "@/components/redrives/refusal-words";
-import type { RedriveItemOut } from "@/lib/contract/redrive-items";
-import type { RedriveOut } from "@/lib/contract/redrives";
-import { ITEM_ENDS } from "@/lib/core/item-state";
-import { isFinal } from "@/lib/core/redrive-state";
-import { GATE_REFUSALS } from "@/lib/core/refusal";
+import { GATE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
+import type { RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { ITEM_ENDS } from "@/lib/redrive/states/item-state.pure";
+import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
 
 export type OutcomeWords = { title: string; detail?: string; tone: "neutral" | "success" | "error" };
 

@@ -1,8 +1,8 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { failureToast, showToast } from "@/components/ui/toast";
-import { restoreSelection } from "@/lib/browser/holds";
-import { changeRedrive } from "@/lib/browser/redrives";
 import { plural } from "@/lib/platform/plain/format.pure";
+import { changeRedrive } from "@/lib/redrive/redrives.browser";
+import { restoreSelection } from "@/lib/redrive/request/holds.browser";
 
 /** Takes a held redrive back. The server refuses it when the hold is over; the redrive then goes on. */
 export async function undoHeld(client: QueryClient, redriveId: string): Promise<void> {

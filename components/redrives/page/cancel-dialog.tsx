@@ -2,9 +2,9 @@
 
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { underWayWords } from "@/components/ui/under-way-words";
-import { useChangeRedrive } from "@/lib/browser/redrives";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 /** A cancel cannot be undone, so the dialog says what happens to the open and to the sent events. */
 export function CancelDialog({ redrive, onClose }: { redrive: RedriveOut; onClose: () => void }) {

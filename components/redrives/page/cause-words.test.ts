@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { causeViews, outcomeTabs } from "@/components/redrives/page/cause-words";
-import type { RedriveItemOut } from "@/lib/contract/redrive-items";
+import type { RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
 
 const item = (over: Partial<RedriveItemOut> = {}): RedriveItemOut => ({
   eventId: "order-77-created",

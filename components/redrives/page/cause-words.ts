@@ -1,9 +1,9 @@
 import { type SegmentKind, segmentLabel } from "@/components/redrives/progress-segments";
 import { refusalSentence } from "@/components/redrives/refusal-words";
-import type { RedriveCauses, RedriveItemOut } from "@/lib/contract/redrive-items";
-import type { RedriveOut } from "@/lib/contract/redrives";
-import type { ItemOutcomeWord } from "@/lib/core/item-state";
 import { stopText } from "@/lib/events/detail/history-text.pure";
+import type { RedriveCauses, RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import type { ItemOutcomeWord } from "@/lib/redrive/states/item-state.pure";
 
 type Cause = RedriveCauses["causes"][number];
 

@@ -1,4 +1,4 @@
-import type { RedriveRate } from "@/lib/contract/redrives";
+import type { RedriveRate } from "@/lib/redrive/redrives.shapes";
 
 export type RateRow = { atMs: number; values: { delivered: number; failed: number; refused: number } };
 

@@ -9,10 +9,10 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { Checkbox } from "@/components/ui/input";
 import { Panel } from "@/components/ui/panel";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useChangeRedrive, useRedriveCauses } from "@/lib/browser/redrives";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, formatRate, plural } from "@/lib/platform/plain/format.pure";
+import { useChangeRedrive, useRedriveCauses } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { causeViews } from "./cause-words";
 
 type Braked = RedriveOut & { brakeSeen: NonNullable<RedriveOut["brakeSeen"]> };

@@ -13,10 +13,10 @@ import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { useRedriveCauses } from "@/lib/browser/redrives";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
+import { useRedriveCauses } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { type CauseView, causeViews } from "./cause-words";
 
 const RedriveDialog = lazily(() =>

@@ -4,10 +4,10 @@ import Link from "next/link";
 import { refusalShort } from "@/components/redrives/refusal-words";
 import { Panel } from "@/components/ui/panel";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useRedriveComparison } from "@/lib/browser/redrives";
-import type { Comparison, ComparisonPart } from "@/lib/contract/comparison";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber, shortenId } from "@/lib/platform/plain/format.pure";
+import type { Comparison, ComparisonPart } from "@/lib/redrive/list/comparison.shapes";
+import { useRedriveComparison } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 /** What this dry run says against the one before it. Absent while there is none before it. */
 export function RedriveComparison({ redrive, className }: { redrive: RedriveOut; className?: string }) {

@@ -8,8 +8,8 @@ import { refusalShort } from "@/components/redrives/refusal-words";
 import { Panel } from "@/components/ui/panel";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatDuration, plural } from "@/lib/platform/plain/format.pure";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 type Work = Pick<RedriveOut, "id" | "createdBy" | "reason" | "selection" | "createdAt" | "startedAt" | "finishedAt">;
 

@@ -11,9 +11,9 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { RedriveBadge } from "@/components/ui/state-badge";
 import { showToast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
-import { useChangeRedrive } from "@/lib/browser/redrives";
-import type { RedriveOut } from "@/lib/contract/redrives";
-import { nextRedriveState } from "@/lib/core/redrive-state";
+import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { nextRedriveState } from "@/lib/redrive/states/redrive-state.pure";
 import { isBraked } from "./redrive-braked";
 
 export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCancel: () => void }) {

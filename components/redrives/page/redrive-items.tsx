@@ -12,13 +12,13 @@ import { ShortId } from "@/components/ui/short-id";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { itemsExportHref, useRedriveItems } from "@/lib/browser/redrives";
-import type { RedriveItemOut } from "@/lib/contract/redrive-items";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { stopText } from "@/lib/events/detail/history-text.pure";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { usePageParam } from "@/lib/events/filter/filter-url.browser";
 import { formatNumber, shortenId } from "@/lib/platform/plain/format.pure";
+import type { RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
+import { itemsExportHref, useRedriveItems } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { type OutcomeTab, outcomeTabs } from "./cause-words";
 
 /** The events of a redrive, by outcome. */

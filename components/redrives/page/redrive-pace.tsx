@@ -8,9 +8,9 @@ import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Radio } from "@/components/ui/input";
 import { Panel } from "@/components/ui/panel";
-import { useChangeRedrive } from "@/lib/browser/redrives";
-import type { RedriveOut } from "@/lib/contract/redrives";
-import { redriveTimeMs } from "@/lib/core/redrive-rate";
+import { redriveTimeMs } from "@/lib/redrive/pace/redrive-rate.pure";
+import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { useTargets } from "@/lib/sources/targets/targets.browser";
 import { ConcurrencyField } from "./concurrency-field";
 

@@ -11,9 +11,9 @@ import { ActionButton } from "@/components/ui/action-button";
 import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
-import { useRedrivePreview } from "@/lib/browser/redrives";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { useRedrivePreview } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 const RedriveDialog = lazily(() =>
   import("@/components/redrives/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),

@@ -7,10 +7,10 @@ import { decided, outcomeWords, progressSentence, stayedWords } from "@/componen
 import { SegmentedBar, SegmentLegend } from "@/components/redrives/segmented-bar";
 import { Panel } from "@/components/ui/panel";
 import { TimeAbsolute } from "@/components/ui/time-ago";
-import type { RedriveOut } from "@/lib/contract/redrives";
-import { isFinal } from "@/lib/core/redrive-state";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
 
 export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
   return (

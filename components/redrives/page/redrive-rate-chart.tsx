@@ -5,9 +5,9 @@ import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
 import { rateWords } from "@/components/redrives/eta-words";
 import { went } from "@/components/redrives/progress-segments";
-import { useRedriveRate } from "@/lib/browser/redrives";
-import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatRate } from "@/lib/platform/plain/format.pure";
+import { useRedriveRate } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { type RateRow, rateLines, rateRows } from "./rate-rows";
 
 /** Sends per second over time, with the set rate as a line. The table beside it has the refusals too. */

@@ -7,9 +7,9 @@ import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { BULK } from "@/lib/redrive/states/state.sql";
 import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
 import { HEARTBEAT_LOST_S } from "@/lib/sources/targets/target-list.read";
-import { BULK } from "@/lib/store/state-sql";
 
 /** An operation without a committed chunk for this long shows why it is not moving. */
 const STALLED_S = 15;

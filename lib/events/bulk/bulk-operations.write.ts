@@ -2,9 +2,9 @@ import type { BulkKind, BulkState } from "@/lib/events/bulk/bulk-operation.pure"
 import type { FrozenSelection } from "@/lib/events/filter/scope.shapes";
 import { endApproval } from "@/lib/guard/approvals/approvals.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { addedReasons } from "@/lib/redrive/life/redrive.write";
+import { BULK, BULK_MOVE } from "@/lib/redrive/states/state.sql";
 import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
-import { BULK, BULK_MOVE } from "@/lib/store/state-sql";
-import { addedReasons } from "@/lib/store/write/redrive";
 
 export type BulkOptions = {
   /** Of a release: failures, redrives and cooldown stay unchanged. */

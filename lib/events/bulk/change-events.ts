@@ -9,16 +9,16 @@ import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { looks } from "@/lib/operations/await-open-sends";
-import type { Selected } from "@/lib/operations/judge-selection";
 import { isRowFault, type Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest, rememberAnswer } from "@/lib/platform/database/idempotent-request.write";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
-import { ringBulkOperation, ringNextInLine } from "@/lib/redriving/rings";
-import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
-import { openSends } from "@/lib/store/read/open-sends";
-import type { WithdrawnItem } from "@/lib/store/write/withdraw-items";
+import { looks } from "@/lib/redrive/life/await-open-sends";
+import { openSends } from "@/lib/redrive/life/open-sends.read";
+import { ringBulkOperation, ringNextInLine } from "@/lib/redrive/life/rings";
+import type { WithdrawnItem } from "@/lib/redrive/life/withdraw-items.write";
+import { type Candidate, cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
+import type { Selected } from "@/lib/redrive/plan/judge-selection";
 
 /**
  * The events that were changed and the events that were refused. `inFlight`: ids of the refused events that were being

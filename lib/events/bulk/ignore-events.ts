@@ -5,11 +5,11 @@ import type { BulkAnswer } from "@/lib/events/events.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
-import { settleRedrive } from "@/lib/redriving/settle-redrive";
-import { NO_DELTA } from "@/lib/store/write/finish-items";
-import { countItems } from "@/lib/store/write/redrive";
-import { endSliceWaits } from "@/lib/store/write/slice-waits";
-import { endWithdrawnLeases, refuseQueuedItems } from "@/lib/store/write/withdraw-items";
+import { countItems } from "@/lib/redrive/life/redrive.write";
+import { settleRedrive } from "@/lib/redrive/life/settle-redrive";
+import { endWithdrawnLeases, refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
+import { NO_DELTA } from "@/lib/redrive/run/store/finish-items.write";
+import { endSliceWaits } from "@/lib/redrive/run/store/slice-waits.write";
 
 /**
  * Marks events IGNORED: all that are PENDING, and those that are QUEUED but not being sent, since a person's ignore

@@ -1,11 +1,11 @@
 import type { EVENT_MOVES } from "@/lib/events/event-state.pure";
 import { deleteSkips } from "@/lib/order/skips.write";
 import type { Tx } from "@/lib/platform/database/db";
-import { EVENT, EVENT_MOVE, ITEM } from "@/lib/store/state-sql";
-import { lockEvents } from "@/lib/store/write/fence";
-import { INT4_MAX } from "@/lib/store/write/finish-items";
+import type { WithdrawnItem } from "@/lib/redrive/life/withdraw-items.write";
+import { lockEvents } from "@/lib/redrive/run/store/fence.write";
+import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
+import { EVENT, EVENT_MOVE, ITEM } from "@/lib/redrive/states/state.sql";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
-import type { WithdrawnItem } from "@/lib/store/write/withdraw-items";
 
 type IgnoredFrom = (typeof EVENT_MOVES.ignore.from)[number];
 

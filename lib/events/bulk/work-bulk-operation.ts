@@ -12,13 +12,13 @@ import { type ChangeChunk, changeEnded, endedDelta, ringWithdrawn } from "@/lib/
 import { ignoreChunk, releaseChunk } from "@/lib/events/bulk/ignore-events";
 import { type Walk, walkSelection } from "@/lib/events/selection/walk-selection";
 import { appendSubjects } from "@/lib/guard/audit/audit.write";
-import { confirmChunk } from "@/lib/operations/confirm-events";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { confirmChunk } from "@/lib/redrive/confirm/confirm-events";
+import { type Candidate, countUpTo } from "@/lib/redrive/plan/candidates.read";
 import type { MendingDeps } from "@/lib/repair/mends/examine-mend";
 import { workMend, workUndoMend } from "@/lib/repair/mends/work-mend";
-import { type Candidate, countUpTo } from "@/lib/store/read/candidates";
 
 /** Events of one transaction: it holds its row locks for less than a second, and a cancel waits no longer than that. */
 export const BULK_CHUNK = 2_000;

@@ -1,5 +1,4 @@
 import { type SourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
-import type { OrderedItem } from "@/lib/core/redrive-plan";
 import { CURRENT_BODY, CURRENT_BYTES, NEWEST_ERROR } from "@/lib/events/bodies.read";
 import { readHistory } from "@/lib/events/detail/event-history.read";
 import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/events/event-state.pure";
@@ -24,7 +23,8 @@ import { heldBehindOf } from "@/lib/order/tails/held-behind.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { holderOf } from "@/lib/store/read/dry-run-facts";
+import { holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
+import type { OrderedItem } from "@/lib/redrive/plan/redrive-plan.pure";
 
 type DetailRow = EventOut & {
   source_id: string;
@@ -180,7 +180,7 @@ export function unknownRevision(id: string, revision: number): DomainError {
 /** Members shown of one aggregate; it rarely has more than a few events parked. */
 const MEMBERS_MAX = 200;
 
-/** The events of an aggregate in the order in which they are sent: see `compareItems` in `core/redrive-plan.ts`. */
+/** The events of an aggregate in the order in which they are sent: see `compareItems` in `redrive/plan/redrive-plan.pure.ts`. */
 async function readAggregate(
   db: Queryable,
   event: OrderedItem & { status: EventStatus },

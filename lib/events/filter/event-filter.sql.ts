@@ -2,7 +2,7 @@ import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure"
 import { type EventFilter, type FilterStatus, resolveWindow } from "@/lib/events/filter/event-filter.shapes";
 import type { ScopedFilter } from "@/lib/events/filter/scope.shapes";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
-import { EVENT } from "@/lib/store/state-sql";
+import { EVENT } from "@/lib/redrive/states/state.sql";
 
 /**
  * The only compiler from the filter to SQL, over the alias `e` of dlq_event_rows. List, count, export and bulk

@@ -10,9 +10,9 @@ import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Db, type Queryable, statementName } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { PARKED } from "@/lib/redrive/states/state.sql";
 import { flowRows, HOUR_MS } from "@/lib/store/read/flow";
 import { readGroupArrivals } from "@/lib/store/read/top-errors";
-import { PARKED } from "@/lib/store/state-sql";
 
 export type GroupQuery = { filter: EventFilter; limit: number; cursor: string | null };
 

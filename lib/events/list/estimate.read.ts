@@ -1,6 +1,6 @@
 import type { Tx } from "@/lib/platform/database/db";
-import type { CandidatePage } from "@/lib/store/read/candidates";
-import { compileSelection } from "@/lib/store/read/candidates";
+import type { CandidatePage } from "@/lib/redrive/plan/candidates.read";
+import { compileSelection } from "@/lib/redrive/plan/candidates.read";
 
 type Plan = { "QUERY PLAN": [{ Plan: { "Plan Rows": number } }] };
 

@@ -8,7 +8,7 @@ import { BULK_CHUNK, workBulkOperation } from "@/lib/events/bulk/work-bulk-opera
 import { BULK_NOW_MAX } from "@/lib/events/events.shapes";
 import { listAudit } from "@/lib/guard/audit/audit-list.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { confirmEvents } from "@/lib/operations/confirm-events";
+import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -1,12 +1,12 @@
 import { unknownOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { readBulkOperationRow } from "@/lib/events/bulk/bulk-operations.write";
 import type { ScopedSelection } from "@/lib/events/filter/scope.shapes";
-import type { Selected } from "@/lib/operations/judge-selection";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { type Candidate, countUpTo, readCandidates } from "@/lib/store/read/candidates";
-import { unknownRedrive } from "@/lib/store/read/redrives";
-import { readRedriveRow } from "@/lib/store/write/redrive";
+import { readRedriveRow } from "@/lib/redrive/life/redrive.write";
+import { unknownRedrive } from "@/lib/redrive/list/redrives.read";
+import { type Candidate, countUpTo, readCandidates } from "@/lib/redrive/plan/candidates.read";
+import type { Selected } from "@/lib/redrive/plan/judge-selection";
 
 export type SelectedEvents = {
   /** At most one event more than a request changes by itself. */

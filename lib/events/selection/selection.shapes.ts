@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { ITEM_OUTCOMES } from "@/lib/core/item-state";
 import { eventFilterSchema } from "@/lib/events/filter/event-filter.shapes";
 import { SELECTED_IDS_MAX } from "@/lib/events/selection/selected-ids.shapes";
 import { named, uuidText } from "@/lib/platform/api/schemas.shapes";
+import { ITEM_OUTCOMES } from "@/lib/redrive/states/item-state.pure";
 
 /**
  * What an operation works on: named events, all that match a filter at this moment, all that a bulk operation has changed,

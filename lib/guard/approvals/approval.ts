@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { openItems } from "@/lib/core/redrive-state";
 import type { BulkOperationRow } from "@/lib/events/bulk/bulk-operations.write";
 import { type ApprovalTerms, approvalCauses, exceeds } from "@/lib/guard/approvals/approval.pure";
 import {
@@ -19,7 +18,8 @@ import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { canonicalJson } from "@/lib/platform/plain/json-text.pure";
-import { moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
+import { moveRedrive, type RedriveRow } from "@/lib/redrive/life/redrive.write";
+import { openItems } from "@/lib/redrive/states/redrive-state.pure";
 
 /** What a redrive's approval is for, as the redrive is now. Its row is locked. */
 export async function termsOf(tx: Tx, redrive: RedriveRow): Promise<ApprovalTerms> {

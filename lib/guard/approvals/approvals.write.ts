@@ -8,7 +8,7 @@ import {
 } from "@/lib/guard/approvals/approval.pure";
 import { APPROVAL_COLUMNS } from "@/lib/guard/approvals/approvals.read";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { APPROVAL, ITEM } from "@/lib/store/state-sql";
+import { APPROVAL, ITEM } from "@/lib/redrive/states/state.sql";
 
 export type ApprovalRow = {
   id: string;

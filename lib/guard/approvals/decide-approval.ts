@@ -1,4 +1,3 @@
-import { REDRIVE_MOVES } from "@/lib/core/redrive-state";
 import { endBulkOperation, lockBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import { ringOrLog } from "@/lib/events/bulk/change-events";
 import { sourcesOf } from "@/lib/events/filter/scope.shapes";
@@ -12,9 +11,10 @@ import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure"
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { cancelItems } from "@/lib/redriving/cancel-items";
-import { ringStarted, startIfReady } from "@/lib/redriving/start-redrive";
-import { lockRedrive, moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
+import { cancelItems } from "@/lib/redrive/life/cancel-items";
+import { lockRedrive, moveRedrive, type RedriveRow } from "@/lib/redrive/life/redrive.write";
+import { ringStarted, startIfReady } from "@/lib/redrive/life/start-redrive";
+import { REDRIVE_MOVES } from "@/lib/redrive/states/redrive-state.pure";
 
 /**
  * Approves or rejects a redrive or a mend that waits for it. It starts at once, unless it waits for something else; a rejected

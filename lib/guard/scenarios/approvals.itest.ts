@@ -1,15 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type PreviewRequest, previewRequestSchema } from "@/lib/contract/redrive-preview";
-import type { RedriveRequest } from "@/lib/contract/redrive-request";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { shownApproval } from "@/lib/guard/approvals/approvals.read";
 import { decideApproval } from "@/lib/guard/approvals/decide-approval";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { changeRedrive } from "@/lib/operations/change-redrive";
-import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { imposeControl } from "@/lib/order/controls/impose-control";
+import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
+import { type PreviewRequest, previewRequestSchema } from "@/lib/redrive/preview/redrive-preview.shapes";
+import type { RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
+import { claimItems } from "@/lib/redrive/run/store/claim-items.write";
 import { requestMend } from "@/lib/repair/mends/request-mend";
 import {
   type RedriveRuleChange,
@@ -19,7 +20,6 @@ import {
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
 import { changeRedriveRule, createRedriveRule, deleteRedriveRule } from "@/lib/rules/store-redrive-rule";
 import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
-import { claimItems } from "@/lib/store/write/claim-items";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -6,7 +6,7 @@ import { removeConfirmedUrl, writeSettings } from "@/lib/guard/settings/settings
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
-import { CONFIRMED_DESTINATION } from "@/lib/redriving/announce-confirmed";
+import { CONFIRMED_DESTINATION } from "@/lib/redrive/confirm/announce-confirmed";
 import type { SettingsChange } from "@/lib/sources/targets/targets.shapes";
 
 export type SettingsDeps = LowRateDeps & { env: Pick<ConfigLimits, "addresses"> };

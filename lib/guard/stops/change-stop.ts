@@ -3,12 +3,12 @@ import { listStops } from "@/lib/guard/stops/stops.read";
 import type { ImposedStop } from "@/lib/guard/stops/stops.shapes";
 import { insertStop, liftStop } from "@/lib/guard/stops/stops.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { awaitOpenSends } from "@/lib/operations/await-open-sends";
-import { redriveTarget, unknownTarget } from "@/lib/operations/redrive-target";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { ringIdle } from "@/lib/redriving/reconcile";
+import { awaitOpenSends } from "@/lib/redrive/life/await-open-sends";
+import { ringIdle } from "@/lib/redrive/life/reconcile";
+import { redriveTarget, unknownTarget } from "@/lib/redrive/request/redrive-target";
 import { holdTarget } from "@/lib/sources/targets/targets.read";
 
 /** `target`: a name; null = everything. */

@@ -5,13 +5,13 @@ import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { BULK_NOW_MAX } from "@/lib/events/events.shapes";
 import { imposeStop } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { changeRedrive } from "@/lib/operations/change-redrive";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import type { Queryable } from "@/lib/platform/database/db";
-import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
-import { closeAttempts } from "@/lib/store/write/finish-items";
-import { type AttemptIntent, openAttempts } from "@/lib/store/write/open-attempts";
-import { refuseQueuedItems } from "@/lib/store/write/withdraw-items";
+import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
+import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
+import { closeAttempts } from "@/lib/redrive/run/store/finish-items.write";
+import { type AttemptIntent, openAttempts } from "@/lib/redrive/run/store/open-attempts.write";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { auditGaps } from "@/lib/testing/rollup-drift";
 

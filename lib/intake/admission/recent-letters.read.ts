@@ -3,7 +3,7 @@ import type { ScopedSelection } from "@/lib/events/filter/scope.shapes";
 import type { AdmissionMark, AdmissionRecord } from "@/lib/intake/admission/admission.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Queryable } from "@/lib/platform/database/db";
-import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
+import { cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 
 /** A stored event as it arrived, as far as the store tells. */
 export type RecentLetter = {

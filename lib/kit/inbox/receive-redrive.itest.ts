@@ -7,8 +7,8 @@ import { httpAdapter } from "@/lib/brokers/http/adapter";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { requestOf } from "@/lib/brokers/http/request";
 import type { OutboundMessage } from "@/lib/brokers/port";
-import { sendKey } from "@/lib/core/send-key";
 import { systemClock } from "@/lib/platform/clock";
+import { sendKey } from "@/lib/redrive/run/send-key.pure";
 import { type NodeRequest, type Redrive, RedriveRefused, receiveRedrive, redriveAnswer } from "./inbox";
 
 const OLD = "whsec_b2xkLW9sZC1vbGQtb2xkLW9sZC1vbGQ=";

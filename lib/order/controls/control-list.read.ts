@@ -5,7 +5,7 @@ import type { ControlList, ControlOut } from "@/lib/order/controls/controls.shap
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
-import { PARKED } from "@/lib/store/state-sql";
+import { PARKED } from "@/lib/redrive/states/state.sql";
 
 type ControlRow = StoredScope & {
   id: string;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { scopeSelection } from "@/lib/events/filter/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readControlsOver } from "@/lib/order/controls/controls.read";
-import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
+import { cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { countingRows } from "@/lib/testing/rows-looked-at";
 

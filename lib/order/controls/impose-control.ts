@@ -1,5 +1,4 @@
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import type { StoredScope } from "@/lib/order/controls/control.pure";
 import type { ControlRequest } from "@/lib/order/controls/controls.shapes";
 import { insertControl } from "@/lib/order/controls/controls.write";
@@ -7,6 +6,7 @@ import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { awaitOpenSends } from "@/lib/redrive/life/await-open-sends";
 
 /** `underWay`: number of covered events that were still being sent at the answer; null = the store did not answer. */
 export type ImposedControl = { id: string; underWay: number | null };

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { listControls } from "@/lib/order/controls/control-list.read";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { liftControl } from "@/lib/order/controls/lift-control";
+import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import { readMetrics } from "@/lib/store/read/metrics";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { changeRedrive } from "@/lib/operations/change-redrive";
 import { imposeControl } from "@/lib/order/controls/impose-control";
+import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 /** What people decide between the request of a redrive and its run (I11). */

@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { confirmEvents } from "@/lib/operations/confirm-events";
-import { planRedrive } from "@/lib/operations/plan-redrive";
-import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import type { Earlier } from "@/lib/order/order-gate.pure";
-import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
-import { listRedriveItems } from "@/lib/store/read/redrive-items";
-import { claimItems, releaseClaims } from "@/lib/store/write/claim-items";
+import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
+import { readOrderFacts } from "@/lib/redrive/gate/dry-run-facts.read";
+import { listRedriveItems } from "@/lib/redrive/list/redrive-items.read";
+import { planRedrive } from "@/lib/redrive/plan/plan-redrive";
+import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
+import { claimItems, releaseClaims } from "@/lib/redrive/run/store/claim-items.write";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 /** The order of an aggregate is a gate: nothing is sent while an earlier version is parked, until a person says otherwise. */

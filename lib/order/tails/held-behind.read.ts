@@ -3,8 +3,8 @@ import { aggregateKeyOf, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import { type AggregateOrder, readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import { HOLDS } from "@/lib/order/skip.sql";
 import type { Queryable } from "@/lib/platform/database/db";
-import { holderOf } from "@/lib/store/read/dry-run-facts";
-import { versionOut } from "@/lib/store/read/earlier-summary";
+import { holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
+import { versionOut } from "@/lib/redrive/preview/earlier-summary.read";
 
 type Facts = Pick<EventOut, "id" | "source" | "status" | "aggregateType" | "aggregateId" | "version">;
 

@@ -7,7 +7,7 @@ import { headReason } from "@/lib/order/order-gate.pure";
 import { SKIP_IN_FORCE } from "@/lib/order/skip.sql";
 import { TAIL_MAX, type TailOut } from "@/lib/order/tails/tails.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
-import { EVENT, HOLDING } from "@/lib/store/state-sql";
+import { EVENT, HOLDING } from "@/lib/redrive/states/state.sql";
 
 export type TailEvent = Omit<AggregateName, "aggregateId"> & {
   aggregateId: string | null;

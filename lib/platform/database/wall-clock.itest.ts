@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { redriveRequestSchema } from "@/lib/contract/redrive-request";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import { requestRedrive } from "@/lib/operations/request-redrive";
 import type { Deps } from "@/lib/platform/low-rate-deps";
-import { claimItems } from "@/lib/store/write/claim-items";
+import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
+import { requestRedrive } from "@/lib/redrive/request/request-redrive";
+import { claimItems } from "@/lib/redrive/run/store/claim-items.write";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -6,6 +6,7 @@ import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns } from "@/lib/platform/turns";
+import { type Candidate, type CandidatePage, cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 import { type Examined, examineMend, type MendingDeps, PREVIEW_BYTES_MAX } from "@/lib/repair/mends/examine-mend";
 import { MEND_FAILURES, type MendFailure } from "@/lib/repair/mends/mending.pure";
 import { compileRecipe, type Mender } from "@/lib/repair/recipes/apply-recipe";
@@ -20,7 +21,6 @@ import {
   mendCountCursor,
   mendPageCursor,
 } from "@/lib/repair/recipes/recipes.shapes";
-import { type Candidate, type CandidatePage, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 
 /** One call of the page, and of the count: the next goes on where it stopped. */
 const PAGE_MS_MAX = 150;

@@ -20,13 +20,13 @@ import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idem
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { cutoffOf } from "@/lib/redrive/plan/candidates.read";
 import { examineMend, type MendingDeps } from "@/lib/repair/mends/examine-mend";
 import type { MendFailure } from "@/lib/repair/mends/mending.pure";
 import { freezeMend, nameSources } from "@/lib/repair/mends/mends.write";
 import { readFrozen } from "@/lib/repair/mends/work-mend";
 import { compileRecipe, type Mender } from "@/lib/repair/recipes/apply-recipe";
 import type { MendRequest, UndoMendRequest } from "@/lib/repair/recipes/recipes.shapes";
-import { cutoffOf } from "@/lib/store/read/candidates";
 
 /** Events of one mend: they are frozen in the transaction of the request. */
 const MEND_EVENTS_MAX = 500_000;

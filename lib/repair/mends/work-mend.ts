@@ -13,13 +13,13 @@ import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { isRowFault, type Queryable, type Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 import { examineMend, type MendCandidate, type MendingDeps } from "@/lib/repair/mends/examine-mend";
 import { SCHEMA_TIMEOUT, SENT_SINCE } from "@/lib/repair/mends/mending.pure";
 import { readMadeRevisions, readMendItems, sentOf } from "@/lib/repair/mends/mends.read";
 import { compileRecipe, type Mender } from "@/lib/repair/recipes/apply-recipe";
 import type { Message } from "@/lib/repair/recipes/document";
 import { reviseEvents, setRevisions } from "@/lib/repair/revisions/revise-events.write";
-import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 
 /** Events of one transaction: a cancel waits for it, and a crash repeats its work. */
 const MEND_CHUNK = 1_000;

@@ -5,8 +5,8 @@ import { redactHeaders } from "@/lib/guard/redaction/redact.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Header } from "@/lib/intake/dead-letter.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import { ITEM } from "@/lib/redrive/states/state.sql";
 import type { Comparison, RevisionDetail, RevisionList, RevisionOut } from "@/lib/repair/revisions/revisions.shapes";
-import { ITEM } from "@/lib/store/state-sql";
 
 /** Revisions of one event that a list holds; few events have more than ten. */
 const REVISIONS_MAX = 200;

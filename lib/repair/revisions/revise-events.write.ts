@@ -3,9 +3,9 @@ import type { Header } from "@/lib/intake/dead-letter.pure";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Tx } from "@/lib/platform/database/db";
 import { storableJsonText } from "@/lib/platform/plain/storable.pure";
+import { type LockedEvent, lockEvents } from "@/lib/redrive/run/store/fence.write";
+import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
 import { REVISABLE_STATUSES, type RevisionRefusal } from "@/lib/repair/revisions/revision.pure";
-import { type LockedEvent, lockEvents } from "@/lib/store/write/fence";
-import { INT4_MAX } from "@/lib/store/write/finish-items";
 
 /** A further state of an event's bytes, made from the revision `base`. */
 export type NewRevision = {

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
 import { bodySchema } from "@/lib/events/events.shapes";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { type PathOf, queryOf } from "@/lib/platform/api/query.shapes";
@@ -15,6 +14,7 @@ import {
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
+import { ATTEMPT_STATES } from "@/lib/redrive/states/attempt-state.pure";
 import { REVISION_CAUSES } from "@/lib/repair/revisions/revision.pure";
 
 /** A send of a revision. */

@@ -5,6 +5,7 @@ import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { createTurns } from "@/lib/platform/turns";
+import { type Candidate, cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 import { draftSchema, type SchemaDeps } from "@/lib/repair/schemas/check-schema";
 import { inferSchema as startInference } from "@/lib/repair/schemas/infer-schema.pure";
 import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
@@ -18,7 +19,6 @@ import {
   TRY_EVENTS_MAX,
 } from "@/lib/repair/schemas/payload-schemas.shapes";
 import { readSourceId } from "@/lib/sources/sources.read";
-import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 
 type Deps = Omit<SchemaDeps, "db"> & { db: Db; clock: Clock };
 

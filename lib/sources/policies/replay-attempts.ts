@@ -1,12 +1,12 @@
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import type { StoredDecision } from "@/lib/redriving/attempt-record";
+import { type RedriveRow, readRedriveRow } from "@/lib/redrive/life/redrive.write";
+import { unknownRedrive } from "@/lib/redrive/list/redrives.read";
+import type { StoredDecision } from "@/lib/redrive/run/attempt-record";
 import { POLICY_PRESETS, type Policy, parsePolicy } from "@/lib/retry/policy";
 import { type Difference, replay } from "@/lib/retry/replay";
 import { countAttempts, type DecidedAttempt, readDecidedAttempts } from "@/lib/sources/policies/decided-attempts.read";
 import { policiesInForce } from "@/lib/sources/policies/policies";
-import { unknownRedrive } from "@/lib/store/read/redrives";
-import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
 
 /** Maximum number of differences in the list; all of them are counted. */
 const LISTED_MAX = 100;

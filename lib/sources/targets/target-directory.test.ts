@@ -4,11 +4,11 @@ import type { GuardedBucket } from "@/lib/lane/bucket-fallback";
 import type { BucketSpec } from "@/lib/lane/port";
 import type { Db } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import type { SliceTarget } from "@/lib/sources/targets/target";
 import { createTargetDirectory } from "@/lib/sources/targets/target-directory";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
-import type { RedriveRow } from "@/lib/store/write/redrive";
 import { manualClock } from "@/lib/testing/manual-clock";
 
 /** The directory reads its targets again after a second. */

@@ -4,9 +4,10 @@ import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { BREAKER_WAIT_MS_MAX } from "@/lib/redriving/examine";
-import { bucketSpec, evenBucketSpec } from "@/lib/redriving/rate-bucket";
-import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";
+import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
+import { BREAKER_WAIT_MS_MAX } from "@/lib/redrive/run/examine";
+import { bucketSpec, evenBucketSpec } from "@/lib/redrive/run/rate-bucket";
+import { createTokenFeeder, type TokenFeeder } from "@/lib/redrive/run/token-feeder";
 import type { HealingStep } from "@/lib/retry/healing/healing";
 import { PolicyError } from "@/lib/retry/policy-error";
 import { createTargetState, type TargetSnapshot, type TargetState } from "@/lib/retry/target";
@@ -14,7 +15,6 @@ import { policiesInForce, policyAmong, type UsedPolicy } from "@/lib/sources/pol
 import type { HeldSources, NoTarget, SliceTarget, TargetDirectory } from "@/lib/sources/targets/target";
 import { type Away, createHealthProbe, type HealthProbe } from "@/lib/sources/targets/target-health";
 import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
-import type { RedriveRow } from "@/lib/store/write/redrive";
 
 /** A changed rate, policy, breaker order or source configuration is in force this soon. */
 export const REFRESH_MS = 1_000;

@@ -1,9 +1,9 @@
 import type { Publisher } from "@/lib/brokers/port";
+import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
 import type { Policy } from "@/lib/retry/policy";
 import type { TargetState } from "@/lib/retry/target";
 import type { TargetHealth } from "@/lib/sources/targets/target-health";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
-import type { RedriveRow } from "@/lib/store/write/redrive";
 
 /**
  * Sources whose target takes no send now because of its breaker, because it cannot be reached, or because a person has

@@ -1,8 +1,8 @@
 import { configAt } from "@/lib/brokers/kinds/destination.shapes";
-import type { Fallback } from "@/lib/core/fallback";
-import type { LanePaces, TargetPace } from "@/lib/core/redrive-rate";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
+import type { LanePaces, TargetPace } from "@/lib/redrive/pace/redrive-rate.pure";
+import type { Fallback } from "@/lib/redrive/run/fallback.pure";
 
 /** One target with its source, as the worker sends to it. */
 export type TargetRow = {

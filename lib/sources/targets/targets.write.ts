@@ -1,6 +1,6 @@
-import type { Fallback } from "@/lib/core/fallback";
-import { LIVE_REDRIVE_STATES } from "@/lib/core/redrive-state";
 import type { Prisma } from "@/lib/platform/database/generated/client";
+import type { Fallback } from "@/lib/redrive/run/fallback.pure";
+import { LIVE_REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
 import { SLOW_RATE } from "@/lib/sources/sources.write";
 
 /** A target that a source names beside its lanes, at the pace of a slow lane. */

@@ -8,6 +8,7 @@ import { kindConditions } from "@/lib/events/list/event-kinds.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { PARKED } from "@/lib/redrive/states/state.sql";
 import { SIZE_EFFECT_SQL } from "@/lib/store/flow-tables";
 import {
   asSum,
@@ -21,7 +22,6 @@ import {
   sizeSpans,
   windowSpan,
 } from "@/lib/store/read/flow";
-import { PARKED } from "@/lib/store/state-sql";
 
 /** Charts, all from the rollups: the cost depends on the number of buckets, not on the number of events. */
 

@@ -1,16 +1,16 @@
 import type { StatusOut } from "@/lib/contract/stats";
-import { WAITS, type Wait } from "@/lib/core/redrive-wait";
 import { ofSources, seesOperation, seesRedrive } from "@/lib/events/filter/scope.sql";
 import { countApprovals } from "@/lib/guard/approvals/approvals.read";
 import { listStops } from "@/lib/guard/stops/stops.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
+import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
+import { BULK, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/redrive/states/state.sql";
 import { CONSUMER_LOST_S } from "@/lib/sources/source-consumers.read";
 import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
 import type { BucketState } from "@/lib/sources/sources.shapes";
 import { HEARTBEAT_LOST_S } from "@/lib/sources/targets/target-list.read";
-import { BULK, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/store/state-sql";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;

@@ -1,6 +1,6 @@
 import { flowOf } from "@/lib/core/flow";
 import { EVENT_MOVES, type EventMove } from "@/lib/events/event-state.pure";
-import { EVENT } from "@/lib/store/state-sql";
+import { EVENT } from "@/lib/redrive/states/state.sql";
 
 /**
  * SQL that keeps the rollups exact: it is part of the statement that changes events, so that no change is committed

@@ -1,10 +1,10 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID, SELECT_PROBLEMS } from "@/app/_server/operation";
-import { redriveAnswerSchema, redriveRequestSchema } from "@/lib/contract/redrive-request";
-import { redriveListSchema, redrivesQuery } from "@/lib/contract/redrives";
-import { requestRedrive } from "@/lib/operations/request-redrive";
-import { listRedrives } from "@/lib/store/read/redrives";
+import { listRedrives } from "@/lib/redrive/list/redrives.read";
+import { redriveListSchema, redrivesQuery } from "@/lib/redrive/redrives.shapes";
+import { redriveAnswerSchema, redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
+import { requestRedrive } from "@/lib/redrive/request/request-redrive";
 
 export const GET = handle({
   id: "listRedrives",

@@ -2,9 +2,9 @@ import { refuseBody } from "@/app/_server/body";
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { BODY_ID } from "@/app/_server/operation";
-import { opsRedriveQuery } from "@/lib/contract/ops-redrive";
-import { redriveAnswerSchema } from "@/lib/contract/redrive-request";
-import { requestRedrive } from "@/lib/operations/request-redrive";
+import { opsRedriveQuery } from "@/lib/redrive/request/ops-redrive.shapes";
+import { redriveAnswerSchema } from "@/lib/redrive/request/redrive-request.shapes";
+import { requestRedrive } from "@/lib/redrive/request/request-redrive";
 
 export const POST = handle({
   id: "redriveInOneCall",

@@ -1,10 +1,10 @@
 import { handle } from "@/app/_server/handle";
 import { BODY_ID } from "@/app/_server/operation";
-import { redriveChangeSchema } from "@/lib/contract/redrive-request";
-import { changedRedriveSchema, redriveSchema } from "@/lib/contract/redrives";
-import { changeRedrive } from "@/lib/operations/change-redrive";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readRedrive } from "@/lib/store/read/redrives";
+import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { readRedrive } from "@/lib/redrive/list/redrives.read";
+import { changedRedriveSchema, redriveSchema } from "@/lib/redrive/redrives.shapes";
+import { redriveChangeSchema } from "@/lib/redrive/request/redrive-request.shapes";
 
 const params = byId("unknown-redrive");
 

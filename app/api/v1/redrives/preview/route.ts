@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { SELECT_PROBLEMS } from "@/app/_server/operation";
 import { sampleParts } from "@/app/_server/sample";
-import { previewRequestSchema, previewSchema } from "@/lib/contract/redrive-preview";
-import { previewRedrive } from "@/lib/operations/preview-redrive";
+import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
+import { previewRequestSchema, previewSchema } from "@/lib/redrive/preview/redrive-preview.shapes";
 
 export const POST = handle({
   id: "previewRedrive",

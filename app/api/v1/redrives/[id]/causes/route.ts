@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { redriveCausesSchema } from "@/lib/contract/redrive-items";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readRedriveCauses } from "@/lib/store/read/redrive-items";
+import { readRedriveCauses } from "@/lib/redrive/list/redrive-items.read";
+import { redriveCausesSchema } from "@/lib/redrive/list/redrive-items.shapes";
 
 export const GET = handle({
   id: "readRedriveCauses",

@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
 import { sampleParts } from "@/app/_server/sample";
-import { frozenSampleSchema } from "@/lib/contract/redrive-preview";
-import { sampleFrozen } from "@/lib/operations/sample-dry-run";
 import { byId } from "@/lib/platform/api/query.shapes";
+import { frozenSampleSchema } from "@/lib/redrive/preview/redrive-preview.shapes";
+import { sampleFrozen } from "@/lib/redrive/preview/sample-dry-run";
 
 export const GET = handle({
   id: "checkRedrive",

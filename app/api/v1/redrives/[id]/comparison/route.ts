@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { comparisonQuery, comparisonSchema } from "@/lib/contract/comparison";
 import { byId, queryOf } from "@/lib/platform/api/query.shapes";
-import { compareRedrives } from "@/lib/store/read/compare-redrives";
+import { compareRedrives } from "@/lib/redrive/list/compare-redrives.read";
+import { comparisonQuery, comparisonSchema } from "@/lib/redrive/list/comparison.shapes";
 
 export const GET = handle({
   id: "compareRedrives",

@@ -1,8 +1,8 @@
 import { fileResponse } from "@/app/_server/export";
 import { handle } from "@/app/_server/handle";
-import { type RedriveItemOut, redriveItemsExportQuery } from "@/lib/contract/redrive-items";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { exportRedriveItems } from "@/lib/store/read/redrive-items";
+import { exportRedriveItems } from "@/lib/redrive/list/redrive-items.read";
+import { type RedriveItemOut, redriveItemsExportQuery } from "@/lib/redrive/list/redrive-items.shapes";
 
 const COLUMNS = [
   ...(["id", "source", "eventId", "aggregateId", "version", "errorCode", "state", "outcome", "result"] as const),

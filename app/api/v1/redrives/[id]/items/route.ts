@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { redriveItemListSchema, redriveItemsQuery } from "@/lib/contract/redrive-items";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { listRedriveItems } from "@/lib/store/read/redrive-items";
+import { listRedriveItems } from "@/lib/redrive/list/redrive-items.read";
+import { redriveItemListSchema, redriveItemsQuery } from "@/lib/redrive/list/redrive-items.shapes";
 
 export const GET = handle({
   id: "listRedriveItems",

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { redriveRateSchema } from "@/lib/contract/redrives";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { readRedriveRate } from "@/lib/store/read/redrives";
+import { readRedriveRate } from "@/lib/redrive/list/redrives.read";
+import { redriveRateSchema } from "@/lib/redrive/redrives.shapes";
 
 export const GET = handle({
   id: "readRedriveRate",

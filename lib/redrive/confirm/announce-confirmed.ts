@@ -1,0 +1,35 @@
+import { readConfirmedUrl } from "@/lib/guard/settings/settings.read";
+import { insertOutbox } from "@/lib/kit/outbox/insert";
+import type { Tx } from "@/lib/platform/database/db";
+import { uuidv7 } from "@/lib/platform/ids";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { readConfirmedEvents } from "@/lib/redrive/confirm/confirmed-events.read";
+
+/** Of rows of the outbox that `workers/outbox-publisher.ts` sends to the address in the settings. */
+export const CONFIRMED_DESTINATION = "confirmed";
+
+/**
+ * Inserts a message about confirmed events into the outbox, for the address in the settings, if there is one. It is sent if
+ * this transaction commits and never otherwise. One message for each source.
+ */
+export async function announceConfirmed(
+  tx: Tx,
+  ids: readonly string[],
+  { by, nowMs }: { by: string; nowMs: number },
+): Promise<void> {
+  if (ids.length === 0 || (await readConfirmedUrl(tx)) === null) return;
+  const bySource = Map.groupBy(await readConfirmedEvents(tx, ids), ({ source }) => source);
+  const messages = [...bySource].map(([source, events]) => {
+    const data = { source, by, events: events.map(({ source: _, ...event }) => event) };
+    return {
+      id: uuidv7(nowMs),
+      aggregateType: "source",
+      aggregateId: source,
+      eventType: "events.confirmed",
+      destination: CONFIRMED_DESTINATION,
+      payload: { type: "events.confirmed", timestamp: iso(nowMs), data },
+    };
+  });
+  // The worker polls: a NOTIFY would make all commits of the store wait for each other.
+  await insertOutbox(tx, messages, { notify: false });
+}

@@ -1,0 +1,56 @@
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { announceConfirmed } from "@/lib/redrive/confirm/announce-confirmed";
+import { confirmQuiet, countConfirmed } from "@/lib/redrive/confirm/confirm-quiet.write";
+
+const CHUNK = 1_000;
+
+/**
+ * Confirms REDRIVEN events that did not come back within the quiet window. Success rates count confirmed events, not
+ * sends. Works in chunks; returns the number of confirmed events.
+ */
+export async function confirmQuietEvents(deps: Pick<Deps, "db" | "clock">): Promise<number> {
+  const { quietWindowMs } = await readSettings(deps.db);
+  for (let confirmed = 0; ; ) {
+    const count = await confirmChunk(deps, quietWindowMs);
+    confirmed += count;
+    if (count < CHUNK) return confirmed;
+  }
+}
+
+async function confirmChunk(deps: Pick<Deps, "db" | "clock">, quietWindowMs: number): Promise<number> {
+  return deps.db.transaction(async (tx) => {
+    const events = await confirmQuiet(tx, quietWindowMs, CHUNK);
+    if (events.length === 0) return 0;
+    await countConfirmed(
+      tx,
+      events.flatMap(({ redriveId }) => (redriveId === null ? [] : [redriveId])),
+    );
+    await endAggregateFailures(
+      tx,
+      events.map(({ id }) => id),
+      false,
+    );
+    const nowMs = deps.clock.wallMs();
+    await announceConfirmed(
+      tx,
+      events.map(({ id }) => id),
+      { by: "quiet window", nowMs },
+    );
+    await appendAudit(tx, {
+      actor: "worker",
+      action: "event.confirmed",
+      subjectKind: "event",
+      subjectId: events.length === 1 ? events[0]!.id : null,
+      reason: `no bounce within ${Math.round(quietWindowMs / 1000)} s`,
+      before: { status: "REDRIVEN", confirmed: false },
+      after: { status: "REDRIVEN", confirmed: true },
+      count: events.length,
+      atMs: nowMs,
+      eventIds: events.map(({ id }) => id),
+    });
+    return events.length;
+  });
+}

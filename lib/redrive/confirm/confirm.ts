@@ -1,0 +1,55 @@
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { endAggregateFailures } from "@/lib/order/aggregate-failures.write";
+import type { Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/deps";
+import { announceConfirmed } from "@/lib/redrive/confirm/announce-confirmed";
+import { confirmEvents, findOvertaking } from "@/lib/redrive/confirm/confirm-events.write";
+import { countConfirmed } from "@/lib/redrive/confirm/confirm-quiet.write";
+import { confirmRedrives } from "@/lib/redrive/pace/canary-and-brake";
+
+/** Confirms events by the word of a consumer, with everything that counts it. Returns those that it moved. */
+export async function confirmWithin(tx: Tx, ids: readonly string[], { by, nowMs }: { by: string; nowMs: number }) {
+  const moved = await confirmEvents(tx, ids);
+  const movedIds = moved.map(({ id }) => id);
+  const redriveIds = moved.flatMap(({ redriveId }) => redriveId ?? []);
+  await countConfirmed(tx, redriveIds);
+  await confirmRedrives(tx, redriveIds, nowMs);
+  await endAggregateFailures(tx, movedIds, true);
+  await announceConfirmed(tx, movedIds, { by, nowMs });
+  return moved;
+}
+
+/**
+ * Confirms those of the events that left the redrive whose consumer had said before that it processed them: a fast
+ * consumer overtakes the commit, and one whose answer came too late has processed what counts as failed. Without this a
+ * delivered event would wait for the quiet window, and the step of a canary with it; a failed one would stay parked until
+ * another redrive finds the word. So they stay when the process dies before it.
+ */
+export async function confirmOvertaking(
+  deps: Pick<Deps, "db" | "clock">,
+  redriveId: string,
+  ended: readonly string[],
+): Promise<void> {
+  if (ended.length === 0) return;
+  const found = await findOvertaking(deps.db, redriveId, ended);
+  for (const [consumer, events] of Map.groupBy(found, (event) => event.consumer)) {
+    await deps.db.transaction(async (tx) => {
+      const nowMs = deps.clock.wallMs();
+      const ids = events.map(({ id }) => id);
+      const moved = await confirmWithin(tx, ids, { by: consumer, nowMs });
+      if (moved.length === 0) return;
+      await appendAudit(tx, {
+        actor: "worker",
+        action: "event.confirmed",
+        subjectKind: "event",
+        subjectId: moved.length === 1 ? moved[0]!.id : null,
+        reason: `processed by ${consumer}`,
+        before: { confirmed: false },
+        after: { confirmed: true },
+        count: moved.length,
+        atMs: nowMs,
+        eventIds: moved.map(({ id }) => id),
+      });
+    });
+  }
+}

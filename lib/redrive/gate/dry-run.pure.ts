@@ -1,0 +1,153 @@
+import { type DryRunRefusal, REFUSAL_FIX, type Refusal } from "@/lib/redrive/gate/refusal.pure";
+import type { SchemaFault } from "@/lib/repair/schemas/schema-fault.pure";
+
+/** The input of the dry run for one event. */
+export type DryRunFacts = OrderFacts & {
+  payload: {
+    bytes: number;
+    bytesMax: number;
+    parses: { ok: boolean | null; detail: string };
+    /** `tooSlow`: the check against the schema took longer than its time limit. */
+    schema: { ok: boolean | null; detail: string; tooSlow?: boolean; faults?: readonly SchemaFault[] };
+  };
+  /** `fault`: the reason why nothing can be sent to this target. */
+  target:
+    | { name: string; reachable: boolean | null; detail: string; breakerOpen: boolean; breakerDetail?: string }
+    | { fault: string };
+  version: bigint | null;
+};
+
+/** The stored facts about the place of an event in its aggregate. */
+export type OrderFacts = {
+  /**
+   * Newest version of the aggregate that its consumer has processed. A version that is only delivered may still come
+   * back.
+   */
+  versionProcessed: bigint | null;
+  /** The earlier event of the aggregate that holds this event back, in words; null = none. */
+  heldBy: string | null;
+  /** An earlier event of the aggregate has an open item in another redrive: this event waits until that item ends. */
+  waits: boolean;
+  /** Names of the consumers that reported this event as processed. */
+  processedBy: string[];
+};
+
+/** One named check. */
+export type Check = {
+  check: string;
+  /** null = the check was not made, and `detail` says why. */
+  ok: boolean | null;
+  detail: string;
+  /** Of a failed check: what a person can do about it. */
+  fix?: string;
+  /** JSON pointer to the place in the payload; "" = the whole payload. */
+  pointer?: string;
+};
+
+export type Verdict =
+  | { kind: "send"; findings: Check[] }
+  /** Every check passes except the order: the item stays open and is claimed again later. */
+  | { kind: "wait"; findings: Check[] }
+  | { kind: "already-processed"; findings: Check[]; detail: string }
+  | { kind: "refuse"; findings: Check[]; refusal: DryRunRefusal; detail: string };
+
+/**
+ * True when the order of the aggregate allows the send now. Asked again for a send that has waited since its dry run.
+ */
+export function isItsTurn(facts: OrderFacts & { version: bigint | null }): boolean {
+  return !facts.waits && facts.processedBy.length === 0 && orderChecks(facts).every(({ ok }) => ok);
+}
+
+type Ruled = Check & { refusal: DryRunRefusal };
+
+/**
+ * The checks before a send. All of them run, so that a person sees every fault at once; the first check that fails
+ * names the refusal. An event that its consumer has already processed is closed as done, whatever the other checks say.
+ */
+export function dryRun(facts: DryRunFacts): Verdict {
+  const ruled = [...payloadChecks(facts.payload), ...targetChecks(facts.target), ...orderChecks(facts)];
+  const inbox = inboxCheck(facts.processedBy);
+  const findings = [...ruled.map(({ refusal, ...check }) => withFix(check, refusal)), inbox];
+  if (!inbox.ok) return { kind: "already-processed", findings, detail: inbox.detail };
+  const failed = ruled.find((finding) => finding.ok === false);
+  if (failed) return { kind: "refuse", findings, refusal: failed.refusal, detail: failed.detail };
+  // An earlier event was queued in another redrive after the claim. A claim does not take an event in this state.
+  return { kind: facts.waits ? "wait" : "send", findings };
+}
+
+/** A failed check says what to do. */
+export function withFix(check: Check, refusal: Refusal): Check {
+  return check.ok === false && check.fix === undefined ? { ...check, fix: REFUSAL_FIX[refusal] } : check;
+}
+
+function payloadChecks({ bytes, bytesMax, parses, schema }: DryRunFacts["payload"]): Ruled[] {
+  return [
+    { check: "payload-parses", ...parses, refusal: "payload-unparsable" },
+    {
+      check: "payload-schema",
+      ok: schema.ok,
+      detail: schema.detail,
+      ...placeOf(schema.faults?.[0]),
+      refusal: schema.tooSlow ? "schema-timeout" : "schema-mismatch",
+    },
+    {
+      check: "payload-size",
+      ok: bytes <= bytesMax,
+      detail: bytes <= bytesMax ? `${bytes} of at most ${bytesMax} bytes` : `${bytes} bytes, at most ${bytesMax}`,
+      refusal: "payload-too-large",
+    },
+  ];
+}
+
+function placeOf(fault: SchemaFault | undefined): Pick<Check, "fix" | "pointer"> {
+  return fault ? { fix: fault.fix, pointer: fault.pointer } : {};
+}
+
+function targetChecks(target: DryRunFacts["target"]): Ruled[] {
+  if ("fault" in target) return [{ check: "target", ok: false, detail: target.fault, refusal: "no-target" }];
+  return [
+    { check: "target-reachable", ok: target.reachable, detail: target.detail, refusal: "target-unreachable" },
+    {
+      check: "breaker",
+      ok: !target.breakerOpen,
+      detail: target.breakerDetail ?? `the breaker of ${target.name} is ${target.breakerOpen ? "open" : "closed"}`,
+      refusal: "breaker-open",
+    },
+  ];
+}
+
+export function supersededText(version: bigint, versionProcessed: bigint): string {
+  return `version ${versionProcessed} of the aggregate was already processed, this is version ${version}`;
+}
+
+function orderChecks({
+  version,
+  versionProcessed,
+  heldBy,
+}: Pick<DryRunFacts, "version" | "versionProcessed" | "heldBy">): Ruled[] {
+  const superseded = version !== null && versionProcessed !== null && versionProcessed > version;
+  return [
+    {
+      check: "version-order",
+      ok: !superseded,
+      detail: superseded
+        ? supersededText(version, versionProcessed)
+        : "no newer version of the aggregate was processed",
+      refusal: "version-superseded",
+    },
+    {
+      check: "aggregate-head",
+      ok: heldBy === null,
+      detail: heldBy ?? "nothing earlier holds it",
+      refusal: "held-by-head",
+    },
+  ];
+}
+
+function inboxCheck(processedBy: string[]): Check {
+  return {
+    check: "inbox",
+    ok: processedBy.length === 0,
+    detail: processedBy.length === 0 ? "no consumer has reported it" : `already processed by ${processedBy.join(", ")}`,
+  };
+}

@@ -1,0 +1,72 @@
+import { runningBulkOperations } from "@/lib/events/bulk/bulk-operations.write";
+import type { LaneJob } from "@/lib/lane/jobs.shapes";
+import type { JobState, LaneName } from "@/lib/lane/port";
+import type { Deps } from "@/lib/platform/deps";
+import { cancelItems } from "@/lib/redrive/life/cancel-items";
+import { eachAlone } from "@/lib/redrive/life/each-alone";
+import { idleSlices, unfinishedRedrives } from "@/lib/redrive/life/open-slices.read";
+import { lockRedrive } from "@/lib/redrive/life/redrive.write";
+import { ringMissing } from "@/lib/redrive/life/rings";
+import { settleRedrive } from "@/lib/redrive/life/settle-redrive";
+
+/** Cancelled items given back in one round. */
+const CANCEL_CHUNKS = 20;
+
+export type Reconciled = { rung: number; cancelled: number; settled: number };
+
+/**
+ * Rebuilds the queue from Postgres: rings every slice with open items that nobody holds, plan and bulk operation whose job the
+ * queue has lost, and gives back the open items of cancelled redrives. Idempotent; run every few seconds by every worker.
+ * Rejects when the store or the queue is away.
+ *
+ * `lost`: a worker may be gone, or the queue may have missed an end. Then only a job that any worker can begin now counts as
+ * held by the queue: a lost worker may have begun the others, or may have delayed them by a clock of its own.
+ */
+export async function reconcile(deps: Deps, { lost = false } = {}): Promise<Reconciled> {
+  const redrives = await unfinishedRedrives(deps.db);
+  let cancelled = 0;
+  let settled = 0;
+  await eachAlone(deps.log, redrives, "reconciling a redrive", async (redrive) => {
+    if (redrive.state === "CANCELLED") cancelled += await cancelItems(deps, redrive.id, CANCEL_CHUNKS);
+    else if (redrive.open === 0 && (await settle(deps, redrive.id))) settled++;
+  });
+  const states: JobState[] | undefined = lost ? ["waiting"] : undefined;
+  const rung =
+    (await ringIdle(deps, { all: lost, states })) +
+    (await ringMissing(deps, "sets", await setsJobs(deps, redrives), states));
+  return { rung, cancelled, settled };
+}
+
+/** Rings the slices that may send now and whose jobs the queue does not hold in one of these states, by default in any. */
+export async function ringIdle(
+  deps: Pick<Deps, "db" | "lane">,
+  { all, states }: { all: boolean; states?: readonly JobState[] },
+): Promise<number> {
+  const wanted: Record<LaneName, LaneJob[]> = { main: [], slow: [] };
+  const canaries = new Set<string>();
+  for (const { redriveId, lane, canary, slice } of await idleSlices(deps.db, { all })) {
+    if (!canary) wanted[lane].push({ kind: "slice", redriveId, slice });
+    else if (!canaries.has(redriveId)) {
+      canaries.add(redriveId);
+      wanted[lane].push({ kind: "canary", redriveId });
+    }
+  }
+  return (
+    (await ringMissing(deps, "main", wanted.main, states)) + (await ringMissing(deps, "slow", wanted.slow, states))
+  );
+}
+
+async function settle(deps: Deps, redriveId: string): Promise<boolean> {
+  return deps.db.transaction(async (tx) => {
+    const redrive = await lockRedrive(tx, redriveId);
+    return redrive !== null && (await settleRedrive(tx, redrive, deps.clock.wallMs()));
+  });
+}
+
+async function setsJobs({ db }: Deps, redrives: Awaited<ReturnType<typeof unfinishedRedrives>>): Promise<LaneJob[]> {
+  const planned = redrives.filter(({ state }) => state === "PLANNING");
+  return [
+    ...planned.map(({ id }): LaneJob => ({ kind: "plan", redriveId: id })),
+    ...(await runningBulkOperations(db)).map((id): LaneJob => ({ kind: "bulk", operationId: id })),
+  ];
+}

@@ -1,0 +1,29 @@
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import type { Tx } from "@/lib/platform/database/db";
+import { moveRedrive, type RedriveRow } from "@/lib/redrive/life/redrive.write";
+import { ITEM_ENDS } from "@/lib/redrive/states/item-state.pure";
+import { nextRedriveState, openItems, REDRIVE_MOVES } from "@/lib/redrive/states/redrive-state.pure";
+
+/**
+ * Marks a redrive DONE when nothing of it is open any more; inside the transaction that closed its last item, with the
+ * redrive's row locked and its counters current.
+ */
+export async function settleRedrive(tx: Tx, redrive: RedriveRow, nowMs: number): Promise<boolean> {
+  if (openItems(redrive) > 0 || nextRedriveState(redrive.state, "finish") === null) return false;
+  if (!(await moveRedrive(tx, redrive.id, "finish"))) return false;
+  await appendAudit(tx, {
+    actor: "worker",
+    action: "redrive.finished",
+    subjectKind: "redrive",
+    subjectId: redrive.id,
+    redriveId: redrive.id,
+    before: { state: redrive.state },
+    after: {
+      state: REDRIVE_MOVES.finish.to,
+      ...Object.fromEntries(ITEM_ENDS.map((end) => [end, redrive[end]])),
+    },
+    count: 1,
+    atMs: nowMs,
+  });
+  return true;
+}

@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { uuidv7 } from "@/lib/platform/ids";
+import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { writeHeartbeat } from "@/lib/store/write/heartbeat";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+/** No worker runs here: each cause is put in place by hand, and what the redrive says of it is read. */
+let world: World;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null, ratePerSecond: 20 });
+});
+afterEach(() => world.close());
+
+type Targets = Parameters<typeof writeHeartbeat>[1]["info"]["targets"];
+const worker = uuidv7(Date.now());
+const beat = (targets: unknown = {}) =>
+  writeHeartbeat(world.db, {
+    id: worker,
+    startedAtMs: Date.now(),
+    info: { running: 1, targets: targets as Targets, bucket: "shared" },
+  });
+
+/** Three events of one redrive that runs for a minute and has sent nothing. */
+async function stuck(): Promise<string> {
+  await world.park(3, (index) => ({ aggregateId: `order-${index}`, version: 1n }));
+  const { id } = await world.request();
+  await world.db.run("update redrives set state = 'RUNNING', started_at = now() - interval '1 minute' where id = $1", [
+    id,
+  ]);
+  return id;
+}
+const stalled = async (id: string) => (await world.redrive(id)).stalled;
+
+test("no worker, then a worker that reports nothing in the way", async () => {
+  const id = await stuck();
+  expect(await stalled(id)).toMatchObject({ code: "no-worker" });
+  await beat();
+  expect(await stalled(id)).toMatchObject({ code: "unknown" });
+  await world.db.run("update redrive_items set claimed_until = now() + interval '20 s' where redrive_id = $1", [id]);
+  expect(await stalled(id)).toMatchObject({ code: "in-hand", text: expect.stringContaining("3 events are") });
+});
+
+test("what was refused when it was frozen is no movement", async () => {
+  await world.park(4, (index) => ({ eventId: `late-${index}`, aggregateId: null }));
+  await world.db.run("update dlq_events set status = 'IGNORED' where event_id = 'late-0'");
+  const { id, refused } = await world.request();
+  expect(refused).toBe(1);
+  await world.db.run("update redrives set started_at = now() - interval '1 minute' where id = $1", [id]);
+  await beat();
+  expect(await stalled(id)).toMatchObject({ code: "unknown" });
+});
+
+test("a breaker that is open, by its target or held by a person", async () => {
+  const id = await stuck();
+  const breaker = { state: "open", forced: false, waitMs: 30_000 };
+  await beat({ orders: { breaker } });
+  const shown = await stalled(id);
+  expect(shown).toMatchObject({ code: "breaker-open", target: "orders" });
+  expect(Date.parse(shown!.until!)).toBeGreaterThan(Date.now());
+  await beat({ orders: { breaker: { state: "closed", forced: false, waitMs: null } } });
+  await world.db.run("update targets set breaker_force = 'open' where name = 'orders'");
+  expect(await stalled(id)).toMatchObject({
+    code: "breaker-open",
+    until: null,
+    text: expect.stringContaining("person"),
+  });
+});
+
+test("items that wait for a time, a canary that is used up, another redrive that comes first", async () => {
+  const id = await stuck();
+  await beat();
+  await world.db.run("update redrive_items set not_before = now() + interval '90 s' where redrive_id = $1", [id]);
+  expect(await stalled(id)).toMatchObject({ code: "deferred", until: expect.any(String) });
+  await world.db.run("update redrives set released = 1, delivered = 1, total = 4 where id = $1", [id]);
+  expect(await stalled(id)).toMatchObject({ code: "canary-waits" });
+  await world.db.run("update redrives set released = null, delivered = 0, total = 3 where id = $1", [id]);
+  await world.db.run("update redrive_items set not_before = null where redrive_id = $1", [id]);
+
+  await world.park(1, () => ({ eventId: "other", aggregateType: "customer", aggregateId: "order-2", version: 0n }));
+  await world.request({ select: { filter: { eventId: ["other"] } } });
+  expect(await stalled(id)).toMatchObject({ code: "unknown", redriveId: null });
+  await world.park(1, () => ({ eventId: "earlier", aggregateId: "order-2", version: 0n }));
+  const first = await world.request({ select: { filter: { eventId: ["earlier"] } } });
+  expect(await stalled(id)).toMatchObject({ code: "blocked", redriveId: first.id });
+});
+
+test("the person who paused it and why", async () => {
+  const id = await stuck();
+  await beat();
+  await changeRedrive(
+    world.deps,
+    { id, change: { action: "pause", reason: "stock is down again" } },
+    localViewer("maria"),
+  );
+  expect(await stalled(id)).toMatchObject({
+    code: "paused",
+    text: expect.stringContaining("Paused by maria: stock is down again"),
+  });
+});
+
+test("its lane's rate is the sum over its own sources, not that of the fastest target", async () => {
+  await world.source("billing", { rate: 900 });
+  const id = await stuck();
+  expect(await world.redrive(id)).toMatchObject({ laneRatePerSecond: 20, effectiveRatePerSecond: 20 });
+});

@@ -1,0 +1,149 @@
+import type { Queryable } from "@/lib/platform/database/db";
+import type { StallFacts } from "@/lib/redrive/life/stalled.pure";
+import { ITEM } from "@/lib/redrive/states/state.sql";
+import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
+
+/** The causes outside of a redrive's own row that can stop it. */
+export type LiveFacts = Pick<
+  StallFacts,
+  "workersAlive" | "stops" | "breakers" | "away" | "targets" | "claimed" | "deferred" | "blockedBy"
+>;
+
+/** Open items searched for an item that another redrive holds back: enough to name that redrive. */
+const BLOCKED_LOOK = 200;
+
+type LiveRedrive = {
+  id: string;
+  claimed: number;
+  deferred: number;
+  untilMs: number | null;
+  blockedBy: string | null;
+  targets: { name: string; force: "open" | "closed" | null }[] | null;
+  stops: { target: string | null; by: string; reason: string }[] | null;
+};
+
+/** The causes by redrive id, for redrives that are not final. Two statements, however many redrives there are. */
+export async function readLiveFacts(
+  db: Queryable,
+  ids: readonly string[],
+  nowMs: number,
+): Promise<Map<string, LiveFacts>> {
+  if (ids.length === 0) return new Map();
+  const [rows, beats] = await Promise.all([db.query<LiveRedrive>(LIVE, [ids], { name: "live-facts" }), readBeats(db)]);
+  return new Map(
+    rows.map((row) => {
+      const targets = row.targets ?? [];
+      return [
+        row.id,
+        {
+          workersAlive: beats.length,
+          targets: targets.length,
+          stops: row.stops ?? [],
+          breakers: targets.flatMap((target) => openBreaker(target, beats, nowMs)),
+          away: targets.flatMap(({ name }) => awayTarget(name, beats, nowMs)),
+          claimed: row.claimed,
+          deferred: { count: row.deferred, untilMs: row.untilMs },
+          blockedBy: row.blockedBy,
+        },
+      ];
+    }),
+  );
+}
+
+const LIVE = `
+select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "blockedBy", t.targets, s.stops
+  from redrives r
+  left join lateral (
+    select count(*) filter (where claimed_until >= now()) as claimed,
+           count(*) filter (where not_before > now() and (claimed_until < now()) is not false) as deferred,
+           min(not_before) filter (where not_before > now()) as until
+      from redrive_items where redrive_id = r.id and state = ${ITEM.open}) i on true
+  left join lateral (
+    select o.redrive_id
+      from (select source_id, aggregate_type, aggregate_id, coalesce(version, 9223372036854775807) as place, id from redrive_items
+             where redrive_id = r.id and state = ${ITEM.open} and aggregate_id is not null limit ${BLOCKED_LOOK}) mine
+      join redrive_items o on o.aggregate_id = mine.aggregate_id and o.source_id = mine.source_id
+       and o.aggregate_type = mine.aggregate_type and o.state = ${ITEM.open}
+       and o.redrive_id <> r.id
+       and (coalesce(o.version, 9223372036854775807), o.id) < (mine.place, mine.id)
+     limit 1) b on true
+  left join lateral (
+    select jsonb_agg(jsonb_build_object('name', t.name, 'force', t.breaker_force)) as targets
+      from targets t
+     where t.id = r.target_id or (r.target_id is null and t.lane = r.lane and exists (
+       select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = t.source_id))) t
+    on true
+  left join lateral (
+    select jsonb_agg(jsonb_build_object('target', t.name, 'by', s.created_by, 'reason', s.reason) order by t.name nulls first) as stops
+      from stops s left join targets t on t.id = s.target_id
+     where r.mode = 'deliver' and s.lifted_at is null
+       and (s.target_id is null or t.id = r.target_id or (r.target_id is null and t.lane = r.lane and exists (
+         select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = t.source_id)))) s
+    on true
+ where r.id = any($1::uuid[])`;
+
+/**
+ * Targets of a redrive whose breakers let nothing through now: held open, or open for every live worker that uses the
+ * target. An open breaker whose time is over does not count, because only a send that passes closes it. null = unknown:
+ * no worker is alive.
+ */
+export function closedTargets({
+  breakers,
+  workersAlive,
+}: Pick<LiveFacts, "breakers" | "workersAlive">): string[] | null {
+  if (workersAlive === 0) return null;
+  return breakers.filter(({ forced, untilMs }) => forced || untilMs !== null).map(({ target }) => target);
+}
+
+/** Which of these targets take no sends now, as the live workers report them. */
+export async function readOpenBreakers(
+  db: Queryable,
+  targets: readonly { name: string; breakerForce: "open" | "closed" | null }[],
+  nowMs: number,
+): Promise<StallFacts["breakers"]> {
+  const beats = await readBeats(db);
+  return targets.flatMap(({ name, breakerForce }) => openBreaker({ name, force: breakerForce }, beats, nowMs));
+}
+
+type LiveBeat = { info: HeartbeatInfo; seenAtMs: number };
+
+function readBeats(db: Queryable): Promise<LiveBeat[]> {
+  return db.query<LiveBeat>(
+    `select info, seen_at as "seenAtMs" from worker_heartbeats
+      where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
+    [],
+    { name: "live-heartbeats" },
+  );
+}
+
+/** As the worker says that has looked for longest. */
+function awayTarget(name: string, beats: readonly LiveBeat[], nowMs: number): StallFacts["away"] {
+  const seen = beats.flatMap(({ info, seenAtMs }) => {
+    const away = info.targets?.[name]?.away;
+    return away ? [{ target: name, detail: away.detail, forMs: away.forMs + Math.max(0, nowMs - seenAtMs) }] : [];
+  });
+  return seen.sort((a, b) => b.forMs - a.forMs).slice(0, 1);
+}
+
+/** The breaker is open for every worker that has used the target: otherwise another worker would send. */
+function openBreaker(
+  target: { name: string; force: "open" | "closed" | null },
+  beats: readonly LiveBeat[],
+  nowMs: number,
+): StallFacts["breakers"] {
+  if (target.force === "open") return [{ target: target.name, forced: true, untilMs: null }];
+  const reports = beats.flatMap(({ info, seenAtMs }) => {
+    const breaker = info.targets?.[target.name]?.breaker;
+    return breaker ? [{ ...breaker, seenAtMs }] : [];
+  });
+  if (reports.length === 0 || reports.some((breaker) => breaker.state !== "open")) return [];
+  const ends = reports.flatMap(({ waitMs, seenAtMs }) => (waitMs === null ? [] : [seenAtMs + waitMs]));
+  const untilMs = ends.length === 0 ? null : Math.min(...ends);
+  return [
+    {
+      target: target.name,
+      forced: reports.every((breaker) => breaker.forced),
+      untilMs: untilMs !== null && untilMs > nowMs ? untilMs : null,
+    },
+  ];
+}

@@ -1,0 +1,99 @@
+import { ofSeenRedrive } from "@/lib/events/filter/scope.sql";
+import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
+import type { Queryable } from "@/lib/platform/database/db";
+import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
+import { ITEM_CAUSE, ITEM_OUTCOME } from "@/lib/redrive/list/item-outcome.sql";
+import type { Finding, RedriveCauses, RedriveItemList, RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
+import { type ItemOutcomeWord, stateOfOutcome } from "@/lib/redrive/states/item-state.pure";
+import { ITEM } from "@/lib/redrive/states/state.sql";
+import { STOPPED } from "@/lib/sources/policies/decided-attempts.read";
+
+/**
+ * Also for a failed item whose last attempt was to be repeated, and whose time ended during the wait for the repeat.
+ */
+const ITEM_COLUMNS = `i.id, e.event_id as "eventId", s.name as source, i.aggregate_id as "aggregateId",
+  i.version, i.error_code as "errorCode", i.revision, i.state, ${ITEM_OUTCOME} as outcome, i.result, i.detail, i.attempts, coalesce(i.verdict, '[]') as findings,
+  i.finished_at as "finishedAtMs",
+  case when i.state = ${ITEM.failed} then (
+    select coalesce(${STOPPED}, case a.decision->'next'->>'kind' when 'retry' then 'deadline' end)
+      from redrive_attempts a
+     where a.id = i.id and a.redrive_id = i.redrive_id order by a.attempt desc limit 1) end as stopped`;
+const ITEM_JOINS = `redrive_items i left join dlq_events e on e.id = i.id left join sources s on s.id = i.source_id`;
+
+type ItemRow = Omit<RedriveItemOut, "finishedAt"> & { finishedAtMs: number | null; findings: Finding[] };
+
+function itemOut({ finishedAtMs, ...row }: ItemRow): RedriveItemOut {
+  return { ...row, finishedAt: isoOrNull(finishedAtMs) };
+}
+
+/** Items of a redrive, newest event first. `outcome`: words with commas between them. */
+export async function listRedriveItems(
+  db: Queryable,
+  viewer: Viewer,
+  query: IdPage & { redriveId: string; state: string | null; outcome: string | null; result: string | null },
+): Promise<RedriveItemList> {
+  const outcomes = (query.outcome?.split(",") ?? null) as ItemOutcomeWord[] | null;
+  const states = query.state === null ? (outcomes?.map(stateOfOutcome) ?? null) : [query.state];
+  const rows = await db.query<ItemRow>(
+    `select ${ITEM_COLUMNS} from ${ITEM_JOINS}
+      where i.redrive_id = $1 and ($2::text[] is null or i.state = any($2)) and ($3::text is null or ${ITEM_CAUSE} = $3)
+        and ($7::text[] is null or ${ITEM_OUTCOME} = any($7))
+        and ($4::uuid is null or i.id < $4) and ${ofSeenRedrive("i.redrive_id", "$6")}
+      order by i.id desc limit $5`,
+    [query.redriveId, states, ...[query.result, query.cursor, query.limit + 1, sourceScope(viewer), outcomes]],
+  );
+  const page = cutPage(rows, query.limit, (row) => row.id);
+  return { items: page.items.map(itemOut), nextCursor: page.nextCursor };
+}
+
+const EXPORT_PAGE = 500;
+
+/** All items with these outcomes, newest event first, page by page: no transaction stays open. */
+export async function* exportRedriveItems(
+  db: Queryable,
+  viewer: Viewer,
+  query: Omit<Parameters<typeof listRedriveItems>[2], "cursor" | "limit">,
+): AsyncGenerator<RedriveItemOut[], void> {
+  assertMay(viewer, "export");
+  let cursor: string | null = null;
+  do {
+    const page: RedriveItemList = await listRedriveItems(db, viewer, { ...query, cursor, limit: EXPORT_PAGE });
+    if (page.items.length > 0) yield page.items;
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+}
+
+/** Samples shown of each cause. */
+const SAMPLES = 3;
+
+const CAUSED = ["failed", "bounced", "refused"] as const;
+
+/** Failures, bounces and refusals by cause, most frequent first. */
+export async function readRedriveCauses(db: Queryable, viewer: Viewer, id: string): Promise<RedriveCauses> {
+  const rows = await db.query<ItemRow & { cause: string; count: number; place: number }>(
+    `with caused as materialized (
+       select i.id, ${ITEM_OUTCOME} as outcome, ${ITEM_CAUSE} as cause
+         from redrive_items i left join dlq_events e on e.id = i.id
+        where i.redrive_id = $1 and i.state = any(array[${ITEM.failed}, ${ITEM.refused}]
+                || case when (select bounced from redrives where id = $1) > 0 then array[${ITEM.delivered}] else '{}' end)
+          and ${ofSeenRedrive("i.redrive_id", "$2")}
+     ), placed as (
+       select *, row_number() over (partition by outcome, cause order by id desc) as place,
+              count(*) over (partition by outcome, cause) as n
+         from caused where outcome = any($3)
+     )
+     select p.cause, p.n as count, p.place, ${ITEM_COLUMNS}
+       from placed p join redrive_items i on i.id = p.id and i.redrive_id = $1
+       left join dlq_events e on e.id = i.id left join sources s on s.id = i.source_id
+      where p.place <= ${SAMPLES} order by p.n desc, p.cause, p.outcome, p.place`,
+    [id, sourceScope(viewer), CAUSED],
+  );
+  const causes: RedriveCauses["causes"] = [];
+  for (const { cause, count, place, ...row } of rows) {
+    const outcome = row.outcome as (typeof CAUSED)[number];
+    if (place === 1) causes.push({ outcome, result: cause, count, samples: [] });
+    causes.at(-1)!.samples.push(itemOut(row));
+  }
+  return { causes };
+}

@@ -1,0 +1,104 @@
+import * as z from "zod/mini";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import { queryOf } from "@/lib/platform/api/query.shapes";
+import {
+  countOut,
+  described,
+  idOut,
+  listText,
+  named,
+  nullableText,
+  nullableTime,
+  pageOut,
+  versionOut,
+} from "@/lib/platform/api/schemas.shapes";
+import { ITEM_OUTCOMES, ITEM_STATES } from "@/lib/redrive/states/item-state.pure";
+
+/** One named check of the dry run. */
+export const findingSchema = z.object({
+  check: z.string(),
+  /** null = the check was not made, and `detail` says why. */
+  ok: z.nullable(z.boolean()),
+  detail: z.string(),
+  /** Of a failed check: what a person can do about it. */
+  fix: z.optional(z.string()),
+  /** JSON pointer to the place in the payload; "" = the whole payload. */
+  pointer: z.optional(z.string()),
+});
+export type Finding = z.infer<typeof findingSchema>;
+
+const outcomeOfItems = {
+  outcome: described(
+    z.optional(listText(ITEM_OUTCOMES)),
+    "What became of them, with commas between them: delivered ones are sent, deduplicated, confirmed or bounced",
+  ),
+  result: described(z.optional(z.string()), "Reason of a refusal, or code of a failure or a bounce"),
+};
+
+export const redriveItemsQuery = idPageQuery({
+  state: described(z.optional(z.enum(ITEM_STATES, `must be one of ${ITEM_STATES.join(", ")}`)), "State"),
+  ...outcomeOfItems,
+});
+
+/** GET /api/v1/redrives/{id}/export */
+export const redriveItemsExportQuery = queryOf({
+  format: z._default(z.enum(["ndjson", "csv"], "must be ndjson or csv"), "ndjson"),
+  ...outcomeOfItems,
+});
+
+/** GET /api/v1/redrives/{id}/items?state=&result= */
+const redriveItemSchema = named(
+  "RedriveItem",
+  z.object({
+    eventId: z.string(),
+    id: idOut,
+    source: z.string(),
+    aggregateId: nullableText,
+    version: z.nullable(versionOut),
+    errorCode: z.string(),
+    /** The revision that the redrive has frozen: what it sends. */
+    revision: z.int(),
+    state: z.enum(ITEM_STATES),
+    outcome: z.enum(ITEM_OUTCOMES),
+    result: nullableText,
+    detail: nullableText,
+    attempts: countOut,
+    /** Of a failed one: why it was not tried again, a reason of the retry engine (`exhausted`, `budget`, `deadline` ...). */
+    stopped: nullableText,
+    findings: z.array(findingSchema),
+    finishedAt: nullableTime,
+  }),
+  {
+    eventId: "order-77-v3",
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00",
+    source: "orders",
+    aggregateId: "order-77",
+    version: 3,
+    errorCode: "TIMEOUT",
+    revision: 1,
+    state: "delivered",
+    outcome: "confirmed",
+    result: "HTTP 200",
+    detail: null,
+    attempts: 1,
+    stopped: null,
+    findings: [],
+    finishedAt: "2026-11-22T02:45:01.000Z",
+  },
+);
+export type RedriveItemOut = z.infer<typeof redriveItemSchema>;
+export const redriveItemListSchema = pageOut(redriveItemSchema);
+export type RedriveItemList = z.infer<typeof redriveItemListSchema>;
+
+/** GET /api/v1/redrives/{id}/causes -> failures, bounces and refusals grouped by cause, with samples */
+export const redriveCausesSchema = z.object({
+  causes: z.array(
+    z.object({
+      outcome: z.enum(["failed", "bounced", "refused"]),
+      result: z.string(),
+      count: countOut,
+      samples: z.array(redriveItemSchema),
+    }),
+  ),
+});
+export type RedriveCauses = z.infer<typeof redriveCausesSchema>;

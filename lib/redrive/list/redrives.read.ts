@@ -1,0 +1,317 @@
+import type { FrozenSelection } from "@/lib/events/filter/scope.shapes";
+import { ofSeenRedrive, seesRedrive } from "@/lib/events/filter/scope.sql";
+import { latestApprovals } from "@/lib/guard/approvals/approvals.read";
+import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
+import type { Settings } from "@/lib/guard/settings/settings.pure";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Earlier } from "@/lib/order/order-gate.pure";
+import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
+import type { Queryable } from "@/lib/platform/database/db";
+import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
+import { closedTargets, type LiveFacts, readLiveFacts } from "@/lib/redrive/life/stall-facts.read";
+import { stallOf } from "@/lib/redrive/life/stalled.pure";
+import type { BrakeSeen } from "@/lib/redrive/pace/brake.pure";
+import { effectiveRate, pacesOf, redriveTimeMs, type TargetPace } from "@/lib/redrive/pace/redrive-rate.pure";
+import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/redrive/redrives.shapes";
+import type { Brake, Canary } from "@/lib/redrive/request/redrive-request.shapes";
+import { type Wait, type WaitFacts, waitsOf } from "@/lib/redrive/request/redrive-wait.pure";
+import { isFinal, openItems, type RedriveCounts, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import { ITEM, LIVE_REDRIVES, waitsFor } from "@/lib/redrive/states/state.sql";
+import { type Paces, readPaces } from "@/lib/sources/targets/targets.read";
+
+/** The rate shown is taken over this long, seconds. */
+const RATE_WINDOW_S = 30;
+
+const COLUMNS = `r.id, r.state, r.mode, r.lane, r.target_id as "targetId",
+  coalesce((select t.name from targets t where t.id = r.target_id), r.target) as target, r.earlier, r.despite, r.rate_per_second as "ratePerSecond", r.concurrency, r.selection, r.canary, r.released,
+  r.brake, r.brake_seen as "brakeSeen", r.deduplicated, r.waiting_until as "waitingUntilMs",
+  r.pause_reason as "pauseReason", r.total, r.delivered, r.passed, r.confirmed, r.failed, r.refused, r.cancelled,
+  r.bounced, r.refused_by_reason as "refusedByReason", r.failed_by_reason as "failedByReason",
+  r.created_by as "createdBy", r.reason, r.created_at as "createdAtMs", r.planned_at as "plannedAtMs",
+  r.started_at as "startedAtMs", r.finished_at as "finishedAtMs", r.hold_until as "holdUntilMs",
+  r.awaits_approval as "awaitsApproval", r.start_at as "startAtMs", r.breaker_until as "breakerUntilMs",
+  (extract(epoch from greatest(r.hold_until - now(), interval '0')) * 1000)::float8 as "holdLeftMs",
+  (select coalesce(sum(t.delivered + t.failed), 0) from redrive_ticks t
+    where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "sentRecently",
+  (select (extract(epoch from max(t.at)) * 1000)::float8 from redrive_ticks t where t.redrive_id = r.id and t.delivered > 0)
+    as "lastSentMs",
+  (select coalesce(sum(t.delivered + t.failed + case when t.at > r.planned_at then t.refused else 0 end), 0)
+     from redrive_ticks t
+    where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "decidedRecently",
+  (select array_agg(distinct s.name) from sources s
+    where r.state in ${LIVE_REDRIVES}
+      and exists (select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = s.id))
+    as "openSources"`;
+
+type ListedRedrive = RedriveCounts & {
+  id: string;
+  state: RedriveState;
+  mode: "deliver" | "verify";
+  lane: "main" | "slow";
+  targetId: string | null;
+  target: string | null;
+  earlier: Earlier;
+  despite: ConfirmableRefusal[];
+  ratePerSecond: number | null;
+  concurrency: number | null;
+  selection: FrozenSelection;
+  canary: Canary | null;
+  released: number | null;
+  waitingUntilMs: number | null;
+  brake: Brake | null;
+  brakeSeen: (BrakeSeen & { ratePerSecond: number; atMs: number }) | null;
+  deduplicated: number;
+  lastSentMs: number | null;
+  pauseReason: string | null;
+  confirmed: number;
+  bounced: number;
+  refusedByReason: Record<string, number>;
+  failedByReason: Record<string, number>;
+  createdBy: string;
+  reason: string;
+  createdAtMs: number;
+  plannedAtMs: number | null;
+  startedAtMs: number | null;
+  finishedAtMs: number | null;
+  holdUntilMs: number | null;
+  holdLeftMs: number | null;
+  awaitsApproval: boolean;
+  startAtMs: number | null;
+  breakerUntilMs: number | null;
+  sentRecently: number;
+  decidedRecently: number;
+  openSources: string[] | null;
+};
+
+/** Redrives, newest first; with `waitsFor` those that wait for one of these. */
+export async function listRedrives(
+  db: Queryable,
+  viewer: Viewer,
+  query: IdPage & { states: readonly RedriveState[] | null; waitsFor: readonly Wait["for"][] | null },
+  nowMs: number,
+): Promise<RedriveList> {
+  const wait = query.waitsFor === null ? "true" : waitsFor(query.waitsFor);
+  const rows = await db.query<ListedRedrive>(
+    `select ${COLUMNS} from redrives r
+      where ($1::text[] is null or r.state = any($1)) and ($2::uuid is null or r.id < $2) and ${seesRedrive("r", "$4")}
+        and ${wait}
+      order by r.id desc limit $3`,
+    [query.states, query.cursor, query.limit + 1, sourceScope(viewer)],
+    { name: ["list-redrives", ...(query.waitsFor ?? [])].join("-") },
+  );
+  const page = cutPage(rows, query.limit, (row) => row.id);
+  return { items: await redrivesOut(db, viewer, page.items, nowMs), nextCursor: page.nextCursor };
+}
+
+/** Of one that does not exist, or of whose sources the viewer does not see all. */
+export function unknownRedrive(id: string, field = "id"): DomainError {
+  return new DomainError("unknown-redrive", `There is no redrive ${id}`, {
+    fields: [{ field, detail: "list redrives with GET /api/v1/redrives" }],
+  });
+}
+
+/** Throws DomainError `unknown-redrive`. */
+export async function readRedrive(db: Queryable, viewer: Viewer, id: string, nowMs: number): Promise<RedriveOut> {
+  const [row] = await db.query<ListedRedrive>(
+    `select ${COLUMNS} from redrives r where r.id = $1 and ${seesRedrive("r", "$2")}`,
+    [id, sourceScope(viewer)],
+    { name: "read-redrive" },
+  );
+  if (!row) throw unknownRedrive(id);
+  return (await redrivesOut(db, viewer, [row], nowMs))[0]!;
+}
+
+async function redrivesOut(db: Queryable, viewer: Viewer, rows: ListedRedrive[], nowMs: number): Promise<RedriveOut[]> {
+  const live = rows.filter(({ state }) => !isFinal(state)).map(({ id }) => id);
+  const [paces, facts, settings, approvals] = await Promise.all([
+    readPaces(db, viewer),
+    readLiveFacts(db, live, nowMs),
+    readSettings(db),
+    latestApprovals(
+      db,
+      viewer,
+      rows.map(({ id }) => id),
+    ),
+  ]);
+  return rows.map((row) => {
+    const [live, approval] = [facts.get(row.id), approvals.get(row.id) ?? null];
+    const waits = live && row.state !== "PLANNING" ? waitsOf(waitFacts(row, live, approval, nowMs)) : [];
+    const waitsOut = { approval, waitsFor: waits.map((wait) => wait.for) };
+    const out = { ...redriveOut(row, paces, nowMs), ...unknownOut(row, settings), ...waitsOut };
+    return { ...out, stalled: stalledOut(row, out, { live, waits }, nowMs) };
+  });
+}
+
+function waitFacts(row: ListedRedrive, live: LiveFacts, approval: ApprovalOut | null, nowMs: number): WaitFacts {
+  const { awaitsApproval, startAtMs, breakerUntilMs } = row;
+  const approvalUntilMs = approval?.state === "asked" ? Date.parse(approval.expiresAt) : null;
+  return { awaitsApproval, approvalUntilMs, startAtMs, breakerUntilMs, openBreakers: closedTargets(live), nowMs };
+}
+
+function stalledOut(
+  row: ListedRedrive,
+  out: Pick<RedriveOut, "open" | "effectiveRatePerSecond">,
+  { live, waits }: { live: LiveFacts | undefined; waits: Wait[] },
+  nowMs: number,
+): RedriveOut["stalled"] {
+  if (!live) return null;
+  const stall = stallOf({
+    ...live,
+    waits,
+    state: row.state,
+    open: out.open,
+    // A dry run waits for no rate and no breaker, and the ticks do not count its passed events.
+    decidedRecently: row.mode === "verify" ? 1 : row.decidedRecently,
+    startedMs: row.startedAtMs,
+    nowMs,
+    pauseReason: row.pauseReason,
+    ratePerSecond: out.effectiveRatePerSecond,
+    holdUntilMs: (row.holdLeftMs ?? 0) > 0 ? row.holdUntilMs : null,
+    canary:
+      row.released === null
+        ? null
+        : { released: row.released, sent: row.delivered - row.bounced, untilMs: row.waitingUntilMs },
+  });
+  if (!stall) return null;
+  const { untilMs, ...shown } = stall;
+  return { ...shown, until: isoOrNull(untilMs) };
+}
+
+/** A tick holds the sends of this long. */
+const TICK_MS = 5_000;
+
+/** Delivered events that are neither confirmed nor back, and when the quiet window of the last of them ends. */
+function unknownOut(row: ListedRedrive, { quietWindowMs }: Settings): Pick<RedriveOut, "unknown" | "unknownUntil"> {
+  const unknown = Math.max(0, row.delivered - row.confirmed - row.bounced);
+  const untilMs = row.lastSentMs === null || unknown === 0 ? null : row.lastSentMs + TICK_MS + quietWindowMs;
+  return { unknown, unknownUntil: isoOrNull(untilMs) };
+}
+
+/**
+ * A redrive that began recently has sent for less than the window: divided by the whole window, its rate would be too
+ * low.
+ */
+function rateWindowS({ startedAtMs }: ListedRedrive, nowMs: number): number {
+  const ranS = startedAtMs === null ? RATE_WINDOW_S : (nowMs - startedAtMs) / 1000;
+  return Math.min(Math.max(ranS, 1), RATE_WINDOW_S);
+}
+
+function redriveOut(
+  row: ListedRedrive,
+  paces: Paces,
+  nowMs: number,
+): Omit<RedriveOut, "stalled" | "unknown" | "unknownUntil" | "approval" | "waitsFor"> {
+  const open = openItems(row);
+  const running = row.state === "RUNNING";
+  const rateNow = running ? row.sentRecently / rateWindowS(row, nowMs) : null;
+  const { targetId, openSources } = row;
+  const targets =
+    targetId === null
+      ? pacesOf(openSources ?? [], paces[row.lane])
+      : pacesOf(openSources ? [targetId] : [], paces.byId);
+  const { asOfMs: _asOfMs, ...selection } = row.selection;
+  return {
+    id: row.id,
+    state: row.state,
+    mode: row.mode,
+    lane: row.lane,
+    target: row.target,
+    earlier: row.earlier,
+    despite: row.despite,
+    ratePerSecond: row.ratePerSecond,
+    effectiveRatePerSecond: row.openSources ? effectiveRate(row.ratePerSecond, targets) : row.ratePerSecond,
+    laneRatePerSecond: effectiveRate(null, targets),
+    laneRates: {
+      main: targetId === null ? effectiveRate(null, pacesOf(openSources ?? [], paces.main)) : null,
+      slow: targetId === null ? effectiveRate(null, pacesOf(openSources ?? [], paces.slow)) : null,
+    },
+    concurrency: row.concurrency,
+    places: openSources ? targets.reduce((sum, { bulkhead = 0 }) => sum + bulkhead, 0) : null,
+    total: row.total,
+    delivered: row.delivered,
+    sent: row.delivered - row.deduplicated,
+    deduplicated: row.deduplicated,
+    passed: row.passed,
+    confirmed: row.confirmed,
+    failed: row.failed,
+    refused: row.refused,
+    cancelled: row.cancelled,
+    bounced: row.bounced,
+    open,
+    refusedByReason: row.refusedByReason,
+    failedByReason: row.failedByReason,
+    canary: row.canary && { ...row.canary, released: row.released, waitingUntil: isoOrNull(row.waitingUntilMs) },
+    brake: row.brake,
+    brakeSeen: row.brakeSeen && seenOut(row.brakeSeen),
+    pauseReason: row.pauseReason,
+    createdBy: row.createdBy,
+    reason: row.reason,
+    selection,
+    createdAt: iso(row.createdAtMs),
+    plannedAt: isoOrNull(row.plannedAtMs),
+    startedAt: isoOrNull(row.startedAtMs),
+    finishedAt: isoOrNull(row.finishedAtMs),
+    holdUntil: isoOrNull(row.holdUntilMs),
+    holdLeftMs: row.holdLeftMs !== null && row.holdLeftMs > 0 && !isFinal(row.state) ? row.holdLeftMs : null,
+    startAt: isoOrNull(row.startAtMs),
+    breakerUntil: isoOrNull(row.breakerUntilMs),
+    rateNow,
+    etaMs: running && open > 0 ? etaMs(row, open, targets, { rateNow, nowMs }) : null,
+  };
+}
+
+function seenOut({ atMs, ...seen }: NonNullable<ListedRedrive["brakeSeen"]>): RedriveOut["brakeSeen"] {
+  return { at: iso(atMs), ...seen };
+}
+
+/** At the measured rate if there is one; before that, and while a canary limits the redrive, at the set rate. */
+function etaMs(
+  row: ListedRedrive,
+  open: number,
+  targets: TargetPace[],
+  { rateNow, nowMs }: { rateNow: number | null; nowMs: number },
+): number | null {
+  const { canary, released } = row;
+  const measured = released === null && rateNow ? [{ ratePerSecond: rateNow, warmUpMs: 0 }] : null;
+  return redriveTimeMs({
+    events: open,
+    asked: row.ratePerSecond,
+    targets: measured ?? targets,
+    ranMs: row.startedAtMs === null ? 0 : nowMs - row.startedAtMs,
+    holdMs: row.holdLeftMs ?? 0,
+    canary: canary !== null && released !== null ? canaryLeft(row, canary, released, nowMs) : null,
+  });
+}
+
+function canaryLeft(row: ListedRedrive, canary: Canary, released: number, nowMs: number) {
+  const { total, refused, cancelled, waitingUntilMs } = row;
+  const waitMs = waitingUntilMs === null ? null : Math.max(0, waitingUntilMs - nowMs);
+  return { steps: canary.steps, quietMs: canary.quietMs, released, waitMs, total: total - refused - cancelled };
+}
+
+const CHART_BUCKET_MS = 5_000;
+/** Buckets of one answer; a longer run is shown in wider ones. */
+const CHART_BUCKETS_MAX = 240;
+
+/** Sends over time. Wider buckets for a longer run, so that the answer stays small. */
+export async function readRedriveRate(db: Queryable, viewer: Viewer, id: string, nowMs: number): Promise<RedriveRate> {
+  const scope = sourceScope(viewer);
+  const [span] = await db.query<{ first: number | null; last: number | null }>(
+    `select min(at) as first, max(at) as last from redrive_ticks where redrive_id = $1 and ${ofSeenRedrive("redrive_id", "$2")}`,
+    [id, scope],
+  );
+  const asOf = iso(nowMs);
+  if (!span || span.first === null || span.last === null) return { buckets: [], bucketMs: CHART_BUCKET_MS, asOf };
+  const buckets = (span.last - span.first) / CHART_BUCKET_MS + 1;
+  const bucketMs = CHART_BUCKET_MS * Math.max(1, Math.ceil(buckets / CHART_BUCKETS_MAX));
+  const rows = await db.query<{ at: number; delivered: number; failed: number; refused: number }>(
+    `select to_timestamp(floor(extract(epoch from at) * 1000 / $2::float8) * $2::float8 / 1000) as at,
+            sum(delivered) as delivered, sum(failed) as failed, sum(refused) as refused
+       from redrive_ticks where redrive_id = $1 group by 1 order by 1`,
+    [id, bucketMs],
+  );
+  return { buckets: rows.map((row) => ({ ...row, at: iso(row.at) })), bucketMs, asOf };
+}

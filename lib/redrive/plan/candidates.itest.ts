@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { scopeSelection } from "@/lib/events/filter/scope.shapes";
+import { countEvents } from "@/lib/events/list/event-count.read";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { ensurePartitions } from "@/lib/intake/partitions.write";
+import { createDb, type Db, type Queryable, type Tx } from "@/lib/platform/database/db";
+import { countUpTo, groupCandidates, readCandidates, sampleCandidates } from "@/lib/redrive/plan/candidates.read";
+import { addSource } from "@/lib/testing/letters";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+
+/** What reads of a selection cost: the rows that match, not the rows that are parked. */
+
+const NOW = Date.parse("2026-11-20T12:00:00Z");
+const DAYS = 4;
+const EVENTS = 40_000;
+const CUTOFF = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+let database: TestDatabase;
+let db: Db;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = createDb(database.url, { max: 4 });
+  await addSource(db, "orders");
+  await addSource(db, "rare");
+  await ensurePartitions(db, NOW - (DAYS + 1) * 86_400_000, NOW + 86_400_000);
+  // Of each 4,000 events one has a rare code, one a rare source and one a rare status; all else is PENDING.
+  await db.run(
+    `insert into dlq_events (id, source_id, event_id, error_code, fingerprint, status, first_seen)
+     select (lpad(to_hex(ms), 12, '0') || '70008' || lpad(to_hex(n), 15, '0'))::uuid,
+            (select id from sources where name = case when n % 4000 = 1 then 'rare' else 'orders' end), 'event-' || n,
+            case when n % 4000 = 2 then 'RARE' else 'TIMEOUT' end,
+            case when n % 4000 = 2 then 'rare' else 'group-' || n % 100 end,
+            case when n % 4000 = 3 then 'IGNORED' else 'PENDING' end, to_timestamp(ms / 1000.0)
+       from (select n, ($1::float8 - $2::float8 * n)::bigint as ms from generate_series(1, $3::int) n) made`,
+    [NOW, (DAYS * 86_400_000) / EVENTS, EVENTS],
+  );
+  await db.run(
+    "insert into dlq_levels select source_id, error_code, status, date_trunc('hour', first_seen, 'UTC'), count(*) from dlq_events group by 1, 2, 3, 4",
+  );
+  await db.run(
+    "insert into dlq_group_levels select fingerprint, source_id, status, count(*) from dlq_events group by 1, 2, 3",
+  );
+  await db.run("analyze");
+});
+
+afterAll(async () => {
+  await db.end();
+  await database.drop();
+});
+
+async function rowsRead(read: (tx: Tx) => Promise<unknown>): Promise<number> {
+  const counted = async (tx: Queryable) => {
+    const [row] = await tx.query<{ n: number }>(
+      `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint as n from pg_stat_xact_user_tables
+        where relname like 'dlq_events%'`,
+    );
+    return row!.n;
+  };
+  return db.transaction(async (tx) => {
+    const before = await counted(tx);
+    await read(tx);
+    return (await counted(tx)) - before;
+  });
+}
+
+const RARE: EventFilter[] = [
+  { errorCode: ["RARE"] },
+  { source: ["rare"] },
+  { status: ["IGNORED"] },
+  { errorCode: ["RARE"], status: ["BOUNCED"] },
+  { source: ["rare"], errorCode: ["RARE"] },
+];
+
+const selected = (filter: EventFilter) => ({
+  selection: scopeSelection(localViewer(), "redrive", { filter }),
+  asOfMs: NOW,
+  cutoff: CUTOFF,
+});
+
+test.each(RARE)("a rare selection reads its events alone: %j", async (filter) => {
+  const page = selected(filter);
+  // Ten events match; 40,000 are parked. Each event found is read again for its columns.
+  expect(await rowsRead((tx) => readCandidates(tx, { ...page, after: null, limit: 2_000 }))).toBeLessThan(100);
+  expect(await rowsRead((tx) => countUpTo(tx, page, 10_000))).toBeLessThan(100);
+  expect(await rowsRead((tx) => groupCandidates(tx, page, { redriveLimit: 5, touched: [] }))).toBeLessThan(100);
+  expect(await rowsRead((tx) => sampleCandidates(tx, page, 100))).toBeLessThan(100);
+});
+
+test.each(RARE)("a count within hours reads the events of a rare selection alone: %j", async (filter) => {
+  // A word with a digit stands in no rollup: the events themselves are counted.
+  const rows = await rowsRead((tx) => {
+    // Counts run beside each other; a transaction has one connection.
+    let turn: Promise<unknown> = Promise.resolve();
+    const query = <T>(...asked: Parameters<Queryable["query"]>): Promise<T[]> => {
+      const rows = turn.then(() => tx.query<T>(...asked));
+      turn = rows;
+      return rows;
+    };
+    const inTurn: Tx = { ...tx, query };
+    const inside: Db = { ...inTurn, transaction: (work) => work(inTurn), pause: async () => {}, end: async () => {} };
+    return countEvents(inside, localViewer(), { ...filter, from: "-77h", q: "no1such" }, NOW);
+  });
+  expect(rows).toBeLessThan(500);
+});
+
+test("a walk by kinds reads its events a few times, and finds each once", async () => {
+  const page = selected({ source: ["orders"], status: ["PENDING", "IGNORED"] });
+  const found: string[] = [];
+  const rows = await rowsRead(async (tx) => {
+    for (let after: string | null = null; ; ) {
+      const chunk = await readCandidates(tx, { ...page, after, limit: 2_000 });
+      found.push(...chunk.map(({ id }) => id));
+      if (chunk.length < 2_000) return;
+      after = chunk.at(-1)!.id;
+    }
+  });
+  const expected = await db.query<{ id: string }>(
+    "select e.id from dlq_events e join sources s on s.id = e.source_id where s.name = 'orders' order by e.id desc",
+  );
+  expect(found).toEqual(expected.map(({ id }) => id));
+  expect(rows).toBeLessThan(EVENTS * 5);
+});

@@ -1,0 +1,178 @@
+import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { readEarlierVersions } from "@/lib/order/aggregate-order.read";
+import { type Earlier, type Head, isHeldBy } from "@/lib/order/order-gate.pure";
+import type { Db, Queryable } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { type GateFacts, gate } from "@/lib/redrive/gate/gate.pure";
+import { type Rules, readRules } from "@/lib/redrive/gate/read-rules";
+import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
+import {
+  type Candidate,
+  type CandidateGroup,
+  type CandidatePage,
+  groupCandidates,
+  readCandidates,
+  readTouched,
+  TOUCHED_MAX,
+} from "@/lib/redrive/plan/candidates.read";
+import {
+  FREEZE_INLINE_MAX,
+  gateEach,
+  type Holders,
+  planEvents,
+  readHolders,
+  refuseHeld,
+  versionOf,
+  wantedAggregates,
+} from "@/lib/redrive/plan/freeze-chunk";
+import type { PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
+import { compareItems } from "@/lib/redrive/plan/redrive-plan.pure";
+import {
+  EARLIER_BEHIND_MAX,
+  EARLIER_SAMPLES_MAX,
+  type EarlierSummary,
+  summarizeEarlier,
+  versionOut,
+} from "@/lib/redrive/preview/earlier-summary.read";
+import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
+
+export type Selected = Omit<CandidatePage, "after" | "limit">;
+
+/** The same for a redrive. `despite`: refusals that the person sets aside. */
+export type SelectedForRedrive = Selected & { despite: readonly ConfirmableRefusal[] };
+
+type Ruling = ReturnType<typeof gate>;
+
+/**
+ * A selection as the gate sees it: kinds of events with their number, and each single event that has its own control.
+ */
+export type JudgedSelection = {
+  groups: { group: CandidateGroup; ruling: Ruling }[];
+  touched: { candidate: Candidate; ruling: Ruling }[];
+  redriveLimit: number;
+};
+
+/** The events of a selection as its redrive would freeze them. `earlier`: those behind versions outside of it. */
+export type PlannedSelection = { planned: PlannedItem[]; earlier: EarlierOut };
+
+/**
+ * Plans a selection by the functions that freeze it, and freezes nothing. null = it has more events than a request
+ * freezes at once, or takes so many along: `judgeSelection` and `findEarlier` count it.
+ */
+export async function planSelection(
+  tx: Queryable,
+  selected: SelectedForRedrive,
+  earlier: Earlier,
+): Promise<PlannedSelection | null> {
+  const candidates = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX + 1 });
+  if (candidates.length > FREEZE_INLINE_MAX) return null;
+  const target = { ...selected, id: null, slices: 1, earlier: "hold" as const };
+  const gated = await gateEach(tx, target, candidates, selected.asOfMs);
+  const page = { ...selected, redriveId: null, above: null, limit: FREEZE_INLINE_MAX + 1 };
+  const outside = await readEarlierVersions(tx, wantedAggregates(gated), page);
+  if (candidates.length + outside.length > FREEZE_INLINE_MAX) return null;
+  const holders = await readHolders(tx, target, gated);
+  const held = refuseHeld(gated, holders);
+  return {
+    planned: earlier === "hold" ? held : await planEvents(tx, { ...target, earlier }, candidates, selected.asOfMs),
+    earlier: earlierOf(held, holders, outside),
+  };
+}
+
+/** What a redrive that holds says of earlier versions. `outside`: those that are not selected. */
+function earlierOf(
+  planned: readonly PlannedItem[],
+  holders: ReadonlyMap<string, Holders>,
+  outside: readonly Candidate[],
+): EarlierOut {
+  const heads = Map.groupBy(
+    outside.map((event) => ({ ...event, version: BigInt(event.version!) }) as Candidate & Head),
+    (event) => aggregateKeyOf(event)!,
+  );
+  const held = planned.flatMap(({ candidate, refusal }) => {
+    const event = { ...candidate, version: versionOf(candidate) };
+    const key = aggregateKeyOf(event);
+    if (key === null || refusal !== "held-by-head") return [];
+    const behind = [...(heads.get(key) ?? []), ...(holders.get(key)?.refused ?? [])].filter((head) =>
+      isHeldBy(event, head),
+    );
+    return behind.length === 0 ? [] : [{ event, key, behind: behind.sort(compareItems) }];
+  });
+  // The last event of an aggregate is behind every earlier version.
+  const last = [...Map.groupBy(held, ({ key }) => key).values()].map(
+    (of) => of.sort((a, b) => compareItems(a.event, b.event)).at(-1)!,
+  );
+  return {
+    heldEvents: held.length,
+    heldAggregates: last.length,
+    earlierEvents: last.reduce((sum, { behind }) => sum + behind.length, 0),
+    takenAlong: last.reduce((sum, { key }) => sum + (heads.get(key) ?? []).length, 0),
+    bounded: false,
+    samples: last
+      .sort((a, b) => (a.event.id < b.event.id ? 1 : -1))
+      .slice(0, EARLIER_SAMPLES_MAX)
+      .map(({ event: { id, eventId, source, aggregateType, aggregateId, version }, behind }) => ({
+        ...{ id, eventId, source, aggregateType, aggregateId: aggregateId!, version: versionOut(`${version}`) },
+        behind: behind.slice(0, EARLIER_BEHIND_MAX).map((head) => ({
+          id: head.id,
+          eventId: head.eventId,
+          version: versionOut(`${head.version}`),
+          status: head.status,
+        })),
+      })),
+  };
+}
+
+/** Throws DomainError `read-timeout`, also when too many events stand under controls of their own. */
+export async function judgeSelection(tx: Queryable, selected: SelectedForRedrive): Promise<JudgedSelection> {
+  const rules = await readRules(tx);
+  const touched = await readTouched(tx, selected, rules.controls);
+  if (touched.length === TOUCHED_MAX) {
+    throw new DomainError("read-timeout", "Too many events stand under their own controls to preview them one by one");
+  }
+  const { redriveLimit } = rules.settings;
+  const groups = await groupCandidates(tx, selected, { redriveLimit, touched: touched.map(({ id }) => id) });
+  return {
+    groups: groups.map((group) => ({ group, ruling: ruleGroup(group, rules, selected) })),
+    touched: touched.map((candidate) => ({ candidate, ruling: ruleOne(candidate, rules, selected) })),
+    redriveLimit,
+  };
+}
+
+/** The events of a judged selection that are behind others which do not go before them. Throws DomainError `read-timeout`. */
+export async function findEarlier(
+  db: Db,
+  selected: Selected,
+  judged: JudgedSelection,
+  timeoutMs: number,
+): Promise<EarlierSummary> {
+  const passing = {
+    groups: judged.groups.filter(({ ruling }) => ruling.pass).map(({ group }) => group),
+    touched: judged.touched.map(({ candidate, ruling }) => ({ id: candidate.id, passes: ruling.pass })),
+    redriveLimit: judged.redriveLimit,
+  };
+  return db.transaction((tx) => summarizeEarlier(tx, selected, passing), {
+    statementTimeoutMs: timeoutMs,
+    readOnly: true,
+  });
+}
+
+type Asked = Pick<SelectedForRedrive, "asOfMs" | "despite">;
+
+function ruleOne(facts: GateFacts, rules: Rules, { asOfMs, despite }: Asked) {
+  const { redriveLimit } = rules.settings;
+  return gate(facts, { controls: rules.index, redriveLimit, nowMs: asOfMs, at: "request", despite });
+}
+
+/** The gate decides alike for all members of the group, once events under their own control are taken out. */
+function ruleGroup(group: CandidateGroup, rules: Rules, asked: Asked) {
+  const facts = {
+    ...group,
+    eventId: "",
+    aggregateType: null,
+    aggregateId: null,
+    cooldownUntilMs: group.cooling ? Number.POSITIVE_INFINITY : null,
+    redrives: group.exhausted ? rules.settings.redriveLimit : 0,
+  };
+  return ruleOne(facts, rules, asked);
+}

@@ -1,0 +1,35 @@
+import { type Walk, walkSelection } from "@/lib/events/selection/walk-selection";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { lockRedrive, moveRedrive, readRedriveRow } from "@/lib/redrive/life/redrive.write";
+import { ringStarted, startOrFinish } from "@/lib/redrive/life/start-redrive";
+import { freezeChunk } from "@/lib/redrive/plan/freeze-chunk";
+import { advancePlan } from "@/lib/redrive/plan/freeze-events.write";
+
+/** Events of one planning transaction: it holds its row locks for about 0.1 s, and its garbage is collected early. */
+const PLAN_CHUNK = 2_000;
+
+/** Freezes a large redrive, see `walkSelection`. Resolves when the plan is complete, cancelled or taken over. */
+export async function planRedrive(deps: Deps, redriveId: string, signal: AbortSignal): Promise<void> {
+  const redrive = await readRedriveRow(deps.db, redriveId);
+  if (redrive?.state !== "PLANNING") return;
+  const { asOfMs, ...selection } = redrive.selection;
+  const walk: Walk = {
+    selection: redrive.selection,
+    cutoff: redrive.cutoff,
+    cursor: redrive.planCursor,
+    chunkMax: PLAN_CHUNK,
+    runs: async () => (await readRedriveRow(deps.db, redriveId))?.state === "PLANNING",
+    advance: (tx, from, to) => advancePlan(tx, redriveId, from, to),
+    work: async (tx, candidates, nowMs) => {
+      await freezeChunk(tx, { ...redrive, selection, asOfMs, actor: redrive.createdBy }, candidates, nowMs);
+      return undefined;
+    },
+    complete: async (tx, nowMs) => {
+      const locked = await lockRedrive(tx, redriveId);
+      if (locked?.state !== "PLANNING") return;
+      await moveRedrive(tx, redriveId, "planned");
+      await startOrFinish(tx, redriveId, nowMs);
+    },
+  };
+  if (await walkSelection(deps, walk, signal)) await ringStarted(deps, redriveId);
+}

@@ -1,0 +1,65 @@
+import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
+
+/** Mean items of a slice. Hashing spreads them, so a slice stays below 100 unless one aggregate alone is larger. */
+const SLICE_ITEMS_MEAN = 64;
+const SINGLE_SLICE_ITEMS_MAX = 100;
+
+/**
+ * The number of slices of a redrive of about `total` events. It is fixed when the redrive is created, even if the total
+ * is an estimate.
+ */
+export function sliceCount(total: number): number {
+  return total <= SINGLE_SLICE_ITEMS_MAX ? 1 : Math.ceil(total / SLICE_ITEMS_MEAN);
+}
+
+/**
+ * The slice of an event: a hash of its aggregate, so that an aggregate is never split, whichever chunk of the plan
+ * holds it first. The aggregate's type is not part of the hash: aggregates of one source with the same id share a
+ * slice, which splits none of them. FNV-1a, 32 bit (Fowler, Noll, Vo; draft-eastlake-fnv), over UTF-16 code units
+ * instead of bytes.
+ */
+export function sliceOf(event: { id: string; sourceId: string; aggregateId: string | null }, slices: number): number {
+  if (slices <= 1) return 0;
+  const text = event.aggregateId === null ? event.id : `${event.sourceId}:${event.aggregateId}`;
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  }
+  // FNV's low bits are weak for short keys that differ at the end: fold the high half in.
+  return ((hash ^ (hash >>> 16)) >>> 0) % slices;
+}
+
+export type OrderedItem = {
+  id: string;
+  sourceId: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  version: bigint | null;
+};
+
+type Place = Pick<OrderedItem, "id" | "version">;
+
+/**
+ * Order within an aggregate: by version, events without one last, then by the time they were parked (UUIDv7). The
+ * same order is written in SQL in `redrive/run/store/claim-items.write.ts`.
+ */
+export function compareItems(left: Place, right: Place): number {
+  if (left.version !== right.version) {
+    if (left.version === null) return 1;
+    if (right.version === null) return -1;
+    return left.version < right.version ? -1 : 1;
+  }
+  return left.id < right.id ? -1 : left.id > right.id ? 1 : 0;
+}
+
+/** Items as runs that may go in parallel: one run an aggregate, in order; an event without aggregate is its own run. */
+export function aggregateRuns<Item extends OrderedItem>(items: readonly Item[]): Item[][] {
+  const runs = new Map<string, Item[]>();
+  for (const item of items) {
+    const key = aggregateKeyOf(item) ?? item.id;
+    const run = runs.get(key);
+    if (run) run.push(item);
+    else runs.set(key, [item]);
+  }
+  return [...runs.values()].map((run) => run.sort(compareItems));
+}

@@ -1,0 +1,80 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { aggregateRuns, compareItems, type OrderedItem, sliceCount, sliceOf } from "./redrive-plan.pure";
+
+const item = (id: string, aggregateId: string | null, version: bigint | null = null): OrderedItem => ({
+  id,
+  sourceId: "s",
+  aggregateType: "order",
+  aggregateId,
+  version,
+});
+
+describe("the plan of a redrive", () => {
+  test.each([
+    [1, 1],
+    [100, 1],
+    [101, 2],
+    [1_000_000, 15_625],
+  ])("%i events make %i slices", (total, slices) => {
+    expect(sliceCount(total)).toBe(slices);
+  });
+
+  test("an aggregate is never split, and sources do not share one", () => {
+    const slices = Array.from({ length: 50 }, (_, index) => sliceOf(item(`id-${index}`, "order-7"), 97));
+    expect(new Set(slices).size).toBe(1);
+    const others = Array.from({ length: 50 }, (_, index) =>
+      sliceOf({ ...item("id", "order-7"), sourceId: `s${index}` }, 97),
+    );
+    expect(new Set(others).size).toBeGreaterThan(20);
+  });
+
+  test("slices stay even: a million aggregates fill none beyond its size", () => {
+    const slices = sliceCount(100_000);
+    const filled = new Array<number>(slices).fill(0);
+    for (let index = 0; index < 100_000; index++) filled[sliceOf(item(`id-${index}`, `order-${index}`), slices)]!++;
+    expect(Math.max(...filled)).toBeLessThanOrEqual(110);
+    expect(Math.min(...filled)).toBeGreaterThan(25);
+  });
+
+  test("orders by version, then by the time parked; without a version last", () => {
+    const runs = aggregateRuns([
+      item("4", "a"),
+      item("3", "a"),
+      item("2", "a", 9n),
+      item("1", "a", 10n),
+      item("0", "a", 9n),
+    ]);
+    expect(runs.map((run) => run.map(({ id }) => id))).toEqual([["0", "2", "1", "3", "4"]]);
+  });
+
+  test("aggregates that share an id and differ in source or type are runs of their own", () => {
+    const [order, customer] = [item("1", "42"), { ...item("2", "42"), aggregateType: "customer" }];
+    const [untyped, elsewhere] = [
+      { ...item("3", "42"), aggregateType: null },
+      { ...item("4", "42"), sourceId: "t" },
+    ];
+    const runs = aggregateRuns([order, customer, untyped, elsewhere, item("5", "42")]);
+    expect(runs.map((run) => run.map(({ id }) => id))).toEqual([["1", "5"], ["2"], ["3"], ["4"]]);
+  });
+
+  test("events without an aggregate wait for nobody", () => {
+    expect(aggregateRuns([item("1", null), item("2", null), item("3", "a"), item("4", "a")])).toHaveLength(3);
+  });
+
+  test("the order is total: no two workers can disagree on it", () => {
+    const any = fc.record({
+      id: fc.uuid(),
+      sourceId: fc.constant("s"),
+      aggregateType: fc.constant("order"),
+      aggregateId: fc.constant("a"),
+      version: fc.option(fc.bigInt({ min: -5n, max: 5n })),
+    });
+    fc.assert(
+      fc.property(any, any, any, (a, b, c) => {
+        expect(Math.sign(compareItems(a, b)) + Math.sign(compareItems(b, a))).toBe(0);
+        if (compareItems(a, b) <= 0 && compareItems(b, c) <= 0) expect(compareItems(a, c)).toBeLessThanOrEqual(0);
+      }),
+    );
+  });
+});

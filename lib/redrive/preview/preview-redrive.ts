@@ -1,0 +1,297 @@
+import { scopeSelection } from "@/lib/events/filter/scope.shapes";
+import { type ApprovalCause, approvalCauses } from "@/lib/guard/approvals/approval.pure";
+import { markedPlacesOfSources } from "@/lib/guard/approvals/approvals.write";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Earlier } from "@/lib/order/order-gate.pure";
+import { isReadTimeout } from "@/lib/platform/database/retrying";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import type { DomainError } from "@/lib/platform/plain/problem.pure";
+import type { GateRuling } from "@/lib/redrive/gate/gate.pure";
+import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
+import {
+  canaryAhead,
+  effectiveRate,
+  type LanePaces,
+  pacesOf,
+  redriveTimeMs,
+  type TargetPace,
+} from "@/lib/redrive/pace/redrive-rate.pure";
+import { countChangedSince, cutoffOf } from "@/lib/redrive/plan/candidates.read";
+import type { PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
+import {
+  findEarlier,
+  type JudgedSelection,
+  judgeSelection,
+  planSelection,
+  type SelectedForRedrive,
+} from "@/lib/redrive/plan/judge-selection";
+import type { EarlierSummary, HeldGroup } from "@/lib/redrive/preview/earlier-summary.read";
+import type { EarlierOut, PreviewOut, PreviewRequest, UnknownPart } from "@/lib/redrive/preview/redrive-preview.shapes";
+import { type SampleDeps, sampleDryRun } from "@/lib/redrive/preview/sample-dry-run";
+import { canarySchema } from "@/lib/redrive/request/redrive-request.shapes";
+import { assertSameKind, redriveTarget } from "@/lib/redrive/request/redrive-target";
+import { readPaces, type TargetRow } from "@/lib/sources/targets/targets.read";
+
+/** A part that needs longer is unknown, and the answer names it; the redrive is not delayed: the freeze is exact anyway. */
+const PREVIEW_TIMEOUT_MS = 4_000;
+const READ_ONLY = { statementTimeoutMs: PREVIEW_TIMEOUT_MS, readOnly: true };
+/** Time to count the events behind earlier versions; after it the preview says that the count is not known. */
+const EARLIER_TIMEOUT_MS = 3_000;
+
+/** Without `sample` no event is examined. */
+export type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "askOwner" | "probe"> };
+
+/**
+ * Previews a redrive of this selection: the number of events, by error code, the refused ones by reason, the time at
+ * the set rate, and the dry run of some events. It counts with the same gate as the freeze. Throws DomainError
+ * `invalid-filter`, `unknown-target`, `invalid-request` for a target of another kind than the events.
+ */
+export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest, viewer: Viewer): Promise<PreviewOut> {
+  const selection = scopeSelection(viewer, "redrive", request.select);
+  const nowMs = deps.clock.wallMs();
+  const despite = request.despite ?? [];
+  const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), despite };
+  const [paces, { canaryQuietMs, reasonRequiredAbove, approvalAbove }, target] = await Promise.all([
+    readPaces(deps.db, viewer),
+    readSettings(deps.db),
+    redriveTarget(deps.db, viewer, request.target),
+  ]);
+  const unknown: UnknownPart[] = [];
+  const inTime = <Part>(part: UnknownPart["part"], read: () => Promise<Part>) => knownInTime(unknown, part, read);
+  const counts = await countAndSample(deps, { ...request, target }, selected, inTime);
+  const { counted, frozen, sample, earlier } = counts;
+  if (target !== null) await assertSameKind(deps.db, target, Object.keys(frozen.bySource));
+  const sources =
+    target === null ? pacesBySource(counted.bySource, paces[request.lane]) : sharesOf(counted.bySource, target);
+  const asked = request.ratePerSecond ?? null;
+  const all = target === null ? Object.values(paces[request.lane]) : [target];
+  const { total, eligible, refused, byErrorCode } = counted;
+  const times = request.mode === "verify" || eligible === null;
+  return {
+    ...{ total, eligible, refused, byErrorCode, sample, earlier, sources, canaryQuietMs, reasonRequiredAbove },
+    kind: total === null ? "estimated" : "exact",
+    ratePerSecond: effectiveRate(asked, eligible === null ? all : Object.values(sources)),
+    etaMs: times ? null : previewTimeMs(request, eligible, sources, canaryQuietMs),
+    changedSince:
+      "redrive" in selection ? await inTime("changedSince", () => countChangedSince(deps.db, selection)) : null,
+    approvalCauses: await causesOf(deps, request, { ...frozen, above: approvalAbove, targetId: target?.id ?? null }),
+    unknown,
+    cutoff: iso(nowMs),
+  };
+}
+
+const UNKNOWN: Record<UnknownPart["part"], string> = {
+  total: "The events were not counted in time",
+  earlier: "How many events are behind earlier versions was not counted in time",
+  sample: "No event was checked: a dry run checks each of them",
+  changedSince: "Which events have other bytes now was not found in time",
+};
+
+/** null = the store took too long, and `unknown` says so. */
+async function knownInTime<Part>(
+  unknown: UnknownPart[],
+  part: UnknownPart["part"],
+  read: () => Promise<Part>,
+): Promise<Part | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isReadTimeout(error)) throw error;
+    unknown.push({ part, detail: `${UNKNOWN[part]}. ${(error as DomainError).message}` });
+    return null;
+  }
+}
+
+type InTime = <Part>(part: UnknownPart["part"], read: () => Promise<Part>) => Promise<Part | null>;
+
+/** `frozen`: what the redrive would freeze to send. `counted`: without what its dry run refuses, when all were checked. */
+type Counts = Pick<PreviewOut, "sample" | "earlier"> & { counted: Counted; frozen: Counted };
+
+async function countAndSample(
+  deps: PreviewDeps,
+  request: Omit<PreviewRequest, "target"> & { target: TargetRow | null },
+  selected: SelectedForRedrive,
+  inTime: InTime,
+): Promise<Counts> {
+  const choice = request.earlier ?? "hold";
+  const found = await inTime("total", async () => ({
+    plan: await deps.db.transaction((tx) => planSelection(tx, selected, choice), READ_ONLY),
+  }));
+  const plan = found?.plan ?? null;
+  const { sample: checks } = deps;
+  const sampling =
+    request.sample !== false && checks
+      ? inTime("sample", () => sampleDryRun({ ...deps, ...checks }, request, selected, plan?.planned ?? null))
+      : Promise.resolve(null);
+  // A large selection is counted meanwhile; if both fail, the failure of the count is thrown.
+  sampling.catch(() => undefined);
+  const large = found !== null && plan === null ? await countLarge(deps, selected, choice, inTime) : null;
+  const sampled = await sampling;
+  const sample = sampled?.out ?? null;
+  if (plan === null) return { counted: UNCOUNTED, frozen: UNCOUNTED, earlier: null, ...large, sample };
+  const frozen = countPlanned(plan.planned);
+  const counted = sampled?.refusals ? countPlanned(plan.planned, sampled.refusals) : frozen;
+  return { counted, frozen, sample, earlier: plan.earlier };
+}
+
+/** As `askIfNeeded` decides it when the manifest is complete. */
+async function causesOf(
+  deps: Deps,
+  { mode, lane }: PreviewRequest,
+  { eligible, bySource, above, targetId }: Counted & { above: number; targetId: string | null },
+): Promise<ApprovalCause[] | null> {
+  if (mode === "verify" || eligible === 0) return [];
+  if (eligible === null) return null;
+  const marked = await markedPlacesOfSources(deps.db, Object.keys(bySource), { lane, targetId });
+  return approvalCauses({ events: eligible, above, ...marked });
+}
+
+function previewTimeMs(
+  { ratePerSecond, canary }: PreviewRequest,
+  eligible: number,
+  sources: PreviewOut["sources"],
+  canaryQuietMs: number,
+): number | null {
+  const targets = Object.values(sources).map(({ eligible: events, ...pace }) => ({ ...pace, events }));
+  const rule = canary === true ? canarySchema.parse({}) : canary;
+  return redriveTimeMs({
+    events: eligible,
+    asked: ratePerSecond ?? null,
+    targets,
+    canary: rule ? canaryAhead(rule.steps, eligible, rule.quietMs ?? canaryQuietMs) : null,
+  });
+}
+
+/** Each source sends to a target of its own. */
+function pacesBySource(bySource: Counted["bySource"], paces: LanePaces): PreviewOut["sources"] {
+  const names = Object.keys(bySource);
+  const targets = pacesOf(names, paces);
+  return Object.fromEntries(
+    names.map((name, index) => {
+      const { ratePerSecond, warmUpMs } = targets[index]!;
+      return [name, { eligible: bySource[name]!, ratePerSecond, warmUpMs }];
+    }),
+  );
+}
+
+/** The sources share the rate of the one target, each by the number of its events. */
+function sharesOf(bySource: Counted["bySource"], { ratePerSecond, warmUpMs }: TargetPace): PreviewOut["sources"] {
+  const all = Object.values(bySource).reduce((sum, eligible) => sum + eligible, 0);
+  const shareOf = (eligible: number) => (ratePerSecond === null ? null : (ratePerSecond * eligible) / all);
+  return Object.fromEntries(
+    Object.entries(bySource).map(([name, eligible]) => [
+      name,
+      { eligible, ratePerSecond: shareOf(eligible), warmUpMs },
+    ]),
+  );
+}
+
+type Counted = Pick<PreviewOut, "byErrorCode" | "refused"> & {
+  /** null = not known. */
+  total: number | null;
+  eligible: number | null;
+  /** Eligible events by source name. */
+  bySource: Record<string, number>;
+};
+
+/** Counted in time. */
+type Tally = Counted & { total: number; eligible: number };
+
+const UNCOUNTED: Counted = { total: null, eligible: null, refused: {}, byErrorCode: {}, bySource: {} };
+
+async function countLarge(
+  deps: Deps,
+  selected: SelectedForRedrive,
+  choice: Earlier,
+  inTime: InTime,
+): Promise<Omit<Counts, "sample">> {
+  const judged = await inTime("total", () => judge(deps, selected));
+  if (judged === null) return { counted: UNCOUNTED, frozen: UNCOUNTED, earlier: null };
+  const found = await inTime("earlier", () => findEarlier(deps.db, selected, judged, EARLIER_TIMEOUT_MS));
+  const earlier = found && earlierOut(found);
+  const counted = await withEarlier(deps, selected, { judged, found, choice }, inTime);
+  return { counted, frozen: counted, earlier };
+}
+
+async function withEarlier(
+  deps: Deps,
+  selected: SelectedForRedrive,
+  { judged, found, choice }: { judged: JudgedSelection; found: EarlierSummary | null; choice: Earlier },
+  inTime: InTime,
+): Promise<Counted> {
+  const counted = countJudged(judged);
+  if (choice === "pass") return counted;
+  // What the gate refuses is known; what the order refuses of the rest is not.
+  const { refused, total } = counted;
+  if (found === null) return { ...UNCOUNTED, refused, total: choice === "hold" ? total : null };
+  if (choice === "hold") return holdBack(counted, found.held);
+  // With the earlier versions the set is larger: it is counted again by the same gate.
+  const taken = { ...selected, also: found.ids };
+  const judgedTaken = await inTime("total", () => judge(deps, taken));
+  if (judgedTaken === null) return { ...UNCOUNTED, refused };
+  const stillHeld = await inTime("earlier", () => findEarlier(deps.db, taken, judgedTaken, EARLIER_TIMEOUT_MS));
+  const all = countJudged(judgedTaken);
+  return stillHeld === null ? { ...UNCOUNTED, refused: all.refused, total: all.total } : holdBack(all, stillHeld.held);
+}
+
+function countPlanned(planned: readonly PlannedItem[], refusals?: ReadonlyMap<string, Refusal>): Tally {
+  const counted: Tally = { total: 0, eligible: 0, refused: {}, byErrorCode: {}, bySource: {} };
+  for (const { candidate, refusal } of planned) {
+    add(counted, candidate, refusal ?? refusals?.get(candidate.id) ?? null, 1);
+  }
+  return counted;
+}
+
+function judge(deps: Deps, selected: SelectedForRedrive): Promise<JudgedSelection> {
+  return deps.db.transaction((tx) => judgeSelection(tx, selected), READ_ONLY);
+}
+
+function earlierOut({ held: _held, ids: _ids, ...out }: EarlierSummary): EarlierOut {
+  return out;
+}
+
+function countJudged({ groups, touched }: JudgedSelection): Tally {
+  const counted: Tally = { total: 0, eligible: 0, refused: {}, byErrorCode: {}, bySource: {} };
+  for (const { group, ruling } of groups) add(counted, group, refusalOf(ruling), group.count);
+  for (const { candidate, ruling } of touched) add(counted, candidate, refusalOf(ruling), 1);
+  return counted;
+}
+
+/** Counts the events that passed the gate and are behind an earlier version as refused. */
+function holdBack(counted: Tally, held: readonly HeldGroup[]): Tally {
+  for (const { source, errorCode, count } of held) {
+    counted.eligible -= count;
+    counted.refused["held-by-head"] = (counted.refused["held-by-head"] ?? 0) + count;
+    takeOff(counted.byErrorCode, errorCode, count);
+    takeOff(counted.bySource, source, count);
+  }
+  return counted;
+}
+
+function takeOff(counts: Record<string, number>, name: string, count: number): void {
+  const left = (counts[name] ?? 0) - count;
+  if (left > 0) counts[name] = left;
+  else delete counts[name];
+}
+
+function add(
+  counted: Tally,
+  { errorCode, source }: { errorCode: string; source: string },
+  refusal: Refusal | null,
+  count: number,
+): void {
+  counted.total += count;
+  if (refusal === null) {
+    counted.eligible += count;
+    counted.byErrorCode[errorCode] = (counted.byErrorCode[errorCode] ?? 0) + count;
+    counted.bySource[source] = (counted.bySource[source] ?? 0) + count;
+  } else {
+    counted.refused[refusal] = (counted.refused[refusal] ?? 0) + count;
+  }
+}
+
+function refusalOf(ruling: GateRuling): Refusal | null {
+  return ruling.pass ? null : ruling.refusal;
+}

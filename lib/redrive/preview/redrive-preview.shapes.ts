@@ -1,0 +1,179 @@
+import * as z from "zod/mini";
+import { selectionSchema } from "@/lib/events/selection/selection.shapes";
+import { causeSchema } from "@/lib/guard/approvals/approvals.shapes";
+import {
+  countOut,
+  countsOut,
+  idOut,
+  named,
+  nullableNumber,
+  nullableText,
+  nullableTime,
+  timeOut,
+  versionOut,
+} from "@/lib/platform/api/schemas.shapes";
+import { findingSchema } from "@/lib/redrive/list/redrive-items.shapes";
+import {
+  canarySchema,
+  despiteChoice,
+  earlierChoice,
+  laneSchema,
+  rateSchema,
+  targetName,
+} from "@/lib/redrive/request/redrive-request.shapes";
+
+export const previewRequestSchema = named(
+  "PreviewRequest",
+  z.strictObject({
+    select: selectionSchema,
+    mode: z._default(z.enum(["deliver", "verify"]), "deliver"),
+    lane: z._default(laneSchema, "slow"),
+    target: targetName,
+    ratePerSecond: z.nullish(rateSchema),
+    /** Its waits are part of `etaMs`. */
+    canary: z.nullish(z.union([z.boolean(), canarySchema])),
+    /** false: only count, examine no event. */
+    sample: z.optional(z.boolean("must be true or false")),
+    earlier: earlierChoice,
+    despite: despiteChoice,
+  }),
+  { select: { filter: { source: ["orders"], errorCode: ["TIMEOUT"] } }, lane: "slow" },
+);
+export type PreviewRequest = z.infer<typeof previewRequestSchema>;
+
+const earlierSampleSchema = z.object({
+  id: idOut,
+  eventId: z.string(),
+  source: z.string(),
+  aggregateType: nullableText,
+  aggregateId: z.string(),
+  version: versionOut,
+  /** The first versions it is behind, in order, at most 10. */
+  behind: z.array(
+    z.object({ id: idOut, eventId: z.string(), version: versionOut, status: z.enum(["PENDING", "IGNORED"]) }),
+  ),
+});
+export type EarlierSample = z.infer<typeof earlierSampleSchema>;
+
+/** `bounded` = the counts are lower bounds, the selection is too large to look at all. */
+const earlierSchema = z.object({
+  /** Selected events that would go, were they not behind an earlier version. */
+  heldEvents: countOut,
+  heldAggregates: countOut,
+  /** Versions they are behind, which `pass` strands. */
+  earlierEvents: countOut,
+  /** Those of them that are not selected: `include` takes them along. */
+  takenAlong: countOut,
+  bounded: z.boolean(),
+  /** One held event of each of some aggregates, at most 5. */
+  samples: z.array(earlierSampleSchema),
+});
+export type EarlierOut = z.infer<typeof earlierSchema>;
+
+const sampleTargetSchema = z.object({
+  name: z.string(),
+  /** As the console's own process reaches it; null = not known. */
+  reachable: z.nullable(z.boolean()),
+  detail: nullableText,
+  /** As the workers report it. */
+  breaker: z.enum(["closed", "open", "held-open"]),
+  breakerUntil: nullableTime,
+});
+export type SampleTarget = z.infer<typeof sampleTargetSchema>;
+
+/** `refused` by reason; checked = wouldGo + refused. What a target answers is not known before a send. */
+const sampleSchema = z.object({
+  checked: countOut,
+  /** Every event that the controls and the order let go was checked; `eligible` then counts what the checks let go, too. */
+  whole: z.boolean(),
+  wouldGo: countOut,
+  refused: countsOut,
+  /** Some of the refused, with every check that did not pass. */
+  samples: z.array(
+    z.object({
+      id: idOut,
+      eventId: z.string(),
+      version: z.nullable(versionOut),
+      refusal: z.string(),
+      findings: z.array(findingSchema),
+    }),
+  ),
+  targets: z.array(sampleTargetSchema),
+});
+export type SampleOut = z.infer<typeof sampleSchema>;
+
+/** GET /api/v1/redrives/{id}/check */
+export const frozenSampleSchema = named("FrozenSample", sampleSchema, {
+  checked: 4,
+  whole: true,
+  wouldGo: 1,
+  refused: { "schema-mismatch": 1, "held-by-head": 2 },
+  samples: [],
+  targets: [],
+});
+
+const unknownPartSchema = z.object({
+  part: z.enum(["total", "earlier", "sample", "changedSince"]),
+  detail: z.string(),
+});
+export type UnknownPart = z.infer<typeof unknownPartSchema>;
+
+/**
+ * POST /api/v1/redrives/preview. `kind` says what `total` is. `etaMs` counts the rates, the warm-ups and the canary's waits;
+ * null = nothing limits it, or the total is unknown.
+ */
+export const previewSchema = named(
+  "RedrivePreview",
+  z.object({
+    total: z.nullable(countOut),
+    kind: z.enum(["exact", "estimated", "atLeast"]),
+    /** What goes: null = not known, `unknown` says which part is missing. */
+    eligible: z.nullable(countOut),
+    refused: countsOut,
+    byErrorCode: countsOut,
+    ratePerSecond: nullableNumber,
+    etaMs: nullableNumber,
+    /** The wait after each step of a canary, unless the redrive names another. */
+    canaryQuietMs: z.number(),
+    /** What would go, by source, with the pace of its target: with `canaryQuietMs` the time at any rate follows from it. */
+    sources: z.record(
+      z.string(),
+      z.object({ eligible: countOut, ratePerSecond: nullableNumber, warmUpMs: z.number() }),
+    ),
+    /** The dry run of some of what would go; null = not asked for, or it would have taken too long. */
+    sample: z.nullable(sampleSchema),
+    /**
+     * What is behind parked versions that the selection leaves out; null = not known in time. It says so whatever the
+     * request chose; `refused` and the other counts follow the choice.
+     */
+    earlier: z.nullable(earlierSchema),
+    /** Of a selection of a redrive's events: how many have other bytes now than that redrive froze. null = another selection. */
+    changedSince: z.nullable(countOut),
+    /** The setting: a redrive of more events needs a reason. */
+    reasonRequiredAbove: countOut,
+    /** Why a second person must approve it; empty = nobody must, null = not known in time. */
+    approvalCauses: z.nullable(z.array(causeSchema)),
+    /** The parts that the store did not answer in time, in words; the other parts are as they say. */
+    unknown: z.array(unknownPartSchema),
+    cutoff: timeOut,
+  }),
+  {
+    total: 12,
+    kind: "exact",
+    eligible: 11,
+    refused: { cooling: 1 },
+    byErrorCode: { TIMEOUT: 12 },
+    ratePerSecond: 5,
+    etaMs: 2_200,
+    canaryQuietMs: 60_000,
+    sources: { orders: { eligible: 11, ratePerSecond: 5, warmUpMs: 0 } },
+    sample: null,
+    earlier: null,
+    changedSince: null,
+    reasonRequiredAbove: 1_000,
+    approvalCauses: [{ kind: "source", name: "orders" }],
+    unknown: [],
+    cutoff: "2026-11-22T02:45:00.000Z",
+  },
+);
+export type PreviewOut = z.infer<typeof previewSchema>;

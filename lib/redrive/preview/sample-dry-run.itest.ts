@@ -1,0 +1,155 @@
+import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { systemClock } from "@/lib/platform/clock";
+import { uuidv7 } from "@/lib/platform/ids";
+import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
+import type { PreviewRequest } from "@/lib/redrive/preview/redrive-preview.shapes";
+import { type SampleDeps, sampleFrozen } from "@/lib/redrive/preview/sample-dry-run";
+import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
+import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
+import { writeHeartbeat } from "@/lib/store/write/heartbeat";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+let world: World;
+let owner: Awaited<ReturnType<SampleDeps["askOwner"]>> = null;
+let reachable: Awaited<ReturnType<SampleDeps["probe"]>>;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+  reachable = { reachable: true, detail: "answers" };
+});
+afterEach(() => world.close());
+
+const schemas = createSchemaCheck(systemClock);
+afterAll(() => schemas.close());
+const checkPayloads = createPayloadChecker(schemas, systemClock);
+const preview = (change: Partial<PreviewRequest> = {}) =>
+  previewRedrive(
+    { ...world.deps, sample: { checkPayloads, askOwner: async () => owner, probe: async () => reachable } },
+    { select: { filter: {} }, mode: "deliver", lane: "main", ...change },
+    localViewer("ada"),
+  );
+const payload = (body: unknown) => Buffer.from(JSON.stringify(body));
+const OPEN = { breaker: { state: "open", forced: false, waitMs: 40_000 } };
+const NEEDS_AMOUNT = { type: "object", required: ["amount"] };
+
+test("a preview says how many of those it checked the dry run would refuse, and why", async () => {
+  await world.source("billing", { schema: NEEDS_AMOUNT });
+  await world.park(12, (index) => ({ payload: payload(index < 9 ? {} : { amount: 1 }) }), "billing");
+  const answer = await preview();
+  expect(answer).toMatchObject({
+    total: 12,
+    eligible: 3,
+    refused: { "schema-mismatch": 9 },
+    sources: { billing: { eligible: 3 } },
+  });
+  expect(answer.sample!.samples).toHaveLength(5);
+  expect(answer.sample!.samples[0]).toMatchObject({
+    refusal: "schema-mismatch",
+    findings: [{ check: "payload-schema", ok: false, pointer: "", fix: expect.stringContaining('"amount"') }],
+  });
+  expect(answer.sample).toMatchObject({
+    whole: true,
+    checked: 12,
+    wouldGo: 3,
+    refused: { "schema-mismatch": 9 },
+    targets: [{ name: "billing", reachable: true, detail: "answers", breaker: "closed", breakerUntil: null }],
+  });
+});
+
+test("a preview asks the owner of the target, and says so when nobody answers", async () => {
+  await world.park(2);
+  const refusal = { take: false, reason: "no such order", pointer: "/orderId" } as const;
+  owner = { answers: [refusal, { unanswered: "cannot reach it" }], refusesUnanswered: false };
+  const { sample } = await preview();
+  owner = { ...owner, refusesUnanswered: true };
+  const strict = await preview();
+  owner = null;
+  expect(sample).toMatchObject({ checked: 2, wouldGo: 1, refused: { "check-refused": 1 } });
+  expect(sample!.samples[0]!.findings).toContainEqual(
+    expect.objectContaining({
+      check: "check-call",
+      ok: false,
+      pointer: "/orderId",
+      detail: expect.stringContaining("no such order"),
+    }),
+  );
+  expect(strict.sample!.refused).toEqual({ "check-refused": 1, "check-unanswered": 1 });
+});
+
+test("of many events it checks at most 50, old ones as well as new ones", async () => {
+  await world.source("billing", { schema: NEEDS_AMOUNT });
+  await world.park(300, (index) => ({ payload: payload(index < 150 ? {} : { amount: 1 }) }), "billing");
+  const { sample } = await preview();
+  expect(sample!.checked).toBeLessThanOrEqual(50);
+  expect(sample!.checked).toBeGreaterThan(40);
+  expect(sample!.refused["schema-mismatch"]).toBeGreaterThan(0);
+  expect(sample!.wouldGo).toBeGreaterThan(0);
+});
+
+test("it names a target that is away, a breaker that is held open, and what a control refuses is not sampled", async () => {
+  await world.park(3);
+  await world.db.run("update targets set breaker_force = 'open' where name = 'orders'");
+  reachable = { reachable: false, detail: "ECONNREFUSED" };
+  await world.db.run("update dlq_events set status = 'IGNORED' where event_id = 'event-0000'");
+  expect(await preview()).toMatchObject({
+    total: 3,
+    refused: { ignored: 1 },
+    sample: {
+      checked: 2,
+      wouldGo: 0,
+      refused: { "target-unreachable": 2 },
+      targets: [{ name: "orders", reachable: false, detail: "ECONNREFUSED", breaker: "held-open" }],
+    },
+  });
+  reachable = null;
+  expect((await preview()).sample).toMatchObject({ refused: { "breaker-open": 2 }, targets: [{ reachable: null }] });
+});
+
+test("a breaker that heals by itself refuses nothing, and is named with its time", async () => {
+  await world.park(2);
+  await writeHeartbeat(world.db, {
+    id: uuidv7(Date.now()),
+    startedAtMs: Date.now(),
+    info: { running: 1, targets: { orders: OPEN } as never, bucket: "shared" },
+  });
+  const { sample } = await preview();
+  expect(sample).toMatchObject({ checked: 2, wouldGo: 2, targets: [{ name: "orders", breaker: "open" }] });
+  expect(Date.parse(sample!.targets[0]!.breakerUntil!)).toBeGreaterThan(Date.now());
+});
+
+test("what is behind an earlier version is counted once, by the preview, and is no part of the sample", async () => {
+  await world.park(6, (index) => ({ aggregateId: "order-7", version: BigInt(index + 1) }));
+  const ids = await world.idsOf(["event-0003", "event-0004"]);
+  const [lone] = await world.idsOf(["event-0000"]);
+  const held = await preview({ select: { ids: [lone!, ...ids] } });
+  expect(held).toMatchObject({
+    eligible: 1,
+    refused: { "held-by-head": 2 },
+    sample: { checked: 1, wouldGo: 1, refused: {} },
+  });
+});
+
+test("who approves a redrive sees the dry run of what it has frozen", async () => {
+  await world.source("billing", { schema: NEEDS_AMOUNT });
+  const versions = (index: number) => ({ aggregateId: "order-7", version: BigInt(index + 1) });
+  await world.park(
+    3,
+    (index) => ({ ...versions(index), payload: payload(index === 1 ? {} : { amount: 1 }) }),
+    "billing",
+  );
+  const { id } = await world.request({ startAt: new Date(Date.now() + 3_600_000).toISOString() });
+  const checks = { checkPayloads, askOwner: async () => owner, probe: async () => reachable };
+  expect(await sampleFrozen({ ...world.deps, ...checks }, id, localViewer("jonas"))).toMatchObject({
+    whole: true,
+    checked: 3,
+    wouldGo: 1,
+    refused: { "schema-mismatch": 1, "held-by-head": 1 },
+    samples: [{ version: 2, refusal: "schema-mismatch" }, { version: 3 }],
+  });
+});
+
+test("without being asked for it examines nothing", async () => {
+  await world.park(2);
+  expect((await preview({ sample: false })).sample).toBeNull();
+});

@@ -1,0 +1,358 @@
+import type { CheckAnswer, CheckedEvent } from "@/lib/brokers/port";
+import { type EventBody, readBodies } from "@/lib/events/bodies.read";
+import { scopeSelection, someOf } from "@/lib/events/filter/scope.shapes";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { readEarlierVersions } from "@/lib/order/aggregate-order.read";
+import { type Earlier, type EndedItem, heldBehind } from "@/lib/order/order-gate.pure";
+import { skippedAmong } from "@/lib/order/tails/tails.read";
+import type { Queryable } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { type Check, type DryRunFacts, dryRun, withFix } from "@/lib/redrive/gate/dry-run.pure";
+import { readPlannedOrderFacts } from "@/lib/redrive/gate/dry-run-facts.read";
+import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
+import { readOpenBreakers } from "@/lib/redrive/life/stall-facts.read";
+import { readRedrive } from "@/lib/redrive/list/redrives.read";
+import {
+  type Candidate,
+  cutoffOf,
+  readCandidates,
+  readPayloadBytes,
+  sampleCandidates,
+  selectedAmong,
+} from "@/lib/redrive/plan/candidates.read";
+import { FREEZE_INLINE_MAX, planEvents, versionOf, wantedAggregates } from "@/lib/redrive/plan/freeze-chunk";
+import type { PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
+import type { SelectedForRedrive } from "@/lib/redrive/plan/judge-selection";
+import { aggregateRuns } from "@/lib/redrive/plan/redrive-plan.pure";
+import { versionOut } from "@/lib/redrive/preview/earlier-summary.read";
+import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/redrive/preview/redrive-preview.shapes";
+import { redriveTarget } from "@/lib/redrive/request/redrive-target";
+import { checkedEvent, type OwnerJudgement, ownerFinding } from "@/lib/redrive/run/ask-owner";
+import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
+import type { PayloadChecker } from "@/lib/repair/schemas/check-payload";
+import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
+
+/** Number of events that a preview examines: a selection that sends no more is examined whole. */
+const SAMPLE_MAX = 50;
+/** Maximum bytes of payloads in memory; an event whose payload would exceed it is left out of the sample. */
+const SAMPLE_BYTES_MAX = 8 * 1024 * 1024;
+const SAMPLE_TIMEOUT_MS = 1_500;
+/** Refused events that the preview shows. */
+const SAMPLES_MAX = 5;
+/** Earlier versions of sampled events that are read, at most. */
+const EARLIER_MAX = 1_000;
+/** Maximum number of targets of a selection whose connection is tested. */
+const TARGETS_MAX = 8;
+
+export type SampleDeps = Pick<Deps, "db" | "clock" | "log"> & {
+  checkPayloads: PayloadChecker;
+  /** What the target's owner answers, in the order of the events; null = they have no check endpoint. */
+  askOwner(
+    target: TargetRow,
+    events: readonly CheckedEvent[],
+  ): Promise<{ answers: CheckAnswer[]; refusesUnanswered: boolean } | null>;
+  /** Whether this process can reach the target; null = no answer within the time limit. */
+  probe(target: TargetRow): Promise<{ reachable: boolean; detail: string } | null>;
+};
+
+/** `target`: where all events go; null = to the target of each one's source on the lane. */
+type SampleRequest = Pick<PreviewRequest, "lane" | "earlier"> & { target: TargetRow | null };
+
+/**
+ * `refusals`: when every event that may go was examined, those that the dry run refuses by id, whatever the state of the
+ * targets now, since a send waits for its target. null = some were not examined.
+ */
+export type Sampled = { out: SampleOut; refusals: ReadonlyMap<string, Refusal> | null };
+
+/**
+ * The dry run of the events that the gate and the order let go, the first of each aggregate before its later ones, with
+ * the state of the targets. `planned` null: the selection is too large to be planned, and events spread over its time
+ * are planned here. The dry run cannot know how the target will answer, nor what changes before the send. Throws
+ * DomainError `read-timeout`.
+ */
+export async function sampleDryRun(
+  deps: SampleDeps,
+  request: SampleRequest,
+  selected: SelectedForRedrive,
+  planned: readonly PlannedItem[] | null,
+): Promise<Sampled> {
+  return deps.db.transaction((tx) => examine(deps, tx, request, { selected, planned }), {
+    statementTimeoutMs: SAMPLE_TIMEOUT_MS,
+    readOnly: true,
+  });
+}
+
+/**
+ * The same of what a redrive has frozen and not ended, for who approves it. It asks targets and their owners, so it needs
+ * the right to redrive. Throws DomainError `forbidden`, `unknown-redrive`,
+ * `read-timeout`.
+ */
+export async function sampleFrozen(deps: SampleDeps, id: string, viewer: Viewer): Promise<SampleOut> {
+  const asOfMs = deps.clock.wallMs();
+  const { lane, earlier, ...redrive } = await readRedrive(deps.db, viewer, id, asOfMs);
+  const target = await redriveTarget(deps.db, viewer, redrive.target);
+  const selection = scopeSelection(viewer, "redrive", { redrive: id, outcome: ["open"] });
+  const selected = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs), despite: [] };
+  const read = async (tx: Queryable) => {
+    const frozen = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX });
+    const planned = frozen.map((candidate) => ({ candidate, slice: 0, refusal: null, detail: null }));
+    return (await examine(deps, tx, { lane, earlier, target }, { selected, planned })).out;
+  };
+  return deps.db.transaction(read, { statementTimeoutMs: SAMPLE_TIMEOUT_MS, readOnly: true });
+}
+
+/** An event of the sample. `refusalIfTargetsReady`: its refusal if every target took sends now. */
+type Examined = {
+  event: Event;
+  findings: Check[];
+  refusal: Refusal | null;
+  refusalIfTargetsReady: Refusal | null;
+};
+
+async function examine(
+  deps: SampleDeps,
+  tx: Queryable,
+  { lane, earlier = "hold", target }: SampleRequest,
+  { selected, planned }: { selected: SelectedForRedrive; planned: readonly PlannedItem[] | null },
+): Promise<Sampled> {
+  const plan = planned ?? (await planSome(tx, selected, earlier));
+  const passing = plan.flatMap(({ candidate, refusal }) =>
+    refusal === null ? [{ ...candidate, version: versionOf(candidate) }] : [],
+  );
+  const events = await firstOfEach(tx, passing);
+  const own = (await readTargets(tx)).filter((row) => row.lane === lane);
+  const ofSource = new Map(own.map((row) => [row.sourceId, row]));
+  const sources = [...new Set(events.map(({ sourceId }) => sourceId))];
+  const wanted = target === null ? sources.flatMap((id) => ofSource.get(id) ?? []) : events.length > 0 ? [target] : [];
+  const targets = await targetStates(deps, tx, wanted);
+  const targetOf = ({ sourceId }: Event) => target ?? ofSource.get(sourceId) ?? null;
+  const examined = await examineEach(deps, tx, { events, targetOf, targets, lane });
+  const skipped = await skippedAmong(
+    tx,
+    examined.map(({ event }) => event.id),
+  );
+  const ends = endsOf(examined, skipped, earlier, ({ refusal }) => refusal);
+  const whole = planned !== null && examined.length === passing.length;
+  return {
+    out: { ...summary(examined, ends), whole, targets: targets.map(({ out }) => out) },
+    refusals: whole
+      ? refusalsOf(endsOf(examined, skipped, earlier, ({ refusalIfTargetsReady }) => refusalIfTargetsReady))
+      : null,
+  };
+}
+
+/** Some events of a large selection, spread over its time, with what comes before them in their aggregates. */
+async function planSome(tx: Queryable, selected: SelectedForRedrive, earlier: Earlier): Promise<PlannedItem[]> {
+  const sampled = await sampleCandidates(tx, selected, SAMPLE_MAX);
+  const named = (events: readonly Candidate[]) => ({
+    ...selected,
+    selection: someOf(
+      selected.selection,
+      events.map(({ id }) => id),
+    ),
+  });
+  const wanted = wantedAggregates(sampled.map((candidate) => ({ candidate, refusal: null })));
+  const page = { ...named(sampled), redriveId: null, above: null, limit: EARLIER_MAX };
+  const before = await readEarlierVersions(tx, wanted, page);
+  const inside = await selectedAmong(
+    tx,
+    selected,
+    before.map(({ id }) => id),
+  );
+  const events = [...sampled, ...before.filter(({ id }) => inside.has(id))];
+  // An event of the selection that is not among these counts as parked outside: it holds what is behind it.
+  return planEvents(tx, { ...named(events), id: null, slices: 1, earlier }, events, selected.asOfMs);
+}
+
+/**
+ * Up to SAMPLE_MAX of the events within the memory limit: the first event of each aggregate, then the second ones and so
+ * on. An event is not among them without those before it; where there are too many, they are spread over their order.
+ */
+async function firstOfEach(tx: Queryable, passing: readonly Event[]): Promise<Event[]> {
+  const runs = aggregateRuns(passing);
+  const chosen: Event[] = [];
+  for (let place = 0; chosen.length < SAMPLE_MAX; place++) {
+    const next = runs.flatMap((run) => run[place] ?? []);
+    if (next.length === 0) break;
+    const count = Math.min(next.length, SAMPLE_MAX - chosen.length);
+    for (let index = 0; index < count; index++) chosen.push(next[Math.floor((index * next.length) / count)]!);
+  }
+  const sizes = await readPayloadBytes(
+    tx,
+    chosen.map(({ id }) => id),
+  );
+  const tooLarge = new Set<string>();
+  let bytes = 0;
+  return chosen.filter((event) => {
+    const key = aggregateKeyOf(event) ?? event.id;
+    bytes += sizes.get(event.id) ?? 0;
+    if (bytes > SAMPLE_BYTES_MAX) tooLarge.add(key);
+    return !tooLarge.has(key);
+  });
+}
+
+async function examineEach(
+  deps: SampleDeps,
+  tx: Queryable,
+  set: {
+    events: readonly Event[];
+    targetOf: (event: Event) => TargetRow | null;
+    targets: readonly TargetState[];
+    lane: string;
+  },
+): Promise<Examined[]> {
+  const bodies = await readBodies(tx, set.events);
+  const order = await readPlannedOrderFacts(tx, set.events);
+  const { payloadBytesMax: bytesMax } = await readSettings(tx);
+  // An event without a body was removed after it was selected.
+  const withBodies = set.events.flatMap((event) => {
+    const body = bodies.get(event.id);
+    return body ? [{ event, body }] : [];
+  });
+  const payloads = await deps.checkPayloads.inForce(
+    tx,
+    withBodies.map(({ event: { sourceId }, body }) => ({ ...body, sourceId })),
+  );
+  const owners = await askOwners(deps, withBodies, set.targetOf);
+  return withBodies.map(({ event, body }, index) => {
+    const facts = set.targets.find(({ row }) => row.id === set.targetOf(event)?.id)?.facts;
+    const verdictAt = (target: DryRunFacts["target"]) =>
+      dryRun({
+        payload: { bytes: body.payload.byteLength, bytesMax, ...payloads[index]! },
+        target,
+        version: event.version,
+        ...order.get(event.id)!,
+      });
+    const owner = owners.get(event.id);
+    const refusalAt = (target: DryRunFacts["target"]) => {
+      const verdict = verdictAt(target);
+      return verdict.kind === "refuse" ? verdict.refusal : (owner?.refusal ?? null);
+    };
+    const target = facts ?? { fault: `its source has no target on the ${set.lane} lane` };
+    return {
+      event,
+      findings: [...verdictAt(target).findings, ...(owner ? [owner.finding] : [])],
+      refusal: refusalAt(target),
+      refusalIfTargetsReady: refusalAt("fault" in target ? target : { ...target, reachable: null, breakerOpen: false }),
+    };
+  });
+}
+
+type End = { outcome: ItemOutcome; examined: Examined };
+
+/** How each event would end, in the order of its aggregate: a refused one holds those behind it, as it does in a send. */
+function endsOf(
+  examined: readonly Examined[],
+  skipped: ReadonlySet<string>,
+  earlier: Earlier,
+  refusalOf: (examined: Examined) => Refusal | null,
+): Map<string, End> {
+  const ends = new Map<string, End>();
+  const runs = aggregateRuns(examined.map((each) => ({ ...each.event, examined: each })));
+  for (const run of runs) {
+    const ended: EndedItem[] = [];
+    for (const { examined: each, ...event } of run) {
+      const refusal = refusalOf(each);
+      const held = ended.map((before) => heldBehind(before, event, earlier)).find((outcome) => outcome !== null);
+      const outcome: ItemOutcome =
+        held ?? (refusal === null ? { kind: "verified" } : { kind: "refused", refusal, detail: "" });
+      ends.set(event.id, { outcome, examined: each });
+      ended.push({ ...event, skipped: skipped.has(event.id), outcome });
+    }
+  }
+  return ends;
+}
+
+function refusalsOf(ends: ReadonlyMap<string, End>): Map<string, Refusal> {
+  return new Map(
+    [...ends].flatMap(([id, { outcome }]): [string, Refusal][] =>
+      outcome.kind === "refused" ? [[id, outcome.refusal]] : [],
+    ),
+  );
+}
+
+function summary(
+  examined: readonly Examined[],
+  ends: ReadonlyMap<string, End>,
+): Pick<SampleOut, "checked" | "wouldGo" | "refused" | "samples"> {
+  const refused: Record<string, number> = {};
+  for (const refusal of refusalsOf(ends).values()) refused[refusal] = (refused[refusal] ?? 0) + 1;
+  const stopped = [...ends.values()].flatMap(({ outcome, examined: each }) =>
+    outcome.kind === "refused" ? [{ ...outcome, each }] : [],
+  );
+  // What is held names the event before it; that event says what is wrong.
+  const causes = stopped.filter(({ each }) => each.refusal !== null);
+  const shown = [...causes, ...stopped.filter(({ each }) => each.refusal === null)].slice(0, SAMPLES_MAX);
+  return {
+    checked: examined.length,
+    wouldGo: examined.length - stopped.length,
+    refused,
+    samples: shown.map(({ refusal, detail, each: { event, findings } }) => ({
+      id: event.id,
+      eventId: event.eventId,
+      version: event.version === null ? null : versionOut(`${event.version}`),
+      refusal,
+      findings:
+        refusal === "held-by-head"
+          ? [withFix({ check: "aggregate-head", ok: false, detail }, refusal)]
+          : findings.filter(({ ok }) => ok !== true),
+    })),
+  };
+}
+
+/** What the owners of the targets say of the sample, by event id. Those without a check endpoint say nothing. */
+async function askOwners(
+  deps: SampleDeps,
+  held: readonly { event: Event; body: EventBody }[],
+  targetOf: (event: Event) => TargetRow | null,
+): Promise<Map<string, OwnerJudgement>> {
+  const judged = new Map<string, OwnerJudgement>();
+  const byTarget = Map.groupBy(held, ({ event }) => targetOf(event));
+  await Promise.all(
+    [...byTarget].map(async ([row, asked]) => {
+      const said =
+        row &&
+        (await deps.askOwner(
+          row,
+          asked.map(({ event, body }) => checkedEvent(event, body)),
+        ));
+      if (!said) return;
+      asked.forEach(({ event }, index) => {
+        judged.set(event.id, ownerFinding(said.answers[index]!, said));
+      });
+    }),
+  );
+  return judged;
+}
+
+type Event = Omit<Candidate, "version"> & { version: bigint | null };
+
+type TargetState = { row: TargetRow; facts: DryRunFacts["target"]; out: SampleTarget };
+
+async function targetStates(deps: SampleDeps, tx: Queryable, targets: readonly TargetRow[]): Promise<TargetState[]> {
+  const open = await readOpenBreakers(tx, targets, deps.clock.wallMs());
+  return Promise.all(
+    targets.map(async (row, index): Promise<TargetState> => {
+      const breaker = open.find(({ target }) => target === row.name);
+      const probed = index < TARGETS_MAX ? await deps.probe(row) : null;
+      const facts = {
+        name: row.name,
+        reachable: probed?.reachable ?? null,
+        detail: probed?.detail ?? "not asked: this process has no answer from the target",
+        // A breaker that will let probes through refuses nothing: sends wait for it.
+        breakerOpen: breaker?.forced === true,
+      };
+      const out: SampleTarget = {
+        name: row.name,
+        reachable: probed?.reachable ?? null,
+        detail: probed?.detail ?? null,
+        breaker: breaker ? (breaker.forced ? "held-open" : "open") : "closed",
+        breakerUntil: breaker?.untilMs == null ? null : iso(breaker.untilMs),
+      };
+      return { row, facts, out };
+    }),
+  );
+}

@@ -1,0 +1,239 @@
+import {
+  type InfiniteData,
+  keepPreviousData,
+  type QueryClient,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { useEffect } from "react";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import type { Comparison } from "@/lib/redrive/list/comparison.shapes";
+import type { RedriveCauses, RedriveItemList } from "@/lib/redrive/list/redrive-items.shapes";
+import type { PreviewOut, PreviewRequest, SampleOut } from "@/lib/redrive/preview/redrive-preview.shapes";
+import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/redrive/redrives.shapes";
+import type { RedriveChange, RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
+import type { ItemOutcomeWord } from "@/lib/redrive/states/item-state.pure";
+import { isFinal, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
+
+const LIVE_MS = 1_000;
+const LIST_LIVE_MS = 3_000;
+const LIST_IDLE_MS = 15_000;
+const PAGE = 50;
+
+/** After the end of a redrive its delivered events are confirmed or bounce for a while, so it is polled slowly. */
+const SETTLING_MS = 15_000;
+
+function pollOne(redrive: RedriveOut | undefined): number | false {
+  if (redrive === undefined) return LIVE_MS;
+  if (!isFinal(redrive.state)) return LIVE_MS;
+  return redrive.mode === "deliver" && redrive.delivered > redrive.confirmed + redrive.bounced ? SETTLING_MS : false;
+}
+
+function redrivePath(id: string): string {
+  return `/api/v1/redrives/${encodeURIComponent(id)}`;
+}
+
+export function readRedrive(id: string, signal?: AbortSignal): Promise<RedriveOut> {
+  return fetchJson<RedriveOut>(redrivePath(id), signal ? { signal } : {});
+}
+
+export function useRedrive(id: string) {
+  return useQuery({
+    queryKey: keys.redrives.detail(id),
+    queryFn: ({ signal }) => readRedrive(id, signal),
+    refetchInterval: (query) => pollOne(query.state.data),
+  });
+}
+
+/** Reads the parts of a redrive once more at its end, because the last poll may lack the last second. */
+export function useLastLook(id: string, state: RedriveState | undefined): void {
+  const client = useQueryClient();
+  const ended = state !== undefined && isFinal(state);
+  useEffect(() => {
+    if (!ended) return;
+    void client.invalidateQueries({ queryKey: keys.redrives.rate(id) });
+    void client.invalidateQueries({ queryKey: keys.redrives.causes(id) });
+    void client.invalidateQueries({ queryKey: ["redrives", "items", id] });
+  }, [client, id, ended]);
+}
+
+/** @param live poll while the redrive runs; `useLastLook` reads it once more at its end */
+export function useRedriveRate(id: string, live: boolean) {
+  return useQuery({
+    queryKey: keys.redrives.rate(id),
+    queryFn: ({ signal }) => fetchJson<RedriveRate>(`/api/v1/redrives/${encodeURIComponent(id)}/rate`, { signal }),
+    refetchInterval: live ? 2 * LIVE_MS : false,
+  });
+}
+
+/** Of a dry run that has ended: what it says against the one before it. */
+/** The dry run of what a redrive has frozen, made once: it asks the target and its owner. */
+export function useFrozenSample(id: string) {
+  return useQuery({
+    queryKey: keys.redrives.check(id),
+    queryFn: ({ signal }) => fetchJson<SampleOut>(`/api/v1/redrives/${encodeURIComponent(id)}/check`, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export function useRedriveComparison(id: string) {
+  return useQuery<Comparison>({
+    queryKey: keys.redrives.comparison(id),
+    queryFn: ({ signal }) => fetchJson<Comparison>(`/api/v1/redrives/${encodeURIComponent(id)}/comparison`, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+}
+
+export function useRedriveCauses(id: string, live: boolean) {
+  return useQuery({
+    queryKey: keys.redrives.causes(id),
+    queryFn: ({ signal }) => fetchJson<RedriveCauses>(`/api/v1/redrives/${encodeURIComponent(id)}/causes`, { signal }),
+    refetchInterval: live ? 3 * LIVE_MS : false,
+  });
+}
+
+type ItemQuery = {
+  /** Absent = any. */
+  outcome?: readonly ItemOutcomeWord[];
+  result?: string | null;
+  limit?: number;
+  cursor?: string | null;
+};
+
+function itemsPath(id: string, query: ItemQuery): string {
+  const params = new URLSearchParams({ limit: String(query.limit ?? PAGE) });
+  if (query.outcome) params.set("outcome", query.outcome.join(","));
+  if (query.result) params.set("result", query.result);
+  if (query.cursor) params.set("cursor", query.cursor);
+  return `/api/v1/redrives/${encodeURIComponent(id)}/items?${params}`;
+}
+
+export function readItems(id: string, query: ItemQuery, signal?: AbortSignal): Promise<RedriveItemList> {
+  return fetchJson<RedriveItemList>(itemsPath(id, query), signal ? { signal } : {});
+}
+
+/** The address of a file with all events of these outcomes. */
+export function itemsExportHref(id: string, outcome: readonly ItemOutcomeWord[]): string {
+  return `/api/v1/redrives/${encodeURIComponent(id)}/export?outcome=${outcome.join(",")}&format=csv`;
+}
+
+export function useRedriveItems(id: string, outcome: readonly ItemOutcomeWord[], live: boolean) {
+  return useInfiniteQuery({
+    queryKey: keys.redrives.items(id, { outcome }),
+    queryFn: ({ signal, pageParam }) => readItems(id, { outcome, cursor: pageParam }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    placeholderData: keepPreviousData,
+    // After a person has read a second page the rows must not move, so only the first page polls.
+    refetchInterval: (query) => (live && (query.state.data?.pages.length ?? 0) <= 1 ? 3 * LIVE_MS : false),
+  });
+}
+
+function hasLive(data: InfiniteData<RedriveList> | undefined): boolean {
+  return data?.pages.some((page) => page.items.some((redrive) => !isFinal(redrive.state))) ?? false;
+}
+
+/** `state`: `all`, `live` (not final), or one state. `waitsFor`: null = whatever they wait for. */
+export function useRedrives({ state, waitsFor }: { state: RedriveState | "all" | "live"; waitsFor: string | null }) {
+  return useInfiniteQuery({
+    queryKey: keys.redrives.list({ state, waitsFor }),
+    queryFn: ({ signal, pageParam }) => {
+      const params = new URLSearchParams({ limit: String(PAGE) });
+      if (state !== "all") params.set("state", state);
+      if (waitsFor !== null) params.set("waitsFor", waitsFor);
+      if (pageParam) params.set("cursor", pageParam);
+      return fetchJson<RedriveList>(`/api/v1/redrives?${params}`, { signal });
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: (query) => (hasLive(query.state.data) ? LIST_LIVE_MS : LIST_IDLE_MS),
+  });
+}
+
+/** The redrives in every state that is not final, for the overview. */
+export function useRunningRedrives(limit = 5, enabled = true) {
+  return useQuery({
+    queryKey: keys.redrives.list({ running: limit }),
+    queryFn: ({ signal }) => {
+      const params = new URLSearchParams({ state: "live", limit: String(limit) });
+      return fetchJson<RedriveList>(`/api/v1/redrives?${params}`, { signal });
+    },
+    enabled,
+    refetchInterval: (query) => (query.state.data?.items.length ? LIST_LIVE_MS : LIST_IDLE_MS),
+  });
+}
+
+/** Throws ApiError. */
+export function previewRedrive(request: PreviewRequest, signal?: AbortSignal): Promise<PreviewOut> {
+  return fetchJson<PreviewOut>("/api/v1/redrives/preview", { method: "POST", body: request, signal, reads: true });
+}
+
+/**
+ * Counted once a dialog: a number that changes while a person reads it cannot be confirmed. `of`: the number of selected
+ * events; another number is counted anew.
+ */
+export function useRedrivePreview(request: PreviewRequest, enabled = true, of: number | null = null) {
+  return useQuery({
+    queryKey: [...keys.redrives.preview(request), of],
+    queryFn: ({ signal }) => previewRedrive(request, signal),
+    enabled,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+}
+
+/** POST /api/v1/redrives -> 202. `total` null: the set is large and the server still freezes it. */
+export type RedriveAccepted = {
+  id: string;
+  state: RedriveState;
+  total: number | null;
+  refused: number;
+  refusedByReason: Record<string, number>;
+  /** The server sends nothing before this time; null = the request asked for no hold. */
+  holdUntil: string | null;
+  /** What it waits for before it starts; empty = nothing. */
+  waitsFor: RedriveOut["waitsFor"];
+};
+
+export type NewRedrive = { request: RedriveRequest; idempotencyKey: string };
+
+export async function requestRedrive(
+  client: QueryClient,
+  { request, idempotencyKey }: NewRedrive,
+): Promise<RedriveAccepted> {
+  try {
+    return await fetchJson<RedriveAccepted>("/api/v1/redrives", {
+      method: "POST",
+      body: request,
+      headers: { "idempotency-key": idempotencyKey },
+    });
+  } finally {
+    // A dry run does not change its events: the list is read again after the run, so that no row disappears meanwhile.
+    void invalidateAfter(client, request.mode === "verify" ? "dryRuns" : "redrives");
+  }
+}
+
+export function useRequestRedrive() {
+  const client = useQueryClient();
+  return useMutation({ mutationFn: (redrive: NewRedrive) => requestRedrive(client, redrive) });
+}
+
+/** `underWay`: events whose send had not ended at the answer; null = the server could not read it. */
+export type RedriveChanged = RedriveOut & { underWay: number | null };
+
+export async function changeRedrive(client: QueryClient, id: string, change: RedriveChange): Promise<RedriveChanged> {
+  const changed = await fetchJson<RedriveChanged>(redrivePath(id), { method: "PATCH", body: change });
+  const { underWay: _underWay, ...redrive } = changed;
+  client.setQueryData(keys.redrives.detail(id), redrive);
+  void invalidateAfter(client, "redrives");
+  return changed;
+}
+
+export function useChangeRedrive(id: string) {
+  const client = useQueryClient();
+  return useMutation({ mutationFn: (change: RedriveChange) => changeRedrive(client, id, change) });
+}

@@ -1,0 +1,54 @@
+import * as z from "zod/mini";
+import { filterQuery } from "@/lib/events/list/event-page.shapes";
+import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
+import { thenRead } from "@/lib/platform/api/query.shapes";
+import { described, listText } from "@/lib/platform/api/schemas.shapes";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
+import { laneSchema, type RedriveRequest, targetName } from "@/lib/redrive/request/redrive-request.shapes";
+
+const RATE_TEXT = "must be a number above 0, events per second";
+
+const query = filterQuery(
+  {
+    lane: z._default(laneSchema, "slow"),
+    target: described(targetName, "Name of the target that gets them; default: of each event's source, on the lane"),
+    mode: z._default(z.enum(["deliver", "verify"], "must be deliver or verify"), "deliver"),
+    ratePerSecond: described(
+      z.optional(z.number(RATE_TEXT).check(z.gt(0, RATE_TEXT), z.lte(100_000, RATE_TEXT))),
+      "Events per second; default the rate of the target",
+    ),
+    earlier: described(
+      z._default(z.enum(EARLIER_CHOICES, `must be one of ${EARLIER_CHOICES.join(", ")}`), "hold"),
+      "What becomes of earlier versions that are parked",
+    ),
+    despite: described(
+      z.optional(listText(CONFIRMABLE_REFUSALS)),
+      "Events marked at intake that are sent all the same, with commas between them",
+    ),
+    reason: described(z.optional(z.string()), "Why; the audit keeps its first 2,000 characters"),
+  },
+  { lane: "unknown-lane" },
+);
+
+/**
+ * POST /ops/dlq/redrive: the one call of scripts and runbooks. The filter's own names select, and at least one must be
+ * given.
+ */
+export const opsRedriveQuery = thenRead(
+  query,
+  ["empty-selection"],
+  ({ filter, reason, despite, ...rest }): RedriveRequest => {
+    if (Object.keys(filter).length > 0) {
+      const confirmed = despite?.split(",") as ConfirmableRefusal[] | undefined;
+      return {
+        select: { filter },
+        ...rest,
+        despite: confirmed,
+        reason: reason?.trim().slice(0, 2_000) || "POST /ops/dlq/redrive",
+      };
+    }
+    const detail = "name what to redrive: eventId, aggregateId, from and to, or any filter";
+    throw new DomainError("empty-selection", `eventId: ${detail}`, { fields: [{ field: "eventId", detail }] });
+  },
+);

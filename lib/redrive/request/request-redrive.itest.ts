@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
+import type { LaneQueue } from "@/lib/lane/port";
+import type { Db } from "@/lib/platform/database/db";
+import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
+import { requestRedrive } from "@/lib/redrive/request/request-redrive";
+import { deadLetter } from "@/lib/testing/letters";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+let world: World;
+const GONE = "0190a000-0000-7000-8000-00000000dead";
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+});
+afterEach(async () => {
+  const broken = await world.broken();
+  await world.close();
+  expect(broken).toEqual([]);
+});
+
+describe("named events", () => {
+  test("that are gone are counted as not-found by a redrive, once each", async () => {
+    await world.park(3);
+    const ids = [...(await world.idsOf()), GONE, GONE];
+    expect(await world.request({ select: { ids } })).toMatchObject({
+      total: 3,
+      refused: 1,
+      refusedByReason: { "not-found": 1 },
+    });
+  });
+
+  test("that are gone are counted as not-found by ignoring", async () => {
+    await world.park(3);
+    const ids = [...(await world.idsOf()), GONE];
+    const answer = await ignoreEvents(world.deps, { select: { ids }, reason: "not wanted" }, localViewer("ada"));
+    expect(answer).toMatchObject({ changed: 3, refused: { "not-found": 1 } });
+  });
+});
+
+test("a set that grows while it is requested is counted and frozen in one look, so that nothing is cut off", async () => {
+  await world.park(1_999);
+  const { db } = world.deps;
+  // Events of an earlier moment that are committed late: they are within the cutoff, after the first look at the set.
+  const parkLate = () => {
+    const arrivals = [0, 1, 2, 3].map((index) => ({
+      source: "orders",
+      letter: deadLetter({ eventId: `late-${index}`, aggregateId: null, version: null }),
+    }));
+    return parkEvents(world.deps, arrivals, localViewer("tester"), { atMs: world.deps.clock.wallMs() - 5_000 });
+  };
+  let looks = 0;
+  const watched: Db = {
+    ...db,
+    transaction: (work, options) =>
+      db.transaction(async (tx) => {
+        const query: typeof tx.query = async (text, values, settings) => {
+          const rows = await tx.query(text, values, settings);
+          if (text.includes("from dlq_event_rows e") && text.includes("limit") && looks++ === 0) await parkLate();
+          return rows as never;
+        };
+        return work({ ...tx, query });
+      }, options),
+  };
+  const request = redriveRequestSchema.parse({ select: { filter: {} }, lane: "main", reason: "stock is back" });
+  const answer = await requestRedrive(
+    { ...world.deps, db: watched },
+    { request, idempotency: null },
+    localViewer("ada"),
+  );
+  expect(looks).toBeGreaterThan(0);
+  expect(answer.total).toBe(1_999);
+});
+
+test("a verify run is rung without a canary, since it has none", async () => {
+  await world.park(2);
+  const rung: string[] = [];
+  const lane: LaneQueue = {
+    ...world.deps.lane,
+    ring: async (_lane, jobs) => void rung.push(...jobs.map((job) => job.kind)),
+  };
+  const asked = { select: { filter: {} }, mode: "verify", lane: "main", canary: true, reason: "a look" };
+  const request = redriveRequestSchema.parse(asked);
+  await requestRedrive({ ...world.deps, lane }, { request, idempotency: null }, localViewer("ada"));
+  expect(rung).toEqual(["slice"]);
+});
+
+test.each([0, 1])(
+  "a freeze that the server ends, since a mend holds its events (%i first), runs again",
+  async (held) => {
+    await world.park(2);
+    const ids = await world.idsOf();
+    let request: Promise<unknown> | undefined;
+    const waits = (count: number) =>
+      expect
+        .poll(async () => (await world.db.query("select 1 from pg_locks where not granted")).length)
+        .toBeGreaterThanOrEqual(count);
+    await world.db.transaction(async (tx) => {
+      // The server ends the transaction that has waited for this long: the other one.
+      await tx.run("set local deadlock_timeout = '60s'");
+      const lock = (id: string) => tx.run("select 1 from dlq_events where id = $1 for no key update", [id]);
+      await lock(ids[held]!);
+      request = world.request();
+      await waits(1);
+      await lock(ids[1 - held]!);
+    });
+    expect(await request).toMatchObject({ total: 2, refused: 0 });
+  },
+);

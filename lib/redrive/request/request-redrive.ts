@@ -1,0 +1,337 @@
+import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
+import { scopeSelection, sourcesOf } from "@/lib/events/filter/scope.shapes";
+import { estimateCandidates } from "@/lib/events/list/estimate.read";
+import { selectEvents } from "@/lib/events/selection/select-events";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
+import { inTransaction } from "@/lib/events/selection/walk-selection";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { readSettings } from "@/lib/guard/settings/settings.read";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Tx } from "@/lib/platform/database/db";
+import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { plural } from "@/lib/platform/plain/format.pure";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { insertRedrive, type NewRedrive } from "@/lib/redrive/life/redrive.write";
+import { ringRedrive } from "@/lib/redrive/life/rings";
+import { startOrFinish } from "@/lib/redrive/life/start-redrive";
+import { assertRate } from "@/lib/redrive/pace/assert-pace";
+import { CANARY_ABOVE, stepAfter } from "@/lib/redrive/pace/canary.pure";
+import { type Candidate, countUpTo, cutoffOf } from "@/lib/redrive/plan/candidates.read";
+import { FREEZE_INLINE_MAX, freezeChunk } from "@/lib/redrive/plan/freeze-chunk";
+import { findEarlier, judgeSelection, type SelectedForRedrive } from "@/lib/redrive/plan/judge-selection";
+import { sliceCount } from "@/lib/redrive/plan/redrive-plan.pure";
+import { countEarlierUpTo } from "@/lib/redrive/preview/earlier-summary.read";
+import {
+  type Brake,
+  brakeSchema,
+  type Canary,
+  canarySchema,
+  type RedriveAnswer,
+  type RedriveRequest,
+} from "@/lib/redrive/request/redrive-request.shapes";
+import { assertSameKind, redriveTarget, unknownTarget } from "@/lib/redrive/request/redrive-target";
+import { BREAKER_WAIT_MS, START_AHEAD_MS_MAX } from "@/lib/redrive/request/redrive-wait.pure";
+import { policiesInForce } from "@/lib/sources/policies/policies";
+import { holdTarget } from "@/lib/sources/targets/targets.read";
+
+export { FREEZE_INLINE_MAX };
+
+/**
+ * Freezes a selection into a new redrive and adds its jobs to the queue. ONE transaction: items, events QUEUED,
+ * redrive, audit, and the answer under the Idempotency-Key, so that a repeated request gets the same answer and nothing
+ * is frozen twice. Throws DomainError: `empty-selection`, `unknown-event`, `invalid-filter`, `idempotency-key-reused`,
+ * `unknown-target`, `invalid-request` for a target of another kind than the events, `above-ceiling`.
+ */
+export async function requestRedrive(
+  deps: Deps,
+  input: {
+    request: RedriveRequest;
+    idempotency: IdempotentRequest | null;
+    /** Runs at the end of the transaction that stores the redrive; what it throws undoes the request. */
+    claim?: (tx: Tx, redriveId: string) => Promise<void>;
+  },
+  viewer: Viewer,
+): Promise<RedriveAnswer> {
+  const selection = scopeSelection(viewer, "redrive", input.request.select);
+  const nowMs = deps.clock.wallMs();
+  const despite = input.request.despite ?? [];
+  const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), despite };
+  const stranded = input.request.earlier === "pass" ? await countStranded(deps, selected) : undefined;
+  let slices: number[] | "plan" | null = null;
+  let canaried = false;
+  const freeze = async (tx: Tx) => {
+    slices = null;
+    // Read once: the events that were counted are the events that are frozen.
+    const { candidates, missing } = await selectEvents(tx, selected, FREEZE_INLINE_MAX);
+    const named = candidates.length;
+    const size = named + (await countTakenAlong(tx, input.request, selected, FREEZE_INLINE_MAX + 1 - named));
+    // Earlier versions that are taken along are of the same aggregates, so of the same sources.
+    const sources =
+      size > FREEZE_INLINE_MAX ? sourcesOf(selection) : [...new Set(candidates.map(({ source }) => source))];
+    const target = await targetOf(tx, viewer, input.request.target, sources);
+    const facts = { actor: viewer.name, nowMs, size, stranded, sources, target };
+    const redrive = await newRedrive(tx, input.request, selected, facts);
+    canaried = redrive.canary !== null;
+    const frozen =
+      size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
+    if (input.request.mode === "deliver") await assertRate(tx, redrive.id, input.request.ratePerSecond);
+    // Last: what counts a bounce locks events before it locks the rule of their redrive, and so does this transaction.
+    await input.claim?.(tx, redrive.id);
+    countMissing(frozen.answer, missing);
+    slices = frozen.slices;
+    return frozen.answer;
+  };
+  // A mend locks the same events, in another order.
+  const { answer } = await inTransaction(deps.db, (tx) => answerOnce(tx, input.idempotency, nowMs, () => freeze(tx)));
+  if (slices) await ringOrLog(deps, answer, { ...input.request, canary: canaried }, slices);
+  return answer;
+}
+
+/** The named target, held: nobody removes it before this transaction has stored the redrive. */
+async function targetOf(
+  tx: Tx,
+  viewer: Viewer,
+  name: string | null | undefined,
+  sources: readonly string[] | null,
+): Promise<NewRedrive["target"]> {
+  const target = await redriveTarget(tx, viewer, name);
+  if (target === null) return null;
+  if (!(await holdTarget(tx, target.id))) throw unknownTarget(target.name, "target");
+  await assertSameKind(tx, target, sources);
+  return { id: target.id, name: target.name };
+}
+
+/** The earlier versions that a `pass` redrive leaves parked, for its audit entry. `bounded`: a lower bound. */
+type Stranded = { count: number; bounded: boolean; sample: string[] };
+
+const STRANDED_TIMEOUT_MS = 3_000;
+const STRANDED_SAMPLE_MAX = 10;
+
+/** null = not counted within the time limit; the redrive starts all the same. */
+async function countStranded(deps: Deps, selected: SelectedForRedrive): Promise<Stranded | null> {
+  try {
+    const judged = await deps.db.transaction((tx) => judgeSelection(tx, selected), {
+      statementTimeoutMs: STRANDED_TIMEOUT_MS,
+      readOnly: true,
+    });
+    const found = await findEarlier(deps.db, selected, judged, STRANDED_TIMEOUT_MS);
+    const sample = found.samples.flatMap(({ behind }) => behind.map(({ id }) => id)).slice(0, STRANDED_SAMPLE_MAX);
+    return { count: found.earlierEvents, bounded: found.bounded, sample };
+  } catch (error) {
+    if (error instanceof DomainError && error.code === "read-timeout") return null;
+    throw error;
+  }
+}
+
+/**
+ * The number of earlier versions that a redrive takes along, up to `limit`: the total decides whether the request or
+ * the worker freezes it.
+ */
+async function countTakenAlong(
+  tx: Tx,
+  request: RedriveRequest,
+  selected: SelectedForRedrive,
+  limit: number,
+): Promise<number> {
+  return request.earlier === "include" && limit > 0 ? countEarlierUpTo(tx, selected, limit) : 0;
+}
+
+/** `slices`: the slices with open items; "plan" = the worker freezes the set, null = the queue needs no job. */
+type Frozen = { answer: RedriveAnswer; slices: number[] | "plan" | null };
+type StartedRedrive = NewRedrive & { holdUntil: string | null };
+
+async function newRedrive(
+  tx: Tx,
+  request: RedriveRequest,
+  selected: SelectedForRedrive,
+  {
+    actor,
+    nowMs,
+    size,
+    stranded,
+    sources,
+    target,
+  }: {
+    actor: string;
+    nowMs: number;
+    size: number;
+    stranded?: Stranded | null | undefined;
+    sources: string[] | null;
+    target: NewRedrive["target"];
+  },
+): Promise<StartedRedrive> {
+  const expected = size > FREEZE_INLINE_MAX ? await estimateCandidates(tx, selected, size) : size;
+  const deliver = request.mode === "deliver";
+  if (deliver) await assertReason(tx, request, selected, size);
+  const asked = request.canary === "auto" ? expected > CANARY_ABOVE : request.canary;
+  const canary = deliver ? await canaryOf(tx, asked) : null;
+  const brake = deliver ? brakeOf(request.brake, canary) : null;
+  const redrive: NewRedrive = {
+    id: uuidv7(nowMs),
+    state: size > FREEZE_INLINE_MAX ? "PLANNING" : "PLANNED",
+    mode: request.mode,
+    lane: request.lane,
+    target,
+    ratePerSecond: request.ratePerSecond ?? null,
+    selection: { ...selected.selection, asOfMs: nowMs },
+    sources,
+    cutoff: selected.cutoff,
+    slices: sliceCount(expected),
+    canary,
+    released: canary ? stepAfter(0, canary) : null,
+    brake,
+    policies: await policiesInForce(tx),
+    earlier: request.earlier ?? "hold",
+    despite: [...selected.despite],
+    createdBy: actor,
+    reason: request.reason ?? clickedReason(request),
+    atMs: nowMs,
+    holdMs: request.holdMs ?? 0,
+    ...laterOf(request, nowMs),
+  };
+  const holdUntil = await insertRedrive(tx, redrive);
+  await auditRequest(tx, redrive, stranded);
+  return { ...redrive, holdUntil };
+}
+
+/** The times at which it may start. Throws DomainError `invalid-request` for a time that is past or too far ahead. */
+function laterOf({ startAt, startWhen }: RedriveRequest, nowMs: number) {
+  const startAtMs = startAt === undefined ? null : ahead("startAt", startAt, nowMs, nowMs);
+  const firstMs = startAtMs ?? nowMs;
+  if (startWhen === undefined) return { startAtMs, breakerUntilMs: null };
+  const { until } = startWhen;
+  const untilMs = until === undefined ? firstMs + BREAKER_WAIT_MS : ahead("startWhen.until", until, nowMs, firstMs);
+  return { startAtMs, breakerUntilMs: untilMs };
+}
+
+function ahead(field: string, time: string, nowMs: number, afterMs: number): number {
+  const ms = Date.parse(time);
+  const clock = `it is ${iso(nowMs)} by the server's clock`;
+  const days = START_AHEAD_MS_MAX / 86_400_000;
+  const fault =
+    ms <= afterMs
+      ? `must be after ${afterMs === nowMs ? "now" : "startAt"}: ${clock}`
+      : ms > nowMs + START_AHEAD_MS_MAX
+        ? `must be within ${days} days: ${clock}`
+        : null;
+  if (fault === null) return ms;
+  throw new DomainError("invalid-request", `${field} ${fault}`, { fields: [{ field, detail: fault }] });
+}
+
+async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | null | undefined): Promise<void> {
+  const { id, createdBy, reason, mode, lane, target, ratePerSecond, canary, brake, earlier, despite, holdMs, atMs } =
+    redrive;
+  const { startAtMs, breakerUntilMs } = redrive;
+  await appendAudit(tx, {
+    actor: createdBy,
+    action: "redrive.requested",
+    subjectKind: "redrive",
+    subjectId: id,
+    redriveId: id,
+    reason,
+    before: null,
+    after: {
+      ...{ mode, lane, ratePerSecond, canary, brake, earlier },
+      ...(target === null ? {} : { target: target.name }),
+      ...(despite.length === 0 ? {} : { despite }),
+      ...(stranded === undefined ? {} : { stranded }),
+      ...(holdMs ? { holdMs } : {}),
+      ...(startAtMs === null ? {} : { startAt: iso(startAtMs) }),
+      ...(breakerUntilMs === null ? {} : { breakerCloses: true, until: iso(breakerUntilMs) }),
+    },
+    count: 1,
+    atMs,
+  });
+}
+
+/** Throws DomainError `invalid-request` for a redrive without a reason that is larger than the setting allows. */
+async function assertReason(tx: Tx, request: RedriveRequest, selected: SelectedForRedrive, size: number) {
+  if (request.reason !== undefined) return;
+  const { reasonRequiredAbove: most } = await readSettings(tx);
+  const count = size > FREEZE_INLINE_MAX && most >= size ? await countUpTo(tx, selected, most + 1) : size;
+  if (count <= most) return;
+  const detail = `say why: a redrive of more than ${most} events needs a reason`;
+  throw new DomainError("invalid-request", `reason: ${detail}`, { fields: [{ field: "reason", detail }] });
+}
+
+/** The reason of a redrive that was requested without one: what was selected. */
+function clickedReason({ select, mode }: RedriveRequest): string {
+  const what = mode === "verify" ? "Dry run" : "Redrive";
+  return `${what} of ${selectedWords(select)}`.slice(0, 2_000);
+}
+
+function selectedWords(select: Selection): string {
+  if ("ids" in select) return plural(select.ids.length, "selected event");
+  if ("operation" in select) return `what the operation ${select.operation} changed`;
+  if ("redrive" in select) return `what ${select.outcome.join(" or ")} in the redrive ${select.redrive}`;
+  const terms = [...toSearchParams(select.filter)].map(([name, value]) => `${name}:${value}`);
+  return terms.length === 0 ? "all that is parked" : `all that match ${terms.join(" ")}`;
+}
+
+/** null = none was asked for. */
+export async function canaryOf(tx: Tx, asked: Exclude<RedriveRequest["canary"], "auto">): Promise<Canary | null> {
+  if (!asked) return null;
+  const canary = asked === true ? canarySchema.parse({}) : asked;
+  return { ...canary, quietMs: canary.quietMs ?? (await readSettings(tx)).canaryQuietMs };
+}
+
+/**
+ * Every deliver redrive has a brake, unless the request switches it off. With a canary, the canary's ratio and window
+ * are the default.
+ */
+function brakeOf(asked: RedriveRequest["brake"], canary: Canary | null): Brake | null {
+  if (asked === null || asked === false) return null;
+  // A window that holds fewer outcomes than the sample needs would never decide.
+  if (asked !== undefined && asked !== true) return { ...asked, window: Math.max(asked.window, asked.minSample) };
+  const initial = brakeSchema.parse({});
+  if (canary === null) return initial;
+  return { ...initial, ratio: canary.stopAtFailureRatio, window: Math.max(canary.window, initial.minSample) };
+}
+
+/** Missing events are in the answer only: a manifest has no row for an event that does not exist. */
+function countMissing(answer: RedriveAnswer, missing: number): void {
+  if (missing === 0) return;
+  answer.refused += missing;
+  answer.refusedByReason = { ...answer.refusedByReason, "not-found": missing };
+}
+
+function leaveToWorker({ id, state, holdUntil }: StartedRedrive): Frozen {
+  const answer = { id, state, total: null, refused: 0, refusedByReason: {}, holdUntil, waitsFor: [] };
+  return { answer, slices: "plan" };
+}
+
+async function freezeNow(
+  tx: Tx,
+  redrive: StartedRedrive,
+  { selected, candidates, nowMs }: { selected: SelectedForRedrive; candidates: readonly Candidate[]; nowMs: number },
+): Promise<Frozen> {
+  const frozen = await freezeChunk(tx, { ...redrive, ...selected, actor: redrive.createdBy }, candidates, nowMs);
+  const { state, waitsFor } = await startOrFinish(tx, redrive.id, nowMs);
+  const refused = frozen.total - frozen.open;
+  const { id, holdUntil } = redrive;
+  const answer = { id, state, total: frozen.total, refused, refusedByReason: frozen.refused, holdUntil, waitsFor };
+  return { answer, slices: state === "RUNNING" ? [...frozen.slices] : null };
+}
+
+/**
+ * The redrive is committed: if the queue cannot be reached, the reconciler adds the jobs later, and nothing is lost.
+ * The jobs of a held redrive wait in the queue; a job that comes too early claims nothing and comes again after the
+ * hold.
+ */
+async function ringOrLog(
+  deps: Deps,
+  answer: RedriveAnswer,
+  { lane, holdMs, canary }: Pick<RedriveRequest, "lane" | "holdMs"> & { canary: boolean },
+  slices: number[] | "plan",
+) {
+  try {
+    const { id } = answer;
+    if (slices === "plan") await deps.lane.ring("sets", [{ kind: "plan", redriveId: id }]);
+    else await ringRedrive(deps, { id, lane, canary }, slices, { delayMs: holdMs });
+  } catch (error) {
+    deps.log.warn({ redriveId: answer.id, err: error }, "ring failed, the reconciler will ring");
+  }
+}

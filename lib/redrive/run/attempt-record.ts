@@ -1,0 +1,109 @@
+import { redactText } from "@/lib/guard/redaction/redact.pure";
+import type { Deps } from "@/lib/platform/deps";
+import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
+import type { AttemptClose } from "@/lib/redrive/run/store/finish-items.write";
+import { chain } from "@/lib/retry/classify/facts";
+import type { AttemptRecord } from "@/lib/retry/execute";
+import type { RecordedOperation } from "@/lib/retry/replay";
+import type { SliceTarget } from "@/lib/sources/targets/target";
+
+/**
+ * The part of a decision that is kept beside the attempt's row: enough to decide it again from the store alone. Never a payload,
+ * a header or an error's text.
+ */
+export type StoredDecision = {
+  policy: { name: string; version: number };
+  retryable: boolean;
+} & Omit<RecordedOperation["attempts"][number], "attempt">;
+
+/** An attempt's end as the store keeps it. */
+export function closeOf(item: ClaimedItem, target: SliceTarget, record: AttemptRecord): AttemptClose {
+  const failed = record.result !== "ok";
+  return {
+    id: item.id,
+    redriveId: item.redriveId,
+    attempt: record.attempt,
+    fence: item.fence,
+    state: failed ? (record.verdict?.sent === "maybe" ? "ambiguous" : "failed") : "delivered",
+    latencyMs: record.elapsedMs,
+    code: record.verdict?.code ?? "OK",
+    detail: failed ? chainText(record.error) : null,
+    decision: decisionOf(target, record),
+  };
+}
+
+function decisionOf(target: SliceTarget, record: AttemptRecord): StoredDecision | null {
+  if (record.inputs === null) return null;
+  const { attempt: _attempt, error: _error, ...decided } = record;
+  return { policy: target.policyVersion, retryable: target.row.retryable, ...decided };
+}
+
+/** An error's own words, for the store and the console of an operator; never for an anonymous client. */
+export function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * An error's own words, then those of its causes that say something more. An adapter writes its own words without
+ * credentials; those of a client library are masked here.
+ */
+function chainText(error: unknown): string {
+  const said: string[] = [textOf(error)];
+  for (const { message } of chain(error).slice(1)) {
+    const text = typeof message === "string" ? redactText(message.trim()) : "";
+    if (text !== "" && !said.some((one) => one.includes(text))) said.push(text);
+  }
+  return said.join("; caused by: ");
+}
+
+/** One wide line per attempt: whatever is asked about it later is in it. */
+export function logAttempt(
+  { log, clock }: Pick<Deps, "log" | "clock">,
+  { item, target, retryCount }: { item: ClaimedItem; target: SliceTarget; retryCount: number },
+  record: AttemptRecord,
+  close: AttemptClose,
+): void {
+  const { verdict, next } = record;
+  const nowMs = clock.nowMs();
+  const { available } = target.state.budget.snapshot(nowMs);
+  log.info(
+    {
+      redriveId: item.redriveId,
+      eventId: item.eventId,
+      aggregateType: item.aggregateType,
+      aggregateId: item.aggregateId,
+      traceId: item.traceId,
+      source: item.source,
+      errorCode: item.errorCode,
+      target: target.row.name,
+      lane: target.row.lane,
+      policy: `${target.policyVersion.name}@${target.policyVersion.version}`,
+      attempt: record.attempt,
+      retryCount,
+      hedge: record.hedge,
+      outcome: close.state,
+      code: close.code,
+      status: statusOf(record.error),
+      kind: verdict?.kind ?? null,
+      sent: verdict?.sent ?? null,
+      latencyMs: Math.round(record.elapsedMs * 10) / 10,
+      waitedMs: Math.round(record.waitedMs),
+      timeoutMs: Math.round(record.timeoutMs),
+      next: next?.kind ?? null,
+      reason: next?.kind === "give-up" ? next.reason : null,
+      delayMs:
+        next === null || next.kind === "give-up"
+          ? null
+          : Math.round(next.kind === "retry" ? next.delayMs : next.waitMs),
+      retryAfterHonored: next?.kind === "defer" || (next?.kind === "retry" && next.honored),
+      breaker: target.state.breaker?.snapshot(nowMs).state ?? null,
+      budgetLeft: Number.isFinite(available) ? available : null,
+    },
+    "attempt",
+  );
+}
+
+/** The protocol's status of a failed publish, if it has one. */
+function statusOf(error: unknown): number | null {
+  return error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : null;
+}

@@ -1,0 +1,83 @@
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import type { GuardedBucket } from "@/lib/lane/bucket-fallback";
+import type { Db } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/deps";
+import { type Attempts, createAttempts } from "@/lib/redrive/run/attempts";
+import { type Claims, createClaims } from "@/lib/redrive/run/claims";
+import { createSessions, type Sessions } from "@/lib/redrive/run/session";
+import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
+import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
+import type { HealingStep } from "@/lib/retry/healing/healing";
+import {
+  createTargetDirectory,
+  type OpenTargetDirectory,
+  type TargetDirectoryOptions,
+} from "@/lib/sources/targets/target-directory";
+
+export type RedriverOptions = {
+  deps: Deps;
+  keyedDb: Db;
+  bucket: GuardedBucket;
+  openPublisher: TargetDirectoryOptions["openPublisher"];
+  random: () => number;
+  workerId: string;
+  /** Aborts when the worker stops: nothing new is claimed, items that wait are handed back. */
+  stopping: AbortSignal;
+};
+
+/** One worker process at work on redrives: the parts that all slices which run in it share. */
+export type Redriver = Deps & {
+  /** The same store, for statements that name their rows by key: they are planned once a connection. */
+  keyedDb: Db;
+  sessions: Sessions;
+  targets: OpenTargetDirectory;
+  claims: Claims;
+  attempts: Attempts;
+  checkPayloads: PayloadChecker;
+  random: () => number;
+  workerId: string;
+  stopping: AbortSignal;
+  close(): Promise<void>;
+};
+
+export function createRedriver(options: RedriverOptions): Redriver {
+  const { deps, keyedDb, bucket, openPublisher, random, workerId, stopping } = options;
+  const { db, clock, log } = deps;
+  const keyed = { ...deps, db: keyedDb };
+  const onHealing: TargetDirectoryOptions["onHealing"] = (target, step) => {
+    auditHealing(deps, target, step).catch((error) => log.warn({ target, err: error }, "healing step not audited"));
+  };
+  const targets = createTargetDirectory({ db, bucket, clock, log, openPublisher, onHealing });
+  const schemas = createSchemaCheck(clock);
+  return {
+    ...deps,
+    keyedDb,
+    sessions: createSessions(keyed, bucket),
+    targets,
+    claims: createClaims(keyed, { workerId, stopping }),
+    attempts: createAttempts(keyed),
+    checkPayloads: createPayloadChecker(schemas, clock),
+    random,
+    workerId,
+    stopping,
+    close: async () => {
+      await Promise.all([targets.close(), schemas.close()]);
+    },
+  };
+}
+
+/** Audits a self-healing step: the engine lowered its pressure on a target, or went back towards normal. */
+async function auditHealing({ db, clock }: Deps, target: string, step: HealingStep): Promise<void> {
+  await db.transaction((tx) =>
+    appendAudit(tx, {
+      actor: "worker",
+      action: "target.healing",
+      subjectKind: "target",
+      subjectId: target,
+      before: null,
+      after: step,
+      count: 1,
+      atMs: clock.wallMs(),
+    }),
+  );
+}

@@ -1,0 +1,450 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Earlier } from "@/lib/order/order-gate.pure";
+import { refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
+import { insertItems } from "@/lib/redrive/plan/freeze-events.write";
+import {
+  type ClaimedItem,
+  claimItems,
+  freeForgottenClaims,
+  freeLostClaims,
+  releaseClaims,
+  renewClaims,
+} from "@/lib/redrive/run/store/claim-items.write";
+import { closeAttempts } from "@/lib/redrive/run/store/finish-items.write";
+import {
+  type AttemptIntent,
+  attemptKey,
+  markAmbiguous,
+  openAttempts,
+} from "@/lib/redrive/run/store/open-attempts.write";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+let world: World;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+});
+afterEach(() => world.close());
+
+/** A claim as the worker makes it, of a redrive with a single slice. */
+function claim(redriveId: string, limit = 100): Promise<ClaimedItem[]> {
+  return claimItems(world.db, { redriveId, slices: [0, 0], limit, leaseMs: 30_000 });
+}
+
+const eventIds = (items: readonly ClaimedItem[]) => items.map((item) => item.eventId).sort();
+
+/** As time would: the holder gave no sign of life for longer than its claim lasts. */
+function letClaimsExpire(): Promise<number> {
+  return world.db.run(
+    "update redrive_items set claimed_until = now() - interval '1 second' where claimed_until is not null",
+  );
+}
+
+function intentOf(item: ClaimedItem, attempt = 1): AttemptIntent {
+  return {
+    id: item.id,
+    redriveId: item.redriveId,
+    fence: item.fence,
+    attempt,
+    target: "orders",
+    targetId: item.sourceId,
+    revision: item.revision,
+    idempotencyKey: `${item.source}:${item.eventId}`,
+    eventId: item.eventId,
+    aggregateType: item.aggregateType,
+    aggregateId: item.aggregateId,
+    errorCode: item.errorCode,
+    sourceId: item.sourceId,
+    source: item.source,
+    whitelisted: false,
+  };
+}
+
+async function freeze(eventIdsWanted: string[], earlier: Earlier = "hold"): Promise<string> {
+  const answer = await world.request({ select: { ids: await world.idsOf(eventIdsWanted) }, earlier });
+  return answer.id;
+}
+
+describe("a claim", () => {
+  test("gives each item to one of many workers that ask at the same moment", async () => {
+    await world.park(40);
+    const { id } = await world.request();
+    const claims = await Promise.all(Array.from({ length: 6 }, () => claim(id, 10)));
+    const claimed = claims.flat().map((item) => item.id);
+    expect(new Set(claimed).size).toBe(claimed.length);
+    expect(claims.flat().every((item) => item.fence === 1n)).toBe(true);
+  });
+
+  test("that expired is taken over under a higher fence, and the old holder can neither renew nor send", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [stale] = await claim(id);
+    expect(await claim(id)).toEqual([]);
+    await letClaimsExpire();
+    const [fresh] = await claim(id);
+    expect(fresh).toMatchObject({ id: stale!.id, fence: stale!.fence + 1n });
+
+    expect(await renewClaims(world.db, [stale!], 30_000)).toEqual(new Set());
+    expect(await renewClaims(world.db, [fresh!], 30_000)).toEqual(new Set([fresh!.id]));
+    expect(await openAttempts(world.db, [intentOf(stale!)])).toEqual(new Set());
+    expect(await openAttempts(world.db, [intentOf(fresh!)])).toEqual(new Set([attemptKey(intentOf(fresh!))]));
+  });
+
+  test("that a worker has made again denies the intent of its old claim, also in one call with the new one", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [stale] = await claim(id);
+    await letClaimsExpire();
+    const [fresh] = await claim(id);
+    const intents = [intentOf(stale!), intentOf(fresh!)];
+    expect(await openAttempts(world.db, intents)).toEqual(new Set([attemptKey(intents[1]!)]));
+  });
+
+  test("is empty while the redrive does not run", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    await world.db.run("update redrives set state = 'PAUSED' where id = $1", [id]);
+    expect(await claim(id)).toEqual([]);
+  });
+});
+
+describe("an event", () => {
+  test("has one open item at the most, whichever redrive asks", async () => {
+    await world.park(1);
+    const first = await world.request();
+    const [candidate] = await world.db.query<{ id: string; sourceId: string }>(
+      `select id, source_id as "sourceId" from dlq_events`,
+    );
+    const [other] = await world.db.query<{ id: string }>(
+      `insert into redrives select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid()))).*
+         from redrives r where id = $1 returning id`,
+      [first.id],
+    );
+    const item = { ...candidate!, aggregateId: null, version: null, revision: 1, errorCode: "TIMEOUT" };
+    const planned = { candidate: item as never, slice: 0, refusal: null, detail: null };
+    await expect(world.db.transaction((tx) => insertItems(tx, other!.id, [planned]))).rejects.toMatchObject({
+      code: "23505",
+    });
+  });
+});
+
+describe("the order of an aggregate", () => {
+  test("is held by an item in hand: nothing behind it is claimed", async () => {
+    await world.park(3, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
+    const { id } = await world.request();
+    expect(eventIds(await claim(id, 1))).toEqual(["event-0000"]);
+    expect(await claim(id)).toEqual([]);
+  });
+
+  test("is held by a deferred item", async () => {
+    await world.park(3, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
+    const { id } = await world.request();
+    await world.db.run(
+      `update redrive_items i set not_before = now() + interval '1 minute'
+         from dlq_events e where e.id = i.id and e.event_id = 'event-0001'`,
+    );
+    expect(eventIds(await claim(id))).toEqual(["event-0000"]);
+  });
+
+  test("is held across redrives: an earlier open item of another one blocks what comes behind it", async () => {
+    await world.park(4, (index) => ({ aggregateId: index < 3 ? "order-1" : "order-2", version: BigInt(index + 1) }));
+    const first = await freeze(["event-0001"], "pass");
+    const second = await freeze(["event-0000", "event-0002", "event-0003"]);
+    await world.db.run("update redrives set state = 'PAUSED' where id = $1", [first]);
+    // What comes before it may go, and so may other aggregates; what comes behind it waits, paused or not.
+    expect(eventIds(await claim(second))).toEqual(["event-0000", "event-0003"]);
+  });
+
+  test("has one holder: an earlier event frozen while a later one is being sent waits for it", async () => {
+    await world.park(2, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
+    const later = await freeze(["event-0001"], "pass");
+    expect(eventIds(await claim(later))).toEqual(["event-0001"]);
+    const earlier = await freeze(["event-0000"]);
+    expect(await claim(earlier)).toEqual([]);
+    await world.db.run("update aggregates set lease_until = now() - interval '1 second'");
+    expect(eventIds(await claim(earlier))).toEqual(["event-0000"]);
+  });
+
+  test("is free for another redrive as soon as a claim is given back, and stays with one whose claim goes on", async () => {
+    await world.park(3, (index) => ({ aggregateId: index < 2 ? "order-1" : "order-2", version: BigInt(index + 1) }));
+    const later = await freeze(["event-0001"], "pass");
+    const other = await freeze(["event-0002"]);
+    const claimed = await claim(later);
+    await claim(other);
+    const earlier = await freeze(["event-0000"]);
+    expect(await claim(earlier)).toEqual([]);
+    await releaseClaims(world.db, claimed);
+    expect(eventIds(await claim(earlier))).toEqual(["event-0000"]);
+    const leased = await world.db.query(
+      "select aggregate_id as id, lease_redrive as by from aggregates where lease_until > now() order by 1",
+    );
+    expect(leased).toEqual([
+      { id: "order-1", by: earlier },
+      { id: "order-2", by: other },
+    ]);
+  });
+
+  test("is of the source, the type and the id together: what shares an id holds nobody", async () => {
+    await world.source("billing");
+    const types = ["order", "customer", null];
+    await world.park(3, (index) => ({ aggregateId: "42", aggregateType: types[index]!, version: BigInt(7 - index) }));
+    await world.park(1, () => ({ eventId: "elsewhere", aggregateId: "42", version: 2n }), "billing");
+    const paused = await freeze(["event-0002"]);
+    await world.db.run("update redrives set state = 'PAUSED' where id = $1", [paused]);
+    const redrives = [await freeze(["event-0000"]), await freeze(["event-0001"]), await freeze(["elsewhere"])];
+    const claims = await Promise.all(redrives.map((id) => claim(id)));
+    expect(claims.map(eventIds)).toEqual([["event-0000"], ["event-0001"], ["elsewhere"]]);
+    expect(await world.db.query("select 1 from aggregates where lease_until > now()")).toHaveLength(3);
+    for (const [item] of claims) expect((await renewClaims(world.db, [item!], 30_000)).size).toBe(1);
+  });
+
+  test.each([
+    { name: "that is new", leased: false },
+    { name: "that was sent before", leased: true },
+  ])("has one claim at a time, also of one slice rung twice: an aggregate $name", async ({ leased }) => {
+    await world.park(4, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
+    const { id } = await world.request();
+    if (leased) {
+      // Its first event was withdrawn from the hand that held it: the lease goes on, and the same slice may use it.
+      const [first] = await claim(id, 1);
+      await world.db.transaction((tx) => refuseQueuedItems(tx, [first!.id], "ignored"));
+    }
+    const claimed = Promise.withResolvers<ClaimedItem[]>();
+    const commit = Promise.withResolvers<void>();
+    const small = world.db.transaction(async (tx) => {
+      claimed.resolve(await claimItems(tx, { redriveId: id, slices: [0, 0], limit: 1, leaseMs: 30_000 }));
+      await commit.promise;
+    });
+    expect(eventIds(await claimed.promise)).toEqual([leased ? "event-0001" : "event-0000"]);
+    const large = claim(id, 100);
+    const waiting = () =>
+      world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()");
+    await expect.poll(waiting).toHaveLength(1);
+    commit.resolve();
+    await small;
+    // Both began with the aggregate free: whoever came second must not take what lies behind the first one's item.
+    expect(eventIds(await large)).toEqual([]);
+  });
+
+  test("is by version first, events without one last, then by the time they were parked", async () => {
+    const versions = [null, 7n, 2n, null, -1n];
+    await world.park(5, (index) => ({ aggregateId: "order-1", version: versions[index]! }));
+    const { id } = await world.request();
+    const order: string[] = [];
+    for (let turn = 0; turn < 5; turn++) {
+      const [item] = await claim(id, 1);
+      order.push(item!.eventId);
+      await world.db.run("update redrive_items set state = 'delivered' where id = $1", [item!.id]);
+    }
+    expect(order).toEqual(["event-0004", "event-0002", "event-0001", "event-0000", "event-0003"]);
+  });
+});
+
+describe("an intent", () => {
+  test("that nobody closed is ambiguous to the next holder, who goes on counting", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [dead] = await claim(id);
+    await openAttempts(world.db, [intentOf(dead!)]);
+    await letClaimsExpire();
+    const [next] = await claim(id);
+    expect(await markAmbiguous(world.db, id, [next!])).toEqual(
+      new Map([[next!.id, { attempt: 1, delivered: null, unreached: 0 }]]),
+    );
+    expect(await world.db.query("select state, code from redrive_attempts")).toEqual([
+      { state: "ambiguous", code: "WORKER_LOST" },
+    ]);
+    expect(await openAttempts(world.db, [intentOf(next!, 1)])).toEqual(new Set());
+    expect(await openAttempts(world.db, [intentOf(next!, 2)])).toEqual(new Set([attemptKey(intentOf(next!, 2))]));
+  });
+
+  test("that the next holder has marked ambiguous is not closed by the one that lost it", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [stale] = await claim(id);
+    await openAttempts(world.db, [intentOf(stale!)]);
+    await letClaimsExpire();
+    const [next] = await claim(id);
+    await markAmbiguous(world.db, id, [next!]);
+    const end = { state: "failed" as const, latencyMs: 9, code: "HTTP 503", detail: null, decision: null };
+    await world.db.transaction((tx) =>
+      closeAttempts(tx, [{ id: stale!.id, redriveId: id, attempt: 1, fence: stale!.fence, ...end }]),
+    );
+    expect(await world.db.query("select state, code from redrive_attempts")).toEqual([
+      { state: "ambiguous", code: "WORKER_LOST" },
+    ]);
+  });
+
+  test("that is on record as delivered, by a holder that lost the item before it closed it, is told to the next one", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [stale] = await claim(id);
+    await openAttempts(world.db, [intentOf(stale!)]);
+    await letClaimsExpire();
+    const [next] = await claim(id);
+    const end = { state: "delivered" as const, latencyMs: 9, code: "OK", detail: null, decision: null };
+    await world.db.transaction((tx) =>
+      closeAttempts(tx, [{ id: stale!.id, redriveId: id, attempt: 1, fence: stale!.fence, ...end }]),
+    );
+    expect(await markAmbiguous(world.db, id, [next!])).toEqual(
+      new Map([[next!.id, { attempt: 1, delivered: "OK", unreached: 0 }]]),
+    );
+  });
+
+  test("of the holder itself is not ambiguous", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [mine] = await claim(id);
+    await openAttempts(world.db, [intentOf(mine!)]);
+    await markAmbiguous(world.db, id, [mine!]);
+    expect(await world.db.query("select state from redrive_attempts")).toEqual([{ state: "open" }]);
+  });
+
+  test.each(["PAUSED", "CANCELLED"])("is denied once the redrive is %s", async (state) => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [item] = await claim(id);
+    await world.db.run("update redrives set state = $2 where id = $1", [id, state]);
+    expect(await openAttempts(world.db, [intentOf(item!)])).toEqual(new Set());
+  });
+
+  test.each([
+    ["eventId", "event-0000"],
+    ["aggregateId", "order-1"],
+    ["errorCode", "TIMEOUT"],
+    ["source", "orders"],
+  ])("is denied by a blacklist over its %s, and not by one that was lifted or has ended", async (scope, value) => {
+    await world.park(1, () => ({ aggregateId: "order-1", errorCode: "TIMEOUT" }));
+    const { id } = await world.request();
+    const [item] = await claim(id);
+    await world.db.run(
+      `insert into controls (id, kind, scope, value, reason, origin, created_by)
+       values (gen_random_uuid(), 'blacklist', $1, $2, 'broken producer', 'person', 'ada')`,
+      [scope, value],
+    );
+    const whitelisted = { ...intentOf(item!), whitelisted: true };
+    expect(await openAttempts(world.db, [whitelisted])).toEqual(new Set());
+    // One that Parkade imposed yields to a whitelist, a person's never.
+    await world.db.run("update controls set origin = 'automatic'");
+    expect(await openAttempts(world.db, [intentOf(item!)])).toEqual(new Set());
+    expect((await openAttempts(world.db, [whitelisted])).size).toBe(1);
+    await world.db.run("update controls set origin = 'person', expires_at = now() - interval '1 second'");
+    expect((await openAttempts(world.db, [intentOf(item!, 2)])).size).toBe(1);
+    await world.db.run("update controls set expires_at = null, lifted_at = now()");
+    expect((await openAttempts(world.db, [intentOf(item!, 3)])).size).toBe(1);
+  });
+
+  test.each([
+    ["eventId", "event-0000", {}],
+    ["aggregateId", "42", {}],
+    ["aggregateId", "42", { aggregate_type: "order" }],
+    ["errorCode", "TIMEOUT", {}],
+  ])("is denied by a blacklist over its %s %s %o of its source, not of another one", async (scope, value, narrowed) => {
+    await world.park(1, () => ({ aggregateId: "42", errorCode: "TIMEOUT" }));
+    const { id } = await world.request();
+    const [item] = await claim(id);
+    await world.db.run(
+      `insert into controls (id, kind, scope, value, source, aggregate_type, reason, origin, created_by)
+       values (gen_random_uuid(), 'blacklist', $1, $2, 'orders', $3, 'broken producer', 'person', 'ada')`,
+      [scope, value, "aggregate_type" in narrowed ? narrowed.aggregate_type : null],
+    );
+    expect(await openAttempts(world.db, [intentOf(item!)])).toEqual(new Set());
+    await world.db.run("update controls set source = 'billing'");
+    expect((await openAttempts(world.db, [intentOf(item!)])).size).toBe(1);
+    await world.db.run("update controls set source = 'orders', aggregate_type = 'customer'");
+    expect((await openAttempts(world.db, [intentOf(item!, 2)])).size).toBe(1);
+  });
+
+  test("is denied once Parkade blacklists its aggregate, unless a whitelist covers it", async () => {
+    await world.park(2, (index) => ({ aggregateId: "42", aggregateType: index === 0 ? "order" : "customer" }));
+    const { id } = await world.request();
+    const items = await claim(id);
+    await world.db.run("update aggregates set blacklist_id = gen_random_uuid() where aggregate_type = 'order'");
+    const [order, customer] = ["event-0000", "event-0001"].map((eventId) => items.find((i) => i.eventId === eventId)!);
+    expect((await openAttempts(world.db, [intentOf(order!), intentOf(customer!)])).size).toBe(1);
+    expect((await openAttempts(world.db, [{ ...intentOf(order!), whitelisted: true }])).size).toBe(1);
+  });
+
+  test("looks its aggregate up, and does not read all of them", async () => {
+    await world.park(20, (index) => ({ aggregateId: `order-${index}`, aggregateType: "order" }));
+    const { id } = await world.request();
+    const items = await claim(id);
+    const read = await world.db.transaction(async (tx) => {
+      expect(
+        (
+          await openAttempts(
+            tx,
+            items.map((item) => intentOf(item)),
+          )
+        ).size,
+      ).toBe(20);
+      return tx.query("select seq_tup_read from pg_stat_xact_user_tables where relname = 'aggregates'");
+    });
+    expect(read).toEqual([{ seq_tup_read: 0 }]);
+  });
+});
+
+describe("the claims of a worker", () => {
+  const [lost, alive, own] = [1, 2, 3].map((n) => `00000000-0000-7000-8000-00000000000${n}`) as [
+    string,
+    string,
+    string,
+  ];
+  const beat = (id: string, agoS: number) =>
+    world.db.run(
+      `insert into worker_heartbeats (id, started_at, seen_at) values ($1, now(), now() - make_interval(secs => $2))
+       on conflict (id) do update set seen_at = excluded.seen_at`,
+      [id, agoS],
+    );
+  const claimAs = (workerId: string, redriveId: string, limit: number) =>
+    claimItems(world.db, { redriveId, slices: [0, 0], limit, leaseMs: 30_000, workerId });
+  const free = () => world.db.transaction((tx) => freeLostClaims(tx, own, 6_000));
+
+  test("without a sign of life are free for others, with their aggregates; those of one that lives are not", async () => {
+    await world.park(4, (index) => ({ aggregateId: `order-${index}` }));
+    const { id } = await world.request();
+    const taken = await claimAs(lost, id, 2);
+    await claimAs(alive, id, 1);
+    await beat(lost, 7);
+    await beat(alive, 5);
+    await beat(own, 0);
+    expect(await free()).toBe(2);
+    expect(await free()).toBeNull();
+    const leases = await world.db.query<{ aggregate_id: string }>(
+      "select aggregate_id from aggregates where lease_until < now() order by aggregate_id",
+    );
+    expect(leases.map((row) => row.aggregate_id)).toEqual(["order-0", "order-1"]);
+    expect(eventIds(await claimAs(own, id, 9))).toEqual(["event-0000", "event-0001", "event-0003"]);
+    // One that was only slow finds its fence gone.
+    expect(
+      await openAttempts(
+        world.db,
+        taken.map((item) => intentOf(item)),
+      ),
+    ).toEqual(new Set());
+  });
+
+  test("stay while the store was away for the one that looks, too", async () => {
+    await world.park(2);
+    const { id } = await world.request();
+    await claimAs(lost, id, 2);
+    await beat(lost, 9);
+    await beat(own, 4);
+    expect(await free()).toBeNull();
+    expect(await claimAs(own, id, 2)).toEqual([]);
+  });
+
+  test("that it does not know of are free, unless their answer may be on its way", async () => {
+    await world.park(6);
+    const { id } = await world.request();
+    const held = await claimAs(own, id, 2);
+    await claimAs(own, id, 2);
+    await world.db.run(
+      "update redrive_items set claimed_until = claimed_until - interval '3 s' where claimed_by is not null",
+    );
+    await claimAs(own, id, 1);
+    const bounds = { leaseMs: 30_000, recentMs: 2_000 };
+    expect(await freeForgottenClaims(world.db, own, held, bounds)).toBe(2);
+    expect(eventIds(await claimAs(alive, id, 9))).toEqual(["event-0002", "event-0003", "event-0005"]);
+  });
+});

@@ -1,0 +1,410 @@
+import type { EventStatus } from "@/lib/events/event-state.pure";
+import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
+import { SKIPPED } from "@/lib/order/skip.sql";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { AGGREGATE_BLACKLISTED } from "@/lib/redrive/plan/candidates.read";
+import { checked, heldItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
+import { ITEM, OPEN_ITEMS, REDRIVE, SENDS, WORKED_REDRIVES } from "@/lib/redrive/states/state.sql";
+
+/**
+ * The number of open items of a slice that a claim reads. The window is a prefix of the slice's order, so an item that
+ * blocks an aggregate within this redrive is always inside it; a very large aggregate costs one window for each claim,
+ * not a scan.
+ */
+const CLAIM_WINDOW = 400;
+
+/** SQL of an item's place in its aggregate; the same order as `compareItems` in core/redrive-plan. */
+export const PLACE = "coalesce(version, 9223372036854775807)";
+
+/**
+ * Place and id as one sortable text: PostgreSQL before 18 has no min() over records. An offset keeps the number
+ * positive.
+ */
+function placeKey(place: string, id: string): string {
+  return `lpad((${place}::numeric + 9223372036854775808)::text, 20, '0') || ${id}::text`;
+}
+
+/**
+ * One statement: reads the head of the slice, leaves out the items that must wait (claimed, deferred, behind an earlier
+ * item of another open redrive), locks the items, takes the leases of their aggregates, and claims with a new fence: items
+ * before aggregates, as every transaction locks them. Two workers that
+ * claim at the same time wait at the row locks: the second one re-checks, finds `claimed_until` in the future and skips
+ * the row. It takes no item of an aggregate whose lease has changed since it was read, because the order that it read
+ * is then out of date. No two leases end at the same time.
+ */
+const CLAIM = `
+with live as (
+  select r.id from redrives r where r.id = $1 and ${SENDS}
+), head as materialized (
+  select i.id, i.source_id, i.aggregate_type, i.aggregate_id, ${PLACE} as place,
+         (i.claimed_until >= now() or i.not_before > now()) is true as waits
+    from redrive_items i join live on live.id = i.redrive_id
+   where i.redrive_id = $1 and i.slice between $2 and $3 and i.state = ${ITEM.open} and i.source_id <> all($6::uuid[])
+   order by i.slice, ${PLACE}, i.id
+   limit ${CLAIM_WINDOW}
+), spans as materialized (
+  select source_id, aggregate_type, aggregate_id, max(place) as place, min(${placeKey("place", "id")}) filter (where waits) as own_block
+    from head where aggregate_id is not null
+   group by source_id, aggregate_type, aggregate_id
+), blocks as materialized (
+  select s.source_id, s.aggregate_type, s.aggregate_id, s.own_block, other.block as other_block
+    from spans s
+    left join lateral (
+      select ${placeKey(PLACE, "o.id")} as block
+        from redrive_items o
+       where o.aggregate_id = s.aggregate_id and o.source_id = s.source_id and o.aggregate_type = s.aggregate_type
+         and o.state = ${ITEM.open}
+         and o.redrive_id <> $1 and ${PLACE} <= s.place
+       order by ${PLACE}, o.id
+       limit 1
+    ) other on true
+), ready as materialized (
+  select h.id, h.source_id, h.aggregate_type, h.aggregate_id
+    from head h
+    left join blocks b on b.aggregate_id = h.aggregate_id and b.source_id = h.source_id
+                      and b.aggregate_type = h.aggregate_type
+   where not h.waits
+     and (b.own_block is null or ${placeKey("h.place", "h.id")} < b.own_block)
+     and (b.other_block is null or ${placeKey("h.place", "h.id")} < b.other_block)
+   order by h.place, h.id
+   limit $4
+), seen as materialized (
+  select a.source_id, a.aggregate_type, a.aggregate_id, a.lease_until
+    from aggregates a
+    join (select distinct source_id, aggregate_type, aggregate_id from ready where aggregate_id is not null) r
+      on r.aggregate_id = a.aggregate_id and r.source_id = a.source_id and r.aggregate_type = a.aggregate_type
+), locked as materialized (
+  select i.id, r.source_id, r.aggregate_type, r.aggregate_id
+    from ready r join redrive_items i on i.id = r.id and ${checked("i.redrive_id", "$1::uuid")} and ${checked("i.state", ITEM.open)}
+   where i.claimed_until is null or i.claimed_until < now()
+   order by i.id
+     for no key update of i
+), leased as (
+  insert into aggregates (source_id, aggregate_type, aggregate_id, lease_redrive, lease_slice, lease_until)
+  select distinct source_id, aggregate_type, aggregate_id, $1::uuid, $2::int, now() + make_interval(secs => $5)
+    from locked where aggregate_id is not null order by aggregate_id, source_id, aggregate_type
+  on conflict (aggregate_id, source_id, aggregate_type) do update
+     set lease_redrive = excluded.lease_redrive, lease_slice = excluded.lease_slice, lease_until = excluded.lease_until
+   where (aggregates.lease_until is null or aggregates.lease_until < now()
+          or (aggregates.lease_redrive = excluded.lease_redrive and aggregates.lease_slice = excluded.lease_slice))
+     and aggregates.lease_until is not distinct from (
+           select s.lease_until from seen s
+            where s.aggregate_id = aggregates.aggregate_id and s.source_id = aggregates.source_id
+              and s.aggregate_type = aggregates.aggregate_type)
+  returning source_id, aggregate_type, aggregate_id
+), claimed as (
+  update redrive_items i
+     set fence = i.fence + 1, claimed_until = now() + make_interval(secs => $5), claimed_by = $7::uuid
+    from locked l
+   where i.id = l.id and ${checked("i.redrive_id", "$1::uuid")} and ${checked("i.state", ITEM.open)}
+     and (i.claimed_until is null or i.claimed_until < now())
+     and (l.aggregate_id is null or exists (
+           select 1 from leased a where a.source_id = l.source_id and a.aggregate_id = l.aggregate_id
+                                             and a.aggregate_type = l.aggregate_type))
+  returning i.id, i.fence, i.attempts, i.revision
+)
+select c.id, c.fence::text as fence, c.attempts as item_attempts, c.revision,
+       e.source_id, s.name as source, e.event_id, e.aggregate_type, e.aggregate_id, e.version::text as version, e.error_code,
+       e.fingerprint, e.status, e.redrives, e.failures, e.trace_id, e.payload_bytes, e.admission, ${SKIPPED} as skipped,
+       (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms,
+       ${AGGREGATE_BLACKLISTED} as aggregate_blacklisted
+  from claimed c join dlq_event_rows e on e.id = c.id join sources s on s.id = e.source_id`;
+
+type ClaimRow = {
+  id: string;
+  fence: string;
+  item_attempts: number;
+  revision: number;
+  skipped: boolean;
+  source_id: string;
+  source: string;
+  event_id: string;
+  aggregate_type: string | null;
+  aggregate_id: string | null;
+  aggregate_blacklisted: boolean;
+  version: string | null;
+  error_code: string;
+  fingerprint: string;
+  status: EventStatus;
+  redrives: number;
+  failures: number;
+  trace_id: string | null;
+  payload_bytes: number;
+  cooldown_until_ms: number | null;
+  admission: AdmissionMark | null;
+};
+
+/** One claimed item, with the facts of its event that the gate and the send need. */
+export type ClaimedItem = {
+  /** The event's id. */
+  id: string;
+  redriveId: string;
+  fence: bigint;
+  /** Sends of this event within this redrive before this claim. */
+  attempts: number;
+  /** The revision that was frozen: what is sent. */
+  revision: number;
+  /** A person has let the later versions of its aggregate pass by it. */
+  skipped: boolean;
+  sourceId: string;
+  source: string;
+  eventId: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  /** True when Parkade had blacklisted the item's aggregate at the claim. */
+  aggregateBlacklisted: boolean;
+  version: bigint | null;
+  errorCode: string;
+  fingerprint: string;
+  status: EventStatus;
+  redrives: number;
+  failures: number;
+  traceId: string | null;
+  payloadBytes: number;
+  cooldownUntilMs: number | null;
+  admission: AdmissionMark | null;
+};
+
+export type ClaimRequest = {
+  redriveId: string;
+  /** Inclusive range of slices: one slice, or all of them for a canary. */
+  slices: [first: number, last: number];
+  limit: number;
+  leaseMs: number;
+  /** The worker that claims: the items of a lost worker are given back. */
+  workerId?: string;
+  /** Sources whose items are not claimed: their targets take no sends now. */
+  withoutSources?: readonly string[];
+};
+
+/**
+ * Allows one transaction at a time to claim for the canary of a redrive. An advisory lock and not the redrive's row: a
+ * finish locks that row after its items, and a claim would lock it before them.
+ */
+export async function lockCanary(tx: Tx, redriveId: string): Promise<void> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('canary ' || $1, 0))", [redriveId]);
+}
+
+/**
+ * Claims up to `limit` items that may be sent now. Empty when the redrive does not run, is held or waits, or all open
+ * items wait.
+ */
+export async function claimItems(db: Queryable, request: ClaimRequest): Promise<ClaimedItem[]> {
+  const rows = await db.query<ClaimRow>(
+    CLAIM,
+    [
+      request.redriveId,
+      request.slices[0],
+      request.slices[1],
+      request.limit,
+      request.leaseMs / 1000,
+      request.withoutSources ?? [],
+      request.workerId ?? null,
+    ],
+    { name: "claim-items" },
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    redriveId: request.redriveId,
+    fence: BigInt(row.fence),
+    attempts: row.item_attempts,
+    revision: row.revision,
+    skipped: row.skipped,
+    sourceId: row.source_id,
+    source: row.source,
+    eventId: row.event_id,
+    aggregateType: row.aggregate_type,
+    aggregateId: row.aggregate_id,
+    aggregateBlacklisted: row.aggregate_blacklisted,
+    version: row.version === null ? null : BigInt(row.version),
+    errorCode: row.error_code,
+    fingerprint: row.fingerprint,
+    status: row.status,
+    redrives: row.redrives,
+    failures: row.failures,
+    traceId: row.trace_id,
+    payloadBytes: row.payload_bytes,
+    cooldownUntilMs: row.cooldown_until_ms,
+    admission: row.admission,
+  }));
+}
+
+/**
+ * Extends the claims of items in work. Returns the ids that this worker still holds: the others were claimed by another
+ * worker or closed.
+ */
+export async function renewClaims(db: Queryable, items: readonly ClaimedItem[], leaseMs: number): Promise<Set<string>> {
+  const rows = await db.query<{ id: string }>(
+    `with w as materialized (select * from unnest($2::uuid[], $3::bigint[]) as w(id, fence))${lockedItems("$2::uuid[]", "$1::uuid")}, mine as (
+       update redrive_items i set claimed_until = now() + make_interval(secs => $4)
+         from w join locked l on l.id = w.id
+        where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
+       returning i.id, i.source_id, i.aggregate_type, i.aggregate_id
+     ), held as materialized (
+       select a.source_id, a.aggregate_type, a.aggregate_id
+         from aggregates a
+         join (select distinct source_id, aggregate_type, aggregate_id from mine where aggregate_id is not null) m
+           on a.aggregate_id = m.aggregate_id and a.source_id = m.source_id and a.aggregate_type = m.aggregate_type
+          and a.lease_redrive = $1
+        order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
+     ), leases as (
+       update aggregates a set lease_until = now() + make_interval(secs => $4)
+         from held h
+        where a.source_id = h.source_id and a.aggregate_id = h.aggregate_id and a.aggregate_type = h.aggregate_type
+     )
+     select id from mine`,
+    [items[0]!.redriveId, items.map((item) => item.id), items.map((item) => item.fence.toString()), leaseMs / 1000],
+    { name: "renew-claims" },
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+/**
+ * SQL: ends the leases of the aggregates whose items `freed` has given back. As at the end of an item, the lease ends
+ * in the past, at a time that no other lease has; rows are locked in the same order as claims lock them.
+ */
+const END_LEASES = `, held as materialized (
+  select a.source_id, a.aggregate_type, a.aggregate_id
+    from aggregates a
+    join (select distinct redrive_id, source_id, aggregate_type, aggregate_id from freed where aggregate_id is not null) f
+      on a.aggregate_id = f.aggregate_id and a.source_id = f.source_id and a.aggregate_type = f.aggregate_type
+     and a.lease_redrive = f.redrive_id
+   order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
+), leases as (
+  update aggregates a set lease_until = clock_timestamp() - interval '1 day'
+    from held h
+   where a.source_id = h.source_id and a.aggregate_id = h.aggregate_id and a.aggregate_type = h.aggregate_type
+)`;
+
+/**
+ * Gives items back after an error of the worker, with the leases of their aggregates: no redrive waits for the end of
+ * the lease. Closed items stay as they are.
+ */
+export async function releaseClaims(db: Queryable, items: readonly ClaimedItem[]): Promise<void> {
+  await db.query(
+    `with w as materialized (select * from unnest($2::uuid[], $3::bigint[]) as w(id, fence))${lockedItems("$2::uuid[]", "$1::uuid")}, freed as (
+       update redrive_items i set claimed_until = null
+         from w join locked l on l.id = w.id
+        where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
+       returning i.redrive_id, i.source_id, i.aggregate_type, i.aggregate_id
+     )${END_LEASES}
+     select count(*)::int as n from freed`,
+    [items[0]!.redriveId, items.map((item) => item.id), items.map((item) => item.fence.toString())],
+    { name: "release-claims" },
+  );
+}
+
+/** A claimed item whose target asked for a pause. */
+export type ItemHold = { id: string; redriveId: string; fence: bigint; waitMs: number };
+
+/**
+ * Stores the pause that a target asked for, on the store's clock: the next worker that claims the item waits at least
+ * as long, even if its present holder is killed.
+ */
+export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Promise<void> {
+  if (holds.length === 0) return;
+  await db.run(
+    `with w as materialized (
+       select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::float8[]) as w(id, redrive_id, fence, wait_ms)
+     )${lockedItems("$1::uuid[]", "w.redrive_id")}
+     update redrive_items i set not_before = now() + w.wait_ms * interval '1 ms'
+       from w join locked l on l.id = w.id
+      where i.id = any($1::uuid[]) and ${heldItem("w.redrive_id")}`,
+    [
+      holds.map((hold) => hold.id),
+      holds.map((hold) => hold.redriveId),
+      holds.map((hold) => hold.fence.toString()),
+      holds.map((hold) => hold.waitMs),
+    ],
+    { name: "hold-items" },
+  );
+}
+
+/** Redrives whose items may be claimed. */
+const LIVE = `(r.state in ${WORKED_REDRIVES} or r.state = ${REDRIVE.CANCELLED} and ${OPEN_ITEMS} > 0)`;
+
+/** Gives back claims, and the leases of their aggregates. @param which SQL over `i`, an open item of a live redrive */
+function giveBack(which: string): string {
+  return `
+with lost as materialized (
+  select i.id, i.redrive_id
+    from redrives r join redrive_items i on i.redrive_id = r.id
+   where ${LIVE} and i.state = ${ITEM.open} and i.claimed_until >= now() and ${which}
+   order by i.id, i.redrive_id for no key update of i
+), freed as (
+  update redrive_items i set claimed_until = null
+    from lost l
+   where i.id = l.id and i.redrive_id = l.redrive_id
+  returning i.redrive_id, i.source_id, i.aggregate_type, i.aggregate_id
+)${END_LEASES}
+select count(*)::int as n from freed`;
+}
+
+const FREE_LOST = giveBack("i.claimed_by = any($1::uuid[])");
+const FREE_FORGOTTEN = giveBack(`i.claimed_by = $1::uuid and i.claimed_until < now() + make_interval(secs => $4)
+  and not exists (select 1 from unnest($2::uuid[], $3::bigint[]) as held(id, fence) where held.id = i.id and held.fence = i.fence)`);
+
+/**
+ * Ends the claims of workers without a heartbeat for `lostMs`, and removes their heartbeats. Only for a worker whose
+ * own heartbeat is no older than half of that: else the store was away for all of them. Returns the number of items
+ * that the lost workers held, null when no worker is lost. A worker that was only slow is stopped by the fence of the
+ * next claim.
+ */
+export async function freeLostClaims(tx: Tx, workerId: string, lostMs: number): Promise<number | null> {
+  const lost = await tx.query<{ id: string }>(
+    `delete from worker_heartbeats
+      where seen_at < now() - make_interval(secs => $2)
+        and exists (select 1 from worker_heartbeats own where own.id = $1 and own.seen_at > now() - make_interval(secs => $2 / 2))
+     returning id`,
+    [workerId, lostMs / 1000],
+  );
+  if (lost.length === 0) return null;
+  const [row] = await tx.query<{ n: number }>(FREE_LOST, [lost.map(({ id }) => id)]);
+  return row!.n;
+}
+
+/**
+ * Ends the claims of one worker that it does not know of, because the store's answer was lost. `held` are the items
+ * that it knows of. Claims made or renewed in the last `recentMs` stay, because their answer may still arrive.
+ */
+export async function freeForgottenClaims(
+  db: Queryable,
+  workerId: string,
+  held: readonly { id: string; fence: bigint }[],
+  { leaseMs, recentMs }: { leaseMs: number; recentMs: number },
+): Promise<number> {
+  const [row] = await db.query<{ n: number }>(FREE_FORGOTTEN, [
+    workerId,
+    held.map(({ id }) => id),
+    held.map(({ fence }) => fence.toString()),
+    (leaseMs - recentMs) / 1000,
+  ]);
+  return row!.n;
+}
+
+/** The remaining work in a range of slices, to decide whether and when the job runs again. */
+export type SliceRest = {
+  open: number;
+  /** Open items that nobody holds and that wait for no time: items of another redrive must be sent first. */
+  blocked: number;
+  /**
+   * Milliseconds until the first item that nobody holds may be sent: after a deferral, or the hold; null = no item
+   * waits for a time.
+   */
+  waitMs: number | null;
+};
+
+export async function sliceRest(db: Queryable, redriveId: string, slices: [number, number]): Promise<SliceRest> {
+  const [row] = await db.query<{ open: number; blocked: number; wait_ms: number | null }>(
+    `select count(*)::int as open, count(*) filter (where free and not timed)::int as blocked,
+            min(extract(epoch from greatest(not_before, hold_until) - now())) filter (where free and timed)::float8 * 1000
+              as wait_ms
+       from (select i.not_before, r.hold_until, coalesce(i.claimed_until < now(), true) as free,
+                    coalesce(greatest(i.not_before, r.hold_until) > now(), false) as timed
+               from redrive_items i join redrives r on r.id = i.redrive_id
+              where i.redrive_id = $1 and i.slice between $2 and $3 and i.state = ${ITEM.open}) item`,
+    [redriveId, ...slices],
+    { name: "slice-rest" },
+  );
+  return { open: row!.open, blocked: row!.blocked, waitMs: row!.wait_ms };
+}

@@ -1,0 +1,49 @@
+import type { EventStatus } from "@/lib/events/event-state.pure";
+import type { Tx } from "@/lib/platform/database/db";
+import { ITEM } from "@/lib/redrive/states/state.sql";
+
+/**
+ * `column = value` in a form that no index can serve, not even a partial one. A batch names its rows by id and only
+ * checks the other columns. The statistics do not yet cover a redrive that was frozen a moment ago, so the planner
+ * would choose an index over redrive or state as readily as the primary key, and each batch would read all open rows.
+ */
+export function checked(column: string, value: string): string {
+  return `${column} is not distinct from ${value}`;
+}
+
+/**
+ * SQL: the item `i` is named by `w` (`id`, `fence`) and is still held by the worker that claimed it with this fence.
+ * Each claim raises the fence: a worker that lost its claim changes nothing.
+ */
+export function heldItem(redriveId: string): string {
+  return `i.id = w.id and i.fence = w.fence and ${checked("i.redrive_id", redriveId)} and ${checked("i.state", ITEM.open)}`;
+}
+
+/**
+ * SQL: the items of `w` (`id`, `fence`) that are still held, locked in the order of their ids, as every statement locks the
+ * items that it changes: two of them wait for each other and never deadlock.
+ */
+export function lockedItems(ids: string, redriveId: string): string {
+  return `, locked as materialized (
+    select i.id from redrive_items i join w on ${heldItem(redriveId)}
+     where i.id = any(${ids}) order by i.id, i.redrive_id for no key update of i
+  )`;
+}
+
+export type LockedEvent = { id: string; status: EventStatus; revision: number; confirmed: boolean };
+
+/**
+ * Locks events in the order of their ids: every statement that changes several events locks them here first, so that
+ * two transactions with common events wait for each other and never deadlock. Returns them as they are now.
+ *
+ * A statement of its own: PostgreSQL 18 crashes where a row that it waited for is looked at again in a statement that
+ * also prunes partitions. Without a name it is planned for its ids, so that nothing is left to prune while it runs.
+ */
+export async function lockEvents(tx: Tx, ids: readonly string[]): Promise<Map<string, LockedEvent>> {
+  const rows = await tx.query<LockedEvent>(
+    `select id, status, revision, confirmed_at is not null as confirmed from dlq_events
+      where id = any($1::uuid[]) order by id for no key update`,
+    [ids],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}

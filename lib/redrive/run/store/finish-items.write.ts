@@ -1,0 +1,331 @@
+import { flowOf } from "@/lib/core/flow";
+import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
+import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
+import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
+import type { Tx } from "@/lib/platform/database/db";
+import { storableJsonText, storableText } from "@/lib/platform/plain/storable.pure";
+import type { Finding } from "@/lib/redrive/list/redrive-items.shapes";
+import {
+  type EventAfter,
+  type ItemOutcome,
+  isDeduplicated,
+  itemStateAfter,
+  moveOf,
+} from "@/lib/redrive/run/item-outcome.pure";
+import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
+import { checked, heldItem, lockEvents, lockedItems } from "@/lib/redrive/run/store/fence.write";
+import type { AttemptState } from "@/lib/redrive/states/attempt-state.pure";
+import type { ItemEnd } from "@/lib/redrive/states/item-state.pure";
+import { ATTEMPT, EVENT, ITEM } from "@/lib/redrive/states/state.sql";
+import { rollupOf } from "@/lib/store/write/rollup";
+
+/** The end of one claimed item, decided by core, to be stored. */
+export type FinishedItem = {
+  item: ClaimedItem;
+  outcome: ItemOutcome;
+  /** null: the event stays QUEUED, the item stays open (`later`, `back`). */
+  after: EventAfter | null;
+  /** Sends within this redrive, all claims together. */
+  attempts: number;
+  findings: Finding[];
+};
+
+export type AttemptClose = {
+  id: string;
+  redriveId: string;
+  attempt: number;
+  /** The fence of the claim that opened the attempt. */
+  fence: bigint;
+  state: Exclude<AttemptState, "open">;
+  latencyMs: number;
+  code: string;
+  detail: string | null;
+  /** The decision after the attempt and all its inputs, as JSON; null = nothing was decided. */
+  decision: object | null;
+};
+
+function resultOf(outcome: ItemOutcome): { result: string | null; detail: string | null } {
+  switch (outcome.kind) {
+    case "delivered":
+      return outcome.deduplicated
+        ? { result: "DEDUPLICATED", detail: `${outcome.code}: the target had taken it before` }
+        : { result: outcome.code, detail: null };
+    case "already-processed":
+      return { result: "ALREADY_PROCESSED", detail: outcome.detail };
+    case "verified":
+      return { result: "PASSED", detail: null };
+    case "failed":
+      return { result: outcome.code, detail: outcome.detail };
+    case "refused":
+      return { result: outcome.refusal, detail: outcome.detail };
+    case "later":
+    case "back":
+      return { result: null, detail: null };
+  }
+}
+
+/** Longest stored text of an answer: a summary. */
+const DETAIL_CHARS_MAX = 2_048;
+
+/** The text of a target may hold characters that PostgreSQL refuses: it is cut, then made storable. */
+function storedDetail(detail: string | null): string | null {
+  return detail === null ? null : storableText(detail.slice(0, DETAIL_CHARS_MAX));
+}
+
+/**
+ * Closes items or gives them back: compare-and-set on the fence. Returns the ids that this worker still held; nothing
+ * was changed for the others, and the caller must write nothing that depends on them.
+ */
+export async function closeItems(tx: Tx, redriveId: string, finished: readonly FinishedItem[]): Promise<Set<string>> {
+  const results = finished.map(({ outcome }) => resultOf(outcome));
+  const rows = await tx.query<{ id: string }>(
+    `with w as materialized (
+       select * from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[],
+                            $10::text[])
+         as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record)
+     )${lockedItems("$2::uuid[]", "$1::uuid")}
+     update redrive_items i
+        set state = w.state, claimed_until = null, not_before = now() + w.wait_ms * interval '1 ms', attempts = w.attempts,
+            result = w.result, detail = w.detail, sent_record = w.record, verdict = coalesce(w.verdict::jsonb, i.verdict),
+            finished_at = case when w.state <> ${ITEM.open} then now() end
+       from w join locked l on l.id = w.id
+      where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
+     returning i.id`,
+    [
+      redriveId,
+      finished.map(({ item }) => item.id),
+      finished.map(({ item }) => item.fence.toString()),
+      finished.map(({ outcome }) => itemStateAfter(outcome)),
+      finished.map(({ outcome }) => (outcome.kind === "later" ? outcome.waitMs : null)),
+      finished.map(({ attempts }) => attempts),
+      results.map(({ result }) => result),
+      results.map(({ detail }) => storedDetail(detail)),
+      finished.map(({ findings }) => (findings.length === 0 ? null : storableJsonText(findings))),
+      finished.map(({ outcome }) => (outcome.kind === "delivered" ? (outcome.record ?? null) : null)),
+    ],
+    { name: "close-items" },
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+/**
+ * Largest value of an `integer` column: the counters of events stop there, since an overflow would refuse the whole
+ * batch.
+ */
+export const INT4_MAX = 2_147_483_647;
+
+/** `cameBack`: the bounce was parked before this finish. */
+export type MovedEvent = { id: string; status: EventStatus; cameBack: boolean };
+
+const QUEUED = EVENT_MOVES.freeze.to;
+const CAME_BACK = "coalesce($1 = any(e.bounced_redrives), false)";
+
+/**
+ * Moves the events of closed items, with their rollups, in one statement. A delivery whose bounce was parked before
+ * this finish (`bounced_redrives` holds the redrive) gets `statusIfBounced`. That bounce has already counted the
+ * delivery, the failure and the cooldown, so they stay unchanged.
+ *
+ * All sends of the redrive count as attempts of the event, also sends of earlier claims: an item that waits again
+ * leaves its event unchanged. `last_operator` stays the person who requested the redrive. Returns the status of each
+ * event.
+ */
+export async function moveFinishedEvents(
+  tx: Tx,
+  redriveId: string,
+  finished: readonly (FinishedItem & { after: EventAfter })[],
+): Promise<MovedEvent[]> {
+  if (finished.length === 0) return [];
+  await lockEvents(
+    tx,
+    finished.map(({ item }) => item.id),
+  );
+  const moved = await tx.query<MovedEvent>(
+    `with moved as (
+       update dlq_events e
+          set status = case when ${CAME_BACK} then coalesce(w.if_bounced, w.status) else w.status end,
+              failures = case when w.processed then 0 else greatest(e.failures, w.failures) end, redrives = w.redrives,
+              cooldown_until = case when w.processed or (w.if_bounced is not null and not ${CAME_BACK}) then null
+                                    else greatest(e.cooldown_until, to_timestamp(w.cooldown_until / 1000)) end,
+              confirmed_at = to_timestamp(w.confirmed_at / 1000),
+              confirmed_redrive = case when w.processed then $1::uuid end,
+              redrive_at = case when w.status = ${EVENT.REDRIVEN} then now() else e.redrive_at end,
+              attempts = least(e.attempts::bigint + w.sends, ${INT4_MAX}),
+              last_attempt_at = case when w.sent_now then now() else e.last_attempt_at end
+         from unnest($2::uuid[], $3::text[], $4::text[], $5::int[], $6::int[], $7::float8[], $8::float8[], $9::int[],
+                     $10::text[], $11::text[], $12::boolean[], $13::boolean[])
+           as w(id, status, if_bounced, failures, redrives, cooldown_until, confirmed_at, sends, flow, flow_if_bounced, processed,
+                sent_now)
+        where e.id = any($2::uuid[]) and e.id = w.id and ${checked("e.status", EVENT[QUEUED])}
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT[QUEUED]} as old_status,
+                 e.status as new_status, ${CAME_BACK} as came_back,
+                 case when w.if_bounced is not null and ${CAME_BACK} then w.flow_if_bounced else w.flow end as flow
+     )${rollupOf("moved", { flow: { kinds: "string_to_array(flow, ',')", at: "now()" } })}
+     select id, new_status as status, came_back as "cameBack" from moved`,
+    [
+      redriveId,
+      finished.map(({ item }) => item.id),
+      finished.map(({ after }) => after.status),
+      finished.map(({ after }) => after.statusIfBounced),
+      finished.map(({ after }) => after.failures),
+      finished.map(({ after }) => after.redrives),
+      finished.map(({ after }) => after.cooldownUntilMs),
+      finished.map(({ after }) => after.confirmedAtMs),
+      finished.map(({ attempts }) => attempts),
+      finished.map(({ outcome, after }) => flowOf(moveOf(outcome), QUEUED, after.status).join()),
+      finished.map(
+        ({ after }) => after.statusIfBounced && flowOf("deliverBounced", QUEUED, after.statusIfBounced).join(),
+      ),
+      finished.map(({ outcome }) => outcome.kind === "already-processed"),
+      finished.map(({ item, attempts }) => attempts > item.attempts),
+    ],
+    { name: "move-finished-events" },
+  );
+  await recordErrors(tx, finished, new Set(moved.map(({ id }) => id)));
+  return moved;
+}
+
+/** The last error of the events that failed, among those that moved. */
+async function recordErrors(tx: Tx, finished: readonly FinishedItem[], moved: ReadonlySet<string>): Promise<void> {
+  const errors = finished.flatMap(({ item: { id }, outcome }) =>
+    outcome.kind === "failed" && moved.has(id)
+      ? [{ id, code: outcome.code, detail: storedDetail(outcome.detail) }]
+      : [],
+  );
+  if (errors.length === 0) return;
+  await tx.run(
+    `update dlq_event_facts f set last_error_code = w.code, last_error = coalesce(w.detail, f.last_error)
+       from unnest($1::uuid[], $2::text[], $3::text[]) as w (id, code, detail) where f.id = w.id`,
+    [errors.map(({ id }) => id), errors.map(({ code }) => code), errors.map(({ detail }) => detail)],
+    { name: "record-errors" },
+  );
+}
+
+/**
+ * Closes attempt rows, by compare-and-set: an attempt that was never opened in the store, or that the next holder has
+ * marked ambiguous, stays as it is.
+ */
+export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Promise<void> {
+  if (closes.length === 0) return;
+  await tx.run(
+    `update redrive_attempts a
+        set state = w.state, closed_at = now(), latency_ms = w.latency_ms, code = w.code, detail = w.detail,
+            decision = w.decision::jsonb
+       from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::float8[], $6::text[], $7::text[], $8::text[],
+                   $9::bigint[])
+         as w(id, redrive_id, attempt, state, latency_ms, code, detail, decision, fence)
+      where a.id = w.id and a.redrive_id = w.redrive_id and a.attempt = w.attempt and a.fence = w.fence
+        and ${checked("a.state", ATTEMPT.open)}`,
+    [
+      closes.map((close) => close.id),
+      closes.map((close) => close.redriveId),
+      closes.map((close) => close.attempt),
+      closes.map((close) => close.state),
+      closes.map((close) => close.latencyMs),
+      closes.map((close) => close.code),
+      closes.map((close) => storedDetail(close.detail)),
+      closes.map((close) => (close.decision === null ? null : JSON.stringify(close.decision))),
+      closes.map((close) => close.fence.toString()),
+    ],
+    { name: "close-attempts" },
+  );
+}
+
+/** Counts of decided items, for the redrive's counters and its chart. */
+export type RedriveDelta = Record<ItemEnd, number> & {
+  /** Of the delivered: known to their target already. */
+  deduplicated: number;
+  /** Of the deduplicated: processed by their consumer. */
+  confirmed: number;
+  refusedByReason: Record<string, number>;
+  failedByReason: Record<string, number>;
+};
+
+export const NO_DELTA: RedriveDelta = {
+  delivered: 0,
+  passed: 0,
+  failed: 0,
+  refused: 0,
+  cancelled: 0,
+  deduplicated: 0,
+  confirmed: 0,
+  refusedByReason: {},
+  failedByReason: {},
+};
+
+export function deltaOf(finished: readonly FinishedItem[]): RedriveDelta {
+  const delta: RedriveDelta = { ...NO_DELTA, refusedByReason: {}, failedByReason: {} };
+  for (const { outcome } of finished) {
+    const state = itemStateAfter(outcome);
+    if (state === "open") continue;
+    delta[state]++;
+    if (isDeduplicated(outcome)) delta.deduplicated++;
+    if (outcome.kind === "already-processed") delta.confirmed++;
+    const { result } = resultOf(outcome);
+    if (state === "refused") delta.refusedByReason[result!] = (delta.refusedByReason[result!] ?? 0) + 1;
+    if (state === "failed") delta.failedByReason[result!] = (delta.failedByReason[result!] ?? 0) + 1;
+  }
+  return delta;
+}
+
+/** Redrives remembered as counted in an aggregate's run of failures: more than any limit of failures. */
+const COUNTED_REDRIVES_MAX = 100;
+
+/** SQL: the newest of these redrives. */
+export function lastRedrives(all: string): string {
+  return `(${all})[greatest(1, cardinality(${all}) - ${COUNTED_REDRIVES_MAX - 1}):]`;
+}
+
+/**
+ * Applies each aggregate's result to its consecutive failures, of which a redrive adds one at the most, and releases
+ * the lease once this redrive holds no item of the aggregate. The lease ends in the past, at a time that no other lease
+ * has, so that a claim sees whether the lease has changed since it was read. Rows are locked in the same order as
+ * claims lock them: transactions with common aggregates cannot deadlock. Returns the aggregates that have failed, with
+ * their consecutive failures.
+ */
+export async function settleAggregates(
+  tx: Tx,
+  redriveId: string,
+  results: readonly AggregateResult[],
+): Promise<FailedAggregate[]> {
+  if (results.length === 0) return [];
+  const rows = await tx.query<FailedAggregate & { failed: boolean }>(
+    `with want as (
+       select * from unnest($2::uuid[], $3::text[], $4::text[], $5::boolean[], $6::int[])
+         as w(source_id, aggregate_type, aggregate_id, reset, failures)
+     ), locked as materialized (
+       select a.source_id, a.aggregate_type, a.aggregate_id, w.reset, w.failures,
+              w.failures > 0 and (w.reset or $1 <> all(a.failed_redrives)) as counts
+         from want w join aggregates a on a.aggregate_id = w.aggregate_id and a.source_id = w.source_id
+                                      and a.aggregate_type = w.aggregate_type
+        order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
+     )
+     update aggregates a
+        set consecutive_failures = least(
+                  (case when w.reset then 0 else a.consecutive_failures end)::bigint + w.counts::int, ${INT4_MAX}),
+            failed_redrives = case when w.counts
+              then ${lastRedrives("(case when w.reset then '{}' else a.failed_redrives end) || $1::uuid")}
+              when w.reset then '{}' else a.failed_redrives end,
+            failed_at = case when w.failures > 0 then now() else a.failed_at end,
+            lease_until = case when a.lease_redrive = $1 and not exists (
+                select 1 from redrive_items i
+                 where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id
+                   and i.aggregate_type = a.aggregate_type and i.state = ${ITEM.open} and i.redrive_id = $1
+                   and i.claimed_until >= now())
+              then clock_timestamp() - interval '1 day' else a.lease_until end
+       from locked w
+      where a.source_id = w.source_id and a.aggregate_id = w.aggregate_id and a.aggregate_type = w.aggregate_type
+     returning a.source_id as "sourceId", a.aggregate_type as "aggregateType", a.aggregate_id as "aggregateId",
+               a.consecutive_failures as failures, w.failures > 0 as failed`,
+    [
+      redriveId,
+      results.map((result) => result.sourceId),
+      results.map((result) => result.aggregateType ?? NO_AGGREGATE_TYPE),
+      results.map((result) => result.aggregateId),
+      results.map((result) => result.reset),
+      results.map((result) => result.failures),
+    ],
+    { name: "settle-aggregates" },
+  );
+  return rows.filter((row) => row.failed).map(({ failed: _failed, ...aggregate }) => aggregate);
+}

@@ -1,0 +1,117 @@
+import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+const ada = localViewer("ada");
+let world: World;
+let now = 0;
+let most = 0;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+  now = 0;
+  most = 0;
+  world.sink.answer = async () => {
+    most = Math.max(most, ++now);
+    await pause(20);
+    now--;
+    return 200;
+  };
+});
+afterEach(async () => {
+  const broken = await world.broken();
+  await world.close();
+  expect(broken).toEqual([]);
+});
+
+test("no more sends at once than the redrive asks for, and as many as its target takes when it asks for none", async () => {
+  await world.park(120);
+  const { id } = await world.request();
+  await changeRedrive(world.deps, { id, change: { concurrency: 2 } }, ada);
+  expect(await world.redrive(id)).toMatchObject({ concurrency: 2, places: 20 });
+  await world.worker();
+  await expect.poll(() => world.sink.arrived.length).toBeGreaterThan(20);
+  expect(most).toBe(2);
+  await changeRedrive(world.deps, { id, change: { concurrency: null } }, ada);
+  await expect.poll(() => most, { interval: 10 }).toBeGreaterThan(2);
+  expect(await world.ended(id)).toMatchObject({ delivered: 120 });
+  expect(most).toBeLessThanOrEqual(20);
+});
+
+test("fewer sends at once hold within a watch, though every item that waits for a token could have been sent", async () => {
+  await world.db.run("update targets set rate_per_second = 20");
+  let slow = 0;
+  world.sink.answer = async () => {
+    most = Math.max(most, ++now);
+    await pause(slow);
+    now--;
+    return 200;
+  };
+  slow = 400;
+  await world.park(150);
+  await world.worker();
+  const { id } = await world.request();
+  await expect.poll(() => most).toBeGreaterThan(3);
+  await changeRedrive(world.deps, { id, change: { concurrency: 1 } }, ada);
+  await expect.poll(() => now, { interval: 5 }).toBe(1);
+  most = 0;
+  const before = world.sink.arrived.length;
+  await expect.poll(() => world.sink.arrived.length).toBeGreaterThan(before + 4);
+  expect(most).toBe(1);
+  expect((await world.redrive(id)).open).toBeGreaterThan(20);
+  slow = 1;
+  await changeRedrive(world.deps, { id, change: { concurrency: null } }, ada);
+  expect(await world.ended(id)).toMatchObject({ delivered: 150 });
+  expect(world.sink.arrived).toHaveLength(150);
+});
+
+test("a lane that is switched and a rate that is lowered while no worker is alive hold for the next one", async () => {
+  await world.db.run("update targets set rate_per_second = 40");
+  await world.park(60);
+  const doomed = await world.doomedWorker();
+  const { id } = await world.request();
+  await expect.poll(() => world.sink.arrived.length, { interval: 5 }).toBeGreaterThan(5);
+  doomed.kill("SIGKILL");
+  await once(doomed, "exit");
+  await changeRedrive(world.deps, { id, change: { lane: "slow" } }, ada);
+  await changeRedrive(world.deps, { id, change: { ratePerSecond: 30 } }, ada);
+  await changeRedrive(world.deps, { id, change: { concurrency: 1 } }, ada);
+  const opened = await world.db.query<{ at: string }>("select max(opened_at)::text as at from redrive_attempts");
+  // The sink has answered what the killed worker sent.
+  await expect.poll(() => now).toBe(0);
+  most = 0;
+  await world.worker();
+  expect(await world.ended(id)).toMatchObject({ delivered: 60, lane: "slow", ratePerSecond: 30, concurrency: 1 });
+  const later = await world.db.query("select distinct target from redrive_attempts where opened_at > $1::timestamptz", [
+    opened[0]!.at,
+  ]);
+  expect(later).toEqual([{ target: "orders.slow" }]);
+  expect(most).toBe(1);
+  expect(new Set(world.sink.arrived.map(({ headers }) => headers["idempotency-key"])).size).toBe(60);
+});
+
+test("a pace above what the target takes is refused, with the cause and the fix", async () => {
+  await world.db.run("update targets set rate_per_second = 40 where name = 'orders'");
+  await world.park(3);
+  const { id } = await world.request();
+  const change = (asked: { ratePerSecond: number | null } | { concurrency: number | null }) =>
+    changeRedrive(world.deps, { id, change: asked }, ada);
+  await expect(change({ ratePerSecond: 41 })).rejects.toMatchObject({
+    code: "above-ceiling",
+    message: "ratePerSecond: orders takes at most 40/s: choose 40 or less, or raise the rate under Targets",
+  });
+  await expect(change({ concurrency: 21 })).rejects.toMatchObject({
+    message:
+      "concurrency: orders takes at most 20 sends at once: choose 20 or less, or raise the bulkhead under Targets",
+  });
+  await change({ ratePerSecond: 40 });
+  await change({ concurrency: 20 });
+  expect(await world.redrive(id)).toMatchObject({
+    ratePerSecond: 40,
+    concurrency: 20,
+    laneRates: { main: 40, slow: null },
+  });
+});

@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readEventDetail } from "@/lib/events/detail/event-detail.read";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
+import { exportRedriveItems, listRedriveItems, readRedriveCauses } from "@/lib/redrive/list/redrive-items.read";
+import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
+import { previewRequestSchema } from "@/lib/redrive/preview/redrive-preview.shapes";
+import type { RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
+import { deadLetter } from "@/lib/testing/letters";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+let world: World;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+});
+afterEach(async () => {
+  const broken = await world.broken();
+  await world.close();
+  expect(broken).toEqual([]);
+});
+
+const viewer = localViewer("ada");
+const bounce = (redriveId: string, eventId: string, errorCode: string) =>
+  parkEvents(
+    world.deps,
+    [
+      {
+        source: "orders",
+        letter: deadLetter({
+          eventId,
+          errorCode,
+          payload: Buffer.from('{"mended":1}'),
+          redrive: { redriveId, attempt: 1 },
+        }),
+      },
+    ],
+    viewer,
+  );
+const preview = (select: RedriveRequest["select"]) =>
+  previewRedrive(world.deps, previewRequestSchema.parse({ select }), viewer);
+
+describe("the events of a redrive by outcome", () => {
+  test("are listed, grouped by cause, exported and selected by the same words", async () => {
+    await world.park(6);
+    await world.db.run(
+      "insert into processed_events (consumer, source_id, event_id) select 'billing', id, 'event-0000' from sources",
+    );
+    world.sink.answer = ({ eventId }) => {
+      if (eventId === "event-0001") return { status: 200, headers: { "idempotency-replayed": "true" } };
+      return eventId === "event-0002" ? 422 : 200;
+    };
+    await world.worker();
+    const { id } = await world.request();
+    await world.ended(id);
+    await bounce(id, "event-0003", "UPSTREAM_4XX");
+    const all = { redriveId: id, state: null, outcome: null, result: null };
+    const { items } = await listRedriveItems(world.db, viewer, { ...all, cursor: null, limit: 50 });
+    expect(Object.fromEntries(items.map((item) => [item.eventId, item.outcome]))).toEqual({
+      "event-0000": "confirmed",
+      "event-0001": "deduplicated",
+      "event-0002": "failed",
+      "event-0003": "bounced",
+      "event-0004": "sent",
+      "event-0005": "sent",
+    });
+    const attempts = async (eventId: string) => {
+      const [event] = await world.idsOf([eventId]);
+      const { history } = await readEventDetail(world.db, viewer, event!, world.deps.clock.wallMs());
+      return history.filter(({ kind }) => kind === "attempt").map(({ text }) => text.replace(/ in \d+ ms/, ""));
+    };
+    expect(await attempts("event-0000")).toEqual([]);
+    expect(await attempts("event-0001")).toEqual(["Attempt 1 to orders deduplicated: OK"]);
+    expect(await attempts("event-0003")).toEqual(["Attempt 1 to orders sent: OK"]);
+    const { causes } = await readRedriveCauses(world.db, viewer, id);
+    expect(causes.map(({ outcome, result, count, samples }) => [outcome, result, count, samples.length])).toEqual(
+      expect.arrayContaining([
+        ["failed", "HTTP_422", 1, 1],
+        ["bounced", "UPSTREAM_4XX", 1, 1],
+      ]),
+    );
+    expect(causes).toHaveLength(2);
+    const exported = [];
+    for await (const page of exportRedriveItems(world.db, viewer, { ...all, outcome: "bounced,deduplicated" })) {
+      exported.push(...page.map(({ eventId }) => eventId));
+    }
+    expect(exported).toEqual(["event-0003", "event-0001"]);
+
+    await world.db.run("update dlq_events set cooldown_until = null");
+    const failing = { redrive: id, outcome: ["failed" as const, "bounced" as const] };
+    expect(await preview(failing)).toMatchObject({ total: 2, eligible: 2, changedSince: 1 });
+    expect(await preview({ ...failing, result: "UPSTREAM_4XX" })).toMatchObject({ total: 1 });
+    world.sink.answer = () => 200;
+    const again = await world.request({ select: failing });
+    expect(await world.ended(again.id)).toMatchObject({ total: 2, delivered: 2 });
+    await expect(world.request({ select: { redrive: id, outcome: ["cancelled"] } })).rejects.toMatchObject({
+      code: "empty-selection",
+    });
+  });
+
+  test("of a large dry run are frozen in chunks: what passed goes, and nothing else", async () => {
+    await world.park(4_300, (index) => ({ errorCode: index % 2 === 0 ? "TIMEOUT" : "UPSTREAM_5XX" }));
+    await world.worker();
+    const { id } = await world.request({ mode: "verify", select: { filter: { errorCode: ["TIMEOUT"] } } });
+    expect(await world.ended(id)).toMatchObject({ passed: 2_150 });
+    const { id: sent } = await world.request({ select: { redrive: id, outcome: ["passed"] }, canary: "auto" });
+    const redrive = await world.redrive(sent);
+    expect(redrive.canary).toMatchObject({ released: 1 });
+    await expect.poll(async () => (await world.redrive(sent)).state).toBe("RUNNING");
+    expect(await world.redrive(sent)).toMatchObject({ total: 2_150, refused: 0 });
+    expect(await world.statuses()).toMatchObject({ PENDING: 2_150 });
+  });
+
+  test("of a redrive that does not exist are refused", async () => {
+    const redrive = "01980000-0000-7000-8000-000000000000";
+    await expect(world.request({ select: { redrive, outcome: ["failed"] } })).rejects.toMatchObject({
+      code: "unknown-redrive",
+    });
+  });
+});
