@@ -6,10 +6,10 @@ import * as success from "@/app/api/v1/stats/redrive-success/route";
 import * as size from "@/app/api/v1/stats/size/route";
 import * as top from "@/app/api/v1/stats/top-errors/route";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
+import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
-import { foldRollups } from "@/lib/store/write/fold-rollups";
 import { CODES, fillStore, SOURCES } from "./event-store";
 import { startBenchStack } from "./stack";
 

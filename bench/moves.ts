@@ -1,5 +1,5 @@
+import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { createDb, type Db } from "@/lib/platform/database/db";
-import { rollupOf } from "@/lib/store/write/rollup";
 import { fillStore } from "./event-store";
 import { cpuByLabel } from "./processes";
 import { startBenchStack } from "./stack";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { StatusOut } from "../lib/contract/stats.ts";
+import type { StatusOut } from "../lib/observe/stats/stats.shapes.ts";
 import { freePort } from "../lib/testing/free-port.ts";
 import { guardAgainstOrphan } from "../scripts/orphan-guard.ts";
 import { commandLine } from "../scripts/process-identity.ts";

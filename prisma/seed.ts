@@ -1,10 +1,10 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
+import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { createDb, type Db, type Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { EVENT, EVENT_MOVE } from "@/lib/redrive/states/state.sql";
-import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 import type { Failure } from "./demo/failures";
 import { letterOf, PAYLOAD_SCHEMAS, type Versions } from "./demo/letters";
 import { clockAt, type PastRedrive, replayRedrive } from "./demo/past-redrives";

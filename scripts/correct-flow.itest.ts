@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { foldRollups } from "../lib/observe/rollups/fold-rollups.write.ts";
 import { createDb } from "../lib/platform/database/db.ts";
-import { foldRollups } from "../lib/store/write/fold-rollups.ts";
 import { oldStore } from "../lib/testing/old-store.ts";
 import { rollupDrift } from "../lib/testing/rollup-drift.ts";
 

@@ -6,8 +6,8 @@ import { changeSettings } from "@/lib/guard/settings/change-settings";
 import { readSettings, showSettings } from "@/lib/guard/settings/settings.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
+import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
-import { readMetrics } from "@/lib/store/read/metrics";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 const SECRET = "a-secret-of-the-receiver";

@@ -1,8 +1,8 @@
 import type { Deps } from "@/app/_server/deps";
+import { readMigrations, readWorkersAlive } from "@/lib/observe/health/readiness.read";
+import { probeWrite } from "@/lib/observe/health/readiness-probe.write";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { CachePolicy } from "@/lib/retry/cache/response-cache";
-import { readMigrations, readWorkersAlive } from "@/lib/store/read/readiness";
-import { probeWrite } from "@/lib/store/write/readiness-probe";
 
 type ReadyCheck = { ok: boolean; detail: string };
 export type Readiness = { ready: boolean; checks: Record<"store" | "queue" | "migrations" | "worker", ReadyCheck> };

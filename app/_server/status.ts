@@ -1,7 +1,7 @@
-import type { StatusOut } from "@/lib/contract/stats";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { readStatus, type StoredStatus } from "@/lib/observe/health/status.read";
+import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { readStatus, type StoredStatus } from "@/lib/store/read/status";
 import type { Deps } from "./deps";
 
 /** The strip is polled: a part that is slow to answer is shown as unwell. */

@@ -1,5 +1,5 @@
 import { describeOperation } from "@/app/_server/operation";
-import { healthSchema } from "@/lib/contract/health";
+import { healthSchema } from "@/lib/observe/health/health.shapes";
 
 /** Does not check the database or Redis: a restart of this process would not repair them. */
 export const GET = describeOperation(

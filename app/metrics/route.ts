@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
+import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { prometheusText } from "@/lib/platform/plain/prometheus.pure";
-import { readMetrics } from "@/lib/store/read/metrics";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 

@@ -1,7 +1,7 @@
 import { deps } from "@/app/_server/deps";
 import { describeOperation } from "@/app/_server/operation";
 import { readiness } from "@/app/_server/readiness";
-import { readinessSchema } from "@/lib/contract/health";
+import { readinessSchema } from "@/lib/observe/health/health.shapes";
 
 export const GET = describeOperation(
   {

@@ -1,4 +1,4 @@
-import type { Markers } from "@/lib/contract/stats";
+import type { Markers } from "@/lib/observe/stats/stats.shapes";
 
 export type MarkerGroup = {
   atMs: number;

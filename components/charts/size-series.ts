@@ -1,4 +1,4 @@
-import type { SizeStats } from "@/lib/contract/stats";
+import type { SizeStats } from "@/lib/observe/stats/stats.shapes";
 
 /** The number of error codes that get an area of their own; the eye cannot tell more areas apart. */
 const SERIES_MAX = 6;

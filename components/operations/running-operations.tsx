@@ -6,7 +6,6 @@ import { useEffect, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
 import { showToast } from "@/components/ui/toast";
-import { useStatus } from "@/lib/browser/status";
 import {
   runs,
   useBulkOperation,
@@ -14,6 +13,7 @@ import {
   useRunningOperations,
 } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { useStatus } from "@/lib/observe/health/status.browser";
 import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { operationTitle, paceWords, shareWords } from "./bulk-words";

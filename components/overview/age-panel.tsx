@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import { durationTicks } from "@/components/charts/axis";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
-import type { AgeStats } from "@/lib/contract/stats";
+import type { AgeStats } from "@/lib/observe/stats/stats.shapes";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { type AgeRow, ageRows } from "./age-rows";
 import type { Part } from "./tile";

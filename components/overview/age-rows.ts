@@ -1,4 +1,4 @@
-import type { AgeStats } from "@/lib/contract/stats";
+import type { AgeStats } from "@/lib/observe/stats/stats.shapes";
 
 export type AgeRow = { atMs: number; values: { p50: number | null; p95: number | null; oldest: number | null } };
 

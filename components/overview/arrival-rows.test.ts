@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { arrivalRows } from "@/components/overview/arrival-rows";
-import type { ArrivedCode, TopErrors } from "@/lib/contract/stats";
+import type { ArrivedCode, TopErrors } from "@/lib/observe/stats/stats.shapes";
 
 const code = (change: Partial<ArrivedCode>): ArrivedCode => ({
   errorCode: "TIMEOUT",

@@ -1,5 +1,5 @@
-import type { Arrivals, TopErrors } from "@/lib/contract/stats";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import type { Arrivals, TopErrors } from "@/lib/observe/stats/stats.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 export type ArrivalRow = {

@@ -3,8 +3,8 @@
 import { useMemo } from "react";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
-import { useStats } from "@/lib/browser/stats";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { useStats } from "@/lib/observe/stats/stats.browser";
 import { formatCompact, formatNumber } from "@/lib/platform/plain/format.pure";
 import { flowRows } from "./flow-view";
 

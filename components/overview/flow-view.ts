@@ -1,4 +1,4 @@
-import type { FlowStats } from "@/lib/contract/stats";
+import type { FlowStats } from "@/lib/observe/stats/stats.shapes";
 
 type FlowBucket = FlowStats["buckets"][number];
 

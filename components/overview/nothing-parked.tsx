@@ -3,7 +3,7 @@
 import { LinkButton } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useStats } from "@/lib/browser/stats";
+import { useStats } from "@/lib/observe/stats/stats.browser";
 import { useKinds, useSources } from "@/lib/sources/sources.browser";
 import { connectCommands } from "./connect-commands";
 import { outflow } from "./flow-view";

@@ -9,7 +9,7 @@ import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { RedriveBadge } from "@/components/ui/state-badge";
-import { useStatus } from "@/lib/browser/status";
+import { useStatus } from "@/lib/observe/health/status.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { useRunningRedrives } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";

@@ -2,10 +2,10 @@
 
 import { changeOver } from "@/components/charts/size-series";
 import { Sparkline } from "@/components/charts/sparkline";
-import { useStats } from "@/lib/browser/stats";
-import type { AgeStats } from "@/lib/contract/stats";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
+import { useStats } from "@/lib/observe/stats/stats.browser";
+import type { AgeStats } from "@/lib/observe/stats/stats.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { useNow, useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatClock, formatDuration, formatNumber } from "@/lib/platform/plain/format.pure";

@@ -1,8 +1,8 @@
 "use client";
 
 import { Shape } from "@/components/ui/shape";
-import { useStatus } from "@/lib/browser/status";
-import type { StatusOut } from "@/lib/contract/stats";
+import { useStatus } from "@/lib/observe/health/status.browser";
+import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { useNow, useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { lastAnswerMs, useFreshness } from "@/lib/platform/browser/freshness.browser";

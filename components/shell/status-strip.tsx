@@ -3,8 +3,8 @@
 import Link from "next/link";
 import { Shape } from "@/components/ui/shape";
 import { Health } from "@/components/ui/state-badge";
-import { useStatus } from "@/lib/browser/status";
-import type { StatusOut } from "@/lib/contract/stats";
+import { useStatus } from "@/lib/observe/health/status.browser";
+import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import { useNow, useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { lastAnswerMs, useFreshness } from "@/lib/platform/browser/freshness.browser";
 import { formatAgo, formatClock, formatRate, plural } from "@/lib/platform/plain/format.pure";

@@ -1,4 +1,4 @@
-import type { StatusOut } from "@/lib/contract/stats";
+import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 
 /** The number of lit bars out of five: none only without flow, all only at the set rate. */
 export function gaugeLevel(lane: Pick<StatusOut["lanes"][number], "ratePerSecondNow" | "ratePerSecondSet">): number {

@@ -9,7 +9,7 @@ import { lazily } from "@/components/ui/lazily";
 import { MenuButton } from "@/components/ui/popup-button";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useStatus } from "@/lib/browser/status";
+import { useStatus } from "@/lib/observe/health/status.browser";
 import { formatDuration, formatNumber, formatRate, formatShare, plural } from "@/lib/platform/plain/format.pure";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import type { PolicyOut, TargetChange } from "@/lib/sources/targets/targets.shapes";

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import { arrivalsShape } from "@/lib/contract/stats";
 import { BULK_STATES } from "@/lib/events/bulk/bulk-operation.pure";
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 import { admissionRecordSchema } from "@/lib/intake/admission/admission.shapes";
 import type { Origin } from "@/lib/intake/dead-letter.pure";
+import { arrivalsShape } from "@/lib/observe/stats/stats.shapes";
 import {
   countsOut,
   headersSchema,

@@ -3,12 +3,12 @@ import { changeSettings } from "@/lib/guard/settings/change-settings";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
+import { readRedriveSuccess } from "@/lib/observe/stats/stats.read";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { finishItems } from "@/lib/redrive/run/finish";
 import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
-import { readRedriveSuccess } from "@/lib/store/read/stats";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { flowBesideBounce } from "@/lib/core/flow";
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { type KnownEvent, placeOf, storedMsOf } from "@/lib/intake/bounce.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Parking } from "@/lib/intake/park.write";
+import { flowBesideBounce } from "@/lib/observe/flow.pure";
+import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
@@ -11,7 +12,6 @@ import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
 import { ATTEMPT, ITEM, PARKED } from "@/lib/redrive/states/state.sql";
 import { moveCurrent, NEXT_REVISION } from "@/lib/repair/revisions/revise-events.write";
 import { bounceBecomesCurrent } from "@/lib/repair/revisions/revision.pure";
-import { rollupOf } from "@/lib/store/write/rollup";
 
 /** A stored event whose key is the key of an arrival. */
 export type StoredEvent = KnownEvent & {

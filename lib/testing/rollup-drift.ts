@@ -1,6 +1,6 @@
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
+import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, GROUP_FLOW, SIZE_EFFECT_SQL } from "@/lib/observe/flow-tables.sql";
 import type { Db } from "@/lib/platform/database/db";
-import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, GROUP_FLOW, SIZE_EFFECT_SQL } from "@/lib/store/flow-tables";
 
 const FINEST = GROUP_FLOW.at(-1)!;
 

@@ -2,12 +2,12 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Arrival } from "@/lib/intake/arrival.shapes";
 import { parkEvents } from "@/lib/intake/park-events";
+import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7LowerBound } from "@/lib/platform/ids";
 import type { Finding } from "@/lib/redrive/list/redrive-items.shapes";
 import { EVENT, ITEM, REDRIVE } from "@/lib/redrive/states/state.sql";
-import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 import type { Random } from "./random";
 
 /** A redrive as an operator requested it, and its result. */

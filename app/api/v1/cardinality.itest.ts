@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { SizeStats, TopErrors } from "@/lib/contract/stats";
 import type { GroupList } from "@/lib/events/events.shapes";
+import type { SizeStats, TopErrors } from "@/lib/observe/stats/stats.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
 import * as metrics from "../../metrics/route";

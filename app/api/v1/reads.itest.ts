@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AgeStats, FlowStats, RedriveSuccess, SizeStats, StatusOut, TopErrors } from "@/lib/contract/stats";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import type {
   BulkAnswer,
@@ -17,6 +16,14 @@ import type { AuditEventList, AuditList } from "@/lib/guard/audit/audit.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
+import type {
+  AgeStats,
+  FlowStats,
+  RedriveSuccess,
+  SizeStats,
+  StatusOut,
+  TopErrors,
+} from "@/lib/observe/stats/stats.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import * as metrics from "../../metrics/route";

@@ -1,7 +1,7 @@
 "use client";
 
 import Link from "next/link";
-import { useStatus } from "@/lib/browser/status";
+import { useStatus } from "@/lib/observe/health/status.browser";
 
 const PAGES = [
   { href: "/redrives", label: "Redrives" },

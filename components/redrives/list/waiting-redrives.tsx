@@ -1,7 +1,7 @@
 "use client";
 
 import Link from "next/link";
-import { useStatus } from "@/lib/browser/status";
+import { useStatus } from "@/lib/observe/health/status.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
 

@@ -6,7 +6,7 @@ import { useEffect, useState } from "react";
 import { redriveTitle } from "@/components/redrives/redrive-title";
 import { refusalSummary } from "@/components/redrives/refusal-words";
 import { ActionButton } from "@/components/ui/action-button";
-import { useStatus } from "@/lib/browser/status";
+import { useStatus } from "@/lib/observe/health/status.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { useRunningRedrives } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";

@@ -5,8 +5,8 @@ import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useStatus } from "@/lib/browser/status";
 import type { StopOut } from "@/lib/guard/stops/stops.shapes";
+import { useStatus } from "@/lib/observe/health/status.browser";
 import type { StopOrder } from "./stop-dialog";
 
 const StopDialog = lazily(() => import("./stop-dialog").then(({ StopDialog }) => StopDialog));

@@ -4,7 +4,7 @@ import { OctagonX } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
-import { useStatus } from "@/lib/browser/status";
+import { useStatus } from "@/lib/observe/health/status.browser";
 import type { StopOrder } from "./stop-dialog";
 
 const StopDialog = lazily(() => import("./stop-dialog").then(({ StopDialog }) => StopDialog));

@@ -5,13 +5,13 @@ import { changeSettings } from "@/lib/guard/settings/change-settings";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
+import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { finishItems } from "@/lib/redrive/run/finish";
 import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
-import { foldRollups } from "@/lib/store/write/fold-rollups";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

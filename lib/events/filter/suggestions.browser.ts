@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import type { TopErrors } from "@/lib/contract/stats";
 import type { GroupList } from "@/lib/events/events.shapes";
 import { FILTER_NAMES, FILTER_STATUSES } from "@/lib/events/filter/filter-params.shapes";
 import { ADMISSION_MARKS, type AdmissionMark } from "@/lib/intake/admission/admission.pure";
+import type { TopErrors } from "@/lib/observe/stats/stats.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import type { SourceList } from "@/lib/sources/sources.shapes";
 

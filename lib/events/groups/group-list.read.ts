@@ -1,4 +1,3 @@
-import { WINDOW_DEFAULT_MS } from "@/lib/contract/stats-query";
 import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure";
 import type { GroupList, GroupOut } from "@/lib/events/events.shapes";
 import { type EventFilter, resolveWindow } from "@/lib/events/filter/event-filter.shapes";
@@ -7,12 +6,13 @@ import { type ScopedFilter, scopeFilter } from "@/lib/events/filter/scope.shapes
 import { isDecidedByKinds, kindConditions } from "@/lib/events/list/event-kinds.read";
 import { errorTextFor } from "@/lib/events/list/event-rows.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { flowRows, HOUR_MS } from "@/lib/observe/flow.read";
+import { WINDOW_DEFAULT_MS } from "@/lib/observe/stats/stats-query.shapes";
+import { readGroupArrivals } from "@/lib/observe/stats/top-errors.read";
 import { type Db, type Queryable, statementName } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { PARKED } from "@/lib/redrive/states/state.sql";
-import { flowRows, HOUR_MS } from "@/lib/store/read/flow";
-import { readGroupArrivals } from "@/lib/store/read/top-errors";
 
 export type GroupQuery = { filter: EventFilter; limit: number; cursor: string | null };
 

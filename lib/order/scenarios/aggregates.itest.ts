@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { listControls } from "@/lib/order/controls/control-list.read";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { liftControl } from "@/lib/order/controls/lift-control";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
-import { readMetrics } from "@/lib/store/read/metrics";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 /** An aggregate is its source, its type and its id together: 42 here has nothing to do with 42 there. */

@@ -1,9 +1,9 @@
 import type { EVENT_MOVES, EventStatus } from "@/lib/events/event-state.pure";
+import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { DELIVERED_BY } from "@/lib/redrive/confirm/confirm-quiet.write";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { EVENT, EVENT_MOVE } from "@/lib/redrive/states/state.sql";
-import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 
 type ConfirmedFrom = (typeof EVENT_MOVES.confirm.from)[number];
 export type Confirmable = { id: string; status: EventStatus; confirmed: boolean };

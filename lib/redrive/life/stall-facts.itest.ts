@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { writeHeartbeat } from "@/lib/observe/health/heartbeat.write";
 import { uuidv7 } from "@/lib/platform/ids";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { writeHeartbeat } from "@/lib/store/write/heartbeat";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 /** No worker runs here: each cause is put in place by hand, and what the redrive says of it is read. */

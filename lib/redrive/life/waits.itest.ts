@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { shownApproval } from "@/lib/guard/approvals/approvals.read";
 import { decideApproval } from "@/lib/guard/approvals/decide-approval";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { readStatus } from "@/lib/observe/health/status.read";
+import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { prometheusText } from "@/lib/platform/plain/prometheus.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { listRedrives } from "@/lib/redrive/list/redrives.read";
 import { requestMend } from "@/lib/repair/mends/request-mend";
-import { readMetrics } from "@/lib/store/read/metrics";
-import { readStatus } from "@/lib/store/read/status";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 const [ada, bob] = [localViewer("ada"), localViewer("bob")];

@@ -1,10 +1,10 @@
+import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import type { Tx } from "@/lib/platform/database/db";
 import type { GateRefusal } from "@/lib/redrive/gate/refusal.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
 import { WORKER_LOST } from "@/lib/redrive/run/store/open-attempts.write";
 import { ATTEMPT, EVENT_MOVE, ITEM, ITEM_MOVE } from "@/lib/redrive/states/state.sql";
-import { rollupOf } from "@/lib/store/write/rollup";
 
 /** An item that was taken out of its redrive. `attempts`: earlier sends in that redrive; `lost`: see `ENDED_ATTEMPTS`. */
 export type WithdrawnItem = { id: string; redriveId: string; attempts: number; lost: boolean };

@@ -1,3 +1,4 @@
+import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { storableJsonText } from "@/lib/platform/plain/storable.pure";
 import type { Check } from "@/lib/redrive/gate/dry-run.pure";
@@ -6,7 +7,6 @@ import type { Candidate } from "@/lib/redrive/plan/candidates.read";
 import { checked, lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { FROZEN_AS } from "@/lib/redrive/states/item-state.pure";
 import { EVENT_MOVE, REDRIVE } from "@/lib/redrive/states/state.sql";
-import { rollupOf } from "@/lib/store/write/rollup";
 
 /** A candidate with its place in the plan and the decision of the gate; refusal null = freeze it. */
 export type PlannedItem = {

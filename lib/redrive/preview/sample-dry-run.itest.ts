@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { writeHeartbeat } from "@/lib/observe/health/heartbeat.write";
 import { systemClock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
@@ -7,7 +8,6 @@ import type { PreviewRequest } from "@/lib/redrive/preview/redrive-preview.shape
 import { type SampleDeps, sampleFrozen } from "@/lib/redrive/preview/sample-dry-run";
 import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
-import { writeHeartbeat } from "@/lib/store/write/heartbeat";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { readStatus } from "@/lib/store/read/status";
+import { readStatus } from "@/lib/observe/health/status.read";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { openWorld } from "@/lib/testing/redrive-world";
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { prometheusText } from "@/lib/platform/plain/prometheus.pure";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
 import { storePolicy } from "@/lib/sources/policies/store-policy";
@@ -7,7 +8,6 @@ import type { TargetEngine } from "@/lib/sources/sources.shapes";
 import { changeTarget } from "@/lib/sources/targets/change-target";
 import { listTargets } from "@/lib/sources/targets/target-list.read";
 import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
-import { readMetrics } from "@/lib/store/read/metrics";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 /** The retry engine as a worker uses it: what an operator sets must be what happens on the wire. */

@@ -4,6 +4,7 @@ import { shownApproval } from "@/lib/guard/approvals/approvals.read";
 import { decideApproval } from "@/lib/guard/approvals/decide-approval";
 import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { readStatus } from "@/lib/observe/health/status.read";
 import { skipHead, undoSkip } from "@/lib/order/skip-head";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import type { RedriveChange } from "@/lib/redrive/request/redrive-request.shapes";
@@ -15,7 +16,6 @@ import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { addTarget } from "@/lib/sources/targets/add-target";
 import { changeTarget } from "@/lib/sources/targets/change-target";
 import { removeTarget } from "@/lib/sources/targets/remove-target";
-import { readStatus } from "@/lib/store/read/status";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { listStops } from "@/lib/guard/stops/stops.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { readStatus } from "@/lib/observe/health/status.read";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
@@ -12,7 +13,6 @@ import { removeTarget } from "@/lib/sources/targets/remove-target";
 import { holdTarget } from "@/lib/sources/targets/targets.read";
 import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
 import { updateSource } from "@/lib/sources/update-source";
-import { readStatus } from "@/lib/store/read/status";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { type Sink, startSink } from "@/lib/testing/sink";
 

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
 import { openapiDocument } from "@/app/_server/openapi";
-import { documentSchema } from "@/lib/contract/health";
+import { documentSchema } from "@/lib/observe/health/health.shapes";
 
 export const GET = handle({
   id: "readApi",

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { GET as size } from "@/app/api/v1/stats/size/route";
 import { GET as getStatus } from "@/app/api/v1/status/route";
-import type { StatusOut } from "@/lib/contract/stats";
+import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import type { RedriveList, RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";

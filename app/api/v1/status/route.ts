@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
 import { statusOf } from "@/app/_server/status";
-import { statusSchema } from "@/lib/contract/stats";
+import { statusSchema } from "@/lib/observe/stats/stats.shapes";
 
 export const GET = handle({
   id: "readStatus",

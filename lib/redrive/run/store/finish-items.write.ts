@@ -1,5 +1,6 @@
-import { flowOf } from "@/lib/core/flow";
 import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
+import { flowOf } from "@/lib/observe/flow.pure";
+import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
 import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
@@ -18,7 +19,6 @@ import { checked, heldItem, lockEvents, lockedItems } from "@/lib/redrive/run/st
 import type { AttemptState } from "@/lib/redrive/states/attempt-state.pure";
 import type { ItemEnd } from "@/lib/redrive/states/item-state.pure";
 import { ATTEMPT, EVENT, ITEM } from "@/lib/redrive/states/state.sql";
-import { rollupOf } from "@/lib/store/write/rollup";
 
 /** The end of one claimed item, decided by core, to be stored. */
 export type FinishedItem = {

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { ageStatsSchema } from "@/lib/contract/stats";
-import { statsQuery } from "@/lib/contract/stats-query";
-import { readAge } from "@/lib/store/read/stats";
+import { readAge } from "@/lib/observe/stats/stats.read";
+import { ageStatsSchema } from "@/lib/observe/stats/stats.shapes";
+import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
 
 export const GET = handle({
   id: "readAge",

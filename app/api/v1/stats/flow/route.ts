@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { flowStatsSchema } from "@/lib/contract/stats";
-import { statsQuery } from "@/lib/contract/stats-query";
-import { readFlow } from "@/lib/store/read/stats";
+import { readFlow } from "@/lib/observe/stats/stats.read";
+import { flowStatsSchema } from "@/lib/observe/stats/stats.shapes";
+import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
 
 export const GET = handle({
   id: "readFlow",

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { markersSchema } from "@/lib/contract/stats";
-import { statsQuery } from "@/lib/contract/stats-query";
-import { readMarkers } from "@/lib/store/read/stats";
+import { readMarkers } from "@/lib/observe/stats/stats.read";
+import { markersSchema } from "@/lib/observe/stats/stats.shapes";
+import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
 
 export const GET = handle({
   id: "readMarkers",

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { redriveSuccessSchema } from "@/lib/contract/stats";
-import { statsQuery } from "@/lib/contract/stats-query";
-import { readRedriveSuccess } from "@/lib/store/read/stats";
+import { readRedriveSuccess } from "@/lib/observe/stats/stats.read";
+import { redriveSuccessSchema } from "@/lib/observe/stats/stats.shapes";
+import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
 
 export const GET = handle({
   id: "readRedriveSuccess",

@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { sizeStatsSchema } from "@/lib/contract/stats";
-import { statsQuery } from "@/lib/contract/stats-query";
-import { readSize } from "@/lib/store/read/stats";
+import { readSize } from "@/lib/observe/stats/stats.read";
+import { sizeStatsSchema } from "@/lib/observe/stats/stats.shapes";
+import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
 
 export const GET = handle({
   id: "readSize",

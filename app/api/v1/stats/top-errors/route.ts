@@ -1,7 +1,7 @@
 import { handle } from "@/app/_server/handle";
-import { topErrorsSchema } from "@/lib/contract/stats";
-import { topErrorsQuery } from "@/lib/contract/stats-query";
-import { readTopErrors } from "@/lib/store/read/top-errors";
+import { topErrorsSchema } from "@/lib/observe/stats/stats.shapes";
+import { topErrorsQuery } from "@/lib/observe/stats/stats-query.shapes";
+import { readTopErrors } from "@/lib/observe/stats/top-errors.read";
 
 export const GET = handle({
   id: "readTopErrors",

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { prometheusText } from "@/lib/platform/plain/prometheus.pure";
 import { zeroCounters } from "@/lib/retry/counters";
 import type { HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
-import { engineMetrics } from "./engine-metrics";
+import { engineMetrics } from "./engine-metrics.read";
 
 type Engine = HeartbeatInfo["targets"][string];
 

@@ -1,6 +1,6 @@
 import { FOLD_ADMISSION } from "@/lib/intake/admission/admission.write";
+import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
 import type { Db, Tx } from "@/lib/platform/database/db";
-import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/store/flow-tables";
 
 /** Rows of one statement, so that a log that grew while no worker lived is folded within the statement's time limit. */
 const ROWS_MAX = 50_000;

@@ -1,10 +1,6 @@
-import type { Arrivals, ArrivedCode, ArrivedGroup, TopErrors } from "@/lib/contract/stats";
-import type { StatsQuery } from "@/lib/contract/stats-query";
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { errorTextFor } from "@/lib/events/list/event-rows.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
-import { iso } from "@/lib/platform/plain/iso-time.pure";
 import {
   asSum,
   type FlowSpan,
@@ -14,7 +10,11 @@ import {
   inScope,
   scopeStats,
   scopeValues,
-} from "@/lib/store/read/flow";
+} from "@/lib/observe/flow.read";
+import type { Arrivals, ArrivedCode, ArrivedGroup, TopErrors } from "@/lib/observe/stats/stats.shapes";
+import type { StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 
 const CODES_MAX = 50;
 const GROUPS_MAX = 20;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bucketStarts, statsQueryFrom } from "@/lib/contract/stats-query";
+import { bucketStarts, statsQueryFrom } from "@/lib/observe/stats/stats-query.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 const NOW = Date.parse("2026-11-20T12:34:56Z");

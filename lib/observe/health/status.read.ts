@@ -1,8 +1,8 @@
-import type { StatusOut } from "@/lib/contract/stats";
 import { ofSources, seesOperation, seesRedrive } from "@/lib/events/filter/scope.sql";
 import { countApprovals } from "@/lib/guard/approvals/approvals.read";
 import { listStops } from "@/lib/guard/stops/stops.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";

@@ -1,15 +1,9 @@
-import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/lib/contract/stats";
-import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
-import { agePercentiles, type HourCount, parkedHoursAt, youngestFirst } from "@/lib/core/age-percentiles";
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
 import { seesControl, seesRedrive } from "@/lib/events/filter/scope.sql";
 import { kindConditions } from "@/lib/events/list/event-kinds.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
-import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { PARKED } from "@/lib/redrive/states/state.sql";
-import { SIZE_EFFECT_SQL } from "@/lib/store/flow-tables";
+import { agePercentiles, type HourCount, parkedHoursAt, youngestFirst } from "@/lib/observe/age-percentiles.pure";
 import {
   asSum,
   END_MS,
@@ -21,7 +15,13 @@ import {
   scopeValues,
   sizeSpans,
   windowSpan,
-} from "@/lib/store/read/flow";
+} from "@/lib/observe/flow.read";
+import { SIZE_EFFECT_SQL } from "@/lib/observe/flow-tables.sql";
+import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/lib/observe/stats/stats.shapes";
+import { bucketStarts, type StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { PARKED } from "@/lib/redrive/states/state.sql";
 
 /** Charts, all from the rollups: the cost depends on the number of buckets, not on the number of events. */
 

@@ -1,7 +1,14 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
-import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats, TopErrors } from "@/lib/contract/stats";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
+import type {
+  AgeStats,
+  FlowStats,
+  Markers,
+  RedriveSuccess,
+  SizeStats,
+  TopErrors,
+} from "@/lib/observe/stats/stats.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";

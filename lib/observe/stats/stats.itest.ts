@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { statsQueryFrom, topErrorsQueryFrom } from "@/lib/contract/stats-query";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { CODE_FLOW, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
+import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
+import { readAge, readFlow, readSize } from "@/lib/observe/stats/stats.read";
+import { statsQueryFrom, topErrorsQueryFrom } from "@/lib/observe/stats/stats-query.shapes";
+import { readTopErrors } from "@/lib/observe/stats/top-errors.read";
 import { createDb, type Db, type Queryable } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import { CODE_FLOW, GROUP_FLOW } from "@/lib/store/flow-tables";
-import { readAge, readFlow, readSize } from "@/lib/store/read/stats";
-import { readTopErrors } from "@/lib/store/read/top-errors";
-import { foldRollups } from "@/lib/store/write/fold-rollups";
 import { addSource } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 

@@ -1,5 +1,5 @@
-import { flowOf } from "@/lib/core/flow";
 import { EVENT_MOVES, type EventMove } from "@/lib/events/event-state.pure";
+import { flowOf } from "@/lib/observe/flow.pure";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
 /**

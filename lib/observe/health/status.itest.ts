@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { writeHeartbeat } from "@/lib/observe/health/heartbeat.write";
+import { readStatus } from "@/lib/observe/health/status.read";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { writeConsumer } from "@/lib/sources/source-consumers.write";
 import type { TargetEngine } from "@/lib/sources/sources.shapes";
-import { readStatus } from "@/lib/store/read/status";
-import { writeHeartbeat } from "@/lib/store/write/heartbeat";
 import { addSource } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 

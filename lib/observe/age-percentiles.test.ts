@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { agePercentile, parkedHoursAt } from "./age-percentiles";
+import { agePercentile, parkedHoursAt } from "./age-percentiles.pure";
 
 const HOUR = 3_600_000;
 const NOW = 100 * HOUR;

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import type { StatusOut } from "@/lib/contract/stats";
+import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { noteAnswer, noteUnreachable } from "@/lib/platform/browser/freshness.browser";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { EVENT_MOVES, EVENT_STATUSES, type EventMove, type EventStatus, isParked } from "@/lib/events/event-state.pure";
 import { statusAfterFailure } from "@/lib/order/redrive-limit.pure";
-import { type FlowKind, flowBesideBounce, flowOf, SIZE_EFFECT } from "./flow";
+import { type FlowKind, flowBesideBounce, flowOf, SIZE_EFFECT } from "./flow.pure";
 
 /** Every change that the product writes: the moves of the table, and failures wherever they find the event. */
 const CHANGES: [EventMove, EventStatus, EventStatus][] = [

@@ -1,4 +1,4 @@
-import { type FlowKind, SIZE_EFFECT } from "@/lib/core/flow";
+import { type FlowKind, SIZE_EFFECT } from "@/lib/observe/flow.pure";
 
 /**
  * The folded flow of events. Each statement that changes events appends deltas to the log `dlq_flow`; the janitor moves

@@ -1,6 +1,6 @@
-import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/store/flow-tables";
+import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
+import { bucketStarts, type StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
 
 const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;

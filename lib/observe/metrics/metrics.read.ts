@@ -1,11 +1,14 @@
-import { agePercentile, type HourCount } from "@/lib/core/age-percentiles";
-import type { FlowKind } from "@/lib/core/flow";
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { ofSources, seesControl, seesRedrive } from "@/lib/events/filter/scope.sql";
 import { APPROVAL_SUBJECTS, type ApprovalSubject } from "@/lib/guard/approvals/approval.pure";
 import { seesSubject } from "@/lib/guard/approvals/approvals.read";
 import { listStops } from "@/lib/guard/stops/stops.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { agePercentile, type HourCount } from "@/lib/observe/age-percentiles.pure";
+import type { FlowKind } from "@/lib/observe/flow.pure";
+import { asSum, END_MS, flowRows } from "@/lib/observe/flow.read";
+import { FLOW_KINDS } from "@/lib/observe/flow-tables.sql";
+import { type Beat, engineMetrics } from "@/lib/observe/metrics/engine-metrics.read";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import type { Metric } from "@/lib/platform/plain/prometheus.pure";
 import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
@@ -14,9 +17,6 @@ import { CONSUMER_LOST_S } from "@/lib/sources/source-consumers.read";
 import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
 import { HEARTBEAT_LOST_S } from "@/lib/sources/targets/target-list.read";
 import { readTargets } from "@/lib/sources/targets/targets.read";
-import { FLOW_KINDS } from "@/lib/store/flow-tables";
-import { type Beat, engineMetrics } from "@/lib/store/read/engine-metrics";
-import { asSum, END_MS, flowRows } from "@/lib/store/read/flow";
 
 /** The values of a scrape, all from rollups and heartbeats: the cost does not grow with the number of events. */
 
