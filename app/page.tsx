@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { Suspense } from "react";
-import { OverviewPage } from "@/components/overview/overview-page";
+import { OverviewPage } from "@/components/observe/overview/overview-page";
 
 export const metadata: Metadata = { title: { absolute: "Overview · Parkade" } };
 

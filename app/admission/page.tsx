@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { Suspense } from "react";
-import { AdmissionPage } from "@/components/admission/admission-page";
+import { AdmissionPage } from "@/components/intake/admission/admission-page";
 
 export const metadata: Metadata = { title: "Admission" };
 

@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { Suspense } from "react";
-import { ApprovalsPage } from "@/components/approvals/approvals-page";
+import { ApprovalsPage } from "@/components/guard/approvals/approvals-page";
 
 export const metadata: Metadata = { title: "Approvals" };
 

@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { Suspense } from "react";
-import { AuditPage } from "@/components/audit/audit-page";
+import { AuditPage } from "@/components/guard/audit/audit-page";
 
 export const metadata: Metadata = { title: "Audit" };
 

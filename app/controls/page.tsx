@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { Suspense } from "react";
-import { ControlsPage } from "@/components/controls/controls-page";
+import { ControlsPage } from "@/components/order/controls/controls-page";
 
 export const metadata: Metadata = { title: "Controls" };
 

@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { Suspense } from "react";
-import { GroupsPage } from "@/components/groups/groups-page";
+import { GroupsPage } from "@/components/events/groups/groups-page";
 
 export const metadata: Metadata = { title: "Groups" };
 

@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { Suspense } from "react";
-import { MendPage } from "@/components/mend/mend-page";
+import { MendPage } from "@/components/repair/mends/mend-page";
 
 export const metadata: Metadata = { title: "Mend" };
 

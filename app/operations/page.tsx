@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { Suspense } from "react";
-import { OperationsPage } from "@/components/operations/operations-page";
+import { OperationsPage } from "@/components/events/bulk/operations-page";
 
 export const metadata: Metadata = { title: "Bulk changes" };
 

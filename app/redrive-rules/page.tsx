@@ -1,5 +1,5 @@
 import type { Metadata } from "next";
-import { RedriveRulesPage } from "@/components/redrive-rules/redrive-rules-page";
+import { RedriveRulesPage } from "@/components/rules/redrive-rules/redrive-rules-page";
 
 export const metadata: Metadata = { title: "Redrive rules" };
 

@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { Suspense } from "react";
-import { RedrivesPage } from "@/components/redrives/list/redrive-list";
+import { RedrivesPage } from "@/components/redrive/list/redrive-list";
 
 export const metadata: Metadata = { title: "Redrives" };
 

@@ -1,5 +1,5 @@
 import type { Metadata } from "next";
-import { TargetsPage } from "@/components/targets/targets-page";
+import { TargetsPage } from "@/components/sources/targets/targets-page";
 
 export const metadata: Metadata = { title: "Targets" };
 

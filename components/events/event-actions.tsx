@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
-import { redriveOne } from "@/components/redrives/one-click/one-click";
+import { redriveOne } from "@/components/redrive/one-click/one-click";
 import { ActionButton } from "@/components/ui/action-button";
 import { lazily } from "@/components/ui/lazily";
 import { MenuButton } from "@/components/ui/popup-button";
@@ -15,13 +15,13 @@ import { whyNotEdit, whyNotRedrive } from "./action-rules";
 import { isBehind } from "./aggregate-order";
 import { curlRead, curlRedrive, curlReplay } from "./curl";
 
-const BulkDialog = lazily(() => import("@/components/operations/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
+const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
 const ControlDialog = lazily(() =>
-  import("@/components/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
+  import("@/components/order/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
 );
 
 const RedriveDialog = lazily(() =>
-  import("@/components/redrives/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
+  import("@/components/redrive/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
 );
 const RedriveConfirm = lazily(() => import("./redrive-confirm").then(({ RedriveConfirm }) => RedriveConfirm));
 

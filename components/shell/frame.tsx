@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { RunningOperations } from "@/components/operations/running-operations";
-import { HeldRedrives } from "@/components/redrives/one-click/held-redrives";
+import { RunningOperations } from "@/components/events/bulk/running-operations";
+import { HeldRedrives } from "@/components/redrive/one-click/held-redrives";
 import { StopBand } from "@/components/shell/stop/stop-band";
 import { TopBar } from "@/components/shell/top-bar/top-bar";
 import { GlobalKeys } from "./global-keys";

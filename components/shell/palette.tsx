@@ -3,7 +3,7 @@
 import { Command } from "cmdk";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
-import { mendHref } from "@/components/mend/mend-address";
+import { mendHref } from "@/components/repair/mends/mend-address";
 import type { StopOrder } from "@/components/shell/stop/stop-dialog";
 import { POPUP_CLASS } from "@/components/ui/overlay-anchor";
 import { eventsHref, readFilter } from "@/lib/events/filter/filter-read.browser";

@@ -1,7 +1,7 @@
 "use client";
 
 import { useState } from "react";
-import { LongText } from "@/components/redrives/long-text";
+import { LongText } from "@/components/redrive/long-text";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { Panel } from "@/components/ui/panel";

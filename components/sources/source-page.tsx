@@ -3,11 +3,11 @@
 import Link from "next/link";
 import { useRouter } from "next/navigation";
 import type { ReactNode } from "react";
-import { connectCommands } from "@/components/overview/connect-commands";
-import { FlowPanel } from "@/components/overview/flow-panel";
-import { Command } from "@/components/overview/nothing-parked";
-import { TopErrors } from "@/components/overview/top-errors";
-import { SchemasPanel } from "@/components/schemas/schemas-panel";
+import { connectCommands } from "@/components/observe/overview/connect-commands";
+import { FlowPanel } from "@/components/observe/overview/flow-panel";
+import { Command } from "@/components/observe/overview/nothing-parked";
+import { TopErrors } from "@/components/observe/overview/top-errors";
+import { SchemasPanel } from "@/components/repair/schemas/schemas-panel";
 import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";

@@ -1,6 +1,6 @@
 "use client";
 
-import { LongText } from "@/components/redrives/long-text";
+import { LongText } from "@/components/redrive/long-text";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { ErrorPanel } from "@/components/ui/error-panel";

@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { Suspense } from "react";
-import { OperationPage } from "@/components/operations/operation-page";
+import { OperationPage } from "@/components/events/bulk/operation-page";
 
 export const metadata: Metadata = { title: "Bulk change" };
 

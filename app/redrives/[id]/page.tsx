@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { Suspense } from "react";
-import { RedrivePage } from "@/components/redrives/page/redrive-page";
+import { RedrivePage } from "@/components/redrive/page/redrive-page";
 
 export const metadata: Metadata = { title: "Redrive" };
 

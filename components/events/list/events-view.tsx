@@ -5,7 +5,7 @@ import { useRouter } from "next/navigation";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { whyNotRedrive } from "@/components/events/action-rules";
 import { FilterBar } from "@/components/events/filters/filter-bar";
-import { mendHref } from "@/components/mend/mend-address";
+import { mendHref } from "@/components/repair/mends/mend-address";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -42,17 +42,17 @@ import { useEventRows } from "./use-event-rows";
 
 const SidePanel = lazily(() => import("./side-panel").then(({ SidePanel }) => SidePanel));
 const RedriveDialog = lazily(() =>
-  import("@/components/redrives/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
+  import("@/components/redrive/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
 );
 const ControlDialog = lazily(() =>
-  import("@/components/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
+  import("@/components/order/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
 );
 const RedriveConfirm = lazily(() =>
   import("@/components/events/redrive-confirm").then(({ RedriveConfirm }) => RedriveConfirm),
 );
-const BulkDialog = lazily(() => import("@/components/operations/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
+const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
 
-const loadOneClick = () => import("@/components/redrives/one-click/one-click");
+const loadOneClick = () => import("@/components/redrive/one-click/one-click");
 loadAfterPaint(loadOneClick);
 
 /** Below this width the side panel would cover the list, so an event opens on its own page. */

@@ -34,7 +34,7 @@ import { HeadersView } from "./headers-view";
 import { HistoryView } from "./history-view";
 
 const EventEditor = whenOpened(
-  () => import("@/components/editor/event-editor").then(({ EventEditor }) => EventEditor),
+  () => import("@/components/repair/editor/event-editor").then(({ EventEditor }) => EventEditor),
   <PartSkeleton label="Loading the editor" />,
 );
 

@@ -2,8 +2,8 @@
 
 import Link from "next/link";
 import type { ReactNode } from "react";
-import { scopeLimits } from "@/components/controls/scope-words";
 import { AdmissionLines } from "@/components/events/admission-note";
+import { scopeLimits } from "@/components/order/controls/scope-words";
 import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAgo } from "@/components/ui/time-ago";

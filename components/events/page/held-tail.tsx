@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
-import { redriveAtOnce } from "@/components/redrives/one-click/one-click";
+import { redriveAtOnce } from "@/components/redrive/one-click/one-click";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";

@@ -8,7 +8,7 @@ import { useRevision } from "@/lib/repair/revisions/revisions.browser";
 import type { RevisionDetail } from "@/lib/repair/revisions/revisions.shapes";
 
 const ContentDiff = whenOpened(
-  () => import("@/components/editor/content-diff").then(({ ContentDiff }) => ContentDiff),
+  () => import("@/components/repair/editor/content-diff").then(({ ContentDiff }) => ContentDiff),
   <Skeleton className="h-40 w-full" />,
 );
 

@@ -5,7 +5,7 @@ import { X } from "lucide-react";
 import { useRouter } from "next/navigation";
 import { useEffect, useRef, useState } from "react";
 import { whyNotRedrive } from "@/components/events/action-rules";
-import { redriveOne } from "@/components/redrives/one-click/one-click";
+import { redriveOne } from "@/components/redrive/one-click/one-click";
 import { ActionButton } from "@/components/ui/action-button";
 import { IconButton } from "@/components/ui/button";
 import { Shape } from "@/components/ui/shape";

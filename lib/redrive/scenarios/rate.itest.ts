@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { draftEtaMs } from "@/components/redrives/dialog/redrive-draft";
+import { draftEtaMs } from "@/components/redrive/dialog/redrive-draft";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readRedrive } from "@/lib/redrive/list/redrives.read";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";

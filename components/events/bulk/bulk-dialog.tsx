@@ -1,0 +1,79 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
+import { Field, Input } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import type { BulkKind } from "@/lib/events/bulk/bulk-operation.pure";
+import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { mustType, VERBS } from "./bulk-words";
+import { answerToast } from "./say-changed";
+
+/** Ignores, releases or confirms events, with a reason. For a large set the person types its number. */
+export function BulkDialog({
+  kind,
+  selection,
+  total,
+  onClose,
+  onDone,
+}: {
+  kind: BulkKind;
+  selection: Selection;
+  /** The number of selected events; null = unknown. */
+  total: number | null;
+  onClose: () => void;
+  onDone?: () => void;
+}) {
+  const client = useQueryClient();
+  const [keyFor] = useState(() => idempotencyKeys(randomKey));
+  const [typed, setTyped] = useState("");
+  const words = `${VERBS[kind].verb} ${total === null ? "all matching events" : plural(total, "event")}`;
+  const wanted = mustType(total);
+  return (
+    <ReasonDialog
+      title={words}
+      description={CONSEQUENCE[kind][total === 1 ? "one" : "many"]}
+      size="sm"
+      verb={words}
+      reasonHint="Kept in the audit for ever."
+      ready={(reason) => reason !== "" && (wanted === null || typed.replaceAll(/[\s,.]/g, "") === wanted)}
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        const change = { kind, select: selection, reason };
+        const answer = await changeEvents(client, change, keyFor(change));
+        onDone?.();
+        return answerToast(client, kind, answer);
+      }}
+    >
+      {wanted === null ? null : (
+        <Field label={total === null ? "Type all to confirm" : `Type ${formatNumber(total)} to confirm`}>
+          {(control) => <Input {...control} value={typed} onChange={(event) => setTyped(event.target.value)} />}
+        </Field>
+      )}
+    </ReasonDialog>
+  );
+}
+
+const CONSEQUENCE: Record<BulkKind, { one: string; many: string }> = {
+  ignore: {
+    one: "It stays in the list as IGNORED and is not redriven until somebody releases it.",
+    many: "They stay in the list as IGNORED and are not redriven until somebody releases them.",
+  },
+  release: {
+    one: "It becomes PENDING again and can be redriven.",
+    many: "They become PENDING again and can be redriven.",
+  },
+  confirm: {
+    one: "Its consumer has processed it: it is confirmed and not sent again. There is no undo.",
+    many: "Their consumers have processed them: they are confirmed and not sent again. There is no undo.",
+  },
+  mend: { one: "It gets a further revision.", many: "Each gets a further revision." },
+  "undo-mend": {
+    one: "Its revision before the mend is current again.",
+    many: "Their revisions before the mend are current again.",
+  },
+};

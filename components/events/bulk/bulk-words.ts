@@ -1,0 +1,110 @@
+import { etaLeft, rateWords } from "@/components/redrive/eta-words";
+import { countText } from "@/components/ui/count-text";
+import { type BulkKind, bulkShare } from "@/lib/events/bulk/bulk-operation.pure";
+import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import type { BulkAnswer } from "@/lib/events/events.shapes";
+import { formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
+import { REFUSAL_TEXT, type Refusal } from "@/lib/redrive/gate/refusal.pure";
+import { MEND_FAILURES, MEND_REASONS } from "@/lib/repair/mends/mending.pure";
+
+/** From this number on the person types the number: one wrong click must not ignore thousands of events. */
+const TYPED_FROM = 1_000;
+
+export const VERBS: Record<BulkKind, { verb: string; doing: string; done: string; none?: string }> = {
+  ignore: { verb: "Ignore", doing: "Ignoring", done: "Ignored" },
+  release: { verb: "Release", doing: "Releasing", done: "Released" },
+  confirm: { verb: "Confirm", doing: "Confirming", done: "Confirmed" },
+  mend: { verb: "Mend", doing: "Mending", done: "Mended" },
+  "undo-mend": {
+    verb: "Undo the mend of",
+    doing: "Undoing the mend of",
+    done: "Undid the mend of",
+    none: "The mend of no event was undone",
+  },
+};
+
+/** The text that confirms a set of this size: its number, `all` for an unknown number, null for a small set. */
+export function mustType(total: number | null): string | null {
+  if (total === null) return "all";
+  return total > TYPED_FROM ? String(total) : null;
+}
+
+const REFUSALS: Record<string, string> = {
+  "not-pending": "not PENDING",
+  "not-ignored": "not IGNORED",
+  "already-ignored": "already IGNORED",
+  "already-confirmed": "already CONFIRMED",
+  "confirmed-when-sent": "confirmed when their send ends",
+  "changed-meanwhile": "changed meanwhile",
+  "store-refused": "refused by the store, see the log of the worker",
+  ...MEND_REASONS,
+  ...MEND_FAILURES,
+};
+
+/** The number of unchanged events for one reason: `2 not PENDING`, `3 sends already under way`. */
+function leftText(reason: string, count: number): string {
+  if (reason === "in-flight") return `${plural(count, "send")} already under way`;
+  // The failures of a recipe are sentences of one event.
+  if (Object.hasOwn(MEND_FAILURES, reason)) return `${reasonText(reason)} (${formatNumber(count)})`;
+  return `${formatNumber(count)} ${reasonText(reason)}`;
+}
+
+function reasonText(reason: string): string {
+  if (Object.hasOwn(REFUSALS, reason)) return REFUSALS[reason]!;
+  if (Object.hasOwn(REFUSAL_TEXT, reason)) return REFUSAL_TEXT[reason as Refusal].replace(/^(is|has|was) /, "");
+  return reason;
+}
+
+/** `2 not PENDING · 3 sends already under way`; empty when every event was changed. */
+export function leftAlone(refused: Record<string, number>): string {
+  return Object.entries(refused)
+    .filter(([, count]) => count > 0)
+    .map(([reason, count]) => leftText(reason, count))
+    .join(" · ");
+}
+
+/** `Ignored 37 events`, and the unchanged events with their reasons. */
+export function changedText(
+  kind: BulkKind,
+  { changed, refused }: Pick<BulkAnswer, "changed"> & { refused: Record<string, number> },
+): { title: string; detail: string | undefined } {
+  const { done, none = `Nothing was ${done.toLowerCase()}` } = VERBS[kind];
+  const left = leftAlone(refused);
+  return {
+    title: changed === 0 ? none : `${done} ${plural(changed, "event")}`,
+    detail: left === "" ? undefined : `Not changed: ${left}`,
+  };
+}
+
+type Progress = Pick<
+  BulkOperationOut,
+  "kind" | "state" | "changed" | "refused" | "expected" | "ratePerSecond" | "etaMs"
+>;
+
+/** `Undone: 238 events are as before the mend`; null = no event's mend was undone, or that still runs. */
+export function undoneText({ undo, changed }: Pick<BulkOperationOut, "undo" | "changed">): string | null {
+  if (undo === null || undo.running || undo.changed === 0) return null;
+  const { changed: undone } = undo;
+  const are = undone === 1 ? "is" : "are";
+  return undone >= changed
+    ? `Undone: ${plural(undone, "event")} ${are} as before the mend`
+    : `Undone: ${formatNumber(undone)} of ${plural(changed, "event")} ${are} as before the mend`;
+}
+
+/** `Ignoring 12,481 events`, `Ignored 12,300 events`, `Ignored 4,000 of 12,481 events`. */
+export function operationTitle({ kind, state, changed, expected }: Progress): string {
+  const { doing, done } = VERBS[kind];
+  if (state === "RUNNING") return `${doing} ${countText(expected)} events`;
+  if (state === "DONE") return `${done} ${plural(changed, "event")}`;
+  return `${done} ${formatNumber(changed)} of ${countText(expected)} events`;
+}
+
+/** `62 %`; empty for an ended operation, whose numbers show its result. */
+export function shareWords(operation: Progress): string {
+  return formatShare(bulkShare({ ...operation, expected: operation.expected.value }));
+}
+
+/** `1,240/s · about 8 s left` */
+export function paceWords({ ratePerSecond, etaMs }: Progress): string {
+  return ratePerSecond === null ? "starting" : `${rateWords(Math.round(ratePerSecond))} · ${etaLeft(etaMs)}`;
+}

@@ -1,0 +1,155 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import { Ban, Undo2 } from "lucide-react";
+import Link from "next/link";
+import { useState } from "react";
+import { ApprovalPanel } from "@/components/guard/approvals/approval-panel";
+import { WorkFacts } from "@/components/redrive/page/redrive-facts";
+import { ActionButton } from "@/components/ui/action-button";
+import { Button, LinkButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
+import { PageHeader } from "@/components/ui/page-header";
+import { Panel } from "@/components/ui/panel";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { INVERSE } from "@/lib/events/bulk/bulk-operation.pure";
+import { runs, useBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
+import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { leftAlone, operationTitle, paceWords, shareWords, undoneText, VERBS } from "./bulk-words";
+import { OperationBar } from "./operation-bar";
+import { OperationBadge } from "./operations-page";
+import { takeBack } from "./say-changed";
+
+const CancelDialog = lazily(() =>
+  import("./cancel-operation-dialog").then(({ CancelOperationDialog }) => CancelOperationDialog),
+);
+
+/** One operation over many events: live while it runs, and a record afterwards. */
+export function OperationPage({ id }: { id: string }) {
+  const { data, error, isPending, refetch } = useBulkOperation(id);
+  if (data) {
+    return (
+      <>
+        {error ? <ErrorPanel error={error} inline onRetry={() => refetch()} /> : null}
+        <Loaded operation={data} />
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHeader title="Bulk change" />
+      {isPending ? (
+        <SkeletonRows rows={4} columns={["w-40", "flex-1"]} />
+      ) : error?.code === "unknown-operation" ? (
+        <EmptyState title="There is no such change" action={<LinkButton href="/operations">All changes</LinkButton>}>
+          The address may have been cut off.
+        </EmptyState>
+      ) : (
+        <ErrorPanel error={error} onRetry={() => refetch()} />
+      )}
+    </>
+  );
+}
+
+function Loaded({ operation }: { operation: BulkOperationOut }) {
+  return (
+    <>
+      <Header operation={operation} />
+      {operation.stalled ? (
+        <p className="mx-3 mb-3 rounded-md border border-l-2 border-warning bg-surface px-3 py-2 wrap-anywhere">
+          {operation.stalled}
+        </p>
+      ) : null}
+      <div className="flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start">
+        <div className="flex flex-col gap-3">
+          {operation.approval ? <ApprovalPanel approval={operation.approval} /> : null}
+          <Progress operation={operation} />
+        </div>
+        <Facts operation={operation} />
+      </div>
+    </>
+  );
+}
+
+function Header({ operation }: { operation: BulkOperationOut }) {
+  const client = useQueryClient();
+  const [cancelling, setCancelling] = useState(false);
+  const [undone, setUndone] = useState(false);
+  const inverse = INVERSE[operation.kind];
+  const undo = async () => {
+    setUndone(true);
+    await takeBack(client, operation.kind, inverse!, { operation: operation.id });
+  };
+  return (
+    <header className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-2 px-4 py-2">
+      <nav aria-label="Breadcrumb" className="text-muted">
+        <Link href="/operations" className="hover:text-ink hover:underline">
+          Bulk changes
+        </Link>
+        <span aria-hidden> /</span>
+      </nav>
+      <h1 className="line-clamp-2 min-w-0 text-xl font-semibold tracking-tight wrap-anywhere">
+        {operationTitle(operation)}
+      </h1>
+      <OperationBadge operation={operation} />
+      <div className="ml-auto flex gap-2">
+        {operation.kind === "mend" && !runs(operation) && operation.changed > (operation.undo?.changed ?? 0) ? (
+          <LinkButton href={`/mend?mend=${operation.id}`} prefetch={false}>
+            Verify and redrive…
+          </LinkButton>
+        ) : null}
+        {runs(operation) ? (
+          <Button variant="danger" onClick={() => setCancelling(true)}>
+            <Ban size={13} aria-hidden /> Cancel…
+          </Button>
+        ) : inverse !== null && operation.changed > (operation.undo?.changed ?? 0) ? (
+          <ActionButton
+            disabled={undone || operation.undo?.running}
+            onClick={() => void undo()}
+            data-tip={`${VERBS[inverse].verb} what this has changed and is still so`}
+          >
+            <Undo2 size={13} aria-hidden /> Take it back
+          </ActionButton>
+        ) : null}
+      </div>
+      {cancelling ? <CancelDialog operation={operation} onClose={() => setCancelling(false)} /> : null}
+    </header>
+  );
+}
+
+function Progress({ operation }: { operation: BulkOperationOut }) {
+  const { changed, refused, refusedByReason, kind } = operation;
+  const running = runs(operation);
+  return (
+    <Panel bodyClassName="grid gap-3 p-3">
+      <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
+        <p className="text-2xl font-semibold">{running ? shareWords(operation) : formatNumber(changed)}</p>
+        <p className="text-muted">
+          {running
+            ? `${formatNumber(changed + refused)} decided`
+            : `${VERBS[kind].done.toLowerCase()}, ${formatNumber(refused)} left alone`}
+        </p>
+        <p className="ml-auto text-muted">{running ? paceWords(operation) : null}</p>
+      </div>
+      <OperationBar operation={operation} className="h-3!" />
+      {refused > 0 ? <p className="text-muted">Not changed: {leftAlone(refusedByReason)}.</p> : null}
+      {undoneText(operation) === null ? null : <p>{undoneText(operation)}.</p>}
+      {operation.state === "CANCELLED" ? (
+        <p className="text-muted">
+          Cancelled by {operation.cancelledBy}. What was {VERBS[kind].done.toLowerCase()} by then stays so.
+        </p>
+      ) : null}
+      <span className="sr-only" role="status">
+        {running ? "" : operationTitle(operation)}
+      </span>
+    </Panel>
+  );
+}
+
+function Facts({ operation }: { operation: BulkOperationOut }) {
+  const audit = { href: `/audit?operationId=${operation.id}`, text: "which events, and by whom" };
+  return <WorkFacts work={operation} name="operation" audit={audit} />;
+}

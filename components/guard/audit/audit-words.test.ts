@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { revisedBy, subjectHref, subjectWords } from "@/components/guard/audit/audit-words";
+import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-subject.pure";
+
+const NONE = { redriveId: null, operationId: null };
+
+describe("what an entry is about", () => {
+  it("leads to the page of what it concerns", () => {
+    expect(subjectHref({ ...NONE, subjectKind: "event", subjectId: "019a" })).toBe("/events/019a");
+    expect(subjectHref({ ...NONE, subjectKind: "redrive", subjectId: "a/b" })).toBe("/redrives/a%2Fb");
+    expect(subjectHref({ ...NONE, subjectKind: "event", subjectId: null })).toBeNull();
+    expect(subjectHref({ ...NONE, subjectKind: "event", subjectId: null, operationId: "019b" })).toBe(
+      "/operations/019b",
+    );
+  });
+  it.each(AUDIT_SUBJECTS)("names one and several of %s", (subjectKind) => {
+    expect(subjectWords({ subjectKind, count: 1 })).toBe(subjectKind.replace("-", " "));
+    expect(subjectWords({ subjectKind, count: 12_300 })).toMatch(/^12,300 [a-z ]+s$/);
+  });
+});
+
+describe("the revisions of an entry", () => {
+  const edited = { action: "event.edited", subjectId: "019a", before: { revision: 2 }, after: { revision: 5 } };
+
+  it("are those before and after an edit or a restore", () => {
+    expect(revisedBy(edited)).toEqual({ eventId: "019a", before: 2, after: 5 });
+    expect(revisedBy({ ...edited, action: "event.restored" })).not.toBeNull();
+  });
+  it("are none for another action, for many events and without numbers", () => {
+    expect(revisedBy({ ...edited, action: "event.mended" })).toBeNull();
+    expect(revisedBy({ ...edited, subjectId: null })).toBeNull();
+    expect(revisedBy({ ...edited, after: { revision: "5" } })).toBeNull();
+    expect(revisedBy({ ...edited, before: null })).toBeNull();
+  });
+});

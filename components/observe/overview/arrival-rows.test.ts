@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { arrivalRows } from "@/components/observe/overview/arrival-rows";
+import type { ArrivedCode, TopErrors } from "@/lib/observe/stats/stats.shapes";
+
+const code = (change: Partial<ArrivedCode>): ArrivedCode => ({
+  errorCode: "TIMEOUT",
+  count: 103,
+  parked: 90,
+  bounced: 13,
+  usual: 8.2,
+  factor: 12.56,
+  ...change,
+});
+const stats = (change: Partial<ArrivedCode>) =>
+  ({
+    counts: "arrived",
+    kind: "exact",
+    asOf: "2026-11-20T12:00:00Z",
+    total: 103,
+    usualFrom: null,
+    buckets: [code(change)],
+    groups: [{ fingerprint: "g1", errorCode: "TIMEOUT", pattern: "no answer of <n>", count: 7, usual: 7, factor: 1 }],
+  }) satisfies TopErrors;
+
+describe("rows of what arrived", () => {
+  it.each([
+    [{ factor: 12.56 }, "13 × usual", true],
+    [{ factor: 3.42 }, "3.4 × usual", true],
+    [{ factor: 1.2 }, "as usual", false],
+    [{ factor: 0.2 }, "less than usual", false],
+    [{ usual: 0, factor: null }, "new", true],
+    [{ usual: null, factor: null }, "", false],
+    [{ count: 0, usual: 0, factor: null }, "none", false],
+  ])("%j reads %s", (change, against, unusual) => {
+    expect(arrivalRows(stats(change), "code")[0]).toMatchObject({ against, unusual });
+  });
+
+  it("lead to the events of the code or the group, and say what came back", () => {
+    const [byCode] = arrivalRows(stats({}), "code");
+    expect(byCode).toMatchObject({ part: { errorCode: ["TIMEOUT"] } });
+    expect(byCode!.tip).toContain("90 parked for the first time, 13 came back");
+    expect(arrivalRows(stats({}), "group")).toMatchObject([
+      { name: "no answer of <n>", count: 7, part: { fingerprint: ["g1"] } },
+    ]);
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { flowRows, flowTile, perMinuteWords, successWords } from "@/components/observe/overview/flow-view";
+
+const bucket = (minute: number, over: object = {}) => ({
+  at: new Date(Date.UTC(2026, 10, 20, 12, minute)).toISOString(),
+  parked: 0,
+  redriven: 0,
+  confirmed: 0,
+  failed: 0,
+  bounced: 0,
+  ignored: 0,
+  released: 0,
+  ...over,
+});
+
+describe("inflow and outflow", () => {
+  it("counts each way into and out of the parked set once", () => {
+    const full = bucket(0, {
+      parked: 100,
+      bounced: 20,
+      released: 3,
+      redriven: 50,
+      ignored: 7,
+      confirmed: 999,
+      failed: 888,
+    });
+    expect(flowRows({ buckets: [full] })).toEqual([{ atMs: Date.UTC(2026, 10, 20, 12), in: 123, out: 57 }]);
+  });
+
+  it("is a rate per minute over the last five, whatever part of the running minute has passed", () => {
+    const minutes = [1, 2, 3, 4, 5, 6].map((at) => bucket(at, { parked: 30, redriven: 3 }));
+    const buckets = [bucket(0, { parked: 9_999 }), ...minutes];
+    const asOf = (second: number) => new Date(Date.UTC(2026, 10, 20, 12, 6, second)).toISOString();
+    // 6 x 30 events in 5 min 30 s.
+    expect(flowTile({ buckets, bucketMs: 60_000, asOf: asOf(30) }).inPerMinute).toBeCloseTo(180 / 5.5);
+    expect(flowTile({ buckets, bucketMs: 60_000, asOf: asOf(30) }).outPerMinute).toBeCloseTo(18 / 5.5);
+    expect(flowTile({ buckets: [], bucketMs: 60_000, asOf: asOf(0) })).toEqual({
+      inPerMinute: 0,
+      outPerMinute: 0,
+      spark: [],
+    });
+  });
+
+  it.each([
+    [0, "0"],
+    [0.02, "< 0.1"],
+    [0.44, "0.4"],
+    [41.4, "41"],
+    [12_345.6, "12,346"],
+  ])("reads %s per minute as %s", (rate, words) => {
+    expect(perMinuteWords(rate)).toBe(words);
+  });
+
+  it.each([
+    [null, "none settled"],
+    [1, "100 %"],
+    [0.99999, "99.9 %"],
+    [0.982, "98.2 %"],
+    [0, "0.0 %"],
+  ])("reads the success rate %s as %s", (rate, words) => {
+    expect(successWords(rate)).toBe(words);
+  });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { type ControlDraft, controlRequest as requestFor } from "@/components/order/controls/control-draft";
+import { controlEnd, scopeFilter, scopeLimits, scopeOf } from "@/components/order/controls/scope-words";
+import { controlRequestSchema } from "@/lib/order/controls/controls.shapes";
+
+const nowMs = Date.UTC(2026, 10, 20, 14, 2, 11);
+const controlRequest = (from: ControlDraft, at: number) => requestFor(from, "stock rejects it on purpose", at);
+const draft = (over: Partial<ControlDraft>): ControlDraft => ({
+  kind: "blacklist",
+  scopeName: "aggregateId",
+  scopeValue: "order-77",
+  source: "",
+  aggregateType: "",
+  until: "never",
+  untilAt: "",
+  ...over,
+});
+
+describe("imposing a control", () => {
+  it("sends what the contract takes", () => {
+    const result = controlRequest(draft({ kind: "cooldown", until: "15", scopeValue: " order-77 " }), nowMs);
+    expect(result.ok && controlRequestSchema.parse(result.request)).toEqual({
+      kind: "cooldown",
+      scope: { aggregateId: "order-77" },
+      reason: "stock rejects it on purpose",
+      expiresAt: "2026-11-20T14:17:11.000Z",
+    });
+  });
+
+  it.each([
+    [{ scopeValue: "  " }, ["scopeValue"]],
+    [{ kind: "cooldown" }, ["until"]],
+    [{ until: "at", untilAt: "" }, ["until"]],
+    [{ until: "at", untilAt: "2026-11-20T13:00:00Z" }, ["until"]],
+    [{ scopeValue: "", until: "at" }, ["scopeValue", "until"]],
+  ] as const)("names what is missing: %o", (over, fields) => {
+    const result = controlRequest(draft(over), nowMs);
+    expect(result.ok ? [] : Object.keys(result.errors)).toEqual(fields);
+  });
+
+  it.each([
+    [
+      { source: " orders ", aggregateType: "order" },
+      { aggregateId: "order-77", source: "orders", aggregateType: "order" },
+    ],
+    [
+      { scopeName: "errorCode", source: "orders", aggregateType: "order" },
+      { errorCode: "order-77", source: "orders" },
+    ],
+    [{ scopeName: "source", source: "billing" }, { source: "order-77" }],
+  ] as const)("narrows its scope by what belongs to it: %o", (over, scope) => {
+    const result = controlRequest(draft(over), nowMs);
+    expect(result.ok && controlRequestSchema.parse(result.request).scope).toEqual(scope);
+  });
+
+  it("needs no end for a blacklist", () => {
+    expect(controlRequest(draft({}), nowMs)).toMatchObject({ ok: true, request: { expiresAt: null } });
+  });
+});
+
+describe("a control's scope", () => {
+  it("is the one field it names", () => {
+    expect(scopeOf({ errorCode: "TIMEOUT" })).toEqual({ name: "errorCode", value: "TIMEOUT" });
+    expect(scopeOf({})).toBeNull();
+  });
+  it.each([
+    [{ aggregateId: "42" }, "in all sources"],
+    [{ aggregateId: "42", aggregateType: "order", source: "orders" }, "of type order, in orders only"],
+    [{ errorCode: "TIMEOUT", source: "orders" }, "in orders only"],
+    [{ source: "orders" }, ""],
+  ])("%o holds %s", (scope, words) => {
+    expect(scopeLimits(scope)).toBe(words);
+  });
+  it("counts and lists parked events alike", () => {
+    const status = ["PENDING", "QUEUED"];
+    expect(scopeFilter({ source: "orders" })).toEqual({ source: ["orders"], status });
+    expect(scopeFilter({ aggregateId: "42", aggregateType: "order", source: "orders" })).toEqual({
+      aggregateId: ["42"],
+      aggregateType: ["order"],
+      source: ["orders"],
+      status,
+    });
+  });
+  it.each([
+    [{ liftedAt: null, expiresAt: null }, "in-force"],
+    [{ liftedAt: null, expiresAt: "2026-11-20T14:02:11.000Z" }, "expired"],
+    [{ liftedAt: null, expiresAt: "2026-11-20T14:02:12.000Z" }, "in-force"],
+    [{ liftedAt: "2026-11-20T09:00:00Z", expiresAt: "2026-11-20T12:00:00Z" }, "lifted"],
+  ] as const)("%o is %s", (control, end) => {
+    expect(controlEnd(control, nowMs)).toBe(end);
+  });
+});

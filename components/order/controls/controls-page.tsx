@@ -1,0 +1,202 @@
+"use client";
+
+import Link from "next/link";
+import { useSearchParams } from "next/navigation";
+import { useState } from "react";
+import { LongText } from "@/components/redrive/long-text";
+import { Button, NextPageButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
+import { PageHeader } from "@/components/ui/page-header";
+import { Panel } from "@/components/ui/panel";
+import { ShortId } from "@/components/ui/short-id";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { eventsHref } from "@/lib/events/filter/filter-read.browser";
+import { useControls } from "@/lib/order/controls/controls.browser";
+import type { ControlOut, ControlRequest } from "@/lib/order/controls/controls.shapes";
+import { useNow } from "@/lib/platform/browser/clock-zone.browser";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { ControlBadge } from "./control-badge";
+import { ControlUntil } from "./control-until";
+import { LimitsPanel } from "./limits-panel";
+import { controlEnd, SCOPE_LABEL, scopeFilter, scopeLimits, scopeOf } from "./scope-words";
+
+const ControlDialog = lazily(() => import("./control-dialog").then(({ ControlDialog }) => ControlDialog));
+const LiftManyDialog = lazily(() => import("./lift-many-dialog").then(({ LiftManyDialog }) => LiftManyDialog));
+const LiftDialog = lazily(() => import("./lift-dialog").then(({ LiftDialog }) => LiftDialog));
+
+/** The controls in force, each with its number of events; below them the limits and the ended controls. */
+export function ControlsPage() {
+  const live = useControls("live");
+  const [imposing, setImposing] = useState<ControlRequest["kind"] | null>(null);
+  // The page of a redrive links here with its id, to lift the blacklists it caused.
+  const ofRedrive = useSearchParams().get("redrive");
+  const [liftsMany, setLiftsMany] = useState(ofRedrive !== null);
+  const items = live.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <>
+      <PageHeader
+        title="Controls"
+        meta={live.data ? `${formatNumber(items.length)}${live.hasNextPage ? "+" : ""} in force` : undefined}
+        actions={
+          <>
+            {items.length > 1 ? <Button onClick={() => setLiftsMany(true)}>Lift many…</Button> : null}
+            <Button variant="primary" onClick={() => setImposing("blacklist")}>
+              Add a control…
+            </Button>
+          </>
+        }
+      />
+      {live.isError ? <ErrorPanel error={live.error} onRetry={() => live.refetch()} inline={items.length > 0} /> : null}
+      {live.isPending ? <SkeletonRows rows={4} columns={["w-28", "flex-1", "w-24", "w-24"]} /> : null}
+      {live.isSuccess && items.length === 0 ? (
+        <EmptyState
+          title="No control is in force"
+          action={<Button onClick={() => setImposing("blacklist")}>Add a control…</Button>}
+        >
+          A blacklist keeps events from being redriven, a cooldown makes them wait, a whitelist lets them through while
+          they cool down. Parkade itself blacklists an aggregate that keeps failing, by the limits below.
+        </EmptyState>
+      ) : null}
+      <ul className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3">
+        {items.map((control) => (
+          <Control key={control.id} control={control} />
+        ))}
+      </ul>
+      <NextPageButton read={live}>More controls</NextPageButton>
+      {/* Nobody knows the height of the list before it is read: what follows waits for it, and does not move. */}
+      {live.isPending ? null : (
+        <>
+          <Ended />
+          <div className="px-3 pt-3 pb-3">
+            <LimitsPanel />
+          </div>
+        </>
+      )}
+      {liftsMany ? <LiftManyDialog redriveId={ofRedrive} onClose={() => setLiftsMany(false)} /> : null}
+      {imposing ? <ControlDialog kind={imposing} onClose={() => setImposing(null)} /> : null}
+    </>
+  );
+}
+
+function Scope({ control }: { control: ControlOut }) {
+  const scope = scopeOf(control.scope);
+  if (!scope) return null;
+  return (
+    <span className="flex max-w-full min-w-0 items-baseline gap-1.5">
+      <span className="shrink-0 text-muted">{SCOPE_LABEL[scope.name]}</span>
+      <ShortId id={scope.value} label={SCOPE_LABEL[scope.name]} head={36} tail={8} />
+      <span className="text-muted">{scopeLimits(control.scope)}</span>
+    </span>
+  );
+}
+
+function Catches({ control }: { control: ControlOut }) {
+  const scope = scopeOf(control.scope);
+  if (control.catches === null || !scope) return <span className="text-muted">how many it catches is not known</span>;
+  if (control.catches === 0) return <span className="text-muted">catches nothing now</span>;
+  return (
+    <Link href={eventsHref(scopeFilter(control.scope))} className="touch text-accent hover:underline">
+      catches {plural(control.catches, "event")}
+    </Link>
+  );
+}
+
+function Control({ control }: { control: ControlOut }) {
+  const [lifting, setLifting] = useState(false);
+  return (
+    <li className="grid grid-cols-[minmax(0,1fr)] gap-1 rounded-lg border border-line bg-surface px-3 py-2">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
+        <ControlBadge kind={control.kind} />
+        <Scope control={control} />
+        <Catches control={control} />
+        <span className="ml-auto text-muted">
+          <ControlUntil expiresAt={control.expiresAt} />
+        </span>
+        <Button size="sm" onClick={() => setLifting(true)}>
+          Lift…
+        </Button>
+      </div>
+      <Why control={control} />
+      {lifting ? <LiftDialog control={control} onClose={() => setLifting(false)} /> : null}
+    </li>
+  );
+}
+
+function Why({ control }: { control: ControlOut }) {
+  return (
+    <>
+      <LongText text={control.reason} />
+      <p className="text-sm text-muted wrap-anywhere">
+        {control.origin === "automatic" ? "by Parkade itself" : `by ${control.createdBy}`} ·{" "}
+        <TimeAgo at={control.createdAt} /> ·{" "}
+        <Link
+          href={`/audit?subjectKind=control&subjectId=${control.id}`}
+          className="touch inline-block min-h-6 hover:text-ink hover:underline"
+        >
+          audit
+        </Link>
+      </p>
+    </>
+  );
+}
+
+/** Lifted and expired controls. They are read only after a click. */
+function Ended() {
+  const [open, setOpen] = useState(false);
+  return (
+    <div className="p-3">
+      <Button variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? "Hide" : "Show"} lifted and expired controls
+      </Button>
+      {open ? <EndedList /> : null}
+    </div>
+  );
+}
+
+function EndedList() {
+  const ended = useControls("ended");
+  const now = useNow();
+  const items = ended.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <Panel className="mt-2">
+      <ReadError read={ended} />
+      {ended.isPending ? <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-40"]} /> : null}
+      {ended.isSuccess && items.length === 0 ? <p className="px-3 py-4 text-muted">None has ended yet.</p> : null}
+      <ul>
+        {items.map((control) => (
+          <li
+            key={control.id}
+            className="grid grid-cols-[minmax(0,1fr)] gap-1 border-line px-3 py-2 not-first:border-t"
+          >
+            <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
+              <ControlBadge kind={control.kind} quiet />
+              <Scope control={control} />
+              <span className="ml-auto text-muted">
+                {controlEnd(control, now) === "lifted" ? (
+                  <>
+                    lifted <TimeAgo at={control.liftedAt} /> by {control.liftedBy}
+                  </>
+                ) : (
+                  <>
+                    expired <TimeAgo at={control.expiresAt} />
+                  </>
+                )}
+              </span>
+            </div>
+            <Why control={control} />
+            {control.liftReason ? (
+              <p className="wrap-anywhere">
+                <span className="text-muted">lifted because: </span>
+                {control.liftReason}
+              </p>
+            ) : null}
+          </li>
+        ))}
+      </ul>
+      <NextPageButton read={ended}>Older</NextPageButton>
+    </Panel>
+  );
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import {
+  earlierOptions,
+  earlierSentence,
+  sampleSentence,
+  strandWords,
+} from "@/components/redrive/dialog/earlier-words";
+import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
+
+const earlier = (change: Partial<EarlierOut> = {}): EarlierOut => ({
+  heldEvents: 7,
+  heldAggregates: 3,
+  earlierEvents: 6,
+  takenAlong: 6,
+  bounded: false,
+  samples: [],
+  ...change,
+});
+
+describe("what is said of earlier versions", () => {
+  it("says how many events are behind how many, and that a count is a lower bound", () => {
+    expect(earlierSentence(earlier())).toBe(
+      "7 of the events are behind 6 earlier versions that the selection leaves parked, in 3 aggregates.",
+    );
+    expect(earlierSentence(earlier({ heldEvents: 1, heldAggregates: 1, earlierEvents: 1, bounded: true }))).toBe(
+      "At least 1 of the events is behind 1 earlier version that the selection leaves parked, in 1 aggregate.",
+    );
+  });
+
+  it("offers to take them along first, and says what passing strands", () => {
+    const options = earlierOptions(earlier(), true);
+    expect(options.map(({ choice }) => choice)).toEqual(["include", "hold", "pass"]);
+    expect(options[2]!.detail).toContain("strands 6 earlier versions");
+    expect(strandWords(earlier())).toBe("strand 6");
+  });
+
+  it("names the versions of a sample", () => {
+    const behind = [1, 2, 3, 4, 5].map((version) => ({
+      id: "x",
+      eventId: "x",
+      version,
+      status: version === 2 ? ("IGNORED" as const) : ("PENDING" as const),
+    }));
+    const sample = {
+      id: "x",
+      eventId: "x",
+      source: "orders",
+      aggregateType: null,
+      aggregateId: "order-1320",
+      version: 7,
+      behind,
+    };
+    expect(sampleSentence(sample)).toBe("order-1320 v7 is behind v1, v2 (ignored), v3, v4 and more");
+  });
+});

@@ -1,0 +1,233 @@
+"use client";
+
+import { useRouter } from "next/navigation";
+import { useEffect, useRef, useState } from "react";
+import { waitWords } from "@/components/guard/approvals/approval-words";
+import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
+import { refusalSummary } from "@/components/redrive/refusal-words";
+import { ActionButton } from "@/components/ui/action-button";
+import { Button } from "@/components/ui/button";
+import { Dialog } from "@/components/ui/dialog";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { showToast } from "@/components/ui/toast";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
+import { plural } from "@/lib/platform/plain/format.pure";
+import { CANARY_STEPS } from "@/lib/redrive/pace/canary.pure";
+import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
+import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { restoreOnUndo } from "@/lib/redrive/request/holds.browser";
+import { useTargets } from "@/lib/sources/targets/targets.browser";
+import {
+  buttonWords,
+  draftProblems,
+  earlierOf,
+  isFolded,
+  type RedriveDraft,
+  redriveRequest,
+  sourcesOf,
+  targetChoices,
+  titleWords,
+} from "./redrive-draft";
+import { RedriveForm, RedriveFormSkeleton } from "./redrive-form";
+
+export type RedriveDialogProps = {
+  /** Named events, or all events that match a filter. */
+  selection: Selection;
+  /** The count for the title until the preview has counted; null = unknown. */
+  total: number | null;
+  onClose: () => void;
+  /** Called when the redrive was accepted. */
+  onDone?: (accepted: RedriveAccepted) => void;
+  /** Called when the redrive was undone during its hold. */
+  onUndone?: () => void;
+  initialMode?: RedriveOut["mode"];
+};
+
+const DRAFT: RedriveDraft = {
+  lane: "slow",
+  target: null,
+  ratePerSecond: null,
+  canary: null,
+  canarySteps: CANARY_STEPS.join(", "),
+  brakePercent: "20",
+  brakeWindow: "50",
+  latencyMsMax: "",
+  when: "now",
+  startAt: "",
+  reason: "",
+  typed: "",
+  earlier: null,
+  typedStrand: "",
+  despite: [],
+};
+
+/** Fields of the request that the dialog folds. */
+const FOLDED_FIELD = /^(target|ratePerSecond|canary|brake|startAt|startWhen)\b/;
+
+/**
+ * Previews and starts a redrive or a dry run over a selection. A started redrive runs on when the dialog closes; a
+ * double click starts one redrive (see idempotency-keys).
+ */
+export function RedriveDialog({
+  selection,
+  total,
+  onClose,
+  onDone,
+  onUndone,
+  initialMode = "deliver",
+}: RedriveDialogProps) {
+  const router = useRouter();
+  const [mode, setMode] = useState(initialMode);
+  const [draft, setDraft] = useState(DRAFT);
+  /** How often the button was pressed in vain; above 0 the problems are shown. */
+  const [vain, setVain] = useState(0);
+  const [more, setMore] = useState(false);
+  const [keyFor] = useState(() => idempotencyKeys(randomKey));
+  const form = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (vain > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [vain]);
+  const request = useRequestRedrive();
+
+  const { target } = draft;
+  const previewOf = (lane: RedriveDraft["lane"]) => ({
+    ...{ select: selection, mode, lane },
+    ...(target === null ? {} : { target }),
+  });
+  const held = useRedrivePreview(previewOf(draft.lane));
+  // The first preview finds the earlier versions. The choice about them changes the set, so it is counted again.
+  const earlier = earlierOf(draft, held.data);
+  const { despite } = draft;
+  const plain = earlier === "hold" && despite.length === 0;
+  const chosen = useRedrivePreview({ ...previewOf(draft.lane), earlier, despite }, !plain && held.isSuccess);
+  const current = plain ? held : chosen;
+  // Only for the rate beside the other lane, so it waits until the main preview is ready.
+  const other = useRedrivePreview(
+    { ...previewOf(draft.lane === "slow" ? "main" : "slow"), earlier, despite, sample: false },
+    current.isSuccess && target === null,
+  );
+  const targets = useTargets();
+  const preview = current.data;
+  const newest = preview ?? held.data;
+  const [before, setBefore] = useState<PreviewOut | undefined>();
+  if (newest !== undefined && newest !== before) setBefore(newest);
+  // While another lane or target is counted, or cannot be, the form stays with the focus and with the choice.
+  const shown = newest ?? before;
+
+  const start = async (as: RedriveOut["mode"]) => {
+    if (!preview) return;
+    const problems = draftProblems(as, draft, preview);
+    if (Object.keys(problems).length > 0) {
+      if (isFolded(problems)) setMore(true);
+      return setVain(vain + 1);
+    }
+    const body = redriveRequest(selection, as, draft, preview);
+    let accepted: RedriveAccepted;
+    try {
+      accepted = await request.mutateAsync({ request: body, idempotencyKey: keyFor(body) });
+    } catch (error) {
+      if (error instanceof ApiError && error.fields.some(({ field }) => FOLDED_FIELD.test(field))) setMore(true);
+      return; // shown from request.error; the dialog stays, with everything that was typed
+    }
+    if (onUndone) restoreOnUndo(accepted.id, onUndone);
+    onDone?.(accepted);
+    onClose();
+    void showToast({
+      ...startedWords(as, accepted),
+      action: { label: "View", onSelect: () => router.push(`/redrives/${accepted.id}`) },
+    });
+  };
+
+  const nothing = preview !== undefined && (mode === "verify" ? preview.total === 0 : preview.eligible === 0);
+  const problems = vain > 0 && preview ? draftProblems(mode, draft, preview) : {};
+  return (
+    <Dialog
+      title={shown ? titleWords(mode, shown) : headline(mode, total)}
+      description={mode === "verify" ? "Runs every check and sends nothing." : undefined}
+      onClose={onClose}
+      footer={
+        <>
+          {mode === "deliver" ? (
+            <ActionButton
+              disabled={!preview || preview.total === 0}
+              busy={request.isPending}
+              onClick={() => start("verify")}
+            >
+              Verify only
+            </ActionButton>
+          ) : (
+            <Button onClick={() => setMode("deliver")}>Redrive instead…</Button>
+          )}
+          <ActionButton
+            variant="primary"
+            disabled={!preview || nothing}
+            busy={request.isPending}
+            data-tip="Ctrl/Cmd + Enter"
+            onClick={() => start(mode)}
+          >
+            {shown ? buttonWords(mode, shown) : mode === "verify" ? "Verify" : "Redrive"}
+          </ActionButton>
+        </>
+      }
+    >
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: a shortcut for the button */}
+      <div
+        ref={form}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+          event.preventDefault();
+          void start(mode);
+        }}
+      >
+        {request.isError ? <ErrorPanel error={request.error} inline title="This was not done" /> : null}
+        {current.isError ? (
+          <ErrorPanel error={current.error} onRetry={() => current.refetch()} inline={shown !== undefined} />
+        ) : null}
+        {shown ? (
+          <RedriveForm
+            mode={mode}
+            draft={draft}
+            onDraft={setDraft}
+            preview={shown}
+            counting={newest === undefined}
+            askedAbout={held.data?.refused ?? {}}
+            otherLaneRate={other.data?.ratePerSecond}
+            targets={targetChoices(targets.data?.items ?? [], sourcesOf(shown, selection))}
+            filtered={"filter" in selection}
+            problems={problems}
+            more={more}
+            onMore={setMore}
+          />
+        ) : current.isError ? null : (
+          <RedriveFormSkeleton />
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+function headline(mode: RedriveOut["mode"], total: number | null): string {
+  const verb = mode === "verify" ? "Verify" : "Redrive";
+  return total === null ? `${verb} all matching events` : `${verb} ${plural(total, "event")}`;
+}
+
+function startedWords(mode: RedriveOut["mode"], accepted: RedriveAccepted) {
+  const what = mode === "verify" ? "Dry run" : "Redrive";
+  const refused = refusalSummary(accepted.refusedByReason);
+  if (accepted.total === null)
+    return { title: `${what} accepted`, tone: "success" as const, detail: "Its set is being frozen; sending follows." };
+  const waits = waitWords(accepted.waitsFor);
+  if (waits !== null)
+    return {
+      title: `Redrive ${waits}: ${plural(accepted.total - accepted.refused, "event")}`,
+      tone: "neutral" as const,
+    };
+  return {
+    title: `${what} started: ${plural(accepted.total - accepted.refused, "event")}`,
+    tone: "success" as const,
+    ...(refused === "" ? {} : { detail: `Refused: ${refused}` }),
+  };
+}

@@ -1,0 +1,305 @@
+import { describe, expect, it } from "vitest";
+import {
+  brakeFaults,
+  buttonWords,
+  canaryWords,
+  draftEtaMs,
+  draftProblems,
+  foldedWords,
+  isFolded,
+  type RedriveDraft,
+  redriveRequest,
+  sourcesOf,
+  targetChoices,
+  titleWords,
+  warmUpWords,
+} from "@/components/redrive/dialog/redrive-draft";
+import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
+import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
+import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
+import type { TargetOut } from "@/lib/sources/sources.shapes";
+
+const cutoff = "2026-11-20T14:02:11.000Z";
+const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({
+  total: 12_481,
+  kind: "exact",
+  eligible: 12_300,
+  refused: { blacklisted: 120, cooling: 41, ignored: 20 },
+  byErrorCode: { UPSTREAM_5XX: 12_002, TIMEOUT: 298 },
+  ratePerSecond: 5,
+  etaMs: 2_460_000,
+  canaryQuietMs: 30_000,
+  sources: { orders: { eligible: 12_300, ratePerSecond: 5, warmUpMs: 0 } },
+  sample: null,
+  earlier: null,
+  changedSince: null,
+  reasonRequiredAbove: 1_000,
+  approvalCauses: [],
+  unknown: [],
+  cutoff,
+  ...over,
+});
+const draft = (over: Partial<RedriveDraft> = {}): RedriveDraft => ({
+  lane: "slow",
+  target: null,
+  ratePerSecond: null,
+  canary: false,
+  canarySteps: "1, 10, 100",
+  brakePercent: "20",
+  brakeWindow: "50",
+  latencyMsMax: "",
+  reason: "stock service back since 13:58",
+  earlier: null,
+  typedStrand: "",
+  when: "now",
+  startAt: "",
+  typed: "",
+  despite: [],
+  ...over,
+});
+const selection = { filter: { errorCode: ["UPSTREAM_5XX"] } };
+
+describe("the folded fields in one line", () => {
+  const words = (over: Partial<RedriveDraft>, found: Partial<PreviewOut> = {}) =>
+    foldedWords("deliver", draft({ reason: "", ...over }), preview(found), true);
+
+  it("are their defaults", () => {
+    expect(words({})).toBe("5/s, takes about 41 min · brake above 20 % of the last 50 · starts now");
+  });
+
+  it("are what was chosen", () => {
+    const brake = { brakePercent: "10", brakeWindow: "100", latencyMsMax: "300" };
+    expect(words({ ...brake, target: "audit", ratePerSecond: 9, when: "time", startAt: "2026-11-22T14:05" })).toBe(
+      "to audit · 5/s, takes about 41 min · brake above 10 % of the last 100 or 300 ms · starts at 2026-11-22 14:05",
+    );
+    expect(words({ when: "breaker", reason: " back " }, { ratePerSecond: null })).toMatch(
+      /^takes about .* · starts when the breaker closes · reason: back$/,
+    );
+  });
+
+  it("are without the reason where it is asked for, and the reason alone where nothing is sent", () => {
+    expect(foldedWords("deliver", draft(), preview(), false)).not.toMatch(/reason/);
+    expect(foldedWords("verify", draft(), preview(), true)).toBe("reason: stock service back since 13:58");
+    expect(words({}, { eligible: 0 })).toBe("no reason");
+  });
+
+  it.each<[Partial<RedriveDraft>, boolean]>([
+    [{ canary: true, canarySteps: "0" }, true],
+    [{ brakeWindow: "9" }, true],
+    [{ when: "time" }, true],
+    [{ reason: "", typed: "" }, false],
+  ])("are opened for a problem of their own: %o", (over, folded) => {
+    const problems = draftProblems("deliver", draft({ typed: "12300", ...over }), preview());
+    expect(Object.keys(problems)).not.toEqual([]);
+    expect(isFolded(problems)).toBe(folded);
+  });
+
+  it("name the value of the brake that is wrong", () => {
+    expect(brakeFaults(draft())).toEqual([]);
+    expect(brakeFaults(draft({ brakePercent: "101" }))).toEqual(["brakePercent"]);
+    expect(brakeFaults(draft({ brakeWindow: "1001", latencyMsMax: "0" }))).toEqual(["brakeWindow", "latencyMsMax"]);
+  });
+});
+
+it("the button asks where a second person must approve, and the title stays", () => {
+  const marked = preview({ approvalCauses: [{ kind: "source", name: "orders" }] });
+  expect(buttonWords("deliver", marked)).toBe("Ask for approval of 12,300 events");
+  expect(titleWords("deliver", marked)).toBe("Redrive 12,300 of 12,481");
+  expect(buttonWords("verify", marked)).toBe("Verify 12,481 events");
+  expect(buttonWords("deliver", preview({ approvalCauses: null }))).toBe("Redrive 12,300 events");
+});
+
+describe("the targets to choose from", () => {
+  const target = (name: string, source: string, lane: TargetOut["lane"], kind = "http") =>
+    ({ name, source, lane, kind }) as TargetOut;
+  const targets = [
+    target("billing.audit", "billing", null),
+    target("orders", "orders", "main"),
+    target("orders.audit", "orders", null),
+    target("rabbit", "rabbit", "main", "rabbitmq"),
+    target("rabbit.audit", "rabbit", null, "rabbitmq"),
+  ];
+
+  it.each([
+    [["orders"], ["orders.audit"]],
+    [
+      ["billing", "orders"],
+      ["billing.audit", "orders.audit"],
+    ],
+    [["rabbit"], ["rabbit.audit"]],
+    [["orders", "rabbit"], []],
+    [[], []],
+  ])("of events of %j are their own named ones, when they are of one kind", (sources, expected) => {
+    expect(targetChoices(targets, sources)).toEqual(expected);
+  });
+});
+
+describe("the sources of the events", () => {
+  const sources = { orders: { eligible: 3, ratePerSecond: 5, warmUpMs: 0 } };
+  it.each([
+    [3, { filter: {} }, ["orders"]],
+    [null, { filter: { source: ["billing"] } }, ["billing"]],
+    [null, { filter: {} }, []],
+  ])("with %j counted of %j are %j", (eligible, selection, expected) => {
+    expect(sourcesOf({ eligible, sources: eligible === null ? {} : sources }, selection)).toEqual(expected);
+  });
+});
+
+describe("what the dialog sends", () => {
+  it("names the target that was chosen", () => {
+    expect(redriveRequest(selection, "deliver", draft({ target: "orders.audit" }), preview())).toMatchObject({
+      target: "orders.audit",
+    });
+    expect(redriveRequest(selection, "deliver", draft(), preview())).not.toHaveProperty("target");
+  });
+
+  it("names what the person confirmed, and nothing else", () => {
+    const sent = (despite: RedriveDraft["despite"]) =>
+      redriveRequest(selection, "deliver", draft({ despite }), preview());
+    expect(sent(["parked-early"])).toMatchObject({ despite: ["parked-early"] });
+    expect(sent([])).not.toHaveProperty("despite");
+  });
+
+  const pace = { canary: true, canarySteps: "3; 30", brakePercent: "35", brakeWindow: "40", latencyMsMax: "900" };
+
+  it("is what the contract takes, frozen at the preview", () => {
+    const request = redriveRequest(selection, "deliver", draft({ ratePerSecond: 2.5, ...pace }), preview());
+    expect(redriveRequestSchema.parse(request)).toEqual({
+      select: { filter: { errorCode: ["UPSTREAM_5XX"], to: "2026-11-20T14:02:11.001Z" } },
+      mode: "deliver",
+      lane: "slow",
+      ratePerSecond: 2.5,
+      canary: { steps: [3, 30], stopAtFailureRatio: 0.35, window: 40 },
+      brake: { ratio: 0.35, window: 40, minSample: 10, latencyMsMax: 900 },
+      holdMs: 5_000,
+      earlier: "hold",
+      reason: "stock service back since 13:58",
+    });
+  });
+
+  it("has a canary by itself only for a set above ten events", () => {
+    const canaryOf = (over: Partial<RedriveDraft>, eligible: number | null) =>
+      redriveRequest(selection, "deliver", draft(over), preview({ eligible })).canary !== false;
+    expect([1, 10, 11, null].map((eligible) => canaryOf({ canary: null }, eligible))).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+    expect([canaryOf({ canary: true }, 2), canaryOf({ canary: false }, 900)]).toEqual([true, false]);
+  });
+
+  it("asks nobody why they only look, and sends no canary ahead of a dry run", () => {
+    const request = redriveRequest(selection, "verify", draft({ reason: " ", canary: true }), preview());
+    expect(redriveRequestSchema.parse(request)).toMatchObject({ mode: "verify", canary: false });
+    expect(draftProblems("verify", draft({ reason: "", typed: "" }), preview())).toEqual({});
+  });
+
+  it("has one key for the same request, another for a changed one, and the first again when changed back", () => {
+    let made = 0;
+    const keyFor = idempotencyKeys(() => `key-${++made}`);
+    const first = redriveRequest(selection, "deliver", draft(), preview());
+    expect([first, { ...first }, { ...first, lane: "main" }, first].map(keyFor)).toEqual([
+      "key-1",
+      "key-1",
+      "key-2",
+      "key-1",
+    ]);
+  });
+});
+
+describe("what keeps it from being sent", () => {
+  it("is a missing reason and, above 1,000, a count that was not typed", () => {
+    expect(Object.keys(draftProblems("deliver", draft({ reason: "" }), preview()))).toEqual(["reason", "typed"]);
+    expect(draftProblems("deliver", draft({ typed: "12300" }), preview())).toEqual({});
+    expect(draftProblems("deliver", draft({ typed: "12481" }), preview())).toHaveProperty("typed");
+    expect(draftProblems("deliver", draft({ reason: "" }), preview({ eligible: 900 }))).toEqual({});
+    const strict = preview({ eligible: 3, reasonRequiredAbove: 2 });
+    expect(Object.keys(draftProblems("deliver", draft({ reason: "" }), strict))).toEqual(["reason", "typed"]);
+  });
+
+  it.each<[Partial<RedriveDraft>, string]>([
+    [{ canary: true, canarySteps: "1, x" }, "canarySteps"],
+    [{ canary: true, canarySteps: "10, 10" }, "canarySteps"],
+    [{ canary: true, canarySteps: "" }, "canarySteps"],
+    [{ brakePercent: "0" }, "brake"],
+    [{ brakePercent: "101" }, "brake"],
+    [{ brakeWindow: "9" }, "brake"],
+    [{ latencyMsMax: "0" }, "brake"],
+    [{ latencyMsMax: "fast" }, "brake"],
+  ])("is a pace that means nothing: %j", (over, field) => {
+    expect(Object.keys(draftProblems("deliver", draft(over), preview({ eligible: 9 })))).toEqual([field]);
+  });
+});
+
+describe("earlier versions that the selection leaves parked", () => {
+  const earlier = { heldEvents: 7, heldAggregates: 3, earlierEvents: 6, takenAlong: 6, bounded: false, samples: [] };
+
+  it("are taken along unless somebody chooses otherwise, and only where there are any", () => {
+    const asked = (over: Partial<RedriveDraft>, found: Partial<PreviewOut>) =>
+      redriveRequest({ filter: {} }, "deliver", draft(over), preview(found)).earlier;
+    expect(asked({}, { earlier })).toBe("include");
+    expect(asked({}, {})).toBe("hold");
+    expect(asked({}, { earlier: null })).toBe("hold");
+    expect(asked({ earlier: "pass" }, { earlier })).toBe("pass");
+  });
+
+  it("are stranded only by a typed word", () => {
+    const small = { earlier, eligible: 9 };
+    expect(draftProblems("deliver", draft({ earlier: "pass" }), preview(small))).toHaveProperty("strand");
+    expect(draftProblems("deliver", draft({ earlier: "pass", typedStrand: " Strand 6" }), preview(small))).toEqual({});
+    expect(draftProblems("deliver", draft({ earlier: "hold" }), preview(small))).toEqual({});
+    expect(draftProblems("verify", draft({ earlier: "pass" }), preview(small))).toEqual({});
+  });
+});
+
+describe("what it says", () => {
+  it.each([
+    ["deliver", {}, "Redrive 12,300 of 12,481", "Redrive 12,300 events"],
+    ["deliver", { eligible: 1, total: 1 }, "Redrive 1 event", "Redrive 1 event"],
+    ["deliver", { eligible: null, total: null }, "Redrive all matching events", "Redrive all matching events"],
+    [
+      "deliver",
+      { eligible: 10_000, total: 10_000, kind: "atLeast" },
+      "Redrive ≥ 10,000 events",
+      "Redrive ≥ 10,000 events",
+    ],
+    ["verify", {}, "Verify 12,481 events", "Verify 12,481 events"],
+  ] as const)("%s %o: %s", (mode, over, title, button) => {
+    expect(titleWords(mode, preview(over))).toBe(title);
+    expect(buttonWords(mode, preview(over))).toBe(button);
+  });
+
+  it("never promises more than the lane's rate", () => {
+    expect(draftEtaMs(draft({ ratePerSecond: 500 }), preview())).toBe(2_460_000);
+    expect(draftEtaMs(draft({ ratePerSecond: 1 }), preview())).toBe(12_300_000);
+    const unlimited = preview({ sources: { orders: { eligible: 12_300, ratePerSecond: null, warmUpMs: 0 } } });
+    expect(draftEtaMs(draft(), unlimited)).toBeNull();
+    expect(draftEtaMs(draft({ ratePerSecond: 100 }), unlimited)).toBe(123_000);
+    expect(draftEtaMs(draft(), preview({ eligible: null, sources: {} }))).toBeNull();
+  });
+
+  it("takes as long as the slowest of its targets, as the server says too", () => {
+    const sources = {
+      orders: { eligible: 100, ratePerSecond: 10, warmUpMs: 0 },
+      billing: { eligible: 600, ratePerSecond: 5, warmUpMs: 0 },
+    };
+    expect(draftEtaMs(draft(), preview({ eligible: 700, ratePerSecond: 15, sources }))).toBe(120_000);
+  });
+
+  it("counts the canary's waits and a target's warm-up", () => {
+    expect(draftEtaMs(draft({ canary: true }), preview())).toBe(2_460_000 + 3 * 30_000);
+    const warm = preview({ sources: { orders: { eligible: 12_300, ratePerSecond: 5, warmUpMs: 60_000 } } });
+    expect(draftEtaMs(draft(), warm)).toBe(2_460_000 + 20_000);
+    expect([warmUpWords(warm), warmUpWords(preview())]).toEqual(["warms up for 1 min", null]);
+  });
+
+  it.each([
+    [12_300, "1, 10, 100, then all"],
+    [100, "1, 10, then all"],
+    [1, "all at once"],
+    [null, "1, 10, 100, then all"],
+  ])("names the canary's stages for %s events", (eligible, words) => {
+    expect(canaryWords(eligible)).toBe(words);
+  });
+});

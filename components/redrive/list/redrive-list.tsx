@@ -1,0 +1,164 @@
+"use client";
+
+import Link from "next/link";
+import { paceWords, rateWords } from "@/components/redrive/eta-words";
+import { outcomeWords, went } from "@/components/redrive/progress-segments";
+import { placeWords, redriveTitle, selectionWords } from "@/components/redrive/redrive-title";
+import { SegmentedBar } from "@/components/redrive/segmented-bar";
+import { StallLine, StallText } from "@/components/redrive/stall-line";
+import { Button, LinkButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { RedriveBadge } from "@/components/ui/state-badge";
+import { Td, Th, Tr } from "@/components/ui/table";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { usePageParam } from "@/lib/events/filter/filter-url.browser";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { useRedrives } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { WAITS } from "@/lib/redrive/request/redrive-wait.pure";
+import { isFinal, REDRIVE_STATES, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import { WaitingRedrives } from "./waiting-redrives";
+import { WorkItems, WorkList } from "./work-list";
+
+const STATES = [
+  { value: "all", label: "any state" },
+  ...REDRIVE_STATES.map((state) => ({ value: state, label: state })),
+];
+
+function asState(value: string | null): RedriveState | "all" | "live" {
+  if (value === "live") return value;
+  return REDRIVE_STATES.find((state) => state === value) ?? "all";
+}
+
+/** All redrives, newest first; running redrives update by themselves. */
+export function RedrivesPage() {
+  const [param, setParam] = usePageParam("state");
+  const state = asState(param);
+  const [wait, setWait] = usePageParam("waitsFor");
+  const waitsFor = WAITS.find((each) => each === wait) ?? null;
+  const redrives = useRedrives({ state, waitsFor });
+  return (
+    <WorkList
+      title="Redrives"
+      path="/redrives"
+      read={redrives}
+      states={STATES}
+      state={state}
+      onState={(next) => setParam(next === "all" ? null : next)}
+      above={<WaitingRedrives chosen={waitsFor} />}
+      older="Older redrives"
+      none={
+        <NoRedrives
+          filtered={state !== "all" || waitsFor !== null}
+          onClear={() => {
+            setParam(null);
+            setWait(null);
+          }}
+        />
+      }
+    >
+      {(items) => (
+        <WorkItems
+          items={items}
+          columns={
+            <>
+              <Th className="w-80">progress</Th>
+              <Th numeric>events</Th>
+            </>
+          }
+          row={(redrive) => <Row key={redrive.id} redrive={redrive} />}
+          card={(redrive) => <Card key={redrive.id} redrive={redrive} />}
+        />
+      )}
+    </WorkList>
+  );
+}
+
+function Row({ redrive }: { redrive: RedriveOut }) {
+  return (
+    <Tr className="relative">
+      <Td>
+        <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
+      </Td>
+      <Td className="max-w-96">
+        {/* The link covers the row, so a click anywhere opens the redrive, and the keyboard stops at one link. */}
+        <Link href={`/redrives/${redrive.id}`} className="block truncate font-medium after:absolute after:inset-0">
+          {redriveTitle(redrive)}
+        </Link>
+        <span className="block truncate text-sm text-muted">{selectionWords(redrive.selection)}</span>
+      </Td>
+      <Td>
+        <div className="flex items-center gap-2">
+          <SegmentedBar counts={redrive} className="min-w-24 flex-1" />
+          <span className="min-w-32 text-right text-sm whitespace-nowrap text-muted">{outcomeWords(redrive)}</span>
+        </div>
+      </Td>
+      <Td numeric className="font-mono">
+        {formatNumber(redrive.total)}
+      </Td>
+      <Td className="max-w-72 text-muted">
+        <Pace redrive={redrive} />
+      </Td>
+      <Td className="max-w-40 truncate">{redrive.createdBy}</Td>
+      <Td>
+        <TimeAgo at={redrive.createdAt} />
+      </Td>
+    </Tr>
+  );
+}
+
+function Card({ redrive }: { redrive: RedriveOut }) {
+  return (
+    <li className="relative grid gap-1.5 rounded-lg border border-line bg-surface p-3">
+      <div className="flex items-center justify-between gap-2">
+        <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
+        <TimeAgo at={redrive.createdAt} className="text-sm whitespace-nowrap text-muted" />
+      </div>
+      <Link href={`/redrives/${redrive.id}`} className="line-clamp-2 font-medium after:absolute after:inset-0">
+        {redriveTitle(redrive)}
+      </Link>
+      <p className="truncate text-sm text-muted">{selectionWords(redrive.selection)}</p>
+      <SegmentedBar counts={redrive} />
+      <p className="text-sm text-muted">
+        {outcomeWords(redrive)} · {redrive.stalled ? null : <>{pace(redrive)} · </>}
+        {redrive.createdBy}
+      </p>
+      {redrive.stalled ? (
+        <p className="text-sm text-warning">
+          <StallLine stalled={redrive.stalled} />
+        </p>
+      ) : null}
+    </li>
+  );
+}
+
+function Pace({ redrive }: { redrive: RedriveOut }) {
+  if (!redrive.stalled) return <span className="whitespace-nowrap">{pace(redrive)}</span>;
+  return (
+    <span className="line-clamp-2 text-warning" data-tip={redrive.stalled.text}>
+      <StallText stalled={redrive.stalled} />
+    </span>
+  );
+}
+
+function pace(redrive: RedriveOut): string {
+  if (isFinal(redrive.state)) return redrive.mode === "verify" ? "dry run" : placeWords(redrive);
+  if (redrive.state === "RUNNING") return paceWords(redrive.rateNow, redrive.etaMs);
+  return `${placeWords(redrive)}, ${rateWords(redrive.effectiveRatePerSecond)}`;
+}
+
+function NoRedrives({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
+  if (filtered) {
+    return (
+      <EmptyState title="No redrive is in this state" action={<Button onClick={onClear}>Show all redrives</Button>}>
+        There may be redrives in other states.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title="Nothing was redriven yet" action={<LinkButton href="/events">Find events</LinkButton>}>
+      Select events in the list and press <b>Redrive</b>. Each redrive stays here for ever, with what became of every
+      event.
+    </EmptyState>
+  );
+}

@@ -1,0 +1,151 @@
+"use client";
+
+import Link from "next/link";
+import type { ReactNode } from "react";
+import { LongText } from "@/components/redrive/long-text";
+import { selectionTerms } from "@/components/redrive/redrive-title";
+import { refusalShort } from "@/components/redrive/refusal-words";
+import { Panel } from "@/components/ui/panel";
+import { ShortId } from "@/components/ui/short-id";
+import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
+import { formatDuration, plural } from "@/lib/platform/plain/format.pure";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+
+type Work = Pick<RedriveOut, "id" | "createdBy" | "reason" | "selection" | "createdAt" | "startedAt" | "finishedAt">;
+
+/** The creator, the reason, the selection and the times of a redrive or of a bulk operation. `children`: further facts. */
+export function WorkFacts(props: {
+  work: Work;
+  /** What the id is of. */
+  name: string;
+  audit: { href: string; text: string };
+  times?: ReactNode;
+  children?: ReactNode;
+  className?: string;
+}) {
+  const { work, name, audit, times, children, className } = props;
+  const { startedAt, finishedAt } = work;
+  return (
+    <Panel className={className} title="Who and why" bodyClassName="p-3">
+      <dl className="grid grid-cols-[6rem_1fr] gap-x-3 gap-y-1.5">
+        <Fact name="by">{work.createdBy}</Fact>
+        <Fact name="reason">
+          <LongText text={work.reason} />
+        </Fact>
+        <Fact name="selected">
+          <Selected selection={work.selection} />
+        </Fact>
+        <Fact name="asked">
+          <TimeAgo at={work.createdAt} />
+        </Fact>
+        {times}
+        {finishedAt ? (
+          <Fact name="ended">
+            <TimeAgo at={finishedAt} />
+            {startedAt ? (
+              <span className="text-muted">
+                {" "}
+                after {formatDuration(Date.parse(finishedAt) - Date.parse(startedAt))}
+              </span>
+            ) : null}
+          </Fact>
+        ) : null}
+        {children}
+        <Fact name="id">
+          <ShortId id={work.id} label={`${name} id`} />
+        </Fact>
+        <Fact name="audit">
+          <Link className="text-accent hover:underline" href={audit.href}>
+            {audit.text}
+          </Link>
+        </Fact>
+      </dl>
+    </Panel>
+  );
+}
+
+export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; className?: string }) {
+  const { plannedAt, startedAt, canary } = redrive;
+  const times = (
+    <>
+      {plannedAt ? (
+        <Fact name="frozen">
+          <TimeAgo at={plannedAt} />
+        </Fact>
+      ) : null}
+      {startedAt ? (
+        <Fact name="started">
+          <TimeAgo at={startedAt} />
+        </Fact>
+      ) : null}
+    </>
+  );
+  const audit = { href: `/audit?redriveId=${redrive.id}`, text: "what was done and by whom" };
+  return (
+    <WorkFacts work={redrive} name="redrive" audit={audit} times={times} className={className}>
+      {redrive.despite.length > 0 ? (
+        <Fact name="confirmed">{redrive.despite.map((reason) => refusalShort(reason)).join(", ")}</Fact>
+      ) : null}
+      <Fact name="target">{redrive.target ?? `each source's own target on the ${redrive.lane} lane`}</Fact>
+      {redrive.failed > 0 || redrive.bounced > 0 ? (
+        <Fact name="blacklists">
+          <Link href={`/controls?redrive=${redrive.id}`} className="touch text-accent underline">
+            lift blacklists caused by this redrive…
+          </Link>
+        </Fact>
+      ) : null}
+      <Fact name="canary">{canary ? `${canary.steps.join(", ")}, then all` : "none"}</Fact>
+    </WorkFacts>
+  );
+}
+
+/** A fixed bound of the window in the shown zone; a relative bound (`-24h`) unchanged. */
+function isMoment(term: { name: string; values: string[] }): boolean {
+  return (term.name === "from" || term.name === "to") && !Number.isNaN(Date.parse(term.values[0] ?? ""));
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt className="text-muted">{name}</dt>
+      <dd className="min-w-0 wrap-anywhere">{children}</dd>
+    </>
+  );
+}
+
+function Selected({ selection }: { selection: unknown }) {
+  const selected = selectionTerms(selection);
+  if (selected.kind === "ids") return <>{plural(selected.count, "event")}, one by one</>;
+  if (selected.kind === "operation") {
+    return (
+      <Link className="text-accent hover:underline" href={`/operations/${selected.id}`}>
+        the events that a bulk change has changed
+      </Link>
+    );
+  }
+  if (selected.kind === "redrive") {
+    return (
+      <>
+        what {selected.outcome.join(" or ")} in{" "}
+        <Link className="text-accent hover:underline" href={`/redrives/${selected.id}`}>
+          another redrive
+        </Link>
+      </>
+    );
+  }
+  if (selected.terms.length === 0) return <>everything parked</>;
+  return (
+    <ul className="grid gap-0.5">
+      {selected.terms.map((term) => (
+        <li key={term.name}>
+          <span className="text-muted">{term.name}</span>{" "}
+          {isMoment(term) ? (
+            <TimeAbsolute at={term.values[0]!} className="wrap-anywhere" />
+          ) : (
+            <span className="font-mono text-sm">{term.values.join(", ")}</span>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,83 @@
+"use client";
+
+import { Ban, Pause, Play } from "lucide-react";
+import Link from "next/link";
+import { went } from "@/components/redrive/progress-segments";
+import { placeWords, redriveTitle } from "@/components/redrive/redrive-title";
+import { StallLine } from "@/components/redrive/stall-line";
+import { ActionButton } from "@/components/ui/action-button";
+import { Button } from "@/components/ui/button";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { RedriveBadge } from "@/components/ui/state-badge";
+import { showToast } from "@/components/ui/toast";
+import { underWayWords } from "@/components/ui/under-way-words";
+import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { nextRedriveState } from "@/lib/redrive/states/redrive-state.pure";
+import { isBraked } from "./redrive-braked";
+
+export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCancel: () => void }) {
+  const change = useChangeRedrive(redrive.id);
+  const pauseOrResume = (action: "pause" | "resume") =>
+    change.mutate(
+      { action },
+      {
+        onSuccess: ({ underWay }) => {
+          const detail = underWayWords(underWay);
+          if (detail !== undefined) void showToast({ title: "Redrive paused", detail });
+        },
+      },
+    );
+  const waitsForTime = redrive.state === "PLANNED" && redrive.waitsFor.some((wait) => wait !== "approval");
+  const may = (move: "pause" | "resume" | "cancel") => nextRedriveState(redrive.state, move) !== null;
+  return (
+    <>
+      <header className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-2 px-4 py-2">
+        <nav aria-label="Breadcrumb" className="text-muted">
+          <Link href="/redrives" className="hover:text-ink hover:underline">
+            Redrives
+          </Link>
+          <span aria-hidden> /</span>
+        </nav>
+        <h1 className="line-clamp-2 min-w-0 text-xl font-semibold tracking-tight wrap-anywhere" title={redrive.reason}>
+          {redriveTitle(redrive)}
+        </h1>
+        <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
+        <span className="text-muted">{redrive.mode === "verify" ? "dry run, sends nothing" : placeWords(redrive)}</span>
+        <div className="ml-auto flex gap-2">
+          {waitsForTime ? (
+            <ActionButton variant="primary" busy={change.isPending} onClick={() => change.mutate({ action: "start" })}>
+              <Play size={13} aria-hidden /> Start now
+            </ActionButton>
+          ) : null}
+          {/* One button that changes its label, so that the focus stays on it. */}
+          {may("pause") || may("resume") ? (
+            <Button
+              variant={may("resume") && !isBraked(redrive) ? "primary" : "secondary"}
+              busy={change.isPending}
+              onClick={() => pauseOrResume(may("pause") ? "pause" : "resume")}
+            >
+              {may("pause") ? <Pause size={13} aria-hidden /> : <Play size={13} aria-hidden />}
+              {may("pause") ? "Pause" : "Resume"}
+            </Button>
+          ) : null}
+          {may("cancel") ? (
+            <Button variant="danger" onClick={onCancel}>
+              <Ban size={13} aria-hidden /> Cancel…
+            </Button>
+          ) : null}
+        </div>
+      </header>
+      {redrive.stalled && !isBraked(redrive) && redrive.stalled.code !== "approval" ? (
+        <p className="mx-3 mb-3 rounded-md border border-l-2 border-warning bg-surface px-3 py-2 wrap-anywhere">
+          <StallLine stalled={redrive.stalled} />
+        </p>
+      ) : null}
+      {change.isError ? (
+        <div className="px-3 pb-3">
+          <ErrorPanel error={change.error} inline title="This was not done" />
+        </div>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,107 @@
+"use client";
+
+import { useState } from "react";
+import { ApprovalPanel, RedriveSamples } from "@/components/guard/approvals/approval-panel";
+import { LinkButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
+import { PageHeader } from "@/components/ui/page-header";
+import { Panel } from "@/components/ui/panel";
+import { Skeleton } from "@/components/ui/skeleton";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { useLastLook, useRedrive } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
+import { isBraked, RedriveBraked } from "./redrive-braked";
+import { RedriveCauses } from "./redrive-causes";
+import { RedriveComparison } from "./redrive-comparison";
+import { RedriveFacts } from "./redrive-facts";
+import { RedriveHeader } from "./redrive-header";
+import { RedriveItems } from "./redrive-items";
+import { RedrivePace } from "./redrive-pace";
+import { RedrivePassed } from "./redrive-passed";
+import { RedriveProgress } from "./redrive-progress";
+import { RedriveRateChart } from "./redrive-rate-chart";
+
+const CancelDialog = lazily(() => import("./cancel-dialog").then(({ CancelDialog }) => CancelDialog));
+
+/** One redrive: live while it runs, and a record afterwards. */
+export function RedrivePage({ id }: { id: string }) {
+  const redrive = useRedrive(id);
+  useLastLook(id, redrive.data?.state);
+  if (redrive.isPending) return <RedriveSkeleton />;
+  if (redrive.data) {
+    return (
+      <>
+        {redrive.isError ? <ErrorPanel error={redrive.error} inline onRetry={() => redrive.refetch()} /> : null}
+        <Loaded redrive={redrive.data} />
+      </>
+    );
+  }
+  if (redrive.error instanceof ApiError && redrive.error.code === "unknown-redrive") {
+    return (
+      <>
+        <PageHeader title="Redrive" />
+        <EmptyState title="There is no such redrive" action={<LinkButton href="/redrives">All redrives</LinkButton>}>
+          The address may have been cut off. Redrives are never deleted.
+        </EmptyState>
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHeader title="Redrive" />
+      <ErrorPanel error={redrive.error} onRetry={() => redrive.refetch()} />
+    </>
+  );
+}
+
+function Loaded({ redrive }: { redrive: RedriveOut }) {
+  const live = !isFinal(redrive.state);
+  const sends = redrive.mode === "deliver";
+  const [cancelling, setCancelling] = useState(false);
+  return (
+    <>
+      <RedriveHeader redrive={redrive} onCancel={() => setCancelling(true)} />
+      {cancelling ? <CancelDialog redrive={redrive} onClose={() => setCancelling(false)} /> : null}
+      {/* On a phone one column: progress, rate, failures, then creator and reason. */}
+      <div className="flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start">
+        <div className="contents lg:flex lg:flex-col lg:gap-3">
+          {isBraked(redrive) ? <RedriveBraked redrive={redrive} onCancel={() => setCancelling(true)} /> : null}
+          {redrive.approval ? (
+            <ApprovalPanel approval={redrive.approval}>
+              <RedriveSamples redrive={redrive} />
+            </ApprovalPanel>
+          ) : null}
+          <RedriveProgress redrive={redrive} />
+          {sends ? <RedriveRateChart redrive={redrive} live={live} className="order-2 lg:order-none" /> : null}
+          <RedriveCauses redrive={redrive} live={live} className="order-3 lg:order-none" />
+          <RedriveItems redrive={redrive} live={live} className="order-4 lg:order-none" />
+        </div>
+        <div className="contents lg:flex lg:flex-col lg:gap-3">
+          {!live && !sends ? <RedriveComparison redrive={redrive} /> : null}
+          {!live && !sends && redrive.passed > 0 ? <RedrivePassed redrive={redrive} /> : null}
+          {live && sends ? <RedrivePace redrive={redrive} className="order-1 lg:order-none" /> : null}
+          <RedriveFacts redrive={redrive} className="order-5 lg:order-none" />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function RedriveSkeleton() {
+  return (
+    <div role="status" aria-label="Loading" className="grid gap-3 p-3">
+      <h1 className="sr-only">Redrive</h1>
+      <Skeleton className="h-6! w-72" />
+      <Panel bodyClassName="grid gap-3 p-3">
+        <Skeleton className="h-2!" />
+        <Skeleton className="w-2/3" />
+      </Panel>
+      <Panel bodyClassName="p-3">
+        <Skeleton className="h-48!" />
+      </Panel>
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+"use client";
+
+import { useMemo } from "react";
+import { ChartPanel } from "@/components/charts/chart-panel";
+import { TimeLines } from "@/components/charts/lazy-charts";
+import { rateWords } from "@/components/redrive/eta-words";
+import { went } from "@/components/redrive/progress-segments";
+import { formatRate } from "@/lib/platform/plain/format.pure";
+import { useRedriveRate } from "@/lib/redrive/redrives.browser";
+import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { type RateRow, rateLines, rateRows } from "./rate-rows";
+
+/** Sends per second over time, with the set rate as a line. The table beside it has the refusals too. */
+export function RedriveRateChart({
+  redrive,
+  live,
+  className,
+}: {
+  redrive: RedriveOut;
+  live: boolean;
+  className?: string;
+}) {
+  const rate = useRedriveRate(redrive.id, live);
+  const rows = useMemo(() => (rate.data ? rateRows(rate.data) : undefined), [rate.data]);
+  const set = redrive.effectiveRatePerSecond;
+  const { deduplicated } = redrive;
+  const series = useMemo(() => rateLines(deduplicated), [deduplicated]);
+  return (
+    <ChartPanel
+      title="Rate over time"
+      className={className}
+      summary={`Sends per second${set === null ? "" : `; the set rate is ${rateWords(set)}`}`}
+      stamp={rate.data && { asOf: rate.data.asOf, kind: "exact" }}
+      rows={rows}
+      error={rate.error}
+      onRetry={() => rate.refetch()}
+      legend={
+        set === null
+          ? series
+          : [...series, { key: "set", label: `set rate ${rateWords(set)}`, colour: "var(--muted)", dash: "6 4" }]
+      }
+      columns={[...series, { key: "refused", label: "refused" } as const].map(({ key, label }) => ({
+        label,
+        value: (row: RateRow) => formatRate(row.values[key]),
+      }))}
+      // The samples of the rate are deleted after a while; the counts stay.
+      empty={
+        live ? "Nothing was sent yet." : went(redrive) > 0 ? "Its rate over time is not kept." : "Nothing was sent."
+      }
+    >
+      {(drawn) => <TimeLines rows={drawn} series={series} format={formatRate} level={set} />}
+    </ChartPanel>
+  );
+}

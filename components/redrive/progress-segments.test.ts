@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  outcomeWords,
+  type ProgressCounts,
+  percentWords,
+  progressSegments,
+  progressSentence,
+  stayedWords,
+} from "@/components/redrive/progress-segments";
+
+const counts = (over: Partial<ProgressCounts>): ProgressCounts => ({
+  mode: "deliver",
+  total: 100,
+  delivered: 0,
+  sent: 0,
+  deduplicated: 0,
+  passed: 0,
+  confirmed: 0,
+  bounced: 0,
+  failed: 0,
+  refused: 0,
+  cancelled: 0,
+  open: 100,
+  refusedByReason: {},
+  ...over,
+});
+
+describe("the bar of a redrive", () => {
+  it("puts every item in exactly one segment", () => {
+    const segments = progressSegments(
+      counts({
+        total: 100,
+        delivered: 60,
+        confirmed: 41,
+        bounced: 4,
+        failed: 7,
+        refused: 12,
+        refusedByReason: { "held-by-head": 5, blacklisted: 7 },
+        cancelled: 3,
+        open: 18,
+      }),
+    );
+    expect(Object.fromEntries(segments.map((segment) => [segment.kind, segment.count]))).toEqual({
+      confirmed: 41,
+      unknown: 15,
+      bounced: 4,
+      failed: 7,
+      refused: 7,
+      held: 5,
+      cancelled: 3,
+      open: 18,
+    });
+  });
+
+  it("leaves empty segments out", () => {
+    expect(progressSegments(counts({})).map((segment) => segment.kind)).toEqual(["open"]);
+    expect(progressSegments(counts({ total: 0, open: 0 }))).toEqual([]);
+  });
+
+  it("shows one failure among a million and stays 100 % wide", () => {
+    const segments = progressSegments(counts({ total: 1_000_000, open: 0, delivered: 999_999, failed: 1 }));
+    expect(segments.find((segment) => segment.kind === "failed")?.widthPercent).toBeGreaterThan(0.5);
+    expect(segments.reduce((sum, segment) => sum + segment.widthPercent, 0)).toBeCloseTo(100);
+  });
+
+  it("is 100 % wide and complete for any counts", () => {
+    const natural = fc.nat({ max: 2_000_000 });
+    fc.assert(
+      fc.property(
+        natural,
+        natural,
+        natural,
+        natural,
+        natural,
+        natural,
+        (delivered, confirmed, bounced, failed, refused, open) => {
+          const total = delivered + failed + refused + open;
+          const segments = progressSegments(
+            counts({
+              total,
+              delivered,
+              confirmed,
+              bounced,
+              failed,
+              refused,
+              open,
+              refusedByReason: { "held-by-head": 3 },
+            }),
+          );
+          expect(segments.reduce((sum, segment) => sum + segment.count, 0)).toBe(total);
+          if (total > 0) expect(segments.reduce((sum, segment) => sum + segment.widthPercent, 0)).toBeCloseTo(100);
+          expect(segments.every((segment) => segment.count > 0 && segment.widthPercent > 0)).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it("speaks of verdicts, not of sends, in verify mode", () => {
+    const sentence = progressSentence(counts({ mode: "verify", total: 12, passed: 9, refused: 3, open: 0 }));
+    expect(sentence).toBe("12 of 12 decided: 9 would be sent, 3 would be refused.");
+  });
+
+  it.each([
+    [{ mode: "verify", total: 453, refused: 453, open: 0 }, "0 of 453 would go"],
+    [{ mode: "verify", total: 453, passed: 20, refused: 5, open: 428 }, "20 of 25 would go"],
+    [{ total: 453, sent: 63, cancelled: 390, open: 0 }, "63 of 453 sent"],
+    [{ total: 1_200, sent: 1_180, deduplicated: 20, open: 0 }, "1,180 of 1,200 sent, 20 deduplicated"],
+  ] satisfies [Partial<ProgressCounts>, string][])("leads with the outcome: %j reads %s", (over, words) => {
+    expect(outcomeWords(counts(over))).toBe(words);
+  });
+
+  it.each([
+    [{ delivered: 0, confirmed: 0, bounced: 0, unknown: 0 }, null],
+    [{ delivered: 432, confirmed: 390, bounced: 12, unknown: 30 }, "390 confirmed, 12 bounced, 30 not known yet"],
+    [{ delivered: 30, confirmed: 0, bounced: 0, unknown: 30 }, "0 confirmed, 30 not known yet"],
+    [{ delivered: 1_200, confirmed: 1_200, bounced: 0, unknown: 0 }, "1,200 confirmed"],
+  ])("ends with what stayed processed: %j reads %s", (stayed, words) => {
+    expect(stayedWords(stayed)).toBe(words);
+  });
+
+  it.each([
+    [0, 100, "0 %"],
+    [1, 1_000_000, "< 1 %"],
+    [62, 100, "62 %"],
+    [999_999, 1_000_000, "99.9 %"],
+    [100, 100, "100 %"],
+    [0, 0, "0 %"],
+  ])("reads %s of %s as %s", (part, total, words) => {
+    expect(percentWords(part, total)).toBe(words);
+  });
+});

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { refusalLines, refusalShort, refusalSummary, refusedTotal } from "@/components/redrive/refusal-words";
+import { DRY_RUN_REFUSALS, GATE_REFUSALS, REFUSAL_TEXT } from "@/lib/redrive/gate/refusal.pure";
+
+describe("why events are refused", () => {
+  it("lists reasons by count, ties by name, zeros left out", () => {
+    const lines = refusalLines({ ignored: 20, blacklisted: 120, cooling: 41, "not-found": 0, "no-target": 20 });
+    expect(lines.map((line) => [line.reason, line.count])).toEqual([
+      ["blacklisted", 120],
+      ["cooling", 41],
+      ["ignored", 20],
+      ["no-target", 20],
+    ]);
+  });
+
+  it("sums up in one line, with the tail folded", () => {
+    expect(refusalSummary({ blacklisted: 1_200, cooling: 41, ignored: 20 })).toBe(
+      "blacklisted 1,200 · cooling 41 · ignored 20",
+    );
+    expect(refusalSummary({ blacklisted: 9, cooling: 8, ignored: 7, "no-target": 6, "not-found": 5 }, 3)).toBe(
+      "blacklisted 9 · cooling 8 · ignored 7 · other 11",
+    );
+    expect(refusedTotal({ blacklisted: 9, cooling: 8 })).toBe(17);
+  });
+
+  it.each([...GATE_REFUSALS, ...DRY_RUN_REFUSALS])("names %s in words", (reason) => {
+    expect(refusalShort(reason)).not.toBe("");
+    expect(refusalLines({ [reason]: 1 })[0]?.sentence).toBe(REFUSAL_TEXT[reason]);
+  });
+
+  it("shows a reason it does not know rather than hiding it", () => {
+    expect(refusalSummary({ "moon-phase": 3 })).toBe("moon phase 3");
+    // A name every object inherits is no refusal either.
+    expect(refusalShort("constructor")).toBe("constructor");
+  });
+});

@@ -1,0 +1,104 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { mustType } from "@/components/events/bulk/bulk-words";
+import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
+import { ActionButton } from "@/components/ui/action-button";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Checkbox, Field, Input } from "@/components/ui/input";
+import { ReasonField } from "@/components/ui/reason-field";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { type Counting, startMend } from "@/lib/repair/mends/mends.browser";
+import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
+
+/** The start of the mend: what it would do, the reason, and the typed count of a large one. */
+export function MendApply({
+  selection,
+  recipe,
+  counting: { counts },
+  onStarted,
+}: {
+  selection: Selection;
+  recipe: Recipe;
+  counting: Counting;
+  onStarted: (operationId: string) => void;
+}) {
+  const client = useQueryClient();
+  const [keyFor] = useState(() => idempotencyKeys(randomKey));
+  const [reason, setReason] = useState("");
+  const [typed, setTyped] = useState("");
+  const [breaking, setBreaking] = useState(false);
+  const [pressed, setPressed] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const exact = counts?.kind === "exact";
+  const would = counts === null ? null : counts.changed + (breaking ? counts.breaksSchema : 0);
+  const wanted = mustType(exact ? would : null);
+  const confirmed = wanted === null || typed.replaceAll(/[\s,.]/g, "").toLowerCase() === wanted;
+  const missing = reason.trim() === "";
+  const apply = async () => {
+    setPressed(true);
+    if (missing) return field.current?.focus();
+    if (!confirmed || busy) return;
+    setBusy(true);
+    setError(null);
+    try {
+      const body = { select: selection, recipe, reason: reason.trim(), breaking };
+      const answer = await startMend(client, body, keyFor(body));
+      if (answer.id !== null) onStarted(answer.id);
+    } catch (failure) {
+      setError(failure);
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      className="grid gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void apply();
+      }}
+    >
+      {error ? <ErrorPanel error={error} inline title="Nothing was mended" /> : null}
+      <p className="text-muted">
+        Each event that changes gets a revision; what arrived is kept. It can be undone until an event is sent.
+      </p>
+      {counts && counts.breaksSchema > 0 ? (
+        // biome-ignore lint/a11y/noLabelWithoutControl: Checkbox is the control
+        <label className="flex items-start gap-1.5">
+          <Checkbox checked={breaking} onChange={(event) => setBreaking(event.target.checked)} className="mt-0.5" />
+          Also the {formatNumber(counts.breaksSchema)} that would break their schema
+        </label>
+      ) : null}
+      <ReasonField
+        ref={field}
+        hint="Kept in the audit for ever, with the recipe."
+        missing={pressed && missing}
+        value={reason}
+        onChange={setReason}
+        onSubmit={() => void apply()}
+      />
+      {wanted === null ? null : (
+        <Field
+          label={
+            exact ? `Type ${formatNumber(would ?? 0)} to confirm` : "Type all to confirm: they are not all counted yet"
+          }
+          error={pressed && !confirmed ? "This is not the number." : undefined}
+        >
+          {(control) => <Input {...control} value={typed} onChange={(event) => setTyped(event.target.value)} />}
+        </Field>
+      )}
+      <ActionButton variant="primary" type="submit" busy={busy} disabled={exact && would === 0}>
+        {exact
+          ? would === 0
+            ? "It would change nothing"
+            : `Mend ${plural(would ?? 0, "event")}`
+          : "Mend all that change"}
+      </ActionButton>
+    </form>
+  );
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { backoffWords, oddsAt, parseBody, policyView, preciseDuration } from "@/components/sources/targets/policy-view";
+import { POLICY_PRESETS } from "@/lib/retry/policy";
+
+describe("what a policy promises", () => {
+  it.each(Object.entries(POLICY_PRESETS))("is shown for the preset %s, and fits its deadline", (_, preset) => {
+    const view = policyView(JSON.parse(JSON.stringify(preset)));
+    expect(view).toMatchObject({ ok: true });
+    if (!view.ok) return;
+    expect(view.steps).toHaveLength(preset.maxAttempts);
+    expect(view.steps.at(-1)?.endMsMax).toBe(view.upperBoundMs);
+    expect(view.slackMs).toBe(preset.deadlineMs - preset.marginMs - view.upperBoundMs);
+    expect(view.slackMs).toBeGreaterThanOrEqual(0);
+  });
+
+  it("names the field, the value and the bound of what cannot run", () => {
+    const view = policyView({ ...POLICY_PRESETS.interactive, deadlineMs: 4_000 });
+    expect(view.ok ? [] : view.problems.map((problem) => problem.field)).toEqual(["deadlineMs"]);
+    expect(view.ok ? "" : view.problems[0]?.detail).toMatch(/^is 4000, must be >= /);
+    expect(policyView({}).ok).toBe(false);
+    expect(policyView(null).ok).toBe(false);
+  });
+
+  it("states the odds for a failure rate", () => {
+    const odds = oddsAt(POLICY_PRESETS.interactive, 0.3);
+    expect(odds.success).toBeCloseTo(0.973);
+    expect(odds.attempts).toBeCloseTo(1.39);
+  });
+
+  it("names the backoff in words", () => {
+    const ms = (value: number) => `${value} ms`;
+    expect(backoffWords(POLICY_PRESETS["slow-lane"].backoff, ms)).toBe(
+      "exponential from 1000 ms × 2 up to 30000 ms, full jitter",
+    );
+    expect(backoffWords({ kind: "fixed", delayMs: 5, jitter: { kind: "fraction", fraction: 0.25 } }, ms)).toBe(
+      "fixed 5 ms, ± 25 % jitter",
+    );
+  });
+});
+
+it.each([
+  [0, "0"],
+  [200, "200 ms"],
+  [1_200, "1.2 s"],
+  [2_500, "2.5 s"],
+  [90_000, "1.5 min"],
+  [5_400_000, "1.5 h"],
+])("reads %s ms exactly: %s", (ms, words) => {
+  expect(preciseDuration(ms)).toBe(words);
+});
+
+describe("a policy as JSON", () => {
+  it.each([["[]"], ["null"], ["1"], ["{"], [""]])("does not take %j", (text) => {
+    expect(parseBody(text).ok).toBe(false);
+  });
+  it("takes an object", () => {
+    expect(parseBody('{"maxAttempts": 3}')).toEqual({ ok: true, body: { maxAttempts: 3 } });
+  });
+});
