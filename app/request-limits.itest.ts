@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import * as events from "@/app/api/v1/events/route";
+import * as events from "@/app/(events)/api/v1/events/route";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
 

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
 /** Answer with a state and no data, to an orchestrator that knows no viewer. */
-const PROBES = ["app/healthz/route.ts", "app/readyz/route.ts", "app/_server/readiness.ts"];
+const PROBES = ["app/(observe)/healthz/route.ts", "app/(observe)/readyz/route.ts", "app/_server/readiness.ts"];
 
 const files = (pattern: string) => globSync(pattern).filter((file) => !/\.(i?test|e2e)\.tsx?$/.test(file));
 const textOf = (file: string) => readFileSync(file, "utf8");

@@ -1,10 +1,10 @@
 import { createDeps, setDeps } from "@/app/_server/deps";
-import * as age from "@/app/api/v1/stats/age/route";
-import * as flow from "@/app/api/v1/stats/flow/route";
-import * as markers from "@/app/api/v1/stats/markers/route";
-import * as success from "@/app/api/v1/stats/redrive-success/route";
-import * as size from "@/app/api/v1/stats/size/route";
-import * as top from "@/app/api/v1/stats/top-errors/route";
+import * as age from "@/app/(observe)/api/v1/stats/age/route";
+import * as flow from "@/app/(observe)/api/v1/stats/flow/route";
+import * as markers from "@/app/(observe)/api/v1/stats/markers/route";
+import * as success from "@/app/(observe)/api/v1/stats/redrive-success/route";
+import * as size from "@/app/(observe)/api/v1/stats/size/route";
+import * as top from "@/app/(observe)/api/v1/stats/top-errors/route";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { createDb, type Db } from "@/lib/platform/database/db";

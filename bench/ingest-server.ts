@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { createDeps, setDeps } from "@/app/_server/deps";
-import * as events from "@/app/api/v1/events/route";
+import * as events from "@/app/(events)/api/v1/events/route";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 

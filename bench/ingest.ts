@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createDeps, setDeps } from "@/app/_server/deps";
-import * as events from "@/app/api/v1/events/route";
+import * as events from "@/app/(events)/api/v1/events/route";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { readEventIn } from "@/lib/intake/event-in.shapes";
 import {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
 import { createDeps, setDeps } from "@/app/_server/deps";
-import * as events from "@/app/api/v1/events/route";
+import * as events from "@/app/(events)/api/v1/events/route";
 import { fromSearchParams } from "@/lib/events/filter/event-filter.shapes";
 import { encodeCursor } from "@/lib/platform/api/cursor.shapes";
 import { createDb, type Db } from "@/lib/platform/database/db";

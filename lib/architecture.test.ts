@@ -321,7 +321,7 @@ describe("architecture", () => {
     expect(imports("lib/redrive/run/run-slice.ts", "lib/lane/port")).toBe(false);
     expect(imports("lib/redrive/run/run-slice.ts", "lib/lane/port", true)).toBe(true);
     expect(imports("lib/redrive/run/run-slice.ts", "lib/redrive/plan/plan-redrive")).toBe(false);
-    expect(imports("app/api/v1/events/route.ts", "lib/intake/park.write")).toBe(false);
+    expect(imports("app/(events)/api/v1/events/route.ts", "lib/intake/park.write")).toBe(false);
     expect(imports("components/events/list.tsx", "lib/platform/database/db")).toBe(false);
   });
 

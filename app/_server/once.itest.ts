@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import * as controls from "@/app/api/v1/controls/route";
-import * as ignore from "@/app/api/v1/events/ignore/route";
-import * as release from "@/app/api/v1/events/release/route";
-import * as events from "@/app/api/v1/events/route";
+import * as ignore from "@/app/(events)/api/v1/events/ignore/route";
+import * as release from "@/app/(events)/api/v1/events/release/route";
+import * as events from "@/app/(events)/api/v1/events/route";
+import * as controls from "@/app/(order)/api/v1/controls/route";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import {
   answerKey,

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as groups from "@/app/(events)/api/v1/groups/route";
+import * as size from "@/app/(observe)/api/v1/stats/size/route";
+import * as top from "@/app/(observe)/api/v1/stats/top-errors/route";
+import * as metrics from "@/app/(observe)/metrics/route";
 import type { GroupList } from "@/lib/events/events.shapes";
 import type { SizeStats, TopErrors } from "@/lib/observe/stats/stats.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
-import * as metrics from "../../metrics/route";
-import * as groups from "./groups/route";
-import * as size from "./stats/size/route";
-import * as top from "./stats/top-errors/route";
 
 /** A consumer that writes an id into its error code: each event is a code and a group of its own. */
 const CODES = 100_000;

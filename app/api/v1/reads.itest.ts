@@ -1,5 +1,26 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as neighbours from "@/app/(events)/api/v1/events/[id]/neighbours/route";
+import * as payload from "@/app/(events)/api/v1/events/[id]/payload/route";
+import * as detail from "@/app/(events)/api/v1/events/[id]/route";
+import * as count from "@/app/(events)/api/v1/events/count/route";
+import * as exported from "@/app/(events)/api/v1/events/export/route";
+import * as meaning from "@/app/(events)/api/v1/events/meanings/route";
+import * as events from "@/app/(events)/api/v1/events/route";
+import * as groups from "@/app/(events)/api/v1/groups/route";
+import * as view from "@/app/(events)/api/v1/saved-views/[id]/route";
+import * as views from "@/app/(events)/api/v1/saved-views/route";
+import * as auditEvents from "@/app/(guard)/api/v1/audit/[id]/events/route";
+import * as audit from "@/app/(guard)/api/v1/audit/route";
+import * as age from "@/app/(observe)/api/v1/stats/age/route";
+import * as flow from "@/app/(observe)/api/v1/stats/flow/route";
+import * as markers from "@/app/(observe)/api/v1/stats/markers/route";
+import * as success from "@/app/(observe)/api/v1/stats/redrive-success/route";
+import * as size from "@/app/(observe)/api/v1/stats/size/route";
+import * as top from "@/app/(observe)/api/v1/stats/top-errors/route";
+import * as status from "@/app/(observe)/api/v1/status/route";
+import * as metrics from "@/app/(observe)/metrics/route";
+import * as confirm from "@/app/(redrive)/api/v1/events/confirm/route";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import type {
   BulkAnswer,
@@ -26,27 +47,6 @@ import type {
 } from "@/lib/observe/stats/stats.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
-import * as metrics from "../../metrics/route";
-import * as auditEvents from "./audit/[id]/events/route";
-import * as audit from "./audit/route";
-import * as neighbours from "./events/[id]/neighbours/route";
-import * as payload from "./events/[id]/payload/route";
-import * as detail from "./events/[id]/route";
-import * as confirm from "./events/confirm/route";
-import * as count from "./events/count/route";
-import * as exported from "./events/export/route";
-import * as meaning from "./events/meanings/route";
-import * as events from "./events/route";
-import * as groups from "./groups/route";
-import * as view from "./saved-views/[id]/route";
-import * as views from "./saved-views/route";
-import * as age from "./stats/age/route";
-import * as flow from "./stats/flow/route";
-import * as markers from "./stats/markers/route";
-import * as success from "./stats/redrive-success/route";
-import * as size from "./stats/size/route";
-import * as top from "./stats/top-errors/route";
-import * as status from "./status/route";
 
 let console: TestConsole;
 const all: { source: string; letter: DeadLetter }[] = [];

@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import * as probe from "@/app/api/v1/sources/probe/route";
-import * as sources from "@/app/api/v1/sources/route";
+import * as probe from "@/app/(sources)/api/v1/sources/probe/route";
+import * as sources from "@/app/(sources)/api/v1/sources/route";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { openWorld } from "@/lib/testing/redrive-world";
 

@@ -1,8 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import * as confirm from "@/app/api/v1/events/confirm/route";
-import * as events from "@/app/api/v1/events/route";
+import * as events from "@/app/(events)/api/v1/events/route";
+import * as confirm from "@/app/(redrive)/api/v1/events/confirm/route";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";

@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
+import type { MendPage, RecipeList } from "@/lib/repair/recipes/recipes.shapes";
+import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+import { POST as preview } from "./api/v1/events/mend/preview/route";
+import { POST as mend } from "./api/v1/events/mend/route";
+import * as recipes from "./api/v1/recipes/route";
+
+let parkade: TestConsole;
+const RENAME = { kind: "form", steps: [{ op: "rename", at: "/custId", to: "customerId" }] };
+const select = { filter: { source: ["orders"] } };
+
+beforeAll(async () => {
+  parkade = await testConsole();
+  await addSource(parkade.deps.db, "orders");
+});
+afterAll(() => parkade.close());
+
+test("a recipe whose answer was lost is saved once", async () => {
+  const body = { name: "rename", recipe: RENAME, source: "orders" };
+  const save = () => parkade.call(recipes.POST, { body, headers: { "x-actor": "ada", "idempotency-key": "lost" } });
+  const first = await save();
+  const again = await save();
+  expect(first).toMatchObject({ status: 201, body: { version: 1 } });
+  expect([again.status, again.text]).toEqual([201, first.text]);
+  expect((await parkade.call<RecipeList>(recipes.GET)).body.items).toEqual([first.body]);
+});
+
+describe("a mend", () => {
+  const park = (payloads: readonly string[]) =>
+    parkEvents(
+      parkade.deps,
+      payloads.map((payload, index) => ({
+        source: "orders",
+        letter: deadLetter({ eventId: `e-${index}`, aggregateId: null, payload: Buffer.from(payload) }),
+      })),
+      localViewer("tester"),
+    );
+  /** All that a mend changes: revisions, what is current, operations, frozen events and the audit. */
+  const stored = () =>
+    parkade.deps.db.query(
+      `select (select count(*) from event_revisions)::int as revisions, (select sum(revision) from dlq_events)::int as current,
+              (select count(*) from bulk_operations)::int as operations, (select count(*) from mend_items)::int as frozen,
+              (select count(*) from audit_entries)::int as audited`,
+    );
+  const request = (recipe: object) => parkade.call(mend, { body: { select, recipe, reason: "renamed" } });
+  const jsonata = (expression: string) => ({ kind: "jsonata", expression });
+  const steps = (...list: object[]) => ({ kind: "form", steps: list });
+
+  beforeAll(() => park(Array.from({ length: 20 }, (_, index) => `{"custId": ${index}, "a": 1}`)));
+  let before: unknown;
+  beforeEach(async () => {
+    before = await stored();
+  });
+
+  test.each<[string, object, number, string, string, RegExp]>([
+    ["matches nothing", steps({ op: "remove", at: "/b" }), 422, "would-change-nothing", "recipe", /^unchanged: 20$/],
+    [
+      "renames onto a field",
+      steps({ op: "rename", at: "/custId", to: "a" }),
+      422,
+      "would-change-nothing",
+      "recipe",
+      /^place-taken: 20$/,
+    ],
+    [
+      "never ends",
+      jsonata("($f := function($x) { $f($x + 1) }; $f(1))"),
+      422,
+      "would-change-nothing",
+      "recipe",
+      /^expression-timeout: \d+$/,
+    ],
+    [
+      "recurses without end",
+      jsonata("($f := function($x) { 1 + $f($x) }; $f(1))"),
+      422,
+      "would-change-nothing",
+      "recipe",
+      /^expression-(timeout|failed|memory): \d+/,
+    ],
+    ["calls require", jsonata("require('fs')"), 422, "would-change-nothing", "recipe", /^expression-failed: 20$/],
+    ["reads process", jsonata("$process.env"), 422, "would-change-nothing", "recipe", /^no-result: 20$/],
+    [
+      "reads a prototype",
+      jsonata("$lookup($$, '__proto__')"),
+      422,
+      "would-change-nothing",
+      "recipe",
+      /^no-result: 20$/,
+    ],
+    [
+      "makes a function",
+      jsonata("$$.constructor.constructor('return process')()"),
+      422,
+      "would-change-nothing",
+      "recipe",
+      /: 20$/,
+    ],
+    [
+      "is nested without end",
+      jsonata(`${"(".repeat(8_000)}1${")".repeat(8_000)}`),
+      422,
+      "invalid-recipe",
+      "recipe.expression",
+      /./,
+    ],
+    ["is no expression", jsonata("$merge(["), 422, "invalid-recipe", "recipe.expression", /at character/],
+    [
+      "names a field twice",
+      { kind: "merge-patch", patch: '{"b":1,"b":2}' },
+      422,
+      "invalid-recipe",
+      "recipe.patch",
+      /names \/b twice/,
+    ],
+    [
+      "names a field of its value twice",
+      { kind: "json-patch", patch: '[{"op":"add","path":"/n","value":{"b":1,"b":2}}]' },
+      422,
+      "invalid-recipe",
+      "recipe.patch[0]",
+      /names \/value\/b twice/,
+    ],
+    [
+      "sets a value that means two things",
+      steps({ op: "set", at: "/n", json: '[{"b":1,"b":2}]' }),
+      422,
+      "invalid-recipe",
+      "recipe.steps[0].json",
+      /names \/0\/b twice/,
+    ],
+    [
+      "moves a value into itself",
+      steps({ op: "move", from: "/a", to: "/a/b" }),
+      422,
+      "invalid-recipe",
+      "recipe.steps[0].to",
+      /into itself/,
+    ],
+    ["holds the mask", { kind: "merge-patch", patch: { a: REDACTED } }, 422, "invalid-recipe", "recipe", /mask/],
+    [
+      "is nested too deeply",
+      { kind: "merge-patch", patch: `{"a":${"[".repeat(50_000)}${"]".repeat(50_000)}}` },
+      422,
+      "invalid-recipe",
+      "recipe.patch",
+      /nested deeper than 128/,
+    ],
+    [
+      "names no place",
+      steps({ op: "set", at: "a", value: 1 }),
+      400,
+      "invalid-request",
+      "recipe.steps[0].at",
+      /JSON pointer/,
+    ],
+    ["has no step", steps(), 400, "invalid-request", "recipe.steps", /has no step/],
+  ])(
+    "by a recipe that %s is refused, and names the field and the cause; nothing is stored",
+    async (_, recipe, status, code, field, detail) => {
+      const answer = await request(recipe);
+      expect(answer).toMatchObject({ status, body: { code } });
+      const [fault] = answer.body.errors as { field: string; detail: string }[];
+      expect(fault!.field).toBe(field);
+      expect(fault!.detail).toMatch(detail);
+      expect(await stored()).toEqual(before);
+    },
+  );
+
+  test.each([
+    ["a text", "$pad('x', 100000000)"],
+    ["a list", "[1..9999999]"],
+  ])(
+    "by an expression that makes %s of any size fails for its events, and this process lives",
+    async (_, expression) => {
+      const page = await parkade.call<MendPage>(preview, { body: { select, recipe: jsonata(expression), limit: 2 } });
+      expect(page.status).toBe(200);
+      expect(page.body.items.map(({ outcome }) => outcome)).toEqual(["failed", "failed"]);
+      expect(await stored()).toEqual(before);
+    },
+  );
+
+  test("of one event that grows past the limit leaves its neighbours to be revised", async () => {
+    await parkade.deps.db.run("insert into settings (key, value, updated_by) values ('payloadBytesMax', '65', 'ada')");
+    await parkEvents(
+      parkade.deps,
+      [
+        {
+          source: "orders",
+          letter: deadLetter({
+            eventId: "large",
+            aggregateId: null,
+            payload: Buffer.from(`{"custId": "${"x".repeat(50)}"}`),
+          }),
+        },
+      ],
+      localViewer("tester"),
+    );
+    const answer = await request(RENAME);
+    expect(answer.status).toBe(202);
+    await workBulkOperation(parkade.deps, answer.body.id as string, new AbortController().signal);
+    const rows = await parkade.deps.db.query(
+      "select e.event_id = 'large' as large, e.revision, count(*)::int as n from dlq_events e group by 1, 2 order by 1",
+    );
+    expect(rows).toEqual([
+      { large: false, revision: 2, n: 20 },
+      { large: true, revision: 1, n: 1 },
+    ]);
+    const [operation] = await parkade.deps.db.query("select refused_by_reason from bulk_operations");
+    expect(operation).toEqual({ refused_by_reason: { "too-large": 1 } });
+  });
+});

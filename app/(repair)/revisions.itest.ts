@@ -1,0 +1,306 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { GET as getPayload } from "@/app/(events)/api/v1/events/[id]/payload/route";
+import { GET as getEvent } from "@/app/(events)/api/v1/events/[id]/route";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
+import { type Action, localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
+import { editEvent } from "@/lib/repair/revisions/revise-event";
+import type { Comparison, RevisionDetail, RevisionList } from "@/lib/repair/revisions/revisions.shapes";
+import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+import { GET as getRevision } from "./api/v1/events/[id]/revisions/[revision]/route";
+import { GET as compare } from "./api/v1/events/[id]/revisions/compare/route";
+import { POST as restore } from "./api/v1/events/[id]/revisions/restore/route";
+import { POST as edit, GET as list } from "./api/v1/events/[id]/revisions/route";
+
+let parkade: TestConsole;
+let id: string;
+const FIRST = '{ "order_no":12345678901234567890, "a":1, "a":2, "price":1.10 }';
+
+beforeAll(async () => {
+  parkade = await testConsole();
+  await addSource(parkade.deps.db, "orders");
+});
+afterAll(() => parkade.close());
+
+let serial = 0;
+beforeEach(async () => {
+  const letter = deadLetter({
+    eventId: `edited-${++serial}`,
+    aggregateId: null,
+    payload: Buffer.from(FIRST),
+    contentType: "application/json",
+    headers: [
+      ["x-tenant", "north"],
+      ["authorization", "Bearer abc"],
+    ],
+  });
+  await parkEvents(parkade.deps, [{ source: "orders", letter }], localViewer("tester"));
+  const [row] = await parkade.deps.db.query<{ id: string }>("select id from event_keys where event_id = $1", [
+    letter.eventId,
+  ]);
+  id = row!.id;
+});
+
+const call = <T = Record<string, unknown>>(
+  handler: Parameters<TestConsole["call"]>[0],
+  options: Parameters<TestConsole["call"]>[1] = {},
+) =>
+  parkade.call<T>(handler, {
+    ...options,
+    params: { id, ...options.params },
+    headers: { "x-actor": "maria", ...options.headers },
+  });
+const MENDED = FIRST.replace("order_no", "orderNo");
+const mend = (change: object = {}) =>
+  call(edit, { body: { base: 1, text: MENDED, reason: "the field was renamed", ...change } });
+const status = (word: string) => parkade.deps.db.run("update dlq_events set status = $2 where id = $1", [id, word]);
+
+test("an edit is a revision that holds the very bytes that were sent, and what arrived stays", async () => {
+  expect(await mend()).toMatchObject({ status: 201, body: { id, revision: 2 } });
+  expect((await call(getPayload)).text).toBe(MENDED);
+  expect((await call(getPayload, { query: "?revision=1" })).text).toBe(FIRST);
+  expect(await call(getPayload, { query: "?revision=3" })).toMatchObject({
+    status: 404,
+    body: { code: "unknown-revision" },
+  });
+  const { body: event } = await call(getEvent);
+  expect(event).toMatchObject({
+    revision: 2,
+    payloadBytes: MENDED.length,
+    lastOperator: "maria",
+    body: { text: MENDED },
+  });
+  const texts = (event.history as { text: string; actor: string; reason: string }[]).at(-1);
+  expect(texts).toMatchObject({
+    text: "Edited: revision 2, made from 1",
+    actor: "maria",
+    reason: "the field was renamed",
+  });
+
+  const { body: revisions } = await call<RevisionList>(list);
+  expect(revisions.total).toBe(2);
+  expect(revisions.items).toMatchObject([
+    { revision: 2, current: true, cause: "edit", base: 1, actor: "maria", bytes: MENDED.length, sends: 0, sentBy: [] },
+    { revision: 1, current: false, cause: "arrived", base: null, actor: null, bytes: FIRST.length },
+  ]);
+  expect(revisions.items[0]!.patch).toEqual({ changed: ["payload"] });
+});
+
+test("headers and content type are edited alone, a masked credential keeps its value", async () => {
+  const headers = [
+    ["x-tenant", "south"],
+    ["authorization", REDACTED],
+    ["x-bytes", "AQI=", "bytes"],
+  ];
+  expect(await mend({ text: undefined, contentType: "application/vnd.order+json", headers })).toMatchObject({
+    status: 201,
+  });
+  const { body } = await call<RevisionDetail>(getRevision, { params: { revision: "2" } });
+  expect(body).toMatchObject({ contentType: "application/vnd.order+json", headers, body: { text: FIRST } });
+  const [row] = await parkade.deps.db.query<{ headers: unknown }>("select headers from event_revisions where id = $1", [
+    id,
+  ]);
+  expect(row!.headers).toEqual([headers[0], ["authorization", "Bearer abc"], headers[2]]);
+});
+
+test("any two are compared, whichever is current, and one of them is restored without a copy", async () => {
+  await mend();
+  const headers = [["x-tenant", "south"]];
+  expect(await mend({ base: 2, text: undefined, headers })).toMatchObject({ body: { revision: 3 } });
+  const { body } = await call<Comparison>(compare, { query: "?from=1&to=3" });
+  expect(body).toMatchObject({
+    from: { revision: 1, body: { text: FIRST } },
+    to: { revision: 3, body: { text: MENDED }, headers },
+    equal: { payload: false, contentType: true, headers: false },
+  });
+  const back = await call(restore, { body: { base: 3, revision: 1, reason: "it was not the field" } });
+  expect(back).toMatchObject({ status: 200, body: { revision: 1 } });
+  expect((await call(getEvent)).body).toMatchObject({ revision: 1, payloadBytes: FIRST.length, body: { text: FIRST } });
+  expect((await call<RevisionList>(list)).body.items.map(({ revision }) => revision)).toEqual([3, 2, 1]);
+  const nowhere = await call(restore, { body: { base: 1, revision: 9, reason: "no" } });
+  expect(nowhere).toMatchObject({ status: 404, body: { code: "unknown-revision" } });
+  expect(String(nowhere.body.detail)).toContain("no revision 9");
+  // The number of a revision is not used twice.
+  expect(await mend({ text: "{}" })).toMatchObject({ body: { revision: 4 } });
+  const last = 2_147_483_647;
+  await parkade.deps.db.run("update event_revisions set revision = $1 where revision = 3", [last]);
+  const ofNumber = (revision: number) => call<RevisionDetail>(getRevision, { params: { revision: String(revision) } });
+  expect(await ofNumber(last)).toMatchObject({ status: 200, body: { revision: last } });
+  expect(await ofNumber(last + 1)).toMatchObject({ status: 404, body: { code: "unknown-revision" } });
+  expect(await mend({ base: 4 })).toMatchObject({ status: 201, body: { revision: last - 1 } });
+});
+
+test("bytes that are no text are edited as base64", async () => {
+  const bytes = Buffer.from([0, 255, 1, 254]);
+  expect(await mend({ text: undefined, base64: bytes.toString("base64"), contentType: "image/x" })).toMatchObject({
+    status: 201,
+  });
+  const [row] = await parkade.deps.db.query<{ payload: Buffer }>("select payload from event_revisions where id = $1", [
+    id,
+  ]);
+  expect(row!.payload.equals(bytes)).toBe(true);
+});
+
+test("an event that is ignored is edited, and stays so", async () => {
+  await status("IGNORED");
+  expect(await mend()).toMatchObject({ status: 201 });
+  expect((await call(getEvent)).body).toMatchObject({ status: "IGNORED", revision: 2 });
+});
+
+test.each([
+  ["without a reason", { reason: undefined }, 400, "invalid-request", "reason"],
+  ["with an empty reason", { reason: " " }, 400, "invalid-request", "reason"],
+  ["with two payloads", { base64: "AQ==" }, 400, "invalid-request", "base64"],
+  ["with what is no base64", { text: undefined, base64: "A?" }, 400, "invalid-request", "base64"],
+  ["that changes nothing", { text: FIRST }, 422, "same-bytes", "base"],
+  ["of a revision that is not there", { base: 7 }, 404, "unknown-revision", "revision"],
+  ["with a header without a name", { headers: [["", "x"]] }, 400, "invalid-request", "headers[0]"],
+  ["with bytes in a header that are none", { headers: [["x", "?", "bytes"]] }, 400, "invalid-request", "headers[0]"],
+  ["with a NUL in a header", { headers: [["x", "a\0b"]] }, 400, "invalid-request", "headers[0][1]"],
+  ["with a mask as a value", { headers: [["cookie", REDACTED]] }, 422, "masked-value", "headers[0]"],
+])("an edit %s is refused, and names the field", async (_, change, httpStatus, code, field) => {
+  const answer = await mend(change);
+  expect(answer).toMatchObject({ status: httpStatus, body: { code } });
+  expect((answer.body.errors as { field: string }[])[0]!.field).toBe(field);
+  expect((await call(getEvent)).body.revision).toBe(1);
+});
+
+test("a payload that no redrive would send is stored only when the request says so, and the answer names the problem", async () => {
+  const broken = FIRST.replace("}", "");
+  const refused = await mend({ text: broken });
+  expect(refused).toMatchObject({ status: 422, body: { code: "payload-broken", errors: [{ field: "text" }] } });
+  expect(String(refused.body.detail)).toContain("the payload is not valid JSON in UTF-8");
+  expect((await call(getEvent)).body.revision).toBe(1);
+  const problems = [{ reason: "payload-unparsable", detail: "the payload is not valid JSON in UTF-8" }];
+  expect(await mend({ text: broken, breaking: true })).toMatchObject({ status: 201, body: { revision: 2, problems } });
+  // A header does not break the payload further, and the answer still says that it is broken.
+  const headers = [["x-tenant", "south"]];
+  expect(await mend({ base: 2, text: undefined, headers })).toMatchObject({ status: 201, body: { problems } });
+  expect(await mend({ base: 3 })).toMatchObject({ status: 201, body: { revision: 4, problems: [] } });
+
+  const [source] = await parkade.deps.db.query<{ id: string }>("select id from sources where name = 'orders'");
+  await parkade.deps.db.run(
+    "insert into payload_schemas (id, source_id, version, body, current, origin, created_by, created_at) values (gen_random_uuid(), $1, 1, $2, true, 'uploaded', 'ada', now())",
+    [source!.id, JSON.stringify({ required: ["customerId"] })],
+  );
+  const mismatch = await mend({ base: 4, text: '{"a":1}' });
+  expect(mismatch).toMatchObject({ status: 422, body: { code: "payload-broken" } });
+  expect(String(mismatch.body.detail)).toContain("customerId");
+  await parkade.deps.db.run("delete from payload_schemas");
+});
+
+test("a payload beyond the setting is refused, with its size and the setting", async () => {
+  const answer = await mend({ text: JSON.stringify({ text: "x".repeat(1_048_576) }) });
+  expect(answer).toMatchObject({ status: 413, body: { code: "payload-too-large" } });
+  expect(String(answer.body.detail)).toContain("payloadBytesMax");
+});
+
+test("the limits of a payload and of headers hold at their edge, and a refusal beyond them stores nothing", async () => {
+  await parkade.deps.db.run("insert into settings (key, value, updated_by) values ('payloadBytesMax', '80', 'ada')");
+  const headers = (count: number) => Array.from({ length: count }, (_, index) => [`x-${index}`, "v"]);
+  const { headersMax } = parkade.deps.env;
+  expect(await mend({ text: "", contentType: "text/plain" })).toMatchObject({ status: 201, body: { revision: 2 } });
+  expect((await call(getPayload)).text).toBe("");
+  expect((await call(getEvent)).body).toMatchObject({ payloadBytes: 0 });
+  // Eighty bytes, not characters.
+  expect(await mend({ base: 2, text: "é".repeat(40) })).toMatchObject({ status: 201, body: { revision: 3 } });
+  expect(await mend({ base: 3, text: `${"é".repeat(40)}x` })).toMatchObject({
+    status: 413,
+    body: { code: "payload-too-large", errors: [{ field: "text" }] },
+  });
+  expect(await mend({ base: 3, text: undefined, headers: headers(headersMax) })).toMatchObject({ status: 201 });
+  expect(await mend({ base: 4, text: undefined, headers: headers(headersMax + 1) })).toMatchObject({
+    body: { code: "too-many-headers", errors: [{ field: "headers" }] },
+  });
+  expect((await call<RevisionList>(list)).body.total).toBe(4);
+  await parkade.deps.db.run("delete from settings");
+});
+
+test("who edits what somebody else revised is told who and when; of two at once one wins", async () => {
+  const answers = await Promise.all([mend({ text: "{}" }), mend({ text: "[]" })]);
+  expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409]);
+  const told = answers.find((answer) => answer.status === 409)!;
+  expect(told.body).toMatchObject({ code: "stale-revision" });
+  expect(String(told.body.detail)).toMatch(/^Revision 2 is the current one, not 1: maria made it so at 20/);
+  // Also who would change nothing by now.
+  expect((await mend({ text: FIRST })).body).toMatchObject({ code: "stale-revision" });
+});
+
+test("an event in a redrive is not revised, and the refusal names the redrive", async () => {
+  const redriveId = "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50";
+  await parkade.deps.db.run(
+    "insert into redrive_items (id, redrive_id, slice, source_id, error_code, state) select id, $2, 0, source_id, error_code, 'open' from dlq_events where id = $1",
+    [id, redriveId],
+  );
+  await status("QUEUED");
+  for (const answer of [await mend(), await call(restore, { body: { base: 1, revision: 2, reason: "back" } })]) {
+    expect(answer).toMatchObject({ status: 409, body: { code: "event-queued" } });
+    expect(String(answer.body.detail)).toContain(redriveId);
+  }
+  await status("REDRIVEN");
+  expect(await mend()).toMatchObject({ status: 409, body: { code: "illegal-transition" } });
+  await parkade.deps.db.run("delete from redrive_items where id = $1", [id]);
+  await status("PENDING");
+});
+
+test("who may not reveal edits around the masks; who may not edit, edits nothing; a foreign event is unknown", async () => {
+  const secret = '{"password":"s3cret","field":1}';
+  await mend({ text: secret });
+  const as = (actions: readonly Action[], sources: "all" | string[], text: string) =>
+    editEvent(
+      parkade.deps,
+      { id, base: 2, text, reason: "mend", headersMax: 10 },
+      { name: "bob", means: "token", sources, actions },
+    );
+  const shown = `{"password":"${REDACTED}","field":1}`;
+  await expect(as(["view", "edit"], "all", shown.replace(REDACTED, "mine"))).rejects.toMatchObject({
+    code: "masked-value",
+  });
+  await expect(as(["view"], "all", shown)).rejects.toMatchObject({ code: "forbidden" });
+  await expect(as(["view", "edit"], ["billing"], shown)).rejects.toMatchObject({ code: "unknown-event" });
+  expect(await as(["view", "edit"], ["orders"], shown.replace("1", "2"))).toEqual({ id, revision: 3, problems: [] });
+  expect((await call(getPayload)).text).toBe(secret.replace("1", "2"));
+});
+
+test("an edit or a restore whose answer was lost is answered again, and done once", async () => {
+  const audited = () => parkade.deps.db.query("select 1 from audit_entries where subject_id = $1", [id]);
+  const repeated = async (handler: typeof edit, key: string, body: object) => {
+    const answers = [];
+    for (let sent = 0; sent < 2; sent++)
+      answers.push(await call(handler, { body, headers: { "idempotency-key": key } }));
+    const [first, second] = answers;
+    expect([second!.status, second!.text]).toEqual([first!.status, first!.text]);
+    return first!;
+  };
+  const change = { base: 1, text: MENDED, reason: "the field was renamed" };
+  expect(await repeated(edit, `${id}-edit`, change)).toMatchObject({ status: 201, body: { id, revision: 2 } });
+  const entries = (await audited()).length;
+  const back = { base: 2, revision: 1, reason: "back" };
+  expect(await repeated(restore, `${id}-restore`, back)).toMatchObject({ status: 200, body: { id, revision: 1 } });
+  expect((await audited()).length).toBe(entries + 1);
+  expect((await call<RevisionList>(list)).body.total).toBe(2);
+
+  const other = await call(edit, { body: { ...change, text: "{}" }, headers: { "idempotency-key": `${id}-edit` } });
+  expect(other).toMatchObject({ status: 422, body: { code: "idempotency-key-reused" } });
+  // One that was refused gives its key back.
+  const headers = { "idempotency-key": `${id}-early` };
+  expect(await call(edit, { body: { ...change, base: 2 }, headers })).toMatchObject({ status: 409 });
+  expect(await call(edit, { body: change, headers })).toMatchObject({ status: 201, body: { revision: 3 } });
+});
+
+test("nothing of all this moves a counter, and each change has its audit entry", async () => {
+  await mend();
+  await call(restore, { body: { base: 2, revision: 1, reason: "back" } });
+  const entries = await parkade.deps.db.query(
+    "select action, actor, reason, before, after from audit_entries where subject_id = $1 and action like 'event.%ed' order by id",
+    [id],
+  );
+  expect(entries.slice(1)).toEqual([
+    {
+      ...{ action: "event.edited", actor: "maria", reason: "the field was renamed" },
+      ...{ before: { revision: 1 }, after: { revision: 2 } },
+    },
+    { action: "event.restored", actor: "maria", reason: "back", before: { revision: 2 }, after: { revision: 1 } },
+  ]);
+});

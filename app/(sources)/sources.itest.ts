@@ -1,0 +1,229 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import * as settings from "@/app/(guard)/api/v1/settings/route";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
+import type { SourceOut } from "@/lib/sources/sources.shapes";
+import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { deadLetter } from "@/lib/testing/letters";
+import * as retried from "./api/v1/sources/[name]/retry/route";
+import * as source from "./api/v1/sources/[name]/route";
+import * as targets from "./api/v1/sources/[name]/targets/route";
+import * as sources from "./api/v1/sources/route";
+
+let console: TestConsole;
+beforeEach(async () => {
+  console = await testConsole();
+});
+afterEach(() => console.close());
+
+const orders = {
+  name: "orders",
+  kind: "http",
+  config: { redriveUrl: "http://user:hunter2@127.0.0.1:9/sink", headers: { "x-key": "s3cret" } },
+};
+const create = (body: unknown) =>
+  console.call<SourceOut & { code: string }>(sources.POST, { body, headers: { "x-actor": "ada" } });
+const audit = () =>
+  console.deps.db.query<Record<string, unknown>>(
+    "select actor, action, subject_id, before, after from audit_entries order by id",
+  );
+
+test("creates a source with a target for each lane, audited, and never tells a secret again", async () => {
+  const answer = await create(orders);
+  expect(answer.status).toBe(201);
+  expect(answer.body).toMatchObject({ name: "orders", kind: "http", enabled: true, payloadSchema: null, parked: 0 });
+  const targets = await console.deps.db.query("select name, lane, rate_per_second from targets order by lane");
+  expect(targets).toEqual([
+    { name: "orders", lane: "main", rate_per_second: 50 },
+    { name: "orders.slow", lane: "slow", rate_per_second: 5 },
+  ]);
+  const list = await console.call(sources.GET);
+  const entries = await audit();
+  expect(entries).toMatchObject([{ actor: "ada", action: "source.created", subject_id: "orders", before: null }]);
+  for (const text of [answer.text, list.text, JSON.stringify(entries)]) {
+    expect(text).not.toContain("hunter2");
+    expect(text).not.toContain("s3cret");
+  }
+});
+
+test("answers what it made when its answer was lost after the commit, and says since when the name is taken", async () => {
+  const send = (body: unknown, key: string | null, actor = "ada") =>
+    console.call<SourceOut & { code: string; detail: string }>(sources.POST, {
+      body,
+      headers: { "x-actor": actor, ...(key === null ? {} : { "idempotency-key": key }) },
+    });
+  const schema = { type: "object" };
+  // The read after the commit fails.
+  await console.deps.db.run("alter table dlq_level_sums rename to away");
+  expect((await send({ ...orders, payloadSchema: schema }, "one")).status).toBe(500);
+  await console.deps.db.run("alter table away rename to dlq_level_sums");
+  expect(await send({ ...orders, payloadSchema: schema }, "one")).toMatchObject({
+    status: 201,
+    body: { name: "orders" },
+  });
+  expect(await audit()).toHaveLength(1);
+  const [made] = await console.deps.db.query<{ at: number }>("select created_at as at from sources");
+  for (const refused of [
+    await send({ ...orders, payloadSchema: schema }, null),
+    await send({ ...orders, payloadSchema: schema }, "two", "bob"),
+    await send(orders, "three"),
+    await send({ ...orders, payloadSchema: schema, config: { redriveUrl: "http://127.0.0.1:9/other" } }, "four"),
+  ]) {
+    expect(refused).toMatchObject({ status: 409, body: { code: "name-taken" } });
+    expect(refused.body.detail).toContain(`a source named orders since ${new Date(made!.at).toISOString()}`);
+  }
+});
+
+describe("an IP address that nobody may reach is refused before it is stored", () => {
+  const METADATA = "169.254.169.254";
+  const refusal = (field: string) => ({
+    status: 422,
+    body: {
+      code: "invalid-config",
+      errors: [{ field, detail: expect.stringContaining(`${METADATA} is an address that`) }],
+    },
+  });
+
+  test.each([
+    ["http", "config.redriveUrl", { redriveUrl: `http://${METADATA}/in` }],
+    ["http", "config.checkCall.url", { redriveUrl: "http://127.0.0.1:9/", checkCall: { url: `http://${METADATA}/` } }],
+    ["rabbitmq", "config.url", { url: `amqp://${METADATA}`, queue: "q" }],
+    ["kafka", "config.bootstrap.1", { bootstrap: ["kafka.example:9092", `${METADATA}:9092`], topics: ["t"] }],
+    ["outbox", "config.url", { url: `postgres://u:p@db.example/db?host=${METADATA}` }],
+    ["sidekiq", "config.url", { url: `redis://:p@${METADATA}:6379/1` }],
+  ])("in a source of kind %s, at %s", async (kind, field, config) => {
+    const stored = { name: "stored", kind: "http", config: {} };
+    expect((await create(stored)).status).toBe(201);
+    const answer = await create({ name: "away", kind, config });
+    expect(answer).toMatchObject(refusal(field));
+    expect(await console.deps.db.query("select name from sources")).toEqual([{ name: "stored" }]);
+  });
+
+  test("in a change, in a named target, and in the address of confirmations", async () => {
+    await create(orders);
+    const redriveUrl = `http://${METADATA}/in`;
+    const changed = { method: "PATCH", params: { name: "orders" }, body: { config: { redriveUrl } } };
+    expect(await console.call(source.PATCH, changed)).toMatchObject(refusal("config.redriveUrl"));
+    const target = { name: "audit", destination: { redriveUrl }, reason: "a test" };
+    const added = { params: { name: "orders" }, body: target };
+    expect(await console.call(targets.POST, added)).toMatchObject(refusal("destination.redriveUrl"));
+    const confirmed = { method: "PATCH", body: { settings: {}, confirmedUrl: redriveUrl, reason: "a test" } };
+    expect(await console.call(settings.PATCH, confirmed)).toMatchObject(refusal("confirmedUrl"));
+  });
+});
+
+test("changes what is sent and keeps what came back masked", async () => {
+  const { body } = await create(orders);
+  const change = { config: { ...body.config, slowLaneUrl: "http://127.0.0.1:9/slow" }, enabled: false };
+  const changed = await console.call<SourceOut>(source.PATCH, {
+    method: "PATCH",
+    params: { name: "orders" },
+    body: change,
+  });
+  expect(changed.body).toMatchObject({ enabled: false, config: { slowLaneUrl: "http://127.0.0.1:9/slow" } });
+  const [row] = await console.deps.db.query<{ config: unknown }>("select config from sources");
+  expect(row!.config).toMatchObject({ redriveUrl: orders.config.redriveUrl, headers: { "x-key": "s3cret" } });
+  expect((await audit()).at(-1)).toMatchObject({
+    action: "source.changed",
+    before: { mode: "running" },
+    after: { mode: "stopped" },
+  });
+});
+
+describe("the mode of a source that is read", () => {
+  const queue = { name: "orders", kind: "rabbitmq", config: { url: "amqp://127.0.0.1:9", queue: "orders.dlq" } };
+  const patch = (body: unknown) =>
+    console.call<SourceOut & { code: string }>(source.PATCH, {
+      method: "PATCH",
+      params: { name: "orders" },
+      body,
+      headers: { "x-actor": "ada" },
+    });
+
+  test("is changed with its reason and its author, without a new connection", async () => {
+    const { body: before } = await create(queue);
+    const { body } = await patch({ mode: "draining", reason: "moves to another broker" });
+    expect(body).toMatchObject({
+      mode: "draining",
+      enabled: true,
+      modeBy: "ada",
+      modeReason: "moves to another broker",
+      updatedAt: before.updatedAt,
+    });
+    expect((await audit()).at(-1)).toMatchObject({ before: { mode: "running" }, after: { mode: "draining" } });
+  });
+
+  test.each([
+    ["stopped", { enabled: true }, "running"],
+    ["paused", { enabled: true }, "paused"],
+    ["draining", { enabled: true }, "draining"],
+    ["paused", { enabled: false }, "stopped"],
+    ["running", { enabled: false, mode: "paused" }, "paused"],
+  ])("%s, then %o: is %s", async (mode, change, after) => {
+    await create({ ...queue, mode });
+    expect((await patch(change)).body).toMatchObject({ mode: after, enabled: after !== "stopped" });
+  });
+
+  test("a source that is not read cannot be paused", async () => {
+    await create(orders);
+    expect((await patch({ mode: "paused" })).body).toMatchObject({ code: "invalid-config" });
+    expect((await create({ ...orders, name: "other", mode: "draining" })).body).toMatchObject({
+      code: "invalid-config",
+    });
+  });
+
+  test("a wish for an attempt is audited", async () => {
+    await create(queue);
+    const retry = (name: string) => console.call(retried.POST, { method: "POST", params: { name } });
+    expect([(await retry("orders")).status, (await retry("nobody")).status]).toEqual([204, 404]);
+    expect((await audit()).at(-1)).toMatchObject({ action: "source.retried", subject_id: "orders" });
+  });
+});
+
+test("sets and removes a payload schema", async () => {
+  await create(orders);
+  const patch = (payloadSchema: unknown) =>
+    console.call<SourceOut & { code: string }>(source.PATCH, {
+      method: "PATCH",
+      params: { name: "orders" },
+      body: { payloadSchema },
+    });
+  expect((await patch({ type: "object", required: ["orderId"] })).body.payloadSchema).toEqual({
+    type: "object",
+    required: ["orderId"],
+  });
+  expect((await patch(null)).body.payloadSchema).toBeNull();
+  expect((await patch({ type: "objekt" })).body.code).toBe("invalid-config");
+});
+
+test.each([
+  ["a name that is taken", orders, "name-taken"],
+  ["a name that no URL holds", { ...orders, name: "a b" }, "invalid-request"],
+  ["a kind that is not there", { ...orders, name: "x", kind: "carrier-pigeon" }, "invalid-config"],
+  ["a config of another kind", { ...orders, name: "x", config: { queue: "q" } }, "invalid-config"],
+  ["no name", { kind: "http" }, "invalid-request"],
+])("refuses %s", async (_, body, code) => {
+  await create(orders);
+  expect((await create(body)).body).toMatchObject({ code });
+});
+
+test("deletes a source only when no event refers to it", async () => {
+  await create(orders);
+  const remove = () => console.call<{ code: string }>(source.DELETE, { method: "DELETE", params: { name: "orders" } });
+  await parkEvents(console.deps, [{ source: "orders", letter: deadLetter() }], localViewer("tester"));
+  expect((await remove()).body.code).toBe("source-in-use");
+  await console.deps.db.run("truncate dlq_events, dlq_event_bodies, event_keys, dlq_group_levels");
+  expect((await remove()).status).toBe(204);
+  expect(await console.deps.db.query("select * from targets")).toEqual([]);
+  expect((await audit()).at(-1)).toMatchObject({ action: "source.deleted", subject_id: "orders", after: null });
+  expect((await remove()).body.code).toBe("unknown-source");
+});
+
+test("pages by name", async () => {
+  for (const name of ["c", "a", "b"]) await create({ ...orders, name });
+  type Page = { items: SourceOut[]; nextCursor: string | null };
+  const first = await console.call<Page>(sources.GET, { query: "?limit=2" });
+  expect(first.body.items.map((item) => item.name)).toEqual(["a", "b"]);
+  const second = await console.call<Page>(sources.GET, { query: `?limit=2&cursor=${first.body.nextCursor}` });
+  expect(second.body).toMatchObject({ items: [{ name: "c" }], nextCursor: null });
+});
