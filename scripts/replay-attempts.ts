@@ -1,6 +1,6 @@
 import { createDb } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { type ReplayReport, replayAttempts } from "@/lib/sources/policies/replay-attempts";
+import { type ReplayReport, replayAttempts } from "@/lib/redrive/list/replay-attempts";
 import { rememberedUrl } from "./embedded-postgres.ts";
 import { parseStartEnv } from "./start-env.ts";
 import { runCommand, StartError } from "./start-error.ts";

@@ -1,6 +1,6 @@
 import type { BucketState } from "@/lib/lane/bucket-fallback";
+import type { TargetReport } from "@/lib/redrive/targets/target-directory";
 import type { TargetSnapshot } from "@/lib/retry/target";
-import type { TargetReport } from "@/lib/sources/targets/target-directory";
 import type { HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
 
 /**

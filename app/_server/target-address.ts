@@ -1,8 +1,8 @@
 import { type SourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
-import { unknownTarget } from "@/lib/redrive/request/redrive-target";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
+import { unknownTarget } from "@/lib/sources/targets/redrive-target";
 import { listTargets } from "@/lib/sources/targets/target-list.read";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
 

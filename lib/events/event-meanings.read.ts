@@ -1,7 +1,7 @@
 import { compileFilter } from "@/lib/events/filter/event-filter.sql";
 import { ID_NAMES, type IdName } from "@/lib/events/filter/filter-params.shapes";
-import { type ScopedFilter, scopeFilter } from "@/lib/events/filter/scope.shapes";
 import type { Meanings } from "@/lib/events/meanings.shapes";
+import { type ScopedFilter, scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

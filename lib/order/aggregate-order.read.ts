@@ -1,13 +1,13 @@
-import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
-import { type Earlier, HEADS_MAX, type Head, isSuperseded } from "@/lib/order/order-gate.pure";
-import { HOLDS, SKIPPED } from "@/lib/order/skip.sql";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
 import {
   CANDIDATE_COLUMNS,
   type Candidate,
   type CandidatePage,
   compileSelection,
-} from "@/lib/redrive/plan/candidates.read";
+} from "@/lib/events/selection/candidates.read";
+import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { type Earlier, HEADS_MAX, type Head, isSuperseded } from "@/lib/order/order-gate.pure";
+import { HOLDS, SKIPPED } from "@/lib/order/skip.sql";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { EVENT, ITEM } from "@/lib/redrive/states/state.sql";
 
 /** The order of an aggregate in SQL. A whole aggregate is `(source_id, aggregate_type, aggregate_id)` of the alias given. */

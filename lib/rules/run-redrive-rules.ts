@@ -1,6 +1,7 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { compileFilter, paramsFrom, splitWords } from "@/lib/events/filter/event-filter.sql";
-import { type ScopedFilter, scopeFilter, scopeSelection } from "@/lib/events/filter/scope.shapes";
+import { type Candidate, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import { type ScopedFilter, scopeFilter, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
@@ -9,7 +10,6 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { gate } from "@/lib/redrive/gate/gate.pure";
 import { readRulesOver } from "@/lib/redrive/gate/read-rules";
 import { readOpenBreakers } from "@/lib/redrive/life/stall-facts.read";
-import { type Candidate, cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 import { holdBehindHeads } from "@/lib/redrive/plan/freeze-chunk";
 import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
 import { requestRedrive } from "@/lib/redrive/request/request-redrive";

@@ -2,6 +2,7 @@ import { resolveInstant } from "@/lib/events/filter/event-filter.shapes";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db } from "@/lib/platform/database/db";
 import type { Prisma, RedriveRule } from "@/lib/platform/database/generated/client";
+import { takingName } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
@@ -16,7 +17,6 @@ import {
 } from "@/lib/rules/redrive-rules.shapes";
 import { advanceRedriveRules, insertRedriveRule, updateRedriveRule } from "@/lib/rules/redrive-rules.write";
 import { deleteRule, moveRule } from "@/lib/rules/rule-order.write";
-import { takingName } from "@/lib/sources/name-taken";
 import { unknownSource } from "@/lib/sources/sources.read";
 
 type RuleDeps = LowRateDeps & { db: Db };

@@ -1,10 +1,10 @@
-import { type ScopedSelection, scopeFilter } from "@/lib/events/filter/scope.shapes";
+import { type Candidate, countUpTo, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import { type ScopedSelection, scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { type Candidate, countUpTo, cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 import { type TriedFate, tryEach } from "@/lib/rules/redrive-rule.pure";
 import { digestOf, readRedriveRulesInForce } from "@/lib/rules/redrive-rules.read";
 import type { RedriveRuleTrial, RedriveRuleTry, TriedOutcome } from "@/lib/rules/redrive-rules.shapes";

@@ -11,13 +11,13 @@ import {
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import { ANSWER_KEPT_MS } from "@/lib/platform/database/idempotent-request.write";
+import { nameTaken } from "@/lib/platform/database/name-taken";
 import { isNameTaken, type LowRateStore } from "@/lib/platform/database/prisma";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
 import type { SchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
-import { nameTaken } from "@/lib/sources/name-taken";
 import type { SourceMode } from "@/lib/sources/source-mode.pure";
 import type { SourceRequest } from "@/lib/sources/sources.shapes";
 import { insertSource } from "@/lib/sources/sources.write";

@@ -31,9 +31,9 @@ import type {
   Neighbours,
 } from "@/lib/events/events.shapes";
 import { compileFilter } from "@/lib/events/filter/event-filter.sql";
-import { scopeFilter } from "@/lib/events/filter/scope.shapes";
 import type { Meanings } from "@/lib/events/meanings.shapes";
 import type { AuditEventList, AuditList } from "@/lib/guard/audit/audit.shapes";
+import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";

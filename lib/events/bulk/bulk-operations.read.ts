@@ -1,8 +1,8 @@
 import type { BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import type { BulkOperationList, BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
-import { seesOperation } from "@/lib/events/filter/scope.sql";
 import { latestApprovals } from "@/lib/guard/approvals/approvals.read";
 import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
+import { seesOperation } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";

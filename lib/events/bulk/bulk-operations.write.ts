@@ -1,6 +1,6 @@
 import type { BulkKind, BulkState } from "@/lib/events/bulk/bulk-operation.pure";
-import type { FrozenSelection } from "@/lib/events/filter/scope.shapes";
 import { endApproval } from "@/lib/guard/approvals/approvals.write";
+import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { addedReasons } from "@/lib/redrive/life/redrive.write";
 import { BULK, BULK_MOVE } from "@/lib/redrive/states/state.sql";

@@ -1,8 +1,8 @@
 import { BULK_ACTION, BULK_MOVES } from "@/lib/events/bulk/bulk-operation.pure";
 import { unknownOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { endBulkOperation, readBulkOperationRow } from "@/lib/events/bulk/bulk-operations.write";
-import { sourcesOf } from "@/lib/events/filter/scope.shapes";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";

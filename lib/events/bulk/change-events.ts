@@ -2,12 +2,13 @@ import { BULK_ACTION, BULK_EFFECT, type BulkKind } from "@/lib/events/bulk/bulk-
 import { type BulkOptions, insertBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { BULK_NOW_MAX, type BulkAnswer } from "@/lib/events/events.shapes";
-import { scopeSelection } from "@/lib/events/filter/scope.shapes";
 import { estimateCandidates } from "@/lib/events/list/estimate.read";
+import { type Candidate, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { type SelectedEvents, selectEvents } from "@/lib/events/selection/select-events";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { isRowFault, type Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest, rememberAnswer } from "@/lib/platform/database/idempotent-request.write";
@@ -17,7 +18,6 @@ import { looks } from "@/lib/redrive/life/await-open-sends";
 import { openSends } from "@/lib/redrive/life/open-sends.read";
 import { ringBulkOperation, ringNextInLine } from "@/lib/redrive/life/rings";
 import type { WithdrawnItem } from "@/lib/redrive/life/withdraw-items.write";
-import { type Candidate, cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 import type { Selected } from "@/lib/redrive/plan/judge-selection";
 
 /**

@@ -10,13 +10,13 @@ import {
 } from "@/lib/events/bulk/bulk-operations.write";
 import { type ChangeChunk, changeEnded, endedDelta, ringWithdrawn } from "@/lib/events/bulk/change-events";
 import { ignoreChunk, releaseChunk } from "@/lib/events/bulk/ignore-events";
+import { type Candidate, countUpTo } from "@/lib/events/selection/candidates.read";
 import { type Walk, walkSelection } from "@/lib/events/selection/walk-selection";
 import { appendSubjects } from "@/lib/guard/audit/audit.write";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { confirmChunk } from "@/lib/redrive/confirm/confirm-events";
-import { type Candidate, countUpTo } from "@/lib/redrive/plan/candidates.read";
 import type { MendingDeps } from "@/lib/repair/mends/examine-mend";
 import { workMend, workUndoMend } from "@/lib/repair/mends/work-mend";
 

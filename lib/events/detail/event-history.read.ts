@@ -9,8 +9,8 @@ import {
 import type { HistoryEntry } from "@/lib/events/events.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { STOPPED } from "@/lib/redrive/list/decided-attempts.read";
 import { DEDUPLICATED } from "@/lib/redrive/list/item-outcome.sql";
-import { STOPPED } from "@/lib/sources/policies/decided-attempts.read";
 
 /** Maximum entries of each kind: nobody reads a longer history to its end. */
 const ENTRIES_MAX = 200;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type EventFilter, eventFilterSchema, FILTER_STATUSES } from "@/lib/events/filter/event-filter.shapes";
 import { compileFilter } from "@/lib/events/filter/event-filter.sql";
-import { scopeFilter } from "@/lib/events/filter/scope.shapes";
+import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 

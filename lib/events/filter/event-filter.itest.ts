@@ -9,11 +9,11 @@ import {
   toSearchParams,
 } from "@/lib/events/filter/event-filter.shapes";
 import { compileFilter } from "@/lib/events/filter/event-filter.sql";
-import { scopeFilter } from "@/lib/events/filter/scope.shapes";
 import { listGroups } from "@/lib/events/groups/group-list.read";
 import { countEvents } from "@/lib/events/list/event-count.read";
 import { exportEvents } from "@/lib/events/list/event-export.read";
 import { listEvents } from "@/lib/events/list/event-list.read";
+import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";

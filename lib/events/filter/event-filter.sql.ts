@@ -1,6 +1,6 @@
 import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure";
 import { type EventFilter, type FilterStatus, resolveWindow } from "@/lib/events/filter/event-filter.shapes";
-import type { ScopedFilter } from "@/lib/events/filter/scope.shapes";
+import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 

@@ -2,9 +2,9 @@ import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure"
 import type { GroupList, GroupOut } from "@/lib/events/events.shapes";
 import { type EventFilter, resolveWindow } from "@/lib/events/filter/event-filter.shapes";
 import { compileFilter, type Params, paramsFrom } from "@/lib/events/filter/event-filter.sql";
-import { type ScopedFilter, scopeFilter } from "@/lib/events/filter/scope.shapes";
 import { isDecidedByKinds, kindConditions } from "@/lib/events/list/event-kinds.read";
 import { errorTextFor } from "@/lib/events/list/event-rows.read";
+import { type ScopedFilter, scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { flowRows, HOUR_MS } from "@/lib/observe/flow.read";
 import { WINDOW_DEFAULT_MS } from "@/lib/observe/stats/stats-query.shapes";

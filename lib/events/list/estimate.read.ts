@@ -1,6 +1,6 @@
+import type { CandidatePage } from "@/lib/events/selection/candidates.read";
+import { compileSelection } from "@/lib/events/selection/candidates.read";
 import type { Tx } from "@/lib/platform/database/db";
-import type { CandidatePage } from "@/lib/redrive/plan/candidates.read";
-import { compileSelection } from "@/lib/redrive/plan/candidates.read";
 
 type Plan = { "QUERY PLAN": [{ Plan: { "Plan Rows": number } }] };
 

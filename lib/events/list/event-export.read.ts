@@ -1,8 +1,8 @@
 import type { EventOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { scopeFilter } from "@/lib/events/filter/scope.shapes";
 import { maskRows } from "@/lib/events/list/event-rows.read";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
+import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db } from "@/lib/platform/database/db";
 

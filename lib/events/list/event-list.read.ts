@@ -1,9 +1,9 @@
 import type { EventList, Neighbours } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { scopeFilter } from "@/lib/events/filter/scope.shapes";
 import { inTime } from "@/lib/events/list/event-count.read";
 import { maskRows } from "@/lib/events/list/event-rows.read";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
+import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
 import { readHeldBehind } from "@/lib/order/tails/held-behind.read";

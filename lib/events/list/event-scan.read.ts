@@ -8,9 +8,9 @@ import {
   splitStatuses,
   splitWords,
 } from "@/lib/events/filter/event-filter.sql";
-import type { ScopedFilter } from "@/lib/events/filter/scope.shapes";
 import { KIND_FIELDS, kindConditions } from "@/lib/events/list/event-kinds.read";
 import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
+import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";

@@ -1,8 +1,8 @@
-import type { FrozenSelection } from "@/lib/events/filter/scope.shapes";
+import { type Candidate, readCandidates } from "@/lib/events/selection/candidates.read";
+import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
 import { type Db, isRowFault, type TransactionOptions, type Tx } from "@/lib/platform/database/db";
 import { isReadTimeout, retrying } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/low-rate-deps";
-import { type Candidate, readCandidates } from "@/lib/redrive/plan/candidates.read";
 
 /** Time limit of one statement of a chunk. A silent connection holds the walk this long. */
 const CHUNK_OPTIONS: TransactionOptions = { statementTimeoutMs: 30_000 };

@@ -1,6 +1,6 @@
-import { seesOperation, seesRedrive } from "@/lib/events/filter/scope.sql";
 import { type ApprovalState, type Asker, cannotDecide } from "@/lib/guard/approvals/approval.pure";
 import type { ApprovalList, ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
+import { seesOperation, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";

@@ -1,12 +1,12 @@
 import { endBulkOperation, lockBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import { ringOrLog } from "@/lib/events/bulk/change-events";
-import { sourcesOf } from "@/lib/events/filter/scope.shapes";
 import { digestOf, mendTermsOf, termsOf } from "@/lib/guard/approvals/approval";
 import { type ApprovalTerms, cannotDecide } from "@/lib/guard/approvals/approval.pure";
 import { readAskers, unknownApproval } from "@/lib/guard/approvals/approvals.read";
 import type { ApprovalDecision } from "@/lib/guard/approvals/approvals.shapes";
 import { type ApprovalRow, endApproval, latestApproval } from "@/lib/guard/approvals/approvals.write";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";

@@ -1,7 +1,7 @@
 import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
-import { seesEntry } from "@/lib/events/filter/scope.sql";
 import type { AuditEventList, AuditEventOut, AuditList, AuditOut } from "@/lib/guard/audit/audit.shapes";
 import type { AuditQuery } from "@/lib/guard/audit/audit-query.shapes";
+import { seesEntry } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import { type Queryable, statementName } from "@/lib/platform/database/db";

@@ -8,7 +8,7 @@ import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { awaitOpenSends } from "@/lib/redrive/life/await-open-sends";
 import { ringIdle } from "@/lib/redrive/life/reconcile";
-import { redriveTarget, unknownTarget } from "@/lib/redrive/request/redrive-target";
+import { redriveTarget, unknownTarget } from "@/lib/sources/targets/redrive-target";
 import { holdTarget } from "@/lib/sources/targets/targets.read";
 
 /** `target`: a name; null = everything. */

@@ -1,5 +1,5 @@
-import { ofSources } from "@/lib/events/filter/scope.sql";
 import type { StopOut } from "@/lib/guard/stops/stops.shapes";
+import { ofSources } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 

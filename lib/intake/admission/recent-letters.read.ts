@@ -1,9 +1,9 @@
 import { CURRENT_BODY, NEWEST_ERROR } from "@/lib/events/bodies.read";
-import type { ScopedSelection } from "@/lib/events/filter/scope.shapes";
+import { cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { AdmissionMark, AdmissionRecord } from "@/lib/intake/admission/admission.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Queryable } from "@/lib/platform/database/db";
-import { cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 
 /** A stored event as it arrived, as far as the store tells. */
 export type RecentLetter = {

@@ -11,11 +11,11 @@ import { unknownRule } from "@/lib/intake/admission/admission-rules.read";
 import { advanceRevision, insertRule, updateRule } from "@/lib/intake/admission/admission-rules.write";
 import { type TryDeps, tryAdmissionRule } from "@/lib/intake/admission/try-admission-rule";
 import type { AdmissionRule, Prisma } from "@/lib/platform/database/generated/client";
+import { takingName } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 import { deleteRule, moveRule } from "@/lib/rules/rule-order.write";
-import { takingName } from "@/lib/sources/name-taken";
 import { unknownSource } from "@/lib/sources/sources.read";
 
 type RuleDeps = LowRateDeps & TryDeps;

@@ -1,5 +1,5 @@
-import { scopeSelection } from "@/lib/events/filter/scope.shapes";
 import { errorTextFor } from "@/lib/events/list/event-rows.read";
+import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AdmissionRule, RuleBody } from "@/lib/intake/admission/admission.pure";
 import type { Trial, TryRequest } from "@/lib/intake/admission/admission.shapes";

@@ -1,6 +1,6 @@
-import { ofSources, seesOperation, seesRedrive } from "@/lib/events/filter/scope.sql";
 import { countApprovals } from "@/lib/guard/approvals/approvals.read";
 import { listStops } from "@/lib/guard/stops/stops.read";
+import { ofSources, seesOperation, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import type { Queryable } from "@/lib/platform/database/db";

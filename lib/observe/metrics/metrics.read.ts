@@ -1,8 +1,8 @@
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
-import { ofSources, seesControl, seesRedrive } from "@/lib/events/filter/scope.sql";
 import { APPROVAL_SUBJECTS, type ApprovalSubject } from "@/lib/guard/approvals/approval.pure";
 import { seesSubject } from "@/lib/guard/approvals/approvals.read";
 import { listStops } from "@/lib/guard/stops/stops.read";
+import { ofSources, seesControl, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { agePercentile, type HourCount } from "@/lib/observe/age-percentiles.pure";
 import type { FlowKind } from "@/lib/observe/flow.pure";

@@ -1,7 +1,7 @@
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
-import { seesControl, seesRedrive } from "@/lib/events/filter/scope.sql";
 import { kindConditions } from "@/lib/events/list/event-kinds.read";
+import { seesControl, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { agePercentiles, type HourCount, parkedHoursAt, youngestFirst } from "@/lib/observe/age-percentiles.pure";
 import {

@@ -1,4 +1,4 @@
-import { ofSources, seesControl } from "@/lib/events/filter/scope.sql";
+import { ofSources, seesControl } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type StoredScope, scopeOut } from "@/lib/order/controls/control.pure";
 import type { ControlList, ControlOut } from "@/lib/order/controls/controls.shapes";

@@ -1,6 +1,6 @@
 import type { FilterStatus } from "@/lib/events/filter/event-filter.shapes";
 import { splitStatuses } from "@/lib/events/filter/event-filter.sql";
-import type { ScopedFilter } from "@/lib/events/filter/scope.shapes";
+import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import type { Control } from "@/lib/order/controls/control.pure";
 import { readControlsInForce } from "@/lib/order/controls/controls.read";
 import type { Queryable } from "@/lib/platform/database/db";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { scopeSelection } from "@/lib/events/filter/scope.shapes";
+import { cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readControlsOver } from "@/lib/order/controls/controls.read";
-import { cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { countingRows } from "@/lib/testing/rows-looked-at";
 

@@ -1,5 +1,5 @@
-import type { FrozenSelection } from "@/lib/events/filter/scope.shapes";
 import { endApproval } from "@/lib/guard/approvals/approvals.write";
+import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";

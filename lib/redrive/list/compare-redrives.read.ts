@@ -1,4 +1,4 @@
-import { ofSeenRedrive } from "@/lib/events/filter/scope.sql";
+import { ofSeenRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { Comparison, ComparisonPart } from "@/lib/redrive/list/comparison.shapes";

@@ -1,13 +1,13 @@
-import { ofSeenRedrive } from "@/lib/events/filter/scope.sql";
+import { ofSeenRedrive } from "@/lib/guard/viewer/scope.sql";
 import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
+import { STOPPED } from "@/lib/redrive/list/decided-attempts.read";
 import { ITEM_CAUSE, ITEM_OUTCOME } from "@/lib/redrive/list/item-outcome.sql";
 import type { Finding, RedriveCauses, RedriveItemList, RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
 import { type ItemOutcomeWord, stateOfOutcome } from "@/lib/redrive/states/item-state.pure";
 import { ITEM } from "@/lib/redrive/states/state.sql";
-import { STOPPED } from "@/lib/sources/policies/decided-attempts.read";
 
 /**
  * Also for a failed item whose last attempt was to be repeated, and whose time ended during the wait for the repeat.

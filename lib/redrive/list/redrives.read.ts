@@ -1,9 +1,9 @@
-import type { FrozenSelection } from "@/lib/events/filter/scope.shapes";
-import { ofSeenRedrive, seesRedrive } from "@/lib/events/filter/scope.sql";
 import { latestApprovals } from "@/lib/guard/approvals/approvals.read";
 import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
+import { ofSeenRedrive, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";

@@ -1,6 +1,7 @@
 import { EVENT_MOVES } from "@/lib/events/event-state.pure";
-import type { ScopedSelection } from "@/lib/events/filter/scope.shapes";
+import type { Candidate } from "@/lib/events/selection/candidates.read";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import { aggregateKey, aggregateKeyOf } from "@/lib/order/aggregate.pure";
 import {
   readEarlierVersions,
@@ -16,7 +17,6 @@ import { type GateRules, gate, gateChecks } from "@/lib/redrive/gate/gate.pure";
 import { readRulesOver } from "@/lib/redrive/gate/read-rules";
 import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
 import { countItems } from "@/lib/redrive/life/redrive.write";
-import type { Candidate } from "@/lib/redrive/plan/candidates.read";
 import { freezeEvents, insertItems, type PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
 import { sliceOf } from "@/lib/redrive/plan/redrive-plan.pure";
 import { NO_DELTA } from "@/lib/redrive/run/store/finish-items.write";

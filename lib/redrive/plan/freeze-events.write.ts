@@ -1,9 +1,9 @@
+import type { Candidate } from "@/lib/events/selection/candidates.read";
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { storableJsonText } from "@/lib/platform/plain/storable.pure";
 import type { Check } from "@/lib/redrive/gate/dry-run.pure";
 import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
-import type { Candidate } from "@/lib/redrive/plan/candidates.read";
 import { checked, lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { FROZEN_AS } from "@/lib/redrive/states/item-state.pure";
 import { EVENT_MOVE, REDRIVE } from "@/lib/redrive/states/state.sql";

@@ -1,11 +1,3 @@
-import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
-import { readEarlierVersions } from "@/lib/order/aggregate-order.read";
-import { type Earlier, type Head, isHeldBy } from "@/lib/order/order-gate.pure";
-import type { Db, Queryable } from "@/lib/platform/database/db";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { type GateFacts, gate } from "@/lib/redrive/gate/gate.pure";
-import { type Rules, readRules } from "@/lib/redrive/gate/read-rules";
-import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
 import {
   type Candidate,
   type CandidateGroup,
@@ -14,7 +6,15 @@ import {
   readCandidates,
   readTouched,
   TOUCHED_MAX,
-} from "@/lib/redrive/plan/candidates.read";
+} from "@/lib/events/selection/candidates.read";
+import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { readEarlierVersions } from "@/lib/order/aggregate-order.read";
+import { type Earlier, type Head, isHeldBy } from "@/lib/order/order-gate.pure";
+import type { Db, Queryable } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { type GateFacts, gate } from "@/lib/redrive/gate/gate.pure";
+import { type Rules, readRules } from "@/lib/redrive/gate/read-rules";
+import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
 import {
   FREEZE_INLINE_MAX,
   gateEach,

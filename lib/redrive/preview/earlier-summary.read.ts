@@ -1,13 +1,13 @@
-import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
-import { PROCESSED, sameAggregate } from "@/lib/order/aggregate-order.read";
-import { HOLDS, SKIPPED } from "@/lib/order/skip.sql";
-import type { Queryable, Tx } from "@/lib/platform/database/db";
 import {
   BLACKLISTED_HASHED,
   type CandidateGroup,
   type CandidatePage,
   selectedWhere,
-} from "@/lib/redrive/plan/candidates.read";
+} from "@/lib/events/selection/candidates.read";
+import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { PROCESSED, sameAggregate } from "@/lib/order/aggregate-order.read";
+import { HOLDS, SKIPPED } from "@/lib/order/skip.sql";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 import type { EarlierOut, EarlierSample } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { EVENT, HOLDING } from "@/lib/redrive/states/state.sql";
 

@@ -1,7 +1,8 @@
-import { scopeSelection } from "@/lib/events/filter/scope.shapes";
+import { countChangedSince, cutoffOf } from "@/lib/events/selection/candidates.read";
 import { type ApprovalCause, approvalCauses } from "@/lib/guard/approvals/approval.pure";
 import { markedPlacesOfSources } from "@/lib/guard/approvals/approvals.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
@@ -18,7 +19,6 @@ import {
   redriveTimeMs,
   type TargetPace,
 } from "@/lib/redrive/pace/redrive-rate.pure";
-import { countChangedSince, cutoffOf } from "@/lib/redrive/plan/candidates.read";
 import type { PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
 import {
   findEarlier,
@@ -31,7 +31,7 @@ import type { EarlierSummary, HeldGroup } from "@/lib/redrive/preview/earlier-su
 import type { EarlierOut, PreviewOut, PreviewRequest, UnknownPart } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { type SampleDeps, sampleDryRun } from "@/lib/redrive/preview/sample-dry-run";
 import { canarySchema } from "@/lib/redrive/request/redrive-request.shapes";
-import { assertSameKind, redriveTarget } from "@/lib/redrive/request/redrive-target";
+import { assertSameKind, redriveTarget } from "@/lib/sources/targets/redrive-target";
 import { readPaces, type TargetRow } from "@/lib/sources/targets/targets.read";
 
 /** A part that needs longer is unknown, and the answer names it; the redrive is not delayed: the freeze is exact anyway. */

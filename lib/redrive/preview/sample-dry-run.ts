@@ -1,7 +1,15 @@
 import type { CheckAnswer, CheckedEvent } from "@/lib/brokers/port";
 import { type EventBody, readBodies } from "@/lib/events/bodies.read";
-import { scopeSelection, someOf } from "@/lib/events/filter/scope.shapes";
+import {
+  type Candidate,
+  cutoffOf,
+  readCandidates,
+  readPayloadBytes,
+  sampleCandidates,
+  selectedAmong,
+} from "@/lib/events/selection/candidates.read";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import { scopeSelection, someOf } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
 import { readEarlierVersions } from "@/lib/order/aggregate-order.read";
@@ -15,24 +23,16 @@ import { readPlannedOrderFacts } from "@/lib/redrive/gate/dry-run-facts.read";
 import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { readOpenBreakers } from "@/lib/redrive/life/stall-facts.read";
 import { readRedrive } from "@/lib/redrive/list/redrives.read";
-import {
-  type Candidate,
-  cutoffOf,
-  readCandidates,
-  readPayloadBytes,
-  sampleCandidates,
-  selectedAmong,
-} from "@/lib/redrive/plan/candidates.read";
 import { FREEZE_INLINE_MAX, planEvents, versionOf, wantedAggregates } from "@/lib/redrive/plan/freeze-chunk";
 import type { PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
 import type { SelectedForRedrive } from "@/lib/redrive/plan/judge-selection";
 import { aggregateRuns } from "@/lib/redrive/plan/redrive-plan.pure";
 import { versionOut } from "@/lib/redrive/preview/earlier-summary.read";
 import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/redrive/preview/redrive-preview.shapes";
-import { redriveTarget } from "@/lib/redrive/request/redrive-target";
 import { checkedEvent, type OwnerJudgement, ownerFinding } from "@/lib/redrive/run/ask-owner";
 import type { ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import type { PayloadChecker } from "@/lib/repair/schemas/check-payload";
+import { redriveTarget } from "@/lib/sources/targets/redrive-target";
 import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
 
 /** Number of events that a preview examines: a selection that sends no more is examined whole. */

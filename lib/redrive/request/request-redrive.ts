@@ -1,11 +1,12 @@
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import { scopeSelection, sourcesOf } from "@/lib/events/filter/scope.shapes";
 import { estimateCandidates } from "@/lib/events/list/estimate.read";
+import { type Candidate, countUpTo, cutoffOf } from "@/lib/events/selection/candidates.read";
 import { selectEvents } from "@/lib/events/selection/select-events";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import { scopeSelection, sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
@@ -19,7 +20,6 @@ import { ringRedrive } from "@/lib/redrive/life/rings";
 import { startOrFinish } from "@/lib/redrive/life/start-redrive";
 import { assertRate } from "@/lib/redrive/pace/assert-pace";
 import { CANARY_ABOVE, stepAfter } from "@/lib/redrive/pace/canary.pure";
-import { type Candidate, countUpTo, cutoffOf } from "@/lib/redrive/plan/candidates.read";
 import { FREEZE_INLINE_MAX, freezeChunk } from "@/lib/redrive/plan/freeze-chunk";
 import { findEarlier, judgeSelection, type SelectedForRedrive } from "@/lib/redrive/plan/judge-selection";
 import { sliceCount } from "@/lib/redrive/plan/redrive-plan.pure";
@@ -32,9 +32,9 @@ import {
   type RedriveAnswer,
   type RedriveRequest,
 } from "@/lib/redrive/request/redrive-request.shapes";
-import { assertSameKind, redriveTarget, unknownTarget } from "@/lib/redrive/request/redrive-target";
 import { BREAKER_WAIT_MS, START_AHEAD_MS_MAX } from "@/lib/redrive/request/redrive-wait.pure";
-import { policiesInForce } from "@/lib/sources/policies/policies";
+import { policiesInForce } from "@/lib/redrive/targets/policies";
+import { assertSameKind, redriveTarget, unknownTarget } from "@/lib/sources/targets/redrive-target";
 import { holdTarget } from "@/lib/sources/targets/targets.read";
 
 export { FREEZE_INLINE_MAX };

@@ -4,7 +4,7 @@ import { type Check, withFix } from "@/lib/redrive/gate/dry-run.pure";
 import type { DryRunRefusal } from "@/lib/redrive/gate/refusal.pure";
 import type { ExaminedItem } from "@/lib/redrive/run/examine";
 import { sendKey } from "@/lib/redrive/run/send-key.pure";
-import type { SliceTarget } from "@/lib/sources/targets/target";
+import type { SliceTarget } from "@/lib/redrive/targets/target";
 
 /** An item with the target whose owner is asked about it. */
 export type ItemToAsk = { examined: ExaminedItem; target: SliceTarget; body: EventBody };

@@ -5,11 +5,11 @@ import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { createLog } from "@/lib/platform/log";
 import { closeOf, logAttempt } from "@/lib/redrive/run/attempt-record";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
+import type { SliceTarget } from "@/lib/redrive/targets/target";
 import { type AttemptRecord, createTargetState, execute } from "@/lib/retry/execute";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import { manualClock } from "@/lib/retry/testing/manual-clock";
 import { finish } from "@/lib/retry/testing/vectors/operation";
-import type { SliceTarget } from "@/lib/sources/targets/target";
 
 const ITEM = {
   id: "01980000-0000-7000-8000-000000000001",

@@ -2,10 +2,10 @@ import { redactText } from "@/lib/guard/redaction/redact.pure";
 import type { Deps } from "@/lib/platform/deps";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import type { AttemptClose } from "@/lib/redrive/run/store/finish-items.write";
+import type { SliceTarget } from "@/lib/redrive/targets/target";
 import { chain } from "@/lib/retry/classify/facts";
 import type { AttemptRecord } from "@/lib/retry/execute";
 import type { RecordedOperation } from "@/lib/retry/replay";
-import type { SliceTarget } from "@/lib/sources/targets/target";
 
 /**
  * The part of a decision that is kept beside the attempt's row: enough to decide it again from the store alone. Never a payload,

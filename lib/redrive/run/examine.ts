@@ -11,10 +11,10 @@ import type { Redriver } from "@/lib/redrive/run/redriver";
 import type { Session } from "@/lib/redrive/run/session";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import { markAmbiguous } from "@/lib/redrive/run/store/open-attempts.write";
+import { readSentTo, type SentTo } from "@/lib/redrive/targets/routes.read";
+import type { NoTarget, SliceTarget } from "@/lib/redrive/targets/target";
+import type { TargetHealth } from "@/lib/redrive/targets/target-health";
 import type { PayloadCheck } from "@/lib/repair/schemas/check-payload";
-import { readSentTo, type SentTo } from "@/lib/sources/targets/routes.read";
-import type { NoTarget, SliceTarget } from "@/lib/sources/targets/target";
-import type { TargetHealth } from "@/lib/sources/targets/target-health";
 
 /** A target that was well a moment ago may be restarting: its items wait this long before another target stands in. */
 const UNREACHABLE_HOLD_MS = 15_000;

@@ -5,14 +5,14 @@ import type { Deps } from "@/lib/platform/deps";
 import { type Attempts, createAttempts } from "@/lib/redrive/run/attempts";
 import { type Claims, createClaims } from "@/lib/redrive/run/claims";
 import { createSessions, type Sessions } from "@/lib/redrive/run/session";
-import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
-import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
-import type { HealingStep } from "@/lib/retry/healing/healing";
 import {
   createTargetDirectory,
   type OpenTargetDirectory,
   type TargetDirectoryOptions,
-} from "@/lib/sources/targets/target-directory";
+} from "@/lib/redrive/targets/target-directory";
+import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
+import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
+import type { HealingStep } from "@/lib/retry/healing/healing";
 
 export type RedriverOptions = {
   deps: Deps;

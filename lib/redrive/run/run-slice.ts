@@ -14,7 +14,7 @@ import type { Session } from "@/lib/redrive/run/session";
 import { type SliceSignals, sliceSignals } from "@/lib/redrive/run/slice-signals";
 import { type ClaimedItem, sliceRest } from "@/lib/redrive/run/store/claim-items.write";
 import { rememberSliceWait } from "@/lib/redrive/run/store/slice-waits.write";
-import type { HeldSources } from "@/lib/sources/targets/target";
+import type { HeldSources } from "@/lib/redrive/targets/target";
 
 /** Items claimed at once. */
 const CLAIM_ITEMS_MAX = 100;

@@ -1,11 +1,11 @@
 import type { OutboundMessage, PublishReceipt } from "@/lib/brokers/port";
 import type { EventBody } from "@/lib/events/bodies.read";
+import { isAggregateBlacklisted } from "@/lib/events/selection/candidates.read";
 import { type EndedItem, heldBehind } from "@/lib/order/order-gate.pure";
 import { isPassing } from "@/lib/platform/database/retrying";
 import { isItsTurn } from "@/lib/redrive/gate/dry-run.pure";
 import { gate } from "@/lib/redrive/gate/gate.pure";
 import { readRulesOver } from "@/lib/redrive/gate/read-rules";
-import { isAggregateBlacklisted } from "@/lib/redrive/plan/candidates.read";
 import { closeOf, logAttempt, textOf } from "@/lib/redrive/run/attempt-record";
 import type { ExaminedItem } from "@/lib/redrive/run/examine";
 import { budgetRouteOf } from "@/lib/redrive/run/fallback.pure";
@@ -19,9 +19,9 @@ import type { SliceSignals } from "@/lib/redrive/run/slice-signals";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import type { AttemptClose } from "@/lib/redrive/run/store/finish-items.write";
 import type { AttemptIntent } from "@/lib/redrive/run/store/open-attempts.write";
+import type { SliceTarget } from "@/lib/redrive/targets/target";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
-import type { SliceTarget } from "@/lib/sources/targets/target";
 
 /** A Retry-After up to this keeps the item open in its redrive; beyond, the event is parked again until then. */
 const LATER_MS_MAX = 15 * 60_000;

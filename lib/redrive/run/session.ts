@@ -6,9 +6,9 @@ import { type RedriveRow, readRedriveRow } from "@/lib/redrive/life/redrive.writ
 import { warmUpShare } from "@/lib/redrive/pace/redrive-rate.pure";
 import { createBatcher } from "@/lib/redrive/run/batcher";
 import { createFinisher, type Finish } from "@/lib/redrive/run/finish";
-import { bucketSpec } from "@/lib/redrive/run/rate-bucket";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
-import { createTokenFeeder, type TokenFeeder } from "@/lib/redrive/run/token-feeder";
+import { bucketSpec } from "@/lib/redrive/targets/rate-bucket";
+import { createTokenFeeder, type TokenFeeder } from "@/lib/redrive/targets/token-feeder";
 import { Bulkhead } from "@/lib/retry/bulkhead";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
 

@@ -1,4 +1,4 @@
-import type { SliceTarget } from "@/lib/sources/targets/target";
+import type { SliceTarget } from "@/lib/redrive/targets/target";
 
 /** The ends of the work on a slice: `halt` of its waits, `sends` of the sends under way, too. */
 export type SliceSignals = {

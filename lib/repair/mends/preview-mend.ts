@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { scopeSelection } from "@/lib/events/filter/scope.shapes";
+import { type Candidate, type CandidatePage, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { assertEnded } from "@/lib/events/selection/select-events";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns } from "@/lib/platform/turns";
-import { type Candidate, type CandidatePage, cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 import { type Examined, examineMend, type MendingDeps, PREVIEW_BYTES_MAX } from "@/lib/repair/mends/examine-mend";
 import { MEND_FAILURES, type MendFailure } from "@/lib/repair/mends/mending.pure";
 import { compileRecipe, type Mender } from "@/lib/repair/recipes/apply-recipe";

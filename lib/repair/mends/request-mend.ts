@@ -3,24 +3,19 @@ import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { type BulkOptions, insertBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import { ringOrLog } from "@/lib/events/bulk/change-events";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
-import {
-  type FrozenSelection,
-  type ScopedSelection,
-  scopeSelection,
-  sourcesOf,
-} from "@/lib/events/filter/scope.shapes";
+import { cutoffOf } from "@/lib/events/selection/candidates.read";
 import { selectEvents } from "@/lib/events/selection/select-events";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { askForMend } from "@/lib/guard/approvals/approval";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import { type FrozenSelection, type ScopedSelection, scopeSelection, sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { cutoffOf } from "@/lib/redrive/plan/candidates.read";
 import { examineMend, type MendingDeps } from "@/lib/repair/mends/examine-mend";
 import type { MendFailure } from "@/lib/repair/mends/mending.pure";
 import { freezeMend, nameSources } from "@/lib/repair/mends/mends.write";

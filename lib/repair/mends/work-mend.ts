@@ -5,15 +5,15 @@ import {
   endBulkOperation,
   isBulkRunning,
 } from "@/lib/events/bulk/bulk-operations.write";
-import { scopeSelection } from "@/lib/events/filter/scope.shapes";
+import { cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendSubjects } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { isRowFault, type Queryable, type Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 import { examineMend, type MendCandidate, type MendingDeps } from "@/lib/repair/mends/examine-mend";
 import { SCHEMA_TIMEOUT, SENT_SINCE } from "@/lib/repair/mends/mending.pure";
 import { readMadeRevisions, readMendItems, sentOf } from "@/lib/repair/mends/mends.read";

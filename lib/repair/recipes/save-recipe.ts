@@ -1,10 +1,10 @@
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { nameTaken, takingName } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { compileRecipe, type MendDeps } from "@/lib/repair/recipes/apply-recipe";
 import { savedRecipeOut, seesRecipe, unknownRecipe } from "@/lib/repair/recipes/recipes.read";
 import type { SavedRecipe, SaveRecipeRequest } from "@/lib/repair/recipes/recipes.shapes";
-import { nameTaken, takingName } from "@/lib/sources/name-taken";
 import { unknownSource } from "@/lib/sources/sources.read";
 
 /**

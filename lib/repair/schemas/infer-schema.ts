@@ -1,11 +1,11 @@
 import { readBodies } from "@/lib/events/bodies.read";
 import type { EventStatus } from "@/lib/events/event-state.pure";
-import { scopeSelection } from "@/lib/events/filter/scope.shapes";
+import { type Candidate, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { createTurns } from "@/lib/platform/turns";
-import { type Candidate, cutoffOf, readCandidates } from "@/lib/redrive/plan/candidates.read";
 import { draftSchema, type SchemaDeps } from "@/lib/repair/schemas/check-schema";
 import { inferSchema as startInference } from "@/lib/repair/schemas/infer-schema.pure";
 import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";

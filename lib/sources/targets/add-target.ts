@@ -1,9 +1,9 @@
 import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
 import { type ConfigLimits, redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { takingName } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
-import { takingName } from "@/lib/sources/name-taken";
 import { unknownSource } from "@/lib/sources/sources.read";
 import type { TargetRequest } from "@/lib/sources/targets/targets.shapes";
 import { insertTarget } from "@/lib/sources/targets/targets.write";

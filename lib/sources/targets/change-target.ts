@@ -2,11 +2,11 @@ import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
 import { type ConfigLimits, redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Prisma, Source, Target } from "@/lib/platform/database/generated/client";
+import { takingName } from "@/lib/platform/database/name-taken";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { unknownTarget } from "@/lib/redrive/request/redrive-target";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
-import { takingName } from "@/lib/sources/name-taken";
 import type { TargetDeps } from "@/lib/sources/targets/add-target";
+import { unknownTarget } from "@/lib/sources/targets/redrive-target";
 import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
 import {
   holdTargetNamed,

@@ -2,7 +2,7 @@ import { redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { unknownTarget } from "@/lib/redrive/request/redrive-target";
+import { unknownTarget } from "@/lib/sources/targets/redrive-target";
 import type { TargetRemoval } from "@/lib/sources/targets/targets.shapes";
 import { fallingBackTo, liveRedrivesTo, lockTargets } from "@/lib/sources/targets/targets.write";
 

@@ -1,8 +1,8 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
+import { AGGREGATE_BLACKLISTED } from "@/lib/events/selection/candidates.read";
 import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
 import { SKIPPED } from "@/lib/order/skip.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { AGGREGATE_BLACKLISTED } from "@/lib/redrive/plan/candidates.read";
 import { checked, heldItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
 import { ITEM, OPEN_ITEMS, REDRIVE, SENDS, WORKED_REDRIVES } from "@/lib/redrive/states/state.sql";
 

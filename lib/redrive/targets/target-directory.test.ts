@@ -5,9 +5,9 @@ import type { BucketSpec } from "@/lib/lane/port";
 import type { Db } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
+import type { SliceTarget } from "@/lib/redrive/targets/target";
+import { createTargetDirectory } from "@/lib/redrive/targets/target-directory";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
-import type { SliceTarget } from "@/lib/sources/targets/target";
-import { createTargetDirectory } from "@/lib/sources/targets/target-directory";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
 import { manualClock } from "@/lib/testing/manual-clock";
 

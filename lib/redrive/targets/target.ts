@@ -1,8 +1,8 @@
 import type { Publisher } from "@/lib/brokers/port";
 import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
+import type { TargetHealth } from "@/lib/redrive/targets/target-health";
 import type { Policy } from "@/lib/retry/policy";
 import type { TargetState } from "@/lib/retry/target";
-import type { TargetHealth } from "@/lib/sources/targets/target-health";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
 
 /**

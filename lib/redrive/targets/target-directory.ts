@@ -6,14 +6,14 @@ import type { Log } from "@/lib/platform/log";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
 import { BREAKER_WAIT_MS_MAX } from "@/lib/redrive/run/examine";
-import { bucketSpec, evenBucketSpec } from "@/lib/redrive/run/rate-bucket";
-import { createTokenFeeder, type TokenFeeder } from "@/lib/redrive/run/token-feeder";
+import { policiesInForce, policyAmong, type UsedPolicy } from "@/lib/redrive/targets/policies";
+import { bucketSpec, evenBucketSpec } from "@/lib/redrive/targets/rate-bucket";
+import type { HeldSources, NoTarget, SliceTarget, TargetDirectory } from "@/lib/redrive/targets/target";
+import { type Away, createHealthProbe, type HealthProbe } from "@/lib/redrive/targets/target-health";
+import { createTokenFeeder, type TokenFeeder } from "@/lib/redrive/targets/token-feeder";
 import type { HealingStep } from "@/lib/retry/healing/healing";
 import { PolicyError } from "@/lib/retry/policy-error";
 import { createTargetState, type TargetSnapshot, type TargetState } from "@/lib/retry/target";
-import { policiesInForce, policyAmong, type UsedPolicy } from "@/lib/sources/policies/policies";
-import type { HeldSources, NoTarget, SliceTarget, TargetDirectory } from "@/lib/sources/targets/target";
-import { type Away, createHealthProbe, type HealthProbe } from "@/lib/sources/targets/target-health";
 import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
 
 /** A changed rate, policy, breaker order or source configuration is in force this soon. */

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { replayAttempts } from "@/lib/redrive/list/replay-attempts";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
-import { replayAttempts } from "@/lib/sources/policies/replay-attempts";
 import { storePolicy } from "@/lib/sources/policies/store-policy";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { scopeSelection } from "@/lib/events/filter/scope.shapes";
 import { countEvents } from "@/lib/events/list/event-count.read";
+import { countUpTo, groupCandidates, readCandidates, sampleCandidates } from "@/lib/events/selection/candidates.read";
+import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { createDb, type Db, type Queryable, type Tx } from "@/lib/platform/database/db";
-import { countUpTo, groupCandidates, readCandidates, sampleCandidates } from "@/lib/redrive/plan/candidates.read";
 import { addSource } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 

@@ -1,7 +1,7 @@
 import { type CompiledFilter, compileFilter, paramsFrom } from "@/lib/events/filter/event-filter.sql";
-import type { ScopedFilter, ScopedSelection } from "@/lib/events/filter/scope.shapes";
 import { kindConditions, kindShare, narrowToKinds } from "@/lib/events/list/event-kinds.read";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
+import type { ScopedFilter, ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Control } from "@/lib/order/controls/control.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { statementName } from "@/lib/platform/database/db";
