@@ -28,9 +28,9 @@ const apiRoutes: Plugin = {
   setup(build) {
     build.onResolve({ filter: /^parkade:api-routes$/ }, ({ path }) => ({ path, namespace: "api-routes" }));
     build.onLoad({ filter: /.*/, namespace: "api-routes" }, () => {
-      const paths = readRouteMethods(ROOT).map(({ path }) => path);
-      const imports = paths.map((path, n) => `import * as route${n} from ${JSON.stringify(`./app${path}/route.ts`)};`);
-      const rows = paths.map((path, n) => `{ path: ${JSON.stringify(path)}, handlers: route${n} }`);
+      const routes = readRouteMethods(ROOT);
+      const imports = routes.map(({ file }, n) => `import * as route${n} from ${JSON.stringify(`./${file}`)};`);
+      const rows = routes.map(({ path }, n) => `{ path: ${JSON.stringify(path)}, handlers: route${n} }`);
       const contents = `${imports.join("\n")}\nexport const API_ROUTES = [${rows.join(", ")}];`;
       return { contents, resolveDir: ROOT, loader: "js" };
     });

@@ -1,19 +1,21 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** One route that answers programs: its path, with `[name]` for a part that varies, and the methods it exports. */
-export type RouteMethods = { path: string; methods: string[] };
+/** One route that answers programs: its file, its path with `[name]` for a part that varies, and the methods it exports. */
+export type RouteMethods = { file: string; path: string; methods: string[] };
 
 const EXPORTED = /export (?:const|(?:async )?function) (GET|POST|PATCH|PUT|DELETE)\b/g;
 
-/** Every route file below `app` of the checkout, those without a varying part first. */
+/** Every route file below `app` of the checkout, those without a varying part first. `(folder)` is no part of a path. */
 export function readRouteMethods(root: string): RouteMethods[] {
   return globSync("app/**/route.ts", { cwd: root })
+    .map((file) => file.replaceAll("\\", "/"))
     .filter((file) => !file.includes("[..."))
     .map((file) => ({
+      file,
       path: `/${file
-        .replaceAll("\\", "/")
         .replace(/^app\//, "")
+        .replaceAll(/\(\w+\)\//g, "")
         .replace(/\/?route\.ts$/, "")}`,
       methods: [...readFileSync(join(root, file), "utf8").matchAll(EXPORTED)].map(([, method]) => method!),
     }))
