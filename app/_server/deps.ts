@@ -14,10 +14,10 @@ import { createSchemaCheck, type SchemaCheck } from "@/lib/repair/schemas/schema
 import { ResponseCache } from "@/lib/retry/cache/response-cache";
 import { PROBES_KEPT } from "@/lib/sources/probe-source";
 import type { ProbeOut } from "@/lib/sources/sources.shapes";
+import { SignatureCounts } from "./intake/signed-intake";
 import { READINESS_KEPT, type Readiness } from "./readiness";
 import { RequestLimits } from "./request-limits";
 import { SharedReads } from "./shared-reads";
-import { SignatureCounts } from "./signed-intake";
 import { type Identify, identifyLocal } from "./viewer";
 
 /** What the web process is made of. Operations and reads get the parts they need, never the environment. */

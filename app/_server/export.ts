@@ -6,7 +6,7 @@ import { filterQuery } from "@/lib/events/list/event-page.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { streamResponse } from "./ndjson";
+import { streamResponse } from "./intake/ndjson";
 
 const FORMATS = ["ndjson", "csv"] as const;
 type Format = (typeof FORMATS)[number];

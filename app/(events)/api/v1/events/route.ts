@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
-import { INGEST_MEDIA, INGEST_PROBLEMS } from "@/app/_server/ingest";
-import { ingestOnce } from "@/app/_server/ingest-once";
+import { INGEST_MEDIA, INGEST_PROBLEMS } from "@/app/_server/intake/ingest";
+import { ingestOnce } from "@/app/_server/intake/ingest-once";
 import { eventListSchema, parkAnswerSchema } from "@/lib/events/events.shapes";
 import { listEvents } from "@/lib/events/list/event-list.read";
 import { eventPageQuery } from "@/lib/events/list/event-page.shapes";

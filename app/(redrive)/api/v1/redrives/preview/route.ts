@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
+import { sampleParts } from "@/app/_server/intake/sample";
 import { SELECT_PROBLEMS } from "@/app/_server/operation";
-import { sampleParts } from "@/app/_server/sample";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import { previewRequestSchema, previewSchema } from "@/lib/redrive/preview/redrive-preview.shapes";
 

@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { sampleParts } from "@/app/_server/sample";
+import { sampleParts } from "@/app/_server/intake/sample";
 import { byId } from "@/lib/platform/api/query.shapes";
 import { frozenSampleSchema } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { sampleFrozen } from "@/lib/redrive/preview/sample-dry-run";

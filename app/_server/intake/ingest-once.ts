@@ -1,8 +1,8 @@
+import { idempotencyKeyOf } from "@/app/_server/idempotency";
+import { once } from "@/app/_server/once";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { digested } from "./digested";
-import { idempotencyKeyOf } from "./idempotency";
 import { type IngestCall, ingest } from "./ingest";
-import { once } from "./once";
 
 /**
  * POST /api/v1/events under an Idempotency-Key. Event ids keep an event from being parked twice, but they cannot tell a

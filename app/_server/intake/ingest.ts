@@ -1,4 +1,6 @@
 import * as z from "zod/mini";
+import { mediaTypeOf, readBody } from "@/app/_server/body";
+import type { Call } from "@/app/_server/handle";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { type Arrival, type ArrivalLimits, eventBytesMax, type Rejection, reject } from "@/lib/intake/arrival.shapes";
 import {
@@ -25,8 +27,6 @@ import {
   valueInSteps,
 } from "@/lib/platform/plain/raw-json.pure";
 import { createTurns } from "@/lib/platform/turns";
-import { mediaTypeOf, readBody } from "./body";
-import type { Call } from "./handle";
 import { Intake } from "./intake";
 import { linesOf } from "./ndjson";
 import { namesAnySignature } from "./signed-intake";

@@ -1,3 +1,4 @@
+import type { Deps } from "@/app/_server/deps";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { signatureFault } from "@/lib/brokers/http/request-signature";
 import { namesSignature, type SignedIntake } from "@/lib/brokers/http/signature";
@@ -6,7 +7,6 @@ import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { SourceRules } from "@/lib/intake/source-rules.read";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { Metric } from "@/lib/platform/plain/prometheus.pure";
-import type { Deps } from "./deps";
 
 /** Requests to a source that were refused for their signature, since this process began. */
 export class SignatureCounts {

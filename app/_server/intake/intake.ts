@@ -1,3 +1,4 @@
+import type { Deps } from "@/app/_server/deps";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/intake/arrival.shapes";
@@ -5,7 +6,6 @@ import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/intake/park-
 import type { SourceRules } from "@/lib/intake/source-rules.read";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns, type Turns } from "@/lib/platform/turns";
-import type { Deps } from "./deps";
 import { mapFacts } from "./map-facts";
 import { SignatureGuard } from "./signed-intake";
 

@@ -1,9 +1,9 @@
+import type { Deps } from "@/app/_server/deps";
 import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import type { CheckedEvent, OwnerCheck } from "@/lib/brokers/port";
 import { within } from "@/lib/platform/clock";
 import type { SampleDeps } from "@/lib/redrive/preview/sample-dry-run";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
-import type { Deps } from "./deps";
 
 /** A person waits for the preview: of a target that is silent for longer, the preview says that nothing is known. */
 const PROBE_MS_MAX = 800;
