@@ -1,5 +1,5 @@
 import { FILTER_STATUSES } from "@/lib/events/filter/filter-params.shapes";
-import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-subject.pure";
+import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-entry.pure";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";

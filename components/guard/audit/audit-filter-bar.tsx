@@ -5,7 +5,7 @@ import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
 import type { AuditFilter } from "@/lib/guard/audit/audit.browser";
-import { AUDIT_SUBJECTS, type AuditSubject } from "@/lib/guard/audit/audit-subject.pure";
+import { AUDIT_SUBJECTS, type AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
 
 const SUBJECTS = [
   { value: "", label: "any subject" },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { revisedBy, subjectHref, subjectWords } from "@/components/guard/audit/audit-words";
-import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-subject.pure";
+import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-entry.pure";
 
 const NONE = { redriveId: null, operationId: null };
 

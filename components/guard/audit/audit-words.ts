@@ -1,5 +1,5 @@
 import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
-import type { AuditSubject } from "@/lib/guard/audit/audit-subject.pure";
+import type { AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
 import { plural } from "@/lib/platform/plain/format.pure";
 
 /** The page of an entry's subject, or else of the operation that changed it; null when neither has a page. */

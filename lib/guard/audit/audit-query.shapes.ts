@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { filterText, instant } from "@/lib/events/filter/event-filter.shapes";
 import { resolveWindow } from "@/lib/events/filter/filter-params.shapes";
-import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-subject.pure";
+import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-entry.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import { thenRead } from "@/lib/platform/api/query.shapes";
 import { described, uuidText } from "@/lib/platform/api/schemas.shapes";

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { AuditEventList, AuditList } from "@/lib/guard/audit/audit.shapes";
-import type { AuditSubject } from "@/lib/guard/audit/audit-subject.pure";
+import type { AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
 

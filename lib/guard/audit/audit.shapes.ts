@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
-import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-subject.pure";
+import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-entry.pure";
 import { idOut, named, nullableText, pageOut, timeOut } from "@/lib/platform/api/schemas.shapes";
 
 const auditSchema = named(

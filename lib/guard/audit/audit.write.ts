@@ -1,29 +1,6 @@
-import type { AuditSubject } from "@/lib/guard/audit/audit-subject.pure";
+import type { AuditEntry } from "@/lib/guard/audit/audit-entry.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-
-export type AuditEntry = {
-  /** The actor: a person, `api`, or a part of Parkade such as `worker`. */
-  actor: string;
-  /** `<subject>.<verb>`: event.parked, event.queued, redrive.paused ... */
-  action: string;
-  subjectKind: AuditSubject;
-  /**
-   * Events, redrives, controls: their id. Sources, targets, policies, views: their name. null = the entry covers
-   * several, or everything.
-   */
-  subjectId: string | null;
-  redriveId?: string | null;
-  reason?: string | null;
-  /** The values before and after: small values, never a payload, never a secret. */
-  before: unknown;
-  after: unknown;
-  /** The number of state changes that the entry covers. */
-  count: number;
-  atMs: number;
-  /** The events whose state the entry covers: the history of each shows the entry. Of a lift of many, the controls. */
-  eventIds?: readonly string[];
-};
 
 /**
  * Appends one entry, and one subject row for each event it covers, in one statement. Takes a transaction so that it

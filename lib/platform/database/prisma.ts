@@ -6,7 +6,7 @@ import {
   type SqlQueryable,
 } from "@prisma/driver-adapter-utils";
 import pg from "pg";
-import type { AuditEntry } from "@/lib/guard/audit/audit.write";
+import type { AuditEntry } from "@/lib/guard/audit/audit-entry.pure";
 import { translate } from "@/lib/platform/database/db";
 import type { Prisma, PrismaClient } from "@/lib/platform/database/generated/client";
 import { uuidv7 } from "@/lib/platform/ids";

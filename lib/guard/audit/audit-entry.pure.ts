@@ -1,0 +1,40 @@
+/** The kinds of things that an audit entry can be about. */
+export const AUDIT_SUBJECTS = [
+  "event",
+  "redrive",
+  "control",
+  "source",
+  "target",
+  "policy",
+  "view",
+  "setting",
+  "operation",
+  "rule",
+  "stop",
+  "redrive-rule",
+  "recipe",
+] as const;
+export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];
+
+export type AuditEntry = {
+  /** The actor: a person, `api`, or a part of Parkade such as `worker`. */
+  actor: string;
+  /** `<subject>.<verb>`: event.parked, event.queued, redrive.paused ... */
+  action: string;
+  subjectKind: AuditSubject;
+  /**
+   * Events, redrives, controls: their id. Sources, targets, policies, views: their name. null = the entry covers
+   * several, or everything.
+   */
+  subjectId: string | null;
+  redriveId?: string | null;
+  reason?: string | null;
+  /** The values before and after: small values, never a payload, never a secret. */
+  before: unknown;
+  after: unknown;
+  /** The number of state changes that the entry covers. */
+  count: number;
+  atMs: number;
+  /** The events whose state the entry covers: the history of each shows the entry. Of a lift of many, the controls. */
+  eventIds?: readonly string[];
+};
