@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { listKinds } from "@/app/_server/kinds";
+import { listKinds } from "@/app/_server/sources/kinds";
 import { kindListSchema } from "@/lib/sources/kinds.shapes";
 
 export const GET = handle({

@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { addressOf } from "@/app/_server/target-address";
+import { addressOf } from "@/app/_server/sources/target-address";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import { targetListSchema } from "@/lib/sources/sources.shapes";
 import { listTargets } from "@/lib/sources/targets/target-list.read";

@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { probeDeps } from "@/app/_server/probe";
+import { probeDeps } from "@/app/_server/sources/probe";
 import { previewMapping } from "@/lib/sources/probe-source";
 import { mappingPreviewRequestSchema, mappingPreviewSchema } from "@/lib/sources/sources.shapes";
 

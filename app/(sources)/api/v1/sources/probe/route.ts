@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { probeDeps } from "@/app/_server/probe";
+import { probeDeps } from "@/app/_server/sources/probe";
 import { probeSource } from "@/lib/sources/probe-source";
 import { probeRequestSchema, probeSchema } from "@/lib/sources/sources.shapes";
 

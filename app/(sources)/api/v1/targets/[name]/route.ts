@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { shownTarget } from "@/app/_server/target-address";
+import { shownTarget } from "@/app/_server/sources/target-address";
 import { byName } from "@/lib/platform/api/query.shapes";
 import { targetSchema } from "@/lib/sources/sources.shapes";
 import { changeTarget } from "@/lib/sources/targets/change-target";

@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { probeDeps } from "@/app/_server/probe";
+import { probeDeps } from "@/app/_server/sources/probe";
 import { byName } from "@/lib/platform/api/query.shapes";
 import { probeStoredSource } from "@/lib/sources/probe-source";
 import { probeSchema, storedProbeRequestSchema } from "@/lib/sources/sources.shapes";

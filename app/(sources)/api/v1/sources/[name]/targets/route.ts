@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
 import { once } from "@/app/_server/once";
-import { shownTarget } from "@/app/_server/target-address";
+import { shownTarget } from "@/app/_server/sources/target-address";
 import { byName } from "@/lib/platform/api/query.shapes";
 import { targetSchema } from "@/lib/sources/sources.shapes";
 import { addTarget } from "@/lib/sources/targets/add-target";

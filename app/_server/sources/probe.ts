@@ -1,6 +1,6 @@
+import type { Deps } from "@/app/_server/deps";
 import { mapSample } from "@/lib/brokers/probe-sample";
 import type { ProbeDeps } from "@/lib/sources/probe-source";
-import type { Deps } from "./deps";
 
 export async function probeDeps({ db, lowRate, clock, probes, brokers }: Deps): Promise<ProbeDeps> {
   const { probe, publisher } = await brokers();
