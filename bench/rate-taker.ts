@@ -3,7 +3,7 @@ import type { BucketSpec, TokenBucket } from "@/lib/lane/port";
 import type { Issue } from "@/lib/lane/testing/window-excess";
 import { openTokenBucket } from "@/lib/lane/token-bucket";
 import { systemClock } from "@/lib/platform/clock";
-import { createTokenFeeder } from "@/lib/redrive/targets/token-feeder";
+import { createTokenFeeder } from "@/lib/redrive/pace/token-feeder";
 
 /**
  * One worker process of the rate bench: `attempts` loops that take a token and note when they would send. Starts when

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { systemClock } from "@/lib/platform/clock";
-import { createTokenFeeder } from "@/lib/redrive/targets/token-feeder";
+import { createTokenFeeder } from "@/lib/redrive/pace/token-feeder";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { type BucketFallback, type GuardedBucket, guardBucket } from "./bucket-fallback";
 import type { BucketSpec } from "./port";

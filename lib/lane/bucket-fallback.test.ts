@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createTokenFeeder } from "@/lib/redrive/targets/token-feeder";
+import { createTokenFeeder } from "@/lib/redrive/pace/token-feeder";
 import { manualClock } from "@/lib/testing/manual-clock";
 import { type BucketChange, type BucketFallback, guardBucket } from "./bucket-fallback";
 import { upToAnswer, waitMsUntil } from "./bucket-spec";

@@ -3,12 +3,12 @@ import type { Deps } from "@/lib/platform/deps";
 import type { OrderFacts } from "@/lib/redrive/gate/dry-run.pure";
 import { readOrderFacts } from "@/lib/redrive/gate/dry-run-facts.read";
 import { type RedriveRow, readRedriveRow } from "@/lib/redrive/life/redrive.write";
+import { bucketSpec } from "@/lib/redrive/pace/rate-bucket";
 import { warmUpShare } from "@/lib/redrive/pace/redrive-rate.pure";
+import { createTokenFeeder, type TokenFeeder } from "@/lib/redrive/pace/token-feeder";
 import { createBatcher } from "@/lib/redrive/run/batcher";
 import { createFinisher, type Finish } from "@/lib/redrive/run/finish";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
-import { bucketSpec } from "@/lib/redrive/targets/rate-bucket";
-import { createTokenFeeder, type TokenFeeder } from "@/lib/redrive/targets/token-feeder";
 import { Bulkhead } from "@/lib/retry/bulkhead";
 import type { TargetRow } from "@/lib/sources/targets/targets.read";
 

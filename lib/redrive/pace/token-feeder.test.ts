@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { upToAnswer } from "@/lib/lane/bucket-spec";
 import type { BucketSpec, TokenBucket } from "@/lib/lane/port";
-import { createTokenFeeder } from "@/lib/redrive/targets/token-feeder";
+import { createTokenFeeder } from "@/lib/redrive/pace/token-feeder";
 import { manualClock } from "@/lib/testing/manual-clock";
 
 /** The bucket's maths on the test's clock: no round trip, so that only the feeder is under test. */
