@@ -10,10 +10,15 @@ const routes = files("app/**/route.ts").filter((file) => !PROBES.includes(file))
 const pages = files("app/**/*.tsx");
 const served = files("app/**/*.{ts,tsx}").filter((file) => !PROBES.includes(file));
 
-/** Exported functions of a folder that take a store, deps or a transaction, by name, with their parameters. */
-function doorsOf(folder: string): Map<string, string> {
+/** Reads and use cases of capabilities: a use case has no layer in its name. */
+const CAPABILITIES = "lib/{intake,events,redrive,order,repair,rules,guard,sources,observe}/**";
+const LAYERS = { reads: /\.read\.ts$/, "use cases": /\/[\w-]+\.ts$/ };
+type Layer = keyof typeof LAYERS;
+
+/** Exported functions of a layer that take a store, deps or a transaction, by name, with their parameters. */
+function doorsOf(layer: Layer): Map<string, string> {
   const doors = new Map<string, string>();
-  for (const file of files(`${folder}/*.ts`)) {
+  for (const file of files(`${CAPABILITIES}/*.ts`).filter((path) => LAYERS[layer].test(path))) {
     for (const [, name, params] of textOf(file).matchAll(
       /^export (?:async )?function\*? ?(\w+)(?:<[^>]*>)?\(([\s\S]*?)\)(?:: |\s*\{)/gm,
     )) {
@@ -23,11 +28,12 @@ function doorsOf(folder: string): Map<string, string> {
   return doors;
 }
 
-/** Names that the served part of the web process imports from a folder. */
-function importedFrom(folder: string): Set<string> {
+/** Names that the served part of the web process imports from a layer. */
+function importedFrom(layer: Layer): Set<string> {
   const names = new Set<string>();
   for (const file of served) {
-    for (const [, list] of textOf(file).matchAll(new RegExp(`import \\{([^}]*)\\} from "@/${folder}/`, "g"))) {
+    for (const [, list, from] of textOf(file).matchAll(/import \{([^}]*)\} from "@\/(lib\/[^"]+)"/g)) {
+      if (!LAYERS[layer].test(`${from}.ts`)) continue;
       for (const name of list!.split(",")) names.add(name.trim().split(" as ")[0]!);
     }
   }
@@ -37,7 +43,7 @@ function importedFrom(folder: string): Set<string> {
 test("there are routes, pages and doors to look at", () => {
   expect(routes.length).toBeGreaterThan(40);
   expect(pages.length).toBeGreaterThan(10);
-  expect(doorsOf("lib/store/read").size).toBeGreaterThan(60);
+  expect(doorsOf("reads").size).toBeGreaterThan(60);
 });
 
 test.each(routes)("%s answers through the handler that makes the viewer", (file) => {
@@ -48,12 +54,12 @@ test.each(routes)("%s answers through the handler that makes the viewer", (file)
 test.each(pages)("%s reaches the store with a viewer only", (file) => {
   const text = textOf(file);
   expect(text).not.toMatch(/_server\/deps"/);
-  if (/from "@\/lib\/(store|operations)\//.test(text)) expect(text).toMatch(/await pageCall\(\)/);
+  if (/from "@\/lib\/[^"]*\.read"/.test(text)) expect(text).toMatch(/await pageCall\(\)/);
 });
 
-test.each(["lib/store/read", "lib/operations"])("what the web process calls of %s takes a viewer", (folder) => {
-  const imported = importedFrom(folder);
-  const doors = [...doorsOf(folder)].filter(([name]) => imported.has(name));
+test.each(["reads", "use cases"] as const)("what the web process calls of its %s takes a viewer", (layer) => {
+  const imported = importedFrom(layer);
+  const doors = [...doorsOf(layer)].filter(([name]) => imported.has(name));
   expect(doors.length).toBeGreaterThan(15);
   expect(doors.filter(([, params]) => !/\bviewer: Viewer\b/.test(params)).map(([name]) => name)).toEqual([]);
 });

@@ -424,7 +424,7 @@ describe("architecture", () => {
     expect(named.filter((file) => !existsSync(file))).toEqual([]);
   });
 
-  test("no SQL but that of store/state-sql.ts names a state of an event, a redrive, an item or an attempt", () => {
+  test("no SQL but that of redrive/states/state.sql.ts names a state of an event, a redrive, an item or an attempt", () => {
     // Benches and journeys write states of their own: they are a second opinion, as tests are.
     const found = files
       .filter((file) => !/^(bench|e2e|scripts)\//.test(file))
@@ -456,7 +456,7 @@ describe("architecture", () => {
     expect(found).toEqual([]);
   });
 
-  test("the contract takes one form of zod, and the browser loads none", () => {
+  test("shapes take one form of zod, and the browser loads none", () => {
     const forms = files
       .filter((file) => file.startsWith("lib/") && layerOf(file) === "shapes" && !file.startsWith("lib/brokers/"))
       .flatMap((file) =>

@@ -44,7 +44,7 @@ export async function undoSkip(deps: SkipDeps, { id, reason }: SkipInput, viewer
   });
 }
 
-/** The lock is a statement of its own: see `lockEvents` in store/write/revise-events. */
+/** The lock is a statement of its own: see `lockEvents` in redrive/run/store/fence.write. */
 async function lockedEvent(tx: Tx, viewer: Viewer, id: string): Promise<TailEvent> {
   await tx.query("select id from dlq_events where id = $1 for no key update", [id]);
   const event = await readTailEvent(tx, viewer, id);

@@ -76,7 +76,7 @@ export type BodyReader = (pointer: string) => { found: boolean; text: string | n
 
 export type Admitted = {
   letter: DeadLetter;
-  /** null = grouped by its failure, see `core/fingerprint`. */
+  /** null = grouped by its failure, see `events/groups/fingerprint.pure`. */
   group: string | null;
   mark: Exclude<AdmissionMark, "superseded"> | null;
   /** The rule that drops the letter; null = it is parked. */

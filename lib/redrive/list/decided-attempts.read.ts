@@ -13,7 +13,7 @@ export type DecidedAttempt = {
   eventId: string | null;
   attempt: number;
   idempotencyKey: string;
-  /** `StoredDecision` of lib/operations/attempt-record. */
+  /** `StoredDecision` of redrive/run/attempt-record. */
   decision: object;
 };
 

@@ -56,7 +56,7 @@ type SummaryRow = {
 
 /**
  * The selected events behind parked versions that do not go before them: outside of the selection, or refused by the
- * gate within it. The rule of `core/order-gate` for a whole selection, in one statement that joins its aggregates once
+ * gate within it. The rule of `order/order-gate.pure` for a whole selection, in one statement that joins its aggregates once
  * with the parked events. `held` also has the events behind one that cools down, with or without a version.
  */
 export async function summarizeEarlier(

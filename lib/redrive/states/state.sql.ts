@@ -13,7 +13,7 @@ import {
 } from "@/lib/redrive/states/redrive-state.pure";
 
 /**
- * The states of lib/core as SQL. They are part of the text and not parameters: the planner must see that a condition
+ * The states of events, redrives, items and attempts as SQL. They are part of the text and not parameters: the planner must see that a condition
  * implies the predicate of a partial index. No other file writes a state into SQL.
  */
 
@@ -60,7 +60,7 @@ export const WORKED_REDRIVES = listOf(WORKED_REDRIVE_STATES);
 /** Items of the redrive `r` that are not yet decided, by its counters: see `openItems`. */
 export const OPEN_ITEMS = `(r.total - ${ITEM_ENDS.map((end) => `r.${end}`).join(" - ")})`;
 
-/** What the redrive `r` may wait for before it starts, see `core/redrive-wait`. A breaker that has closed since counts until a worker starts the redrive. */
+/** What the redrive `r` may wait for before it starts, see `redrive/request/redrive-wait.pure`. A breaker that has closed since counts until a worker starts the redrive. */
 const WAITING: Record<Wait["for"], string> = {
   approval: "r.awaits_approval",
   time: "r.start_at > now()",

@@ -669,7 +669,7 @@ describe("expressions", () => {
   });
 
   test("end with their process, which waits for that", () => {
-    const code = `const { createExpressions } = await import("./lib/mending/expressions.ts");
+    const code = `const { createExpressions } = await import("./lib/repair/recipes/expressions.ts");
       const { systemClock } = await import("./lib/platform/clock.ts");
       const expressions = createExpressions(systemClock);
       const job = { expression: "1", inputs: [{ payload: "{}", headers: "{}" }], charsMax: 9 };

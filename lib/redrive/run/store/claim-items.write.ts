@@ -13,7 +13,7 @@ import { ITEM, OPEN_ITEMS, REDRIVE, SENDS, WORKED_REDRIVES } from "@/lib/redrive
  */
 const CLAIM_WINDOW = 400;
 
-/** SQL of an item's place in its aggregate; the same order as `compareItems` in core/redrive-plan. */
+/** SQL of an item's place in its aggregate; the same order as `compareItems` in redrive/plan/redrive-plan.pure. */
 export const PLACE = "coalesce(version, 9223372036854775807)";
 
 /**
