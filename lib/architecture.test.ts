@@ -77,7 +77,6 @@ const FOLDER_RULES: Record<string, string[]> = {
     "pkg:bullmq",
     "pkg:google-auth-library",
     "pkg:ioredis",
-    "pkg:lossless-json",
     "type:pkg:pg",
     "pkg:protobufjs",
     "pkg:rhea",

@@ -1,5 +1,4 @@
 import type { JobsOptions } from "bullmq";
-import { isLosslessNumber, parse as parseLossless } from "lossless-json";
 import {
   describeStore,
   type JobStore,
@@ -20,6 +19,7 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { parseExact } from "@/lib/platform/plain/exact-json.pure";
 
 /** For how long a queue that was found counts as existing. */
 const QUEUE_KNOWN_MS = 30_000;
@@ -42,19 +42,10 @@ function gone(id: string, queue: string): PublishError {
   return refuse("BULLMQ_JOB_GONE", `job ${id} is not in ${queue} any more: set redriveTo.mode to new-job`);
 }
 
-/** `JSON.rawJSON` (ES2025) writes the digits of a number as they are; the types of this library do not know it yet. */
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
-
 /** The payload as a value that `JSON.stringify`, which BullMQ calls, writes with all digits. Spaces are not kept. */
 function exactValue(payload: Uint8Array): unknown {
-  const exact = (value: unknown): unknown => {
-    if (isLosslessNumber(value)) return rawJSON(value.value);
-    if (Array.isArray(value)) return value.map(exact);
-    if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, exact(entry)]));
-  };
   try {
-    return exact(parseLossless(Buffer.from(payload).toString("utf8")));
+    return parseExact(Buffer.from(payload).toString("utf8"));
   } catch {
     throw refuse("BULLMQ_NOT_JSON", "the data of a job must be JSON: mend the payload");
   }

@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from "node:crypto";
-import { isLosslessNumber, parse, stringify } from "lossless-json";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import { readDeadLetter, unreadable } from "@/lib/brokers/conventions/read-dead-letter";
 import { RETRY_COUNT, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
@@ -8,6 +7,7 @@ import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type HeaderValue, HeaderView, type Message, textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import type { DeadLetter, Header, Origin } from "@/lib/intake/dead-letter.pure";
+import { ExactNumber, parseExact } from "@/lib/platform/plain/exact-json.pure";
 
 type Json = Record<string, unknown>;
 
@@ -19,7 +19,7 @@ const REDELIVERED = "redelivered";
 type Envelope = { body: Buffer | null; headers: Json; properties: Json; encoding: unknown; contentType: unknown };
 
 function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }
 
 function textIn(object: Json, name: string): string | null {
@@ -43,7 +43,7 @@ function envelopeOf(item: Buffer): Envelope {
   const text = textOrNull(item);
   let envelope: unknown;
   try {
-    envelope = parse(text ?? "");
+    envelope = parseExact(text ?? "");
   } catch {
     throw new Error("it is no JSON");
   }
@@ -65,20 +65,20 @@ function storedHeader(name: string, value: unknown): Header {
   if (value === null) return [name, null];
   // JSON may hold what PostgreSQL cannot store as text.
   if (typeof value === "string" && value.isWellFormed() && !value.includes("\u0000")) return [name, value];
-  return [name, stringify(value)!, "amqp"];
+  return [name, JSON.stringify(value), "amqp"];
 }
 
 function headerValue([, value, encoding]: Header): unknown {
   if (value === null || encoding !== "amqp") return value;
   try {
-    return parse(value);
+    return parseExact(value);
   } catch {
     return value;
   }
 }
 
 function viewed(value: unknown): HeaderValue {
-  if (isLosslessNumber(value)) return value.value;
+  if (value instanceof ExactNumber) return value.digits;
   return typeof value === "string" || typeof value === "boolean" || value === null ? value : { table: [] };
 }
 
@@ -106,7 +106,7 @@ function messageOf(envelope: Envelope, queue: string): Message {
   const { body, headers, properties, encoding, contentType } = envelope;
   const { exchange = null, routingKey = null } = deliveryOf(properties) ?? {};
   const scalars = Object.entries(properties).flatMap(([name, value]) => {
-    const text = isLosslessNumber(value) ? value.value : value;
+    const text = value instanceof ExactNumber ? value.digits : value;
     return typeof text === "string" ? [[name, text] as const] : [];
   });
   const facts: Record<string, string | null> = { ...Object.fromEntries(scalars), exchange, routing_key: routingKey };
@@ -128,7 +128,7 @@ function messageOf(envelope: Envelope, queue: string): Message {
       ...originOf(envelope, queue),
       properties: facts,
       // As JSON text: numbers keep their digits.
-      kombu: stringify({ encoding, properties })!,
+      kombu: JSON.stringify({ encoding, properties }),
       deadLetter: { queue },
     },
     ownId: () => `${queue}:${facts.delivery_tag}`,
@@ -153,7 +153,7 @@ export function letterOf(item: Buffer, { queue, mapping = {} }: { queue: string;
 
 /** What was parked of the envelope around the body. */
 function parkedParts({ origin }: OutboundMessage): { encoding: unknown; properties: Json } {
-  if (typeof origin.kombu === "string") return parse(origin.kombu) as { encoding: unknown; properties: Json };
+  if (typeof origin.kombu === "string") return parseExact(origin.kombu) as { encoding: unknown; properties: Json };
   return { encoding: null, properties: { delivery_mode: 2, priority: 0, body_encoding: "base64" } };
 }
 
@@ -180,7 +180,7 @@ export function redrivenEnvelope(message: OutboundMessage): { priority: number; 
   const { [REDELIVERED]: _, ...delivery } = isObject(properties.delivery_info) ? properties.delivery_info : {};
   const priority = Math.trunc(Number(String(properties.priority ?? 0)));
   const envelopeFor = (queue: string) =>
-    stringify({
+    JSON.stringify({
       body: absent ? null : (text ?? bytes.toString("base64")),
       "content-encoding": encoding,
       "content-type": isAssumed ? null : contentType,
@@ -193,6 +193,6 @@ export function redrivenEnvelope(message: OutboundMessage): { priority: number; 
         // Kombu keeps what a worker has in hand by this tag.
         delivery_tag: randomUUID(),
       },
-    })!;
+    });
   return { priority: Number.isNaN(priority) ? 0 : Math.min(Math.max(priority, 0), 9), envelopeFor };
 }

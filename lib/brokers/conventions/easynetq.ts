@@ -1,15 +1,15 @@
-import { isLosslessNumber, parse as parseLossless } from "lossless-json";
 import { type Convention, dotnetTypeName, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
 import { dotnetChain, significant } from "@/lib/brokers/conventions/exception-text";
 import type { Message } from "@/lib/brokers/message";
 import { type BasicProperties, shortText } from "@/lib/brokers/rabbitmq/basic-properties";
 import type { FieldTable, FieldValue } from "@/lib/brokers/rabbitmq/field-table";
 import { amqpMessage } from "@/lib/brokers/rabbitmq/message";
+import { ExactNumber, parseExact } from "@/lib/platform/plain/exact-json.pure";
 
 type Json = Record<string, unknown>;
 
 function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }
 
 /** The wrapper as EasyNetQ's `Error` class serialises it, or null when the body is something else. */
@@ -21,7 +21,7 @@ function wrapperOf({ body, type }: Message): Json | null {
   if (!declared && !bytes.includes('"BasicProperties"')) return null;
   let wrapper: unknown;
   try {
-    wrapper = parseLossless(bytes.toString("utf8").replace(/^\uFEFF/, ""));
+    wrapper = parseExact(bytes.toString("utf8").replace(/^\uFEFF/, ""));
   } catch {
     return null; // not JSON, so not a wrapper: parked as it is
   }
@@ -70,13 +70,13 @@ function fieldOf(value: unknown): FieldValue {
   if (value === null || value === undefined) return { type: "void" };
   if (typeof value === "string") return { type: "longstr", value };
   if (typeof value === "boolean") return { type: "bool", value };
-  if (isLosslessNumber(value)) {
+  if (value instanceof ExactNumber) {
     // JSON keeps no width: .NET writes 32 bits for an int, 64 for a long.
-    if (!/^-?\d+$/.test(value.value)) return { type: "double", value: Number(value.value) };
-    const integer = BigInt(value.value);
+    if (!/^-?\d+$/.test(value.digits)) return { type: "double", value: Number(value.digits) };
+    const integer = BigInt(value.digits);
     if (BigInt.asIntN(32, integer) === integer) return { type: "int32", value: Number(integer) };
     if (BigInt.asIntN(64, integer) === integer) return { type: "int64", value: integer };
-    return { type: "double", value: Number(value.value) };
+    return { type: "double", value: Number(value.digits) };
   }
   if (Array.isArray(value)) return { type: "array", value: value.map(fieldOf) };
   const object = value as Json;
@@ -99,8 +99,8 @@ function innerProperties(json: Json): BasicProperties {
   };
   const number = (name: string) => {
     const value = json[name];
-    return present(name) && isLosslessNumber(value) && /^[1-9]\d{0,18}$/.test(value.value)
-      ? BigInt(value.value)
+    return present(name) && value instanceof ExactNumber && /^[1-9]\d{0,18}$/.test(value.digits)
+      ? BigInt(value.digits)
       : undefined;
   };
   const octet = (name: string) => {

@@ -1,10 +1,10 @@
 import { inflateSync } from "node:zlib";
-import { isLosslessNumber, parse, stringify } from "lossless-json";
 import type { Convention } from "@/lib/brokers/conventions/convention";
 import { generic } from "@/lib/brokers/conventions/generic";
 import { isRedriveHeader, RETRY_COUNT, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
 import { HeaderView, type Message, textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
+import { ExactNumber, parseExact } from "@/lib/platform/plain/exact-json.pure";
 
 type Job = Record<string, unknown>;
 
@@ -14,8 +14,10 @@ const STACK_BYTES_MAX = 1024 * 1024;
 /** The job of a member of the dead set, numbers digit for digit; null when it is no JSON object. */
 function jobOf(bytes: Uint8Array): Job | null {
   try {
-    const job = parse(textOrNull(bytes) ?? "");
-    return typeof job === "object" && job !== null && !Array.isArray(job) ? (job as Job) : null;
+    const job = parseExact(textOrNull(bytes) ?? "");
+    return typeof job === "object" && job !== null && !Array.isArray(job) && !(job instanceof ExactNumber)
+      ? (job as Job)
+      : null;
   } catch {
     return null;
   }
@@ -28,7 +30,7 @@ function textIn(job: Job, name: string): string | null {
 
 function numberIn(job: Job, name: string): number | null {
   const value = job[name];
-  const number = isLosslessNumber(value) ? Number(value.value) : Number.NaN;
+  const number = value instanceof ExactNumber ? Number(value.digits) : Number.NaN;
   return Number.isFinite(number) ? number : null;
 }
 
@@ -130,5 +132,5 @@ export function redrivenJob(
   next.enqueued_at = created !== null && created < 1e11 ? nowMs / 1000 : Math.round(nowMs);
   next.queue = queue;
   Object.assign(next, redriveMarks(message));
-  return { queue, json: stringify(next)! };
+  return { queue, json: JSON.stringify(next) };
 }

@@ -1,19 +1,21 @@
-import { isLosslessNumber, parse as parseLossless } from "lossless-json";
 import { type Convention, instantMs } from "@/lib/brokers/conventions/convention";
 import { kafkaMessage, type Place } from "@/lib/brokers/kafka/message";
 import type { KafkaRecord } from "@/lib/brokers/kafka/record-batch";
 import type { Message } from "@/lib/brokers/message";
+import { ExactNumber, parseExact } from "@/lib/platform/plain/exact-json.pure";
 
 type Json = Record<string, unknown>;
 
 function objectAt(value: unknown, ...path: string[]): Json | null {
   let at = value;
   for (const key of path) at = typeof at === "object" && at !== null ? (at as Json)[key] : undefined;
-  return typeof at === "object" && at !== null && !Array.isArray(at) && !isLosslessNumber(at) ? (at as Json) : null;
+  return typeof at === "object" && at !== null && !Array.isArray(at) && !(at instanceof ExactNumber)
+    ? (at as Json)
+    : null;
 }
 
 function integer(value: unknown): bigint | null {
-  return isLosslessNumber(value) && /^-?\d{1,19}$/.test(value.value) ? BigInt(value.value) : null;
+  return value instanceof ExactNumber && /^-?\d{1,19}$/.test(value.digits) ? BigInt(value.digits) : null;
 }
 
 function base64(value: unknown): Buffer | null {
@@ -37,7 +39,7 @@ function envelopeOf({ body }: Message): { envelope: Json; record: Json } | null 
     return null;
   let envelope: unknown;
   try {
-    envelope = parseLossless(Buffer.from(body).toString("utf8"));
+    envelope = parseExact(Buffer.from(body).toString("utf8"));
   } catch {
     return null; // not JSON, so no envelope: parked as it is
   }
