@@ -7,7 +7,7 @@ import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type HeaderValue, HeaderView, type Message, textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import type { DeadLetter, Header, Origin } from "@/lib/intake/dead-letter.pure";
-import { ExactNumber, parseExact } from "@/lib/platform/plain/exact-json.pure";
+import { ExactNumber, isExactObject, parseExact } from "@/lib/platform/plain/exact-json.pure";
 
 type Json = Record<string, unknown>;
 
@@ -17,10 +17,6 @@ const ORIGINAL_QUEUE = "x-original-queue";
 const REDELIVERED = "redelivered";
 
 type Envelope = { body: Buffer | null; headers: Json; properties: Json; encoding: unknown; contentType: unknown };
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
-}
 
 function textIn(object: Json, name: string): string | null {
   const value = object[name];
@@ -47,10 +43,10 @@ function envelopeOf(item: Buffer): Envelope {
   } catch {
     throw new Error("it is no JSON");
   }
-  if (!isObject(envelope) || !isObject(envelope.properties)) throw new Error("it is no Kombu envelope");
+  if (!isExactObject(envelope) || !isExactObject(envelope.properties)) throw new Error("it is no Kombu envelope");
   const { properties, headers = {} } = envelope;
   if (properties.delivery_tag === undefined) throw new Error("it has no delivery_tag");
-  if (headers !== null && !isObject(headers)) throw new Error("its headers are no object");
+  if (headers !== null && !isExactObject(headers)) throw new Error("its headers are no object");
   return {
     body: bodyOf(envelope.body, properties.body_encoding),
     headers: headers ?? {},
@@ -85,7 +81,7 @@ function viewed(value: unknown): HeaderValue {
 /** The exchange and routing key by which a message was last sent. */
 function deliveryOf(properties: Json): { exchange: string; routingKey: string } | null {
   const info = properties.delivery_info;
-  const routingKey = isObject(info) ? textIn(info, "routing_key") : null;
+  const routingKey = isExactObject(info) ? textIn(info, "routing_key") : null;
   return routingKey === null ? null : { exchange: textIn(info as Json, "exchange") ?? "", routingKey };
 }
 
@@ -177,7 +173,7 @@ export function redrivenEnvelope(message: OutboundMessage): { priority: number; 
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   const absent = origin.absentBody === true && payload.byteLength === 0;
   const isAssumed = contentType === "" || contentType === origin.contentTypeAssumed;
-  const { [REDELIVERED]: _, ...delivery } = isObject(properties.delivery_info) ? properties.delivery_info : {};
+  const { [REDELIVERED]: _, ...delivery } = isExactObject(properties.delivery_info) ? properties.delivery_info : {};
   const priority = Math.trunc(Number(String(properties.priority ?? 0)));
   const envelopeFor = (queue: string) =>
     JSON.stringify({

@@ -4,13 +4,10 @@ import type { Message } from "@/lib/brokers/message";
 import { type BasicProperties, shortText } from "@/lib/brokers/rabbitmq/basic-properties";
 import type { FieldTable, FieldValue } from "@/lib/brokers/rabbitmq/field-table";
 import { amqpMessage } from "@/lib/brokers/rabbitmq/message";
-import { ExactNumber, parseExact } from "@/lib/platform/plain/exact-json.pure";
+import { ExactNumber, isExactObject, parseExact } from "@/lib/platform/plain/exact-json.pure";
+import { isJson } from "@/lib/platform/plain/json-text.pure";
 
 type Json = Record<string, unknown>;
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
-}
 
 /** The wrapper as EasyNetQ's `Error` class serialises it, or null when the body is something else. */
 function wrapperOf({ body, type }: Message): Json | null {
@@ -26,24 +23,15 @@ function wrapperOf({ body, type }: Message): Json | null {
     return null; // not JSON, so not a wrapper: parked as it is
   }
   const complete =
-    isObject(wrapper) &&
+    isExactObject(wrapper) &&
     typeof wrapper.Message === "string" &&
-    isObject(wrapper.BasicProperties) &&
+    isExactObject(wrapper.BasicProperties) &&
     ["RoutingKey", "Exchange", "Exception"].every((key) => typeof (wrapper as Json)[key] === "string");
   return complete ? (wrapper as Json) : null;
 }
 
 const STRICT_BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$|^(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
-
-function parses(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /**
  * The original body. EasyNetQ writes it as UTF-8 text, or as base64 when that serializer was chosen; the wrapper does
@@ -58,7 +46,7 @@ function innerBody(message: string, contentType: string | null): { body: Uint8Ar
   const decoded = Buffer.from(message, "base64");
   const json = contentType === null || /json/i.test(contentType);
   if (json) {
-    const isBase64 = !parses(message) && parses(decoded.toString("utf8"));
+    const isBase64 = !isJson(message) && isJson(decoded.toString("utf8"));
     return { body: isBase64 ? decoded : text, lossless };
   }
   const textual = /^text\/|xml/i.test(contentType);
@@ -107,7 +95,7 @@ function innerProperties(json: Json): BasicProperties {
     const value = number(name);
     return value !== undefined && value <= 255n ? Number(value) : undefined;
   };
-  const headers = isObject(json.Headers) ? tableOf(json.Headers) : [];
+  const headers = isExactObject(json.Headers) ? tableOf(json.Headers) : [];
   const properties: BasicProperties = {
     contentType: text("ContentType"),
     contentEncoding: text("ContentEncoding"),

@@ -4,7 +4,7 @@ import { generic } from "@/lib/brokers/conventions/generic";
 import { isRedriveHeader, RETRY_COUNT, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
 import { HeaderView, type Message, textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
-import { ExactNumber, parseExact } from "@/lib/platform/plain/exact-json.pure";
+import { ExactNumber, isExactObject, parseExact } from "@/lib/platform/plain/exact-json.pure";
 
 type Job = Record<string, unknown>;
 
@@ -15,9 +15,7 @@ const STACK_BYTES_MAX = 1024 * 1024;
 function jobOf(bytes: Uint8Array): Job | null {
   try {
     const job = parseExact(textOrNull(bytes) ?? "");
-    return typeof job === "object" && job !== null && !Array.isArray(job) && !(job instanceof ExactNumber)
-      ? (job as Job)
-      : null;
+    return isExactObject(job) ? job : null;
   } catch {
     return null;
   }

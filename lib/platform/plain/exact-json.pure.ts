@@ -18,6 +18,11 @@ export class ExactNumber {
   }
 }
 
+/** Whether a value that `parseExact` gave is an object: no array, no number. */
+export function isExactObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+}
+
 /**
  * As `JSON.parse`, with each number as an ExactNumber. Throws SyntaxError also when a name stands twice in one object:
  * of the two values only the last would be kept. Throws RangeError when the text is nested too deeply (2,000 levels and

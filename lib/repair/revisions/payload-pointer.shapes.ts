@@ -23,10 +23,10 @@ export function bodyReader(payload: Uint8Array): BodyReader {
   return (pointer) => {
     if (!isRead) {
       isRead = true;
-      document = parse(payload);
+      document = documentIn(payload, POINTED_BYTES_MAX);
     }
     const value = valueAt(document, pointer);
-    return value === undefined ? NOTHING : { found: true, text: textOf(value, payload, pointer) };
+    return value === undefined ? NOTHING : { found: true, text: scalarText(value, payload, pointer) };
   };
 }
 
@@ -40,9 +40,9 @@ export function valueAt(document: unknown, pointer: string): unknown {
   return at;
 }
 
-/** undefined: no JSON document. */
-function parse(payload: Uint8Array): unknown {
-  if (payload.byteLength > POINTED_BYTES_MAX) return undefined;
+/** The JSON object or array that a payload is, parsed; undefined when it is none or is larger. */
+export function documentIn(payload: Uint8Array, bytesMax: number): unknown {
+  if (payload.byteLength > bytesMax) return undefined;
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   // Skips compressed and binary bodies without parsing them.
   const first = bytes[startOf(bytes)];
@@ -54,7 +54,8 @@ function parse(payload: Uint8Array): unknown {
   }
 }
 
-function textOf(value: unknown, payload: Uint8Array, pointer: string): string | null {
+/** The value that `valueAt` found, as text with all digits; null when it is no string, number or boolean. */
+export function scalarText(value: unknown, payload: Uint8Array, pointer: string): string | null {
   if (typeof value === "string") return value;
   if (typeof value === "boolean") return String(value);
   if (typeof value !== "number") return null;
@@ -63,7 +64,7 @@ function textOf(value: unknown, payload: Uint8Array, pointer: string): string | 
 }
 
 /** The text of the value at `pointer`, as it stands there. Scans the objects and arrays that enclose it, and builds none. */
-export function digitsAt(payload: Uint8Array, pointer: string): string | null {
+function digitsAt(payload: Uint8Array, pointer: string): string | null {
   try {
     let at = startOf(payload);
     for (const key of keysOf(pointer)) {

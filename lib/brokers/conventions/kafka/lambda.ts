@@ -2,16 +2,14 @@ import { type Convention, instantMs } from "@/lib/brokers/conventions/convention
 import { kafkaMessage, type Place } from "@/lib/brokers/kafka/message";
 import type { KafkaRecord } from "@/lib/brokers/kafka/record-batch";
 import type { Message } from "@/lib/brokers/message";
-import { ExactNumber, parseExact } from "@/lib/platform/plain/exact-json.pure";
+import { ExactNumber, isExactObject, parseExact } from "@/lib/platform/plain/exact-json.pure";
 
 type Json = Record<string, unknown>;
 
 function objectAt(value: unknown, ...path: string[]): Json | null {
   let at = value;
   for (const key of path) at = typeof at === "object" && at !== null ? (at as Json)[key] : undefined;
-  return typeof at === "object" && at !== null && !Array.isArray(at) && !(at instanceof ExactNumber)
-    ? (at as Json)
-    : null;
+  return isExactObject(at) ? at : null;
 }
 
 function integer(value: unknown): bigint | null {
