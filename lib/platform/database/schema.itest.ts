@@ -34,7 +34,7 @@ describe("schema.prisma and the migrated database", () => {
       compositeTypeDepth: -1,
       namespaces: null,
     });
-    await expect(pulled.schema.files[0]!.content).toMatchFileSnapshot(`../../${PATH}`);
+    await expect(pulled.schema.files[0]!.content).toMatchFileSnapshot(`../../../${PATH}`);
     // Check constraints and indexes over expressions. Whatever else Prisma cannot model would be listed here, too.
     expect(pulled.warnings?.match(LEFT_OUT)?.map((line) => line.split(", ")[0])).toEqual([
       "These constraints are not supported by Prisma Client",

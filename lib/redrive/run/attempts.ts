@@ -6,6 +6,9 @@ import { type AttemptIntent, attemptKey, openAttempts } from "@/lib/redrive/run/
 
 /** Intents, or ends, of one round trip. */
 const BATCH_MAX = 200;
+/** After a round trip for so many intents the next one waits for more: a statement costs as much as ten of its rows. */
+const REST_ITEMS = 4;
+const REST_MS_MAX = 4;
 
 /** The attempts of this process on their way into the store, those of several items in one statement. */
 export type Attempts = {
@@ -15,13 +18,13 @@ export type Attempts = {
   close(close: AttemptClose, hold: ItemHold | null): Promise<void>;
 };
 
-export function createAttempts({ db }: Pick<Deps, "db">): Attempts {
+export function createAttempts({ db, clock }: Pick<Deps, "db" | "clock">): Attempts {
   const opener = createBatcher<AttemptIntent, boolean>(
     async (intents) => {
       const opened = await openAttempts(db, intents);
       return intents.map((intent) => opened.has(attemptKey(intent)));
     },
-    { max: BATCH_MAX },
+    { max: BATCH_MAX, rest: { clock, items: REST_ITEMS, msMax: REST_MS_MAX } },
   );
   const closer = createBatcher<{ close: AttemptClose; hold: ItemHold | null }, void>(
     async (ends) => {

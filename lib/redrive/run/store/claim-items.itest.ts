@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
+import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
 import type { Earlier } from "@/lib/order/order-gate.pure";
+import type { Tx } from "@/lib/platform/database/db";
 import { refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
 import { insertItems } from "@/lib/redrive/plan/freeze-events.write";
 import {
@@ -10,14 +13,16 @@ import {
   releaseClaims,
   renewClaims,
 } from "@/lib/redrive/run/store/claim-items.write";
-import { closeAttempts } from "@/lib/redrive/run/store/finish-items.write";
+import { closeAttempts, settleAggregates } from "@/lib/redrive/run/store/finish-items.write";
 import {
   type AttemptIntent,
   attemptKey,
   markAmbiguous,
   openAttempts,
 } from "@/lib/redrive/run/store/open-attempts.write";
+import { slicesNextInLine } from "@/lib/redrive/run/store/slice-waits.write";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { countingRows } from "@/lib/testing/rows-looked-at";
 
 let world: World;
 
@@ -446,5 +451,35 @@ describe("the claims of a worker", () => {
     const bounds = { leaseMs: 30_000, recentMs: 2_000 };
     expect(await freeForgottenClaims(world.db, own, held, bounds)).toBe(2);
     expect(eventIds(await claimAs(alive, id, 9))).toEqual(["event-0002", "event-0003", "event-0005"]);
+  });
+});
+
+describe("a plan that was made while no item was open", () => {
+  /** Statistics that show no open item, then a redrive of 1,200 aggregates. */
+  async function freezeUnseen(): Promise<ClaimedItem[]> {
+    await world.park(1_200);
+    const { id: earlier } = await world.request();
+    await world.db.run("update redrive_items set state = 'cancelled' where redrive_id = $1", [earlier]);
+    await world.db.run("update dlq_events set status = 'PENDING'");
+    await world.db.run("vacuum analyze redrive_items");
+    const { id } = await world.request();
+    // A slice holds some of them: claims of all slices together.
+    return claimItems(world.db, { redriveId: id, slices: [0, 1_000], limit: 20, leaseMs: 30_000 });
+  }
+
+  test("reads for each aggregate its own open items, and not those of the others", async () => {
+    const items = await freezeUnseen();
+    expect(items).toHaveLength(20);
+    const { redriveId } = items[0]!;
+    const looked = countingRows(world.db, "redrive_items");
+    await slicesNextInLine(
+      looked.db,
+      redriveId,
+      items.map(({ id }) => id),
+    );
+    await readAggregateOrder(looked.db, items, { id: redriveId, earlier: "hold" });
+    const results = items.map((item) => ({ ...item, reset: false, failures: 0 }));
+    await settleAggregates(looked.db as Tx, redriveId, results as AggregateResult[]);
+    expect(looked.rows()).toBeLessThan(10 * items.length);
   });
 });

@@ -13,6 +13,9 @@ import { ITEM, OPEN_ITEMS, REDRIVE, SENDS, WORKED_REDRIVES } from "@/lib/redrive
  */
 const CLAIM_WINDOW = 400;
 
+/** SQL: the open items `i` of slices, in the words of the index `redrive_items_claim`. */
+const OF_SLICES = `i.state = ${ITEM.open} and i.slice >= 0`;
+
 /** SQL of an item's place in its aggregate; the same order as `compareItems` in redrive/plan/redrive-plan.pure. */
 export const PLACE = "coalesce(version, 9223372036854775807)";
 
@@ -39,7 +42,7 @@ with live as (
   select i.id, i.source_id, i.aggregate_type, i.aggregate_id, ${PLACE} as place,
          (i.claimed_until >= now() or i.not_before > now()) is true as waits
     from redrive_items i join live on live.id = i.redrive_id
-   where i.redrive_id = $1 and i.slice between $2 and $3 and i.state = ${ITEM.open} and i.source_id <> all($6::uuid[])
+   where i.redrive_id = $1 and i.slice between $2 and $3 and ${OF_SLICES} and i.source_id <> all($6::uuid[])
    order by i.slice, ${PLACE}, i.id
    limit ${CLAIM_WINDOW}
 ), spans as materialized (
@@ -402,7 +405,7 @@ export async function sliceRest(db: Queryable, redriveId: string, slices: [numbe
        from (select i.not_before, r.hold_until, coalesce(i.claimed_until < now(), true) as free,
                     coalesce(greatest(i.not_before, r.hold_until) > now(), false) as timed
                from redrive_items i join redrives r on r.id = i.redrive_id
-              where i.redrive_id = $1 and i.slice between $2 and $3 and i.state = ${ITEM.open}) item`,
+              where i.redrive_id = $1 and i.slice between $2 and $3 and ${OF_SLICES}) item`,
     [redriveId, ...slices],
     { name: "slice-rest" },
   );

@@ -310,7 +310,7 @@ export async function settleAggregates(
             lease_until = case when a.lease_redrive = $1 and not exists (
                 select 1 from redrive_items i
                  where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id
-                   and i.aggregate_type = a.aggregate_type and i.state = ${ITEM.open} and i.redrive_id = $1
+                   and i.aggregate_type = a.aggregate_type and i.state = ${ITEM.open} and ${checked("i.redrive_id", "$1::uuid")}
                    and i.claimed_until >= now())
               then clock_timestamp() - interval '1 day' else a.lease_until end
        from locked w
