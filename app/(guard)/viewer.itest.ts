@@ -24,12 +24,20 @@ let other: Record<string, string>;
 let hidden: string[];
 
 type Handler = Parameters<TestConsole["call"]>[0];
+
+/** The route files by their address: a folder in parentheses is no part of it. */
+const ROUTES = new Map(globSync("app/**/route.ts").map((file) => [file.replace(/^app\/(\(\w+\)\/)?/, ""), file]));
+
+async function handlersOf(path: string): Promise<Record<string, Handler>> {
+  return import(/* @vite-ignore */ `../../${ROUTES.get(path)}`);
+}
+
 type Case = CallOptions;
 
 async function ask(viewer: Viewer, route: string, options: Case = {}) {
   setDeps({ ...web.deps, identify: () => viewer } satisfies Deps);
   const [method, path] = route.split(" ") as [string, string];
-  const handlers = (await import(/* @vite-ignore */ `./${path}`)) as Record<string, Handler>;
+  const handlers = await handlersOf(path);
   return web.call(handlers[method]!, { ...options, method });
 }
 
@@ -353,13 +361,11 @@ const OF_EVERY_VIEWER = [
   "redrives/[id]/rate",
 ];
 
-const served = globSync("app/{api/v1,ops}/**/route.ts").map((file) => file.replace("app/", ""));
+const served = [...ROUTES.keys()].filter((path) => /^(api\/v1|ops)\//.test(path));
 
 async function methodsOf(): Promise<string[]> {
   const all = await Promise.all(
-    served.map(async (path) =>
-      Object.keys((await import(/* @vite-ignore */ `./${path}`)) as object).map((method) => `${method} ${path}`),
-    ),
+    served.map(async (path) => Object.keys(await handlersOf(path)).map((method) => `${method} ${path}`)),
   );
   return all.flat();
 }
