@@ -438,7 +438,7 @@ describe("architecture", () => {
   test("a function that changes events or items locks them first, in the order of their ids", () => {
     const LOCKS = /lockEvents\(|lockedItems\(|order by (?:i\.)?id[^;]*?for no key update/;
     /** Their callers hold the locks, and say so. */
-    const LOCKED_BY_CALLER = ["moveCurrent", "ofSentRecords"];
+    const LOCKED_BY_CALLER = ["moveCurrent", "ofSentRecords", "renameEntries"];
     const found = files
       .filter((file) => /^lib\/.*\.ts$/.test(file) && !/\/testing\//.test(file))
       .flatMap((file) =>

@@ -63,19 +63,31 @@ export async function rollupDrift(db: Db): Promise<unknown[]> {
     ${[...CODE_FLOW, ...GROUP_FLOW.slice(0, -1)].map(againstFinest).join("")}`);
 }
 
+/** The events of each entry as the entries and their rows say it, and as the items of redrives say it. */
+const LISTED = `select event_id, entry_id from audit_subjects
+    union all select unnest(event_ids), id from audit_entries`;
+const NAMED = `select event_id, entry_id from audit_subjects
+    union all select id, queued_entry from redrive_items where queued_entry is not null
+    union all select id, ended_entry from redrive_items where ended_entry is not null`;
+const SUBJECTS = `with subjects as (${LISTED})`;
+
 /** Changes of events that have no audit entry, or more than one: empty when each has exactly one. */
 export async function auditGaps(db: Db): Promise<unknown[]> {
-  return db.query(`
+  return db.query(`${SUBJECTS}
     select 'count' as gap, a.id, a.action, coalesce(o.changed, a.count) as count, count(s.event_id) as subjects
-      from audit_entries a left join audit_subjects s on s.entry_id = a.id left join bulk_operations o on o.audit_id = a.id
+      from audit_entries a left join subjects s on s.entry_id = a.id left join bulk_operations o on o.audit_id = a.id
      where a.subject_kind = 'event' group by a.id, o.changed having coalesce(o.changed, a.count) <> count(s.event_id)
     union all
     select 'subjects without an entry', s.entry_id, null, 0, count(*)
-      from audit_subjects s where not exists (select 1 from audit_entries a where a.id = s.entry_id) group by s.entry_id
+      from (${NAMED}) s where not exists (select 1 from audit_entries a where a.id = s.entry_id) group by s.entry_id
+    union all
+    select 'an entry lists other events than name it', entry_id, null, null, count(*)
+      from (${LISTED}) l full join (${NAMED}) n using (event_id, entry_id)
+     where l is null or n is null group by entry_id
     union all
     select 'parked', e.id, e.status, e.bounces, count(a.id)
       from dlq_events e
-      left join audit_subjects s on s.event_id = e.id
+      left join subjects s on s.event_id = e.id
       left join audit_entries a on a.id = s.entry_id and a.action = 'event.parked'
      group by e.id, e.status, e.bounces having count(a.id) <> 1`);
 }
@@ -85,7 +97,7 @@ export async function auditGaps(db: Db): Promise<unknown[]> {
  * agree.
  */
 export async function contradictions(db: Db): Promise<unknown[]> {
-  return db.query(`
+  return db.query(`${SUBJECTS}
     select 'queued without open item, or open item without queued' as broken, e.event_id, e.status
       from dlq_events e
       left join redrive_items i on i.id = e.id and i.state = 'open'
@@ -133,10 +145,10 @@ export async function contradictions(db: Db): Promise<unknown[]> {
              + count(*) filter (where (i.state <> 'refused' or i.fence > 0) and i.state <> 'open') as moves
           from redrive_items i where i.id = e.id) m on true
       join lateral (
-        select count(*) as entries from audit_subjects s join audit_entries x on x.id = s.entry_id
+        select count(*) as entries from subjects s join audit_entries x on x.id = s.entry_id
          where s.event_id = e.id and x.redrive_id is not null and x.action <> 'event.bounced'
             and not (x.action = 'event.confirmed' and x.before->>'status' = 'REDRIVEN')) a on true
      where m.moves <> a.entries and not exists (
-       select 1 from audit_subjects s join audit_entries x on x.id = s.entry_id
+       select 1 from subjects s join audit_entries x on x.id = s.entry_id
         where s.event_id = e.id and x.action in ('event.ignored'))`);
 }

@@ -7,6 +7,7 @@ import {
   verdictText,
 } from "@/lib/events/detail/history-text.pure";
 import type { HistoryEntry } from "@/lib/events/events.shapes";
+import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { STOPPED } from "@/lib/redrive/list/decided-attempts.read";
@@ -75,7 +76,7 @@ async function readAudit(db: Queryable, id: string): Promise<Entry[]> {
   const rows = await db.query<AuditRow>(
     `select a.id, a.at as "atMs", a.actor, a.action, a.redrive_id as "redriveId", a.reason, a.before, a.after
        from audit_entries a
-      where a.id in (select entry_id from audit_subjects where event_id = $1
+      where a.id in (${entriesOfEvents("$1")}
                      union all
                      select id from audit_entries where subject_kind = 'event' and subject_id = $1::text)
       order by a.id desc limit ${ENTRIES_MAX}`,

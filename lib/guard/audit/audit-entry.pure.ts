@@ -37,4 +37,6 @@ export type AuditEntry = {
   atMs: number;
   /** The events whose state the entry covers: the history of each shows the entry. Of a lift of many, the controls. */
   eventIds?: readonly string[];
+  /** Items of a redrive name the entry as the one of their freeze or end: it lists the events, and no row is written for each. */
+  ofItems?: { entryId: string };
 };

@@ -1,6 +1,7 @@
 import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
 import type { AuditEventList, AuditEventOut, AuditList, AuditOut } from "@/lib/guard/audit/audit.shapes";
 import type { AuditQuery } from "@/lib/guard/audit/audit-query.shapes";
+import { entriesOfEvents, eventsOfEntry } from "@/lib/guard/audit/subjects.sql";
 import { seesEntry } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
@@ -74,7 +75,7 @@ function entriesOfEvent(eventId: string, params: ReturnType<typeof paramsFrom>):
   const given = params.add(eventId);
   const keys = `select k.id from event_keys k where k.event_id = ${given}::text`;
   const ids = UUID.test(eventId) ? `${keys} union all select ${params.add(eventId)}::uuid` : keys;
-  return `select s.entry_id from audit_subjects s where s.event_id in (${ids})`;
+  return entriesOfEvents(ids);
 }
 
 /** The events of one entry, newest first. Throws DomainError `unknown-audit-entry`. */
@@ -87,10 +88,10 @@ export async function listAuditEvents(
   const scope = sourceScope(viewer);
   const rows = await db.query<AuditEventOut>(
     `select a.event_id as id, e.event_id as "eventId", s.name as source, e.error_code as "errorCode", e.status
-       from audit_subjects a
+       from (${eventsOfEntry("$1")}) a
        left join dlq_events e on e.id = a.event_id
        left join sources s on s.id = e.source_id
-      where a.entry_id = $1 and ($2::uuid is null or a.event_id < $2)
+      where ($2::uuid is null or a.event_id < $2)
         and ($4::text[] is null or s.name = any($4))
       order by a.event_id desc limit $3`,
     [entryId, query.cursor, query.limit + 1, scope],

@@ -3,16 +3,17 @@ import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 
 /**
- * Appends one entry, and one subject row for each event it covers, in one statement. Takes a transaction so that it
+ * Appends one entry with the events that it covers, in one statement. Takes a transaction so that it
  * commits with the change or not at all. Returns the entry's id.
  */
 export async function appendAudit(tx: Tx, entry: AuditEntry): Promise<string> {
-  const id = uuidv7(entry.atMs);
+  const id = entry.ofItems?.entryId ?? uuidv7(entry.atMs);
+  const [subjects, listed] = entry.ofItems ? [[], entry.eventIds] : [entry.eventIds ?? [], null];
   await tx.run(
     `with entry as (
        insert into audit_entries
-         (id, at, actor, action, subject_kind, subject_id, redrive_id, reason, before, after, count)
-       values ($1, to_timestamp($2::float8 / 1000), $3, $4, $5, $6, $7, $8, $9::jsonb, $10::jsonb, $11)
+         (id, at, actor, action, subject_kind, subject_id, redrive_id, reason, before, after, count, event_ids)
+       values ($1, to_timestamp($2::float8 / 1000), $3, $4, $5, $6, $7, $8, $9::jsonb, $10::jsonb, $11, $13::uuid[])
      )
      insert into audit_subjects (event_id, entry_id) select unnest($12::uuid[]), $1`,
     [
@@ -27,7 +28,8 @@ export async function appendAudit(tx: Tx, entry: AuditEntry): Promise<string> {
       toJson(entry.before),
       toJson(entry.after),
       entry.count,
-      entry.eventIds ?? [],
+      subjects,
+      listed,
     ],
     { name: "append-audit" },
   );

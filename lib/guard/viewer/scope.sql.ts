@@ -1,3 +1,5 @@
+import { eventsOfEntry } from "@/lib/guard/audit/subjects.sql";
+
 /**
  * SQL for the rows that a viewer of some sources may see. `scope` is the `$n` of the names from `sourceScope`: null =
  * every source, and then each condition is true.
@@ -48,7 +50,7 @@ export function seesControl(scope: string): string {
  */
 export function seesEntry(scope: string): string {
   return `case a.subject_kind
-    when 'event' then exists (select 1 from audit_subjects s where s.entry_id = a.id) or exists (
+    when 'event' then exists (${eventsOfEntry("a.id")}) or exists (
       select 1 from dlq_events e where e.id = a.subject_id::uuid and e.source_id in (${idsOf(scope)}))
     when 'redrive' then ${ofSeenRedrive("a.redrive_id", scope)}
     when 'operation' then exists (
@@ -68,8 +70,8 @@ export function seesEntry(scope: string): string {
        where rule is not null and (rule -> 'filter' -> 'source' <@ to_jsonb(${scope}::text[])) is not true)
     else a.subject_kind in ('policy', 'setting', 'stop') end
    and not exists (
-    select 1 from audit_subjects s left join dlq_events e on e.id = s.event_id
-     where s.entry_id = a.id and (e.id is null or e.source_id not in (${idsOf(scope)})))`;
+    select 1 from (${eventsOfEntry("a.id")}) s left join dlq_events e on e.id = s.event_id
+     where (e.id is null or e.source_id not in (${idsOf(scope)})))`;
 }
 
 /** Over `a`: the source that the entry's values name, if any, is one of the scope. */

@@ -12,6 +12,7 @@ import {
 import { type Earlier, HEADS_MAX, type Head, headsOf, isSuperseded } from "@/lib/order/order-gate.pure";
 import { skippedAmong } from "@/lib/order/tails/tails.read";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { uuidv7 } from "@/lib/platform/ids";
 import { type HoldingEvents, holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
 import { type GateRules, gate, gateChecks } from "@/lib/redrive/gate/gate.pure";
 import { readRulesOver } from "@/lib/redrive/gate/read-rules";
@@ -228,7 +229,8 @@ export function versionOf({ version }: Candidate): bigint | null {
 
 async function freeze(tx: Tx, redrive: FreezeTarget, planned: PlannedItem[], nowMs: number): Promise<FrozenChunk> {
   const passed = planned.filter((item) => item.refusal === null);
-  const queued = await freezeEvents(tx, redrive.id, passed, redrive.actor);
+  const entryId = uuidv7(nowMs);
+  const queued = await freezeEvents(tx, redrive.id, passed, { actor: redrive.actor, entryId });
   const items = planned.map((item) =>
     item.refusal === null && !queued.has(item.candidate.id) ? { ...item, refusal: "already-queued" as const } : item,
   );
@@ -258,6 +260,7 @@ async function freeze(tx: Tx, redrive: FreezeTarget, planned: PlannedItem[], now
       count: queued.size,
       atMs: nowMs,
       eventIds: [...queued],
+      ofItems: { entryId },
     });
   }
   const slices = new Set(items.filter((item) => item.refusal === null).map((item) => item.slice));

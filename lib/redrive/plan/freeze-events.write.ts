@@ -26,7 +26,7 @@ export async function freezeEvents(
   tx: Tx,
   redriveId: string,
   items: readonly PlannedItem[],
-  actor: string,
+  { actor, entryId }: { actor: string; entryId: string },
 ): Promise<Set<string>> {
   if (items.length === 0) return new Set();
   await lockEvents(
@@ -41,11 +41,18 @@ export async function freezeEvents(
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT_MOVE.freeze.from} as old_status,
                  e.status as new_status, w.slice, e.aggregate_type, e.aggregate_id, e.version, e.revision
      )${rollupOf("moved")}, items as (
-       insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, revision, state)
-       select id, $3, slice, source_id, coalesce(aggregate_type, ''), aggregate_id, version, error_code, revision, $5 from moved
+       insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, revision, state, queued_entry)
+       select id, $3, slice, source_id, coalesce(aggregate_type, ''), aggregate_id, version, error_code, revision, $5, $6 from moved
      )
      select id from moved`,
-    [items.map((item) => item.candidate.id), items.map((item) => item.slice), redriveId, actor, FROZEN_AS.passes],
+    [
+      items.map((item) => item.candidate.id),
+      items.map((item) => item.slice),
+      redriveId,
+      actor,
+      FROZEN_AS.passes,
+      entryId,
+    ],
     { name: "freeze-events" },
   );
   return new Set(rows.map((row) => row.id));

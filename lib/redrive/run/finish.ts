@@ -1,10 +1,12 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import type { AuditEntry } from "@/lib/guard/audit/audit-entry.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { aggregateResults } from "@/lib/order/aggregate-result.pure";
 import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
 import { isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
+import { uuidv7 } from "@/lib/platform/ids";
 import { sqlState } from "@/lib/platform/postgres-pool";
 import { confirmOvertaking } from "@/lib/redrive/confirm/confirm";
 import { countItems, lockRedrive, type RedriveRow, sentBeforeResume } from "@/lib/redrive/life/redrive.write";
@@ -22,6 +24,7 @@ import {
   type FinishedItem,
   type MovedEvent,
   moveFinishedEvents,
+  renameEntries,
   settleAggregates,
 } from "@/lib/redrive/run/store/finish-items.write";
 
@@ -141,7 +144,8 @@ async function commitBatch(
   const nowMs = deps.clock.wallMs();
   return deps.db.transaction(async (tx) => {
     // Items before their attempts: whoever takes an item out of its redrive locks them in this order.
-    const won = await closeItems(tx, redriveId, batch);
+    const named = nameEntries(batch, nowMs);
+    const won = await closeItems(tx, redriveId, named);
     await closeAttempts(
       tx,
       batch.flatMap((finish) => finish.closes),
@@ -149,7 +153,8 @@ async function commitBatch(
     const held = heldAmong(batch, won);
     const ended = [...held].filter((finish): finish is Finish & { after: EventAfter } => finish.after !== null);
     const moved = await moveFinishedEvents(tx, redriveId, ended);
-    await auditMoves(tx, redriveId, ended, moved, nowMs);
+    const endedNamed = named.filter((_, index) => held.has(batch[index]!));
+    await auditMoves(tx, redriveId, endedNamed, { moved, nowMs });
     await countEnds(tx, redriveId, { ended, moved, nowMs });
     const counted = new Set(moved.filter(({ cameBack }) => cameBack).map(({ id }) => id));
     await settleOrder(tx, redriveId, { batch, held, counted }, nowMs);
@@ -157,48 +162,75 @@ async function commitBatch(
   });
 }
 
-/** One audit entry for each kind of end in the batch, covering its events. */
+/** An end with the audit entry that its item names; null = the item does not end. */
+type NamedFinish = Finish & { entryId: string | null };
+
+/** One entry for each kind of end in the batch. The items name it as they are closed, before the states of their events are known. */
+function nameEntries(batch: readonly Finish[], nowMs: number): NamedFinish[] {
+  const entries = new Map<string, string>();
+  return batch.map((finish) => {
+    if (finish.after === null) return { ...finish, entryId: null };
+    const kind = `${finish.outcome.kind} ${auditedResult(finish.outcome)}`;
+    const entryId = entries.get(kind) ?? uuidv7(nowMs);
+    entries.set(kind, entryId);
+    return { ...finish, entryId };
+  });
+}
+
+/**
+ * Writes the entries of the events that have moved. Events of one kind of end may have come to several states, as a delivery
+ * whose bounce was parked first: then each state has an entry of its own, and the items name that one.
+ */
 async function auditMoves(
   tx: Tx,
   redriveId: string,
-  ended: readonly Finish[],
-  moved: readonly MovedEvent[],
-  nowMs: number,
+  ended: readonly NamedFinish[],
+  { moved, nowMs }: { moved: readonly MovedEvent[]; nowMs: number },
 ): Promise<void> {
   const statusOf = new Map(moved.map((event) => [event.id, event.status]));
-  const kinds = new Map<
-    string,
-    { ids: string[]; after: Record<string, unknown>; action: string; reason: string | null }
-  >();
-  for (const { item, outcome } of ended) {
-    const status = statusOf.get(item.id);
-    if (status === undefined) continue;
-    const result = auditedResult(outcome);
-    const key = `${outcome.kind} ${result} ${status}`;
-    const entry = kinds.get(key) ?? {
-      ids: [],
-      action: actionOf(outcome.kind),
-      after: { status, ...(result === undefined ? {} : { result }) },
-      reason: status === "IGNORED" ? "the redrive limit is reached" : null,
-    };
-    entry.ids.push(item.id);
-    kinds.set(key, entry);
+  const renamed = new Map<string, string | null>();
+  for (const [named, finishes] of Map.groupBy(ended, ({ entryId }) => entryId)) {
+    if (named === null) continue;
+    let free = true;
+    for (const [status, some] of Map.groupBy(finishes, ({ item }) => statusOf.get(item.id))) {
+      const ids = some.map(({ item }) => item.id);
+      if (status === undefined) {
+        for (const id of ids) renamed.set(id, null);
+        continue;
+      }
+      const entryId = free ? named : uuidv7(nowMs);
+      if (!free) for (const id of ids) renamed.set(id, entryId);
+      free = false;
+      await appendAudit(tx, entryOf(entryId, { redriveId, ids, status, outcome: some[0]!.outcome, nowMs }));
+    }
   }
-  for (const { ids, action, after, reason } of kinds.values()) {
-    await appendAudit(tx, {
-      actor: ACTOR,
-      action,
-      subjectKind: "event",
-      subjectId: ids.length === 1 ? ids[0]! : null,
-      redriveId,
-      reason,
-      before: { status: "QUEUED" },
-      after,
-      count: ids.length,
-      atMs: nowMs,
-      eventIds: ids,
-    });
-  }
+  await renameEntries(tx, redriveId, renamed);
+}
+
+type AuditedEnds = {
+  redriveId: string;
+  ids: string[];
+  status: MovedEvent["status"];
+  outcome: ItemOutcome;
+  nowMs: number;
+};
+
+function entryOf(entryId: string, { redriveId, ids, status, outcome, nowMs }: AuditedEnds): AuditEntry {
+  const result = auditedResult(outcome);
+  return {
+    actor: ACTOR,
+    action: actionOf(outcome.kind),
+    subjectKind: "event",
+    subjectId: ids.length === 1 ? ids[0]! : null,
+    redriveId,
+    reason: status === "IGNORED" ? "the redrive limit is reached" : null,
+    before: { status: "QUEUED" },
+    after: { status, ...(result === undefined ? {} : { result }) },
+    count: ids.length,
+    atMs: nowMs,
+    eventIds: ids,
+    ofItems: { entryId },
+  };
 }
 
 /** What the audit says beside the state: undefined = nothing. */

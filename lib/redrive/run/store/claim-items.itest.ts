@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { AggregateName } from "@/lib/order/aggregate.pure";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
 import type { Earlier } from "@/lib/order/order-gate.pure";
@@ -477,7 +478,7 @@ describe("a plan that was made while no item was open", () => {
       redriveId,
       items.map(({ id }) => id),
     );
-    await readAggregateOrder(looked.db, items, { id: redriveId, earlier: "hold" });
+    await readAggregateOrder(looked.db, items as AggregateName[], { id: redriveId, earlier: "hold" });
     const results = items.map((item) => ({ ...item, reset: false, failures: 0 }));
     await settleAggregates(looked.db as Tx, redriveId, results as AggregateResult[]);
     expect(looked.rows()).toBeLessThan(10 * items.length);

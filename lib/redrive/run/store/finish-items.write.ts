@@ -75,20 +75,25 @@ function storedDetail(detail: string | null): string | null {
 
 /**
  * Closes items or gives them back: compare-and-set on the fence. Returns the ids that this worker still held; nothing
- * was changed for the others, and the caller must write nothing that depends on them.
+ * was changed for the others, and the caller must write nothing that depends on them. `entryId`: the audit entry that covers
+ * the end; null = the item does not end.
  */
-export async function closeItems(tx: Tx, redriveId: string, finished: readonly FinishedItem[]): Promise<Set<string>> {
+export async function closeItems(
+  tx: Tx,
+  redriveId: string,
+  finished: readonly (FinishedItem & { entryId: string | null })[],
+): Promise<Set<string>> {
   const results = finished.map(({ outcome }) => resultOf(outcome));
   const rows = await tx.query<{ id: string }>(
     `with w as materialized (
        select * from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[],
-                            $10::text[])
-         as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record)
+                            $10::text[], $11::uuid[])
+         as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record, entry)
      )${lockedItems("$2::uuid[]", "$1::uuid")}
      update redrive_items i
         set state = w.state, claimed_until = null, not_before = now() + w.wait_ms * interval '1 ms', attempts = w.attempts,
             result = w.result, detail = w.detail, sent_record = w.record, verdict = coalesce(w.verdict::jsonb, i.verdict),
-            finished_at = case when w.state <> ${ITEM.open} then now() end
+            finished_at = case when w.state <> ${ITEM.open} then now() end, ended_entry = w.entry
        from w join locked l on l.id = w.id
       where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
      returning i.id`,
@@ -103,10 +108,25 @@ export async function closeItems(tx: Tx, redriveId: string, finished: readonly F
       results.map(({ detail }) => storedDetail(detail)),
       finished.map(({ findings }) => (findings.length === 0 ? null : storableJsonText(findings))),
       finished.map(({ outcome }) => (outcome.kind === "delivered" ? (outcome.record ?? null) : null)),
+      finished.map(({ entryId }) => entryId),
     ],
     { name: "close-items" },
   );
   return new Set(rows.map((row) => row.id));
+}
+
+/** Names another audit entry, or none, as the one of an item's end. The caller has closed these items in the same transaction. */
+export async function renameEntries(
+  tx: Tx,
+  redriveId: string,
+  changes: ReadonlyMap<string, string | null>,
+): Promise<void> {
+  if (changes.size === 0) return;
+  await tx.run(
+    `update redrive_items i set ended_entry = w.entry from unnest($2::uuid[], $3::uuid[]) as w(id, entry)
+      where i.id = w.id and i.redrive_id = $1`,
+    [redriveId, [...changes.keys()], [...changes.values()]],
+  );
 }
 
 /**
