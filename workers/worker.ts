@@ -21,7 +21,7 @@ import { reconcile } from "@/lib/redrive/life/reconcile";
 import { startWaiting } from "@/lib/redrive/life/start-redrive";
 import { advanceCanaries } from "@/lib/redrive/pace/canary-and-brake";
 import { createRedriver, type Redriver } from "@/lib/redrive/run/redriver";
-import { REFRESH_MS } from "@/lib/redrive/targets/target-directory";
+import { REFRESH_MS } from "@/lib/redrive/targets/target-registry";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
 import { startConsumers } from "./consumers";
 import { heartbeatInfo } from "./heartbeat-info";

@@ -205,7 +205,7 @@ function callOf(
     },
     onClose: async (record) => {
       releasePlaces(session, operation, 1);
-      if (record.verdict?.away) target.missed(textOf(record.error));
+      if (record.verdict?.away) target.markUnreachable(textOf(record.error));
       const close = closeOf(item, target, record);
       const retryCount = outgoingRetryCount(repeatedBefore, record.attempt);
       logAttempt(redriver, { item, target, retryCount }, record, close);

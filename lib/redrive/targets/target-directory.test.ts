@@ -234,7 +234,7 @@ describe("the directory of targets", () => {
     const target = opened(await directory.find("s1", redrive()));
     const answers = Promise.withResolvers<{ reachable: true; detail: string }>();
     publishers[0]!.probe = (() => answers.promise) as unknown as Publisher["probe"];
-    target.missed("ETIMEDOUT");
+    target.markUnreachable("ETIMEDOUT");
     await clock.advance(2_100);
     // Another source's claim asks before each of its claims: the clock stands still meanwhile.
     expect(await directory.heldSources(redrive())).toEqual({ sourceIds: ["s1"], waitMs: 2_000 });

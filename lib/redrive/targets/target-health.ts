@@ -24,14 +24,14 @@ const HEALTH_KNOWN_MS = 30_000;
 export type Away = { detail: string; forMs: number };
 
 export type HealthProbe = {
-  look(publisher: Publisher, breaker: Breaker | null): Promise<TargetHealth>;
-  /** Probes unless the last look is fresh, and waits for nothing: `away` tells what was found. */
-  glance(publisher: Publisher): void;
-  /** The next look probes, however fresh the last one is. */
-  doubt(): void;
+  check(publisher: Publisher, breaker: Breaker | null): Promise<TargetHealth>;
+  /** Probes unless the last result is fresh, and waits for nothing: `away` tells what was found. */
+  checkInBackground(publisher: Publisher): void;
+  /** The next check probes, however fresh the last result is. */
+  discardResult(): void;
   /** A send did not reach it, in these words. */
-  missed(detail: string): void;
-  /** What the last look found, unless it is too old to count; null = not away. */
+  markUnreachable(detail: string): void;
+  /** What the last check found, unless it is too old to count; null = not away. */
   away(): Away | null;
 };
 
@@ -43,7 +43,7 @@ export function createHealthProbe(clock: Clock): HealthProbe {
   let unreachableSinceMs: number | null = null;
   let lastDetail = "";
   let forcedSinceMs: number | null = null;
-  // At least 1: this look has found it so.
+  // At least 1: this check has found it so.
   const sinceMs = (fromMs: number | null) => (fromMs === null ? 0 : Math.max(1, clock.nowMs() - fromMs));
   const probed = async (publisher: Publisher): Promise<Probed> => {
     const nowMs = clock.nowMs();
@@ -63,7 +63,7 @@ export function createHealthProbe(clock: Clock): HealthProbe {
     unreachableSinceMs = found.reachable ? null : (unreachableSinceMs ?? nowMs);
     return found;
   };
-  const look: HealthProbe["look"] = async (publisher, breaker) => {
+  const check: HealthProbe["check"] = async (publisher, breaker) => {
     const nowMs = clock.nowMs();
     const { reachable, detail } = await probed(publisher);
     const breakerWaitMs = breaker === null ? 0 : breaker.waitMs(nowMs);
@@ -80,17 +80,17 @@ export function createHealthProbe(clock: Clock): HealthProbe {
     unreachableSinceMs === null || clock.nowMs() - checkedMs > HEALTH_KNOWN_MS
       ? null
       : { detail: lastDetail, forMs: sinceMs(unreachableSinceMs) };
-  const missed = (detail: string) => {
+  const markUnreachable = (detail: string) => {
     checkedMs = clock.nowMs();
     unreachableSinceMs ??= checkedMs;
     lastDetail = detail;
     probing = false;
     result = Promise.resolve({ reachable: false, detail });
   };
-  const doubt = () => {
+  const discardResult = () => {
     result = null;
   };
-  return { look, glance: (publisher) => void probed(publisher), doubt, missed, away };
+  return { check, checkInBackground: (publisher) => void probed(publisher), discardResult, markUnreachable, away };
 }
 
 type Probed = { reachable: boolean; detail: string };

@@ -32,7 +32,7 @@ export type SliceTarget = {
   /** By a probe of this moment. */
   reachedNow(): Promise<boolean>;
   /** A send has found no target: from now on it counts as away, until a probe reaches it. */
-  missed(detail: string): void;
+  markUnreachable(detail: string): void;
 };
 
 /** A target that cannot be sent to, and why: nothing configured on this lane, or a configuration that cannot be used. */
