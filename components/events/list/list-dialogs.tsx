@@ -1,0 +1,78 @@
+"use client";
+
+import { whyNotRedrive } from "@/components/events/action-rules";
+import { lazily } from "@/components/ui/lazily";
+import type { ListedEvent } from "@/lib/events/events.shapes";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { NOTHING, type Picked, pickedCount, selectionOf } from "@/lib/events/selection/selection.browser";
+import { type BulkAction, commonScope } from "./bulk-action";
+import type { ListActions } from "./use-list-actions";
+
+const RedriveDialog = lazily(() =>
+  import("@/components/redrive/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
+);
+const ControlDialog = lazily(() =>
+  import("@/components/order/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
+);
+const RedriveConfirm = lazily(() =>
+  import("@/components/events/redrive-confirm").then(({ RedriveConfirm }) => RedriveConfirm),
+);
+const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
+
+type Selected = { picked: Picked; filter: EventFilter; events: ListedEvent[]; total: number | null };
+
+/** The dialog of the action that is asked for; none when none is. */
+export function ListDialogs({
+  actions,
+  setPicked,
+  ...selected
+}: Selected & { actions: ListActions; setPicked: (picked: Picked) => void }) {
+  const { action, confirming, heldId } = actions;
+  return (
+    <>
+      {action ? (
+        <ActionDialog
+          {...selected}
+          action={action}
+          onClose={() => actions.setAction(null)}
+          // The same action over "all matching" would otherwise act on the events that match next.
+          onDone={() => setPicked(NOTHING)}
+          onUndone={() => setPicked(selected.picked)}
+        />
+      ) : null}
+      {heldId === null ? null : (
+        <RedriveDialog selection={{ ids: [heldId] }} total={1} onClose={() => actions.setHeldId(null)} />
+      )}
+      {confirming ? (
+        <RedriveConfirm
+          event={confirming}
+          refusal={whyNotRedrive(confirming, Date.now())}
+          onConfirm={() => actions.sendOne(confirming, "deliver")}
+          onClose={() => actions.setConfirming(null)}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function ActionDialog({
+  action,
+  picked,
+  filter,
+  events,
+  total,
+  onUndone,
+  ...dialog
+}: Selected & { action: BulkAction; onClose: () => void; onDone: () => void; onUndone: () => void }) {
+  if (action === "cooldown" || action === "blacklist") {
+    return <ControlDialog {...dialog} kind={action} scope={commonScope(picked, filter, events) ?? undefined} />;
+  }
+  const selection = selectionOf(picked, filter);
+  if (!selection) return null;
+  const selected = { ...dialog, selection, total: pickedCount(picked, total) };
+  return action === "redrive" || action === "verify" ? (
+    <RedriveDialog {...selected} onUndone={onUndone} initialMode={action === "verify" ? "verify" : "deliver"} />
+  ) : (
+    <BulkDialog {...selected} kind={action} />
+  );
+}
