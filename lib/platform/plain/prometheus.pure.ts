@@ -31,3 +31,7 @@ function valueText(value: number): string {
   if (Number.isFinite(value)) return String(value);
   return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
 }
+
+export function gauge(name: string, help: string, samples: Metric["samples"]): Metric {
+  return { name, help, type: "gauge", samples };
+}

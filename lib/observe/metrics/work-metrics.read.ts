@@ -1,0 +1,232 @@
+import { APPROVAL_SUBJECTS, type ApprovalSubject } from "@/lib/guard/approvals/approval.pure";
+import { seesSubject } from "@/lib/guard/approvals/approvals.read";
+import { listStops } from "@/lib/guard/stops/stops.read";
+import { ofSources, seesRedrive } from "@/lib/guard/viewer/scope.sql";
+import { type Beat, engineMetrics } from "@/lib/observe/metrics/engine-metrics.read";
+import type { Scrape } from "@/lib/observe/metrics/parked-metrics.read";
+import type { Queryable } from "@/lib/platform/database/db";
+import { gauge, type Metric } from "@/lib/platform/plain/prometheus.pure";
+import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
+import { APPROVAL, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/redrive/states/state.sql";
+import { CONSUMER_LOST_S } from "@/lib/sources/source-consumers.read";
+import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
+import { HEARTBEAT_LOST_S } from "@/lib/sources/targets/target-list.read";
+import { readTargets } from "@/lib/sources/targets/targets.read";
+
+/** Metrics of what works on the events: sources, redrives, rules, waits, workers and their targets. */
+
+/** Maximum series of the lag of one source: a pattern of topics may have any number of partitions. */
+const SOURCE_PARTS = 50;
+
+type Consumer = {
+  source: string;
+  worker: string;
+  state: ConsumerWord;
+  lag: number | null;
+  parked: number;
+  parts: { name: string; lag: number | null }[];
+};
+
+export async function readSources(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+  const consumers = await db.query<Consumer>(
+    `select s.name as source, c.worker, c.state, c.lag, c.parked, c.parts from source_consumers c join sources s on s.id = c.source_id
+      where c.at > now() - interval '${CONSUMER_LOST_S} s' and ${ofSources("s.id", "$1")} order by s.name, c.worker`,
+    [scope],
+  );
+  return [
+    gauge(
+      "parkade_source_lag",
+      `Messages that a source has not parked yet. Parts beyond the ${SOURCE_PARTS} with the most are "other".`,
+      [...Map.groupBy(consumers, ({ source }) => source)].flatMap(([source, its]) => lagSamples(source, its)),
+    ),
+    {
+      name: "parkade_source_parked_total",
+      help: "Events that a worker parked from a source since it began to read it.",
+      type: "counter",
+      samples: consumers.map(({ source, worker, parked }) => ({ labels: { source, worker }, value: parked })),
+    },
+    gauge(
+      "parkade_source_consumers",
+      "Workers that read a source, by state.",
+      [...Map.groupBy(consumers, ({ source, state }) => JSON.stringify({ source, state }))].map(([labels, its]) => ({
+        labels: JSON.parse(labels) as Record<string, string>,
+        value: its.length,
+      })),
+    ),
+  ];
+}
+
+/** A series for each part, or one of the whole where the broker has no parts: then each worker counts all of it. */
+function lagSamples(source: string, consumers: Consumer[]): Metric["samples"] {
+  // While parts move between workers, two of them may report the same one.
+  const lags = new Map<string, number>();
+  for (const { name, lag } of consumers.flatMap((consumer) => consumer.parts))
+    if (lag !== null) lags.set(name, Math.max(lag, lags.get(name) ?? 0));
+  if (lags.size === 0) {
+    const known = consumers.flatMap(({ lag }) => lag ?? []);
+    return [{ labels: { source }, value: known.length === 0 ? null : Math.max(...known) }];
+  }
+  const parts = [...lags].sort((left, right) => right[1] - left[1] || (left[0] < right[0] ? -1 : 1));
+  const rest = parts.splice(SOURCE_PARTS);
+  if (rest.length > 0) parts.push(["other", rest.reduce((sum, [, lag]) => sum + lag, 0)]);
+  return parts.map(([part, value]) => ({ labels: { source, part }, value }));
+}
+
+type RuleCount = { name: string; state: "on" | "off" | "stopped"; events: number };
+
+export async function readRules(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+  const rules = await db.query<RuleCount>(
+    `select r.name, case when r.enabled then 'on' when r.stopped_at is not null then 'stopped' else 'off' end as state,
+            (select coalesce(sum(x.events), 0)::bigint from redrive_rule_runs x
+              where x.rule_id = r.id and x.at > now() - interval '24 hours') as events
+       from redrive_rules r where $1::text[] is null or r.body -> 'filter' -> 'source' <@ to_jsonb($1::text[])
+      order by r.position`,
+    [scope],
+  );
+  const states = ["on", "off", "stopped"] as const;
+  return [
+    gauge(
+      "redrive_rules",
+      'Redrive rules by state; "stopped" switched itself off because its events failed or came back.',
+      states.map((state) => ({ labels: { state }, value: rules.filter((rule) => rule.state === state).length })),
+    ),
+    gauge(
+      "redrive_rule_events_24h",
+      "Events that a redrive rule redrove in 24 h.",
+      rules.map(({ name, events }) => ({ labels: { rule: name }, value: events })),
+    ),
+  ];
+}
+
+type WaitCounts = Record<Wait["for"] | "hold", number> & {
+  approvals: { subject: ApprovalSubject; n: number }[] | null;
+  oldestApprovalS: number | null;
+};
+
+export async function readWaits(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+  const counts = WAITS.map((wait) => `count(*) filter (where ${waitsFor([wait])}) as "${wait}"`).join(", ");
+  const [row] = await db.query<WaitCounts>(
+    `with asked as materialized (
+       select a.subject_kind, a.asked_at from approvals a where a.state = ${APPROVAL.asked} and a.expires_at > now() and ${seesSubject("$1")})
+     select ${counts}, count(*) filter (where r.state = ${REDRIVE.RUNNING} and r.hold_until > now()) as hold,
+            (select jsonb_agg(jsonb_build_object('subject', subject_kind, 'n', n))
+               from (select subject_kind, count(*) as n from asked group by 1) kinds) as approvals,
+            (select extract(epoch from now() - min(asked_at))::float8 from asked) as "oldestApprovalS"
+       from redrives r where r.state in ${LIVE_REDRIVES} and ${seesRedrive("r", "$1")}`,
+    [scope],
+  );
+  const { approvals, oldestApprovalS, ...waits } = row!;
+  return [
+    gauge(
+      "redrives_waiting",
+      "Frozen redrives by what they wait for: an approval, a time, a breaker that closes, or the hold in which each can be undone.",
+      [...WAITS, "hold" as const].map((wait) => ({ labels: { for: wait }, value: waits[wait] })),
+    ),
+    gauge(
+      "approvals_waiting",
+      "Redrives and bulk operations that wait for the approval of a second person.",
+      APPROVAL_SUBJECTS.map((subject) => ({
+        labels: { subject },
+        value: approvals?.find((asked) => asked.subject === subject)?.n ?? 0,
+      })),
+    ),
+    gauge("approval_oldest_seconds", "Age of the oldest request for approval that nobody has answered.", [
+      { value: oldestApprovalS },
+    ]),
+  ];
+}
+
+export async function readStops(db: Queryable, { viewer }: Scrape): Promise<Metric[]> {
+  const stops = await listStops(db, viewer);
+  const targets = stops.flatMap(({ target }) =>
+    target === null ? [] : [{ labels: { scope: "target", target }, value: 1 }],
+  );
+  const everything = stops.some(({ target }) => target === null) ? 1 : 0;
+  return [
+    gauge("parkade_stopped", "1 while a person has stopped the sends: of everything, or to one target.", [
+      { labels: { scope: "everything" }, value: everything },
+      ...targets,
+    ]),
+  ];
+}
+
+export async function readAdmission(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+  const admission = await db.query<{ source: string; outcome: string; n: number }>(
+    `select s.name as source, c.outcome, sum(c.n)::bigint as n
+       from admission_counts c join sources s on s.id = c.source_id
+      where c.hour >= date_trunc('hour', now() - interval '24 hours', 'UTC') and ${ofSources("c.source_id", "$1")}
+      group by s.name, c.outcome`,
+    [scope],
+  );
+  return [
+    gauge(
+      "admission_24h",
+      "Arrivals by what the rules of admission did in 24 h: one that several rules match counts for each.",
+      admission.map(({ n, ...labels }) => ({ labels, value: n })),
+    ),
+  ];
+}
+
+export async function readOutbox(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+  const outbox = await db.query<{ status: string; n: number }>(
+    `select status, count(*) as n from outbox
+      where status <> 'SENT' and ($1::text[] is null or aggregate_id = any($1)) group by 1`,
+    [scope],
+  );
+  return [
+    gauge(
+      "outbox_messages",
+      "Confirmations that wait to be sent (NEW), and those that were given up (FAILED).",
+      outbox.map(({ n, ...labels }) => ({ labels, value: n })),
+    ),
+  ];
+}
+
+const OUTCOMES = ["sent", "deduplicated", "confirmed", "bounced", "failed", "refused", "cancelled"] as const;
+type RedriveSums = { state: string; n: number } & Record<(typeof OUTCOMES)[number], number>;
+
+export async function readRedrives(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+  const redrives = await db.query<RedriveSums>(
+    `select state, count(*) as n, sum(delivered - deduplicated)::bigint as sent, sum(deduplicated)::bigint as deduplicated,
+              sum(confirmed)::bigint as confirmed, sum(bounced)::bigint as bounced, sum(failed)::bigint as failed,
+              sum(refused)::bigint as refused, sum(cancelled)::bigint as cancelled
+         from redrives r where ${seesRedrive("r", "$1")} group by state`,
+    [scope],
+  );
+  return [
+    gauge(
+      "redrives",
+      "Redrives by state.",
+      redrives.map(({ state, n }) => ({ labels: { state }, value: n })),
+    ),
+    gauge(
+      "redrive_events",
+      "Events of all redrives by what became of them: of the sent and deduplicated, some are confirmed and some bounced.",
+      OUTCOMES.map((outcome) => ({
+        labels: { outcome },
+        value: redrives.reduce((sum, sums) => sum + Number(sums[outcome]), 0),
+      })),
+    ),
+  ];
+}
+
+export async function readWorkers(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+  const beats = await readBeats(db, scope);
+  return [
+    gauge("workers_alive", `Workers heard of within ${HEARTBEAT_LOST_S} s.`, [{ value: beats.length }]),
+    ...engineMetrics(beats),
+  ];
+}
+
+/** The reports of the live workers about the targets of these sources. */
+async function readBeats(db: Queryable, scope: string[] | null): Promise<Beat[]> {
+  const beats = await db.query<Beat>(
+    `select id as worker, info from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
+  );
+  if (scope === null) return beats;
+  const seen = new Set((await readTargets(db)).filter(({ source }) => scope.includes(source)).map(({ name }) => name));
+  return beats.map(({ worker, info }) => {
+    const targets = Object.entries(info.targets ?? {}).filter(([name]) => seen.has(name));
+    return { worker, info: { ...info, targets: Object.fromEntries(targets) } };
+  });
+}
