@@ -169,7 +169,9 @@ export class PostgresPool extends pg.Pool {
   async #ask<T extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<T[]> {
     const fresh = new pg.Client({
       ...this.options,
-      ...{ connectionTimeoutMillis: ASK_MS, query_timeout: ASK_MS, statement_timeout: ASK_MS },
+      connectionTimeoutMillis: ASK_MS,
+      query_timeout: ASK_MS,
+      statement_timeout: ASK_MS,
     });
     fresh.on("error", () => undefined);
     try {

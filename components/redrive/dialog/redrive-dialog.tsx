@@ -94,7 +94,9 @@ export function RedriveDialog({
 
   const { target } = draft;
   const previewOf = (lane: RedriveDraft["lane"]) => ({
-    ...{ select: selection, mode, lane },
+    select: selection,
+    mode,
+    lane,
     ...(target === null ? {} : { target }),
   });
   const held = useRedrivePreview(previewOf(draft.lane));

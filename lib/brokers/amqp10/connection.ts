@@ -101,7 +101,12 @@ function optionsOf(config: Amqp10Config, name: string, { lookup }: AddressFilter
     ...(certificateOnly
       ? { enable_sasl_external: true }
       : { username: user || "anonymous", password: config.password ?? decodeURIComponent(password) }),
-    ...{ ca, cert, key, reconnect: false, idle_time_out: IDLE_MS, container_id: `${name} ${rhea.generate_uuid()}` },
+    ca,
+    cert,
+    key,
+    reconnect: false,
+    idle_time_out: IDLE_MS,
+    container_id: `${name} ${rhea.generate_uuid()}`,
     // An IP address is no server name for TLS.
     servername: servername ?? (isIP(host) === 0 ? host : ""),
     tcp_no_delay: true,

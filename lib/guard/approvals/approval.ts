@@ -75,7 +75,10 @@ async function askFor(
   const facts = { subjectKind, subjectId, causes, terms, digest, askedBy };
   await insertApproval(tx, { id: uuidv7(nowMs), ...facts, waitMs: approvalWaitMs });
   await appendAudit(tx, {
-    ...{ actor: askedBy, action: `${subjectKind}.approval-asked`, subjectKind, subjectId },
+    actor: askedBy,
+    action: `${subjectKind}.approval-asked`,
+    subjectKind,
+    subjectId,
     redriveId: subjectKind === "redrive" ? subjectId : null,
     reason,
     before: null,
@@ -91,8 +94,16 @@ type Mend = Pick<BulkOperationRow, "id" | "createdBy" | "reason" | "options">;
 export async function mendTermsOf(tx: Tx, { id, options }: Mend, events: number): Promise<ApprovalTerms> {
   const { recipe, breaking } = options;
   return {
-    ...{ manifest: await mendHash(tx, id), events, lane: null, target: null, ratePerSecond: null },
-    ...{ canary: null, brake: null, earlier: null, despite: [], recipe: { recipe, breaking: breaking === true } },
+    manifest: await mendHash(tx, id),
+    events,
+    lane: null,
+    target: null,
+    ratePerSecond: null,
+    canary: null,
+    brake: null,
+    earlier: null,
+    despite: [],
+    recipe: { recipe, breaking: breaking === true },
   };
 }
 
@@ -141,7 +152,10 @@ export async function reviewApproval(
   if (changed.length === 0) return;
   await endApproval(tx, redrive.id, "void", { by: actor, reason: `changed: ${changed.join(", ")}` });
   await appendAudit(tx, {
-    ...{ actor, action: "redrive.approval-voided", subjectKind: "redrive", subjectId: redrive.id },
+    actor,
+    action: "redrive.approval-voided",
+    subjectKind: "redrive",
+    subjectId: redrive.id,
     redriveId: redrive.id,
     reason: `changed: ${changed.join(", ")}`,
     before: { digest: latest.digest, approvedBy: latest.decidedBy },

@@ -83,7 +83,11 @@ async function auditDecision(
   { redrive, approval, decision, viewer, nowMs }: Decided,
 ): Promise<void> {
   await appendAudit(tx, {
-    ...{ actor: viewer.name, action, subjectKind: "redrive", subjectId: redrive.id, redriveId: redrive.id },
+    actor: viewer.name,
+    action,
+    subjectKind: "redrive",
+    subjectId: redrive.id,
+    redriveId: redrive.id,
     reason: decision.reason ?? null,
     before: { askedBy: approval.askedBy, state: redrive.state },
     after: { digest: approval.digest, events: approval.terms.events },
@@ -151,8 +155,12 @@ async function decideMend(
   await endApproval(tx, id, approves ? "give" : "reject", { by: viewer.name, reason: decision.reason ?? null });
   if (!approves) await endBulkOperation(tx, id, "cancel", viewer.name);
   await appendAudit(tx, {
-    ...{ actor: viewer.name, action: approves ? "operation.approved" : "operation.rejected", subjectKind: "operation" },
-    ...{ subjectId: id, reason: decision.reason ?? null, before: { askedBy: approval.askedBy } },
+    actor: viewer.name,
+    action: approves ? "operation.approved" : "operation.rejected",
+    subjectKind: "operation",
+    subjectId: id,
+    reason: decision.reason ?? null,
+    before: { askedBy: approval.askedBy },
     after: { digest: approval.digest, events: approval.terms.events },
     count: 1,
     atMs: nowMs,

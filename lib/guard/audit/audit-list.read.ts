@@ -28,7 +28,9 @@ export async function listAudit(db: Queryable, viewer: Viewer, query: AuditQuery
   const page = cutPage(rows, query.limit, (row) => row.id);
   const shown = may(viewer, "reveal") ? <Value>(value: Value) => value : withoutCredentials;
   const items = page.items.map(({ atMs, before, after, ...row }) => ({
-    ...{ ...row, before: shown(before), after: shown(after) },
+    ...row,
+    before: shown(before),
+    after: shown(after),
     at: iso(atMs),
   }));
   return { items, nextCursor: page.nextCursor };

@@ -58,7 +58,10 @@ async function rowWaits(db: Queryable, redrive: RedriveRow, nowMs: number): Prom
   const { id, awaitsApproval, startAtMs, startsLater, breakerUntilMs } = redrive;
   const facts = breakerUntilMs === null ? undefined : (await readLiveFacts(db, [id], nowMs)).get(id);
   return waitsOf({
-    ...{ awaitsApproval, approvalUntilMs: null, breakerUntilMs, nowMs },
+    awaitsApproval,
+    approvalUntilMs: null,
+    breakerUntilMs,
+    nowMs,
     startAtMs: startsLater ? Math.max(startAtMs!, nowMs + 1) : null,
     openBreakers: facts ? closedTargets(facts) : null,
   });
@@ -73,9 +76,15 @@ async function move(
   const { to } = REDRIVE_MOVES[what];
   if (!(await moveRedrive(tx, redrive.id, what))) return redrive.state;
   await appendAudit(tx, {
-    ...{ actor, action: what === "empty" ? "redrive.finished" : "redrive.started", subjectKind: "redrive" },
-    ...{ subjectId: redrive.id, redriveId: redrive.id, before: { state: redrive.state }, after: { state: to } },
-    ...{ count: 1, atMs: nowMs },
+    actor,
+    action: what === "empty" ? "redrive.finished" : "redrive.started",
+    subjectKind: "redrive",
+    subjectId: redrive.id,
+    redriveId: redrive.id,
+    before: { state: redrive.state },
+    after: { state: to },
+    count: 1,
+    atMs: nowMs,
   });
   return to;
 }
@@ -136,8 +145,16 @@ async function cancelOverdue(deps: Deps, id: string, reason: string, wait: "appr
     if (wait === "approval" && !(await endApproval(tx, id, "expire", { reason }))) return false;
     if (!(await moveRedrive(tx, id, "cancel", { cancelledBy: WORKER, pauseReason: reason }))) return false;
     await appendAudit(tx, {
-      ...{ actor: WORKER, action: "redrive.cancelled", subjectKind: "redrive", subjectId: id, redriveId: id, reason },
-      ...{ before: { state: redrive.state }, after: { state: REDRIVE_MOVES.cancel.to }, count: 1, atMs },
+      actor: WORKER,
+      action: "redrive.cancelled",
+      subjectKind: "redrive",
+      subjectId: id,
+      redriveId: id,
+      reason,
+      before: { state: redrive.state },
+      after: { state: REDRIVE_MOVES.cancel.to },
+      count: 1,
+      atMs,
     });
     return true;
   });
@@ -151,8 +168,15 @@ async function cancelOverdueMend(deps: Deps, id: string): Promise<void> {
     if (!mend?.awaitsApproval || !(await endApproval(tx, id, "expire", { reason: UNANSWERED }))) return;
     await endBulkOperation(tx, id, "cancel", WORKER);
     await appendAudit(tx, {
-      ...{ actor: WORKER, action: "operation.cancelled", subjectKind: "operation", subjectId: id, reason: UNANSWERED },
-      ...{ before: { state: mend.state }, after: { changed: 0 }, count: 1, atMs: deps.clock.wallMs() },
+      actor: WORKER,
+      action: "operation.cancelled",
+      subjectKind: "operation",
+      subjectId: id,
+      reason: UNANSWERED,
+      before: { state: mend.state },
+      after: { changed: 0 },
+      count: 1,
+      atMs: deps.clock.wallMs(),
     });
   });
 }

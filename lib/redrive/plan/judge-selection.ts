@@ -112,7 +112,12 @@ function earlierOf(
       .sort((a, b) => (a.event.id < b.event.id ? 1 : -1))
       .slice(0, EARLIER_SAMPLES_MAX)
       .map(({ event: { id, eventId, source, aggregateType, aggregateId, version }, behind }) => ({
-        ...{ id, eventId, source, aggregateType, aggregateId: aggregateId!, version: versionOut(`${version}`) },
+        id,
+        eventId,
+        source,
+        aggregateType,
+        aggregateId: aggregateId!,
+        version: versionOut(`${version}`),
         behind: behind.slice(0, EARLIER_BEHIND_MAX).map((head) => ({
           id: head.id,
           eventId: head.eventId,

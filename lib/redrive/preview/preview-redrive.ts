@@ -70,7 +70,15 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
   const { total, eligible, refused, byErrorCode } = counted;
   const times = request.mode === "verify" || eligible === null;
   return {
-    ...{ total, eligible, refused, byErrorCode, sample, earlier, sources, canaryQuietMs, reasonRequiredAbove },
+    total,
+    eligible,
+    refused,
+    byErrorCode,
+    sample,
+    earlier,
+    sources,
+    canaryQuietMs,
+    reasonRequiredAbove,
     kind: total === null ? "estimated" : "exact",
     ratePerSecond: effectiveRate(asked, eligible === null ? all : Object.values(sources)),
     etaMs: times ? null : previewTimeMs(request, eligible, sources, canaryQuietMs),

@@ -234,7 +234,12 @@ async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | nu
     reason,
     before: null,
     after: {
-      ...{ mode, lane, ratePerSecond, canary, brake, earlier },
+      mode,
+      lane,
+      ratePerSecond,
+      canary,
+      brake,
+      earlier,
       ...(target === null ? {} : { target: target.name }),
       ...(despite.length === 0 ? {} : { despite }),
       ...(stranded === undefined ? {} : { stranded }),

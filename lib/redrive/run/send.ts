@@ -220,8 +220,21 @@ function messageOf(item: ClaimedItem, body: EventBody, { attempt, retryCount }: 
   const { eventId, redriveId, revision, source, traceId, aggregateId } = item;
   const idempotencyKey = sendKey(item);
   return {
-    ...{ eventId, payload, contentType, headers, origin, idempotencyKey, redriveId, attempt, retryCount, traceId },
-    ...{ from: source, eventType, aggregateId, revision, revised },
+    eventId,
+    payload,
+    contentType,
+    headers,
+    origin,
+    idempotencyKey,
+    redriveId,
+    attempt,
+    retryCount,
+    traceId,
+    from: source,
+    eventType,
+    aggregateId,
+    revision,
+    revised,
   };
 }
 
@@ -230,8 +243,19 @@ function intentOf({ item, send }: ExaminedItem, target: SliceTarget, attempt: nu
   const { whitelisted } = send!;
   const idempotencyKey = sendKey(item);
   return {
-    ...{ id, redriveId, fence, revision, attempt, idempotencyKey, whitelisted },
-    ...{ eventId, aggregateType, aggregateId, errorCode, sourceId, source },
+    id,
+    redriveId,
+    fence,
+    revision,
+    attempt,
+    idempotencyKey,
+    whitelisted,
+    eventId,
+    aggregateType,
+    aggregateId,
+    errorCode,
+    sourceId,
+    source,
     target: target.row.name,
     targetId: target.row.id,
   };

@@ -149,7 +149,13 @@ function itemOf({ candidate, outcome, reason, detail, before, after }: Examined<
   const words = outcome === "failed" ? MEND_FAILURES[reason as MendFailure] : null;
   const shown = before && after ? differencesOf(before, after, masks) : { differences: [], more: false };
   return {
-    ...{ id, eventId, source, status, revision, outcome, reason },
+    id,
+    eventId,
+    source,
+    status,
+    revision,
+    outcome,
+    reason,
     detail: words === null ? detail : detail === null ? words : `${words}: ${detail}`,
     ...shown,
     bytesBefore: before?.payload.byteLength ?? 0,

@@ -46,8 +46,15 @@ export async function storeSchema(
       });
     }
     const after = await insertSchema(prisma, {
-      ...{ id: uuidv7(atMs), sourceId: stored.id, eventType, body, reason, eventsRead },
-      ...{ origin: eventsRead === null ? "uploaded" : "inferred", createdBy: viewer.name, atMs },
+      id: uuidv7(atMs),
+      sourceId: stored.id,
+      eventType,
+      body,
+      reason,
+      eventsRead,
+      origin: eventsRead === null ? "uploaded" : "inferred",
+      createdBy: viewer.name,
+      atMs,
     } satisfies NewSchema);
     const facts = { subjectKind: "source" as const, subjectId: source, actor: viewer.name, reason, count: 1, atMs };
     await audit({ ...facts, action: "source.schema-stored", before: shown(before), after: shown(after) });
@@ -81,7 +88,11 @@ export async function changeSchema(
     if (change.current) await makeCurrent(prisma, schema);
     else await retireSchema(prisma, schema);
     await audit({
-      ...{ subjectKind: "source", subjectId: source.name, actor: viewer.name, count: 1, atMs },
+      subjectKind: "source",
+      subjectId: source.name,
+      actor: viewer.name,
+      count: 1,
+      atMs,
       action: change.current ? "source.schema-restored" : "source.schema-retired",
       reason: change.reason,
       before: shown(before),
