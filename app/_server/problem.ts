@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { Problem } from "@/lib/platform/api/problem.shapes";
-import { DomainError, type FieldError, type ProblemCode } from "@/lib/platform/plain/problem.pure";
+import { DomainError, type FieldError, invalidFields, type ProblemCode } from "@/lib/platform/plain/problem.pure";
 
 /** Complete on purpose: a new code that has no status here does not compile. */
 export const STATUS: Record<ProblemCode, number> = {
@@ -164,11 +164,7 @@ export function problemResponse(error: DomainError, requestId: string): Response
 /** A zod error becomes `invalid-request`, an unknown error `internal` without its text. */
 export function toDomainError(error: unknown, code: ProblemCode = "invalid-request"): DomainError {
   if (error instanceof DomainError) return error;
-  if (error instanceof z.core.$ZodError) {
-    const fields = fieldErrors(error.issues);
-    const detail = fields.map((fault) => `${fault.field}: ${fault.detail}`).join("; ");
-    return new DomainError(code, detail, { fields });
-  }
+  if (error instanceof z.core.$ZodError) return invalidFields(fieldErrors(error.issues), code);
   return new DomainError("internal", "The log has the details under the id in `instance`", { internal: error });
 }
 

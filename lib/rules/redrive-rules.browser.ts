@@ -1,7 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { keys } from "@/lib/platform/browser/keys.browser";
 import type {
   RedriveRuleChange,
   RedriveRuleList,
@@ -10,19 +10,23 @@ import type {
   RedriveRuleTrial,
   RedriveRuleTry,
 } from "@/lib/rules/redrive-rules.shapes";
+import { ruleHooks } from "@/lib/rules/rules.browser";
 
-const POLL_MS = 5_000;
 const RULES = "/api/v1/redrive-rules";
 
-const path = (id: string) => `${RULES}/${encodeURIComponent(id)}`;
+/** What the form leaves out has the defaults of the server. */
+export type RuleFields = Pick<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs"> &
+  Partial<Omit<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs">>;
 
-export function useRedriveRules() {
-  return useQuery<RedriveRuleList, ApiError>({
-    queryKey: keys.redriveRules.list,
-    queryFn: ({ signal }) => fetchJson<RedriveRuleList>(RULES, { signal }),
-    refetchInterval: POLL_MS,
-  });
-}
+export const {
+  useRules: useRedriveRules,
+  useCreate: useCreateRedriveRule,
+  useChange: useChangeRedriveRule,
+  useDelete: useDeleteRedriveRule,
+} = ruleHooks<RedriveRuleList, RuleFields, RedriveRuleChange, RedriveRuleOut>(RULES, {
+  list: keys.redriveRules.list,
+  changed: "redriveRules",
+});
 
 /** What a rule would have done in the past. It is asked once: each answer is stored, for the rule to be switched on with. */
 export function useRedriveRuleTrial(request: RedriveRuleTry) {
@@ -35,28 +39,3 @@ export function useRedriveRuleTrial(request: RedriveRuleTry) {
     gcTime: 0,
   });
 }
-
-function useRuleMutation<Input, Answer>(send: (input: Input) => Promise<Answer>) {
-  const client = useQueryClient();
-  return useMutation<Answer, ApiError, Input>({
-    mutationFn: send,
-    onSuccess: () => void invalidateAfter(client, "redriveRules"),
-  });
-}
-
-/** What the form leaves out has the defaults of the server. */
-export type RuleFields = Pick<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs"> &
-  Partial<Omit<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs">>;
-
-export const useCreateRedriveRule = () =>
-  useRuleMutation((body: RuleFields) => fetchJson<RedriveRuleOut>(RULES, { method: "POST", body, once: true }));
-
-export const useChangeRedriveRule = () =>
-  useRuleMutation(({ id, change }: { id: string; change: RedriveRuleChange }) =>
-    fetchJson<RedriveRuleOut>(path(id), { method: "PATCH", body: change }),
-  );
-
-export const useDeleteRedriveRule = () =>
-  useRuleMutation(({ id, reason }: { id: string; reason: string }) =>
-    fetchJson(path(id), { method: "DELETE", body: { reason } }),
-  );

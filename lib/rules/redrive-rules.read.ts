@@ -13,6 +13,7 @@ import {
   type RedriveRuleTrial,
   readRedriveRuleBody,
 } from "@/lib/rules/redrive-rules.shapes";
+import { RULE_COLUMNS, type RuleColumns } from "@/lib/rules/rules.read";
 
 export function unknownRedriveRule(id: string): DomainError {
   return new DomainError("unknown-redrive-rule", `There is no redrive rule ${id}: it may have been deleted`, {
@@ -79,27 +80,17 @@ function withBody<Row extends { body: unknown }>(row: Row): Omit<Row, "body"> & 
   return { ...row, body: "body" in read ? read.body : null };
 }
 
-type RuleRow = WorkColumns & {
-  id: string;
-  name: string;
-  position: number;
-  enabled: boolean;
-  version: number;
-  body: unknown;
-  fault: string | null;
-  enabledBy: string | null;
-  enabledAt: number | null;
-  stoppedAt: number | null;
-  stopReason: string | null;
-  createdBy: string;
-  createdAt: number;
-  updatedBy: string;
-  updatedAt: number;
-};
+type RuleRow = RuleColumns &
+  WorkColumns & {
+    fault: string | null;
+    enabledBy: string | null;
+    enabledAt: string | null;
+    stoppedAt: string | null;
+    stopReason: string | null;
+  };
 
-const COLUMNS = `r.id, r.name, r.position, r.enabled, r.version, r.body, r.fault, r.enabled_by as "enabledBy", r.enabled_at as "enabledAt",
-  r.stopped_at as "stoppedAt", r.stop_reason as "stopReason", r.created_by as "createdBy", r.created_at as "createdAt",
-  r.updated_by as "updatedBy", r.updated_at as "updatedAt", ${WORK_COLUMNS}`;
+const COLUMNS = `${RULE_COLUMNS}, r.fault, r.enabled_by as "enabledBy", r.enabled_at as "enabledAt",
+  r.stopped_at as "stoppedAt", r.stop_reason as "stopReason", ${WORK_COLUMNS}`;
 
 /** A rule takes events of all the sources of its filter, so a viewer sees all of the rule or nothing. */
 const SEEN = `($1::text[] is null or r.body -> 'filter' -> 'source' <@ to_jsonb($1::text[]))`;
@@ -119,6 +110,7 @@ async function readRows(db: Queryable, viewer: Viewer, where: string, values: un
   const rows = await db.query<RuleRow>(
     `select ${COLUMNS} from redrive_rules r where ${SEEN} and ${where} order by r.position, r.id`,
     [sourceScope(viewer), ...values],
+    { isoTimes: true },
   );
   const read = rows.flatMap((row) => {
     const { body, ...rest } = withBody(row);
@@ -128,8 +120,7 @@ async function readRows(db: Queryable, viewer: Viewer, where: string, values: un
   return read.map(({ body, stoppedAt, stopReason, lastRun, ...rule }) => ({
     ...rule,
     ...body,
-    enabledAt: rule.enabledAt === null ? null : iso(rule.enabledAt),
-    stopped: stoppedAt === null ? null : { at: iso(stoppedAt), reason: stopReason ?? "" },
+    stopped: stoppedAt === null ? null : { at: stoppedAt, reason: stopReason ?? "" },
     lastRun: lastRun && {
       redriveId: lastRun.redriveId,
       at: iso(lastRun.atMs),
@@ -137,8 +128,6 @@ async function readRows(db: Queryable, viewer: Viewer, where: string, values: un
       live: lastRun.live,
     },
     trial: trials.get(rule.digest) ?? null,
-    createdAt: iso(rule.createdAt),
-    updatedAt: iso(rule.updatedAt),
   }));
 }
 

@@ -11,10 +11,18 @@ import {
   nullableTime,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
-import type { FieldError } from "@/lib/platform/plain/problem.pure";
-import { isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import { brakeSchema, canarySchema, laneSchema, rateSchema } from "@/lib/redrive/request/redrive-request.shapes";
 import type { RuleField } from "@/lib/rules/redrive-rule.pure";
+import {
+  RULE_EXAMPLE,
+  readStoredRule,
+  ruleChangeShape,
+  ruleDeletion,
+  ruleName,
+  ruleOutShape,
+  triedId,
+  yesOrNo,
+} from "@/lib/rules/rule.shapes";
 
 export const REDRIVE_RULES_MAX = 20;
 /** One run is frozen in one transaction. */
@@ -23,7 +31,6 @@ const DAY_MS = 86_400_000;
 
 const whole = (min: number, max: number, least = `must be at least ${min.toLocaleString("en")}`) =>
   z.int("must be a whole number").check(z.gte(min, least), z.lte(max, `must be at most ${max.toLocaleString("en")}`));
-const yesOrNo = z.boolean("must be true or false");
 
 /** Names of the filter that say which events; the others only say when or in which state. */
 const NOT_NAMING = ["from", "to", "status"];
@@ -103,15 +110,6 @@ const isBounded = (rule: { delayMs: number; limits: z.infer<typeof limits> }) =>
 const ruleBodySchema = z.strictObject(body).check(z.refine(isBounded, NO_LIMIT));
 export type RedriveRuleBody = z.infer<typeof ruleBodySchema>;
 
-const nameSchema = z
-  .string("must be text")
-  .check(
-    z.maxLength(100, "at most 100 characters"),
-    z.refine((value) => value.trim() !== "", "must not be empty"),
-    z.refine(isStorableText, UNSTORABLE_TEXT),
-  )
-  .register(z.globalRegistry, { pattern: "^[^\\u0000]*\\S[^\\u0000]*$" });
-
 const BODY_EXAMPLE = {
   filter: { source: ["orders"], errorCode: ["TIMEOUT"] },
   delayMs: 1_800_000,
@@ -121,7 +119,7 @@ const BODY_EXAMPLE = {
 
 export const redriveRuleRequestSchema = named(
   "RedriveRuleRequest",
-  z.strictObject({ name: nameSchema, ...body, reason: reasonSchema }).check(z.refine(isBounded, NO_LIMIT)),
+  z.strictObject({ name: ruleName, ...body, reason: reasonSchema }).check(z.refine(isBounded, NO_LIMIT)),
   { name: "timeouts of orders", ...BODY_EXAMPLE, reason: "they pass when the stock service is back" },
 );
 export type RedriveRuleRequest = z.infer<typeof redriveRuleRequestSchema>;
@@ -131,17 +129,13 @@ const trialId = z.uuid("must be the id of a trial: POST /api/v1/redrive-rules/tr
 export const redriveRuleChangeSchema = named(
   "RedriveRuleChange",
   z.strictObject({
-    name: z.optional(nameSchema),
+    ...ruleChangeShape,
     ...(Object.fromEntries(Object.entries(fields).map(([field, schema]) => [field, z.optional(schema)])) as {
       [Field in keyof typeof fields]: z.ZodMiniOptional<(typeof fields)[Field]>;
     }),
-    enabled: z.optional(yesOrNo),
     /** A trial of the rule as this change leaves it: without one it is not switched on, nor changed while it is on. */
     trial: z.optional(trialId),
     position: z.optional(whole(1, REDRIVE_RULES_MAX, "the first place is 1")),
-    /** The version that was read: the change is refused when the rule has another one meanwhile. */
-    version: z.optional(z.int("must be a whole number")),
-    reason: reasonSchema,
   }),
   {
     enabled: true,
@@ -152,18 +146,14 @@ export const redriveRuleChangeSchema = named(
 );
 export type RedriveRuleChange = z.infer<typeof redriveRuleChangeSchema>;
 
-export const redriveRuleDeletionSchema = named(
-  "RedriveRuleDeletion",
-  z.strictObject({ reason: z._default(reasonSchema, "deleted") }),
-  { reason: "the stock service answers in time now" },
-);
+export const redriveRuleDeletionSchema = ruleDeletion("RedriveRuleDeletion", "the stock service answers in time now");
 
 export const redriveRuleTrySchema = named(
   "RedriveRuleTry",
   z.strictObject({
     rule: ruleBodySchema,
-    /** The stored rule that it would replace: rules above it take their events first. */
-    id: z.optional(z.uuid("must be the id of a rule")),
+    /** Rules above it take their events first. */
+    id: triedId,
     days: z._default(whole(1, 30), 7),
   }),
   { rule: BODY_EXAMPLE, days: 7 },
@@ -256,11 +246,7 @@ const bodyOut = {
 export const redriveRuleSchema = named(
   "RedriveRule",
   z.object({
-    id: idOut,
-    name: z.string(),
-    position: countOut,
-    enabled: z.boolean(),
-    version: countOut,
+    ...ruleOutShape,
     ...bodyOut,
     digest: z.string(),
     /** Why the last round could not apply it; null = it could. */
@@ -282,16 +268,10 @@ export const redriveRuleSchema = named(
     trial: z.nullable(
       z.object({ id: idOut, at: timeOut, by: z.string(), taken: countOut, stayed: countOut, never: countOut }),
     ),
-    createdBy: z.string(),
-    createdAt: timeOut,
-    updatedBy: z.string(),
-    updatedAt: timeOut,
   }),
   {
-    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
+    ...RULE_EXAMPLE,
     name: "timeouts of orders",
-    position: 1,
-    enabled: true,
     version: 1,
     ...BODY_EXAMPLE,
     ...{ lane: "slow", ratePerSecond: null, canary: "auto", brake: { ratio: 0.2, window: 50, minSample: 10 } },
@@ -320,10 +300,6 @@ export const redriveRuleSchema = named(
       stayed: 390,
       never: 10,
     },
-    createdBy: "maria",
-    createdAt: "2026-11-22T02:44:59.120Z",
-    updatedBy: "maria",
-    updatedAt: "2026-11-22T02:44:59.120Z",
   },
 );
 export type RedriveRuleOut = z.infer<typeof redriveRuleSchema>;
@@ -331,9 +307,4 @@ export type RedriveRuleOut = z.infer<typeof redriveRuleSchema>;
 export const redriveRuleListSchema = z.object({ items: z.array(redriveRuleSchema) });
 export type RedriveRuleList = z.infer<typeof redriveRuleListSchema>;
 
-/** The stored body of a rule with its defaults; or what is wrong with it, by field. */
-export function readRedriveRuleBody(stored: unknown): { body: RedriveRuleBody } | { faults: FieldError[] } {
-  const parsed = ruleBodySchema.safeParse(stored);
-  if (parsed.success) return { body: parsed.data };
-  return { faults: parsed.error.issues.map(({ path, message }) => ({ field: path.join("."), detail: message })) };
-}
+export const readRedriveRuleBody = (stored: unknown) => readStoredRule<RedriveRuleBody>(ruleBodySchema, stored);

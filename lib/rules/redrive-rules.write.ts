@@ -1,7 +1,8 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import type { Prisma, RedriveRule } from "@/lib/platform/database/generated/client";
+import type { RedriveRule } from "@/lib/platform/database/generated/client";
 import type { RedriveRuleBody, RedriveRuleTrial } from "@/lib/rules/redrive-rules.shapes";
+import { type Client, newRuleColumns, storedBody } from "@/lib/rules/rules.write";
 
 /** A run that must not be made: the rules were changed, or another worker made it. */
 export class RunTaken extends Error {}
@@ -102,27 +103,16 @@ export async function removeExpiredTrials(db: Queryable): Promise<void> {
   await db.run(`delete from redrive_rule_trials where created_at < now() - interval '${TRIALS_KEPT}'`);
 }
 
-type Client = Prisma.TransactionClient;
 type Edit = { actor: string; atMs: number };
-
-/** Every run that was found before is not made. Two changes of the rules never run at the same time. */
-export async function advanceRedriveRules(client: Client): Promise<void> {
-  await client.redriveRuleRevision.update({ where: { id: 1 }, data: { revision: { increment: 1 } } });
-}
 
 /** Stores a rule behind the others, switched off. */
 export async function insertRedriveRule(
   client: Client,
   { id, name, body }: { id: string; name: string; body: RedriveRuleBody },
-  { actor, atMs }: Edit,
+  edit: Edit,
 ): Promise<RedriveRule> {
-  const at = new Date(atMs);
-  return client.redriveRule.create({
-    data: {
-      ...{ id, name, version: 1, position: (await client.redriveRule.count()) + 1, body: json(body) },
-      ...{ createdBy: actor, createdAt: at, updatedBy: actor, updatedAt: at, authors: [actor] },
-    },
-  });
+  const columns = newRuleColumns(await client.redriveRule.count(), edit);
+  return client.redriveRule.create({ data: { ...columns, id, name, body: storedBody(body), authors: [edit.actor] } });
 }
 
 /** `edited`: name and body are a new version; the next round begins at the newest event. `enabled`: as it is then. */
@@ -137,20 +127,14 @@ export async function updateRedriveRule(
   return client.redriveRule.update({
     where: { id: stored.id },
     data: {
-      ...{
-        name,
-        body: json(body),
-        enabled,
-        version: stored.version + (edited ? 1 : 0),
-        updatedBy: actor,
-        updatedAt: at,
-      },
+      name,
+      body: storedBody(body),
+      enabled,
+      version: stored.version + (edited ? 1 : 0),
+      updatedBy: actor,
+      updatedAt: at,
       ...(edited ? { lookedTo: null, fault: null, authors: [...new Set([...stored.authors, actor])] } : {}),
       ...(switchedOn ? { enabledBy: actor, enabledAt: at, stoppedAt: null, stopReason: null, lookedTo: null } : {}),
     },
   });
-}
-
-function json(body: RedriveRuleBody): Prisma.InputJsonValue {
-  return JSON.parse(JSON.stringify(body));
 }

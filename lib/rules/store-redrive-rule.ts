@@ -2,10 +2,10 @@ import { resolveInstant } from "@/lib/events/filter/event-filter.shapes";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db } from "@/lib/platform/database/db";
 import type { Prisma, RedriveRule } from "@/lib/platform/database/generated/client";
-import { takingName } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
-import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
+import { DomainError, invalidFields } from "@/lib/platform/plain/problem.pure";
+import { changeRule, deletionOf, type RuleKind, storeRule } from "@/lib/rules/change-rules";
 import { RULE_FIELDS } from "@/lib/rules/redrive-rule.pure";
 import { digestOf, readTrial, unknownRedriveRule } from "@/lib/rules/redrive-rules.read";
 import {
@@ -15,11 +15,21 @@ import {
   type RedriveRuleRequest,
   readRedriveRuleBody,
 } from "@/lib/rules/redrive-rules.shapes";
-import { advanceRedriveRules, insertRedriveRule, updateRedriveRule } from "@/lib/rules/redrive-rules.write";
-import { deleteRule, moveRule } from "@/lib/rules/rule-order.write";
+import { insertRedriveRule, updateRedriveRule } from "@/lib/rules/redrive-rules.write";
 import { unknownSource } from "@/lib/sources/sources.read";
 
 type RuleDeps = LowRateDeps & { db: Db };
+
+const REDRIVE_RULES: RuleKind<RedriveRule> = {
+  table: "redrive_rules",
+  revision: "redrive_rule_revision",
+  subject: "redrive-rule",
+  action: "change-redrive-rule",
+  find: (client, id) => client.redriveRule.findUnique({ where: { id } }),
+  unknown: unknownRedriveRule,
+  isSeenBy: (viewer, rule) => seesAll(viewer, sourcesOf(rule)),
+  sourcesOf: (rule) => sourcesOf(rule) ?? "all",
+};
 
 /** Stores a rule behind the others, switched off. Throws DomainError `name-taken`, `unknown-source`, `invalid-request`. */
 export async function createRedriveRule(deps: RuleDeps, request: RedriveRuleRequest, viewer: Viewer): Promise<string> {
@@ -28,14 +38,12 @@ export async function createRedriveRule(deps: RuleDeps, request: RedriveRuleRequ
   const atMs = deps.clock.wallMs();
   assertNotPast(body, atMs);
   const id = uuidv7(atMs);
-  const edit = { id, name, reason, actor: viewer.name, atMs };
-  await changeRules(deps, edit, async (prisma) => {
-    await assertSources(prisma, body);
-    if ((await prisma.redriveRule.count()) >= REDRIVE_RULES_MAX) {
-      throw invalid([{ field: "name", detail: `there are ${REDRIVE_RULES_MAX} rules: delete one first` }]);
+  await storeRule(deps, REDRIVE_RULES, { id, change: { name, reason }, viewer }, async (client, edit) => {
+    await assertSources(client, body);
+    if ((await client.redriveRule.count()) >= REDRIVE_RULES_MAX) {
+      throw invalidFields([{ field: "name", detail: `there are ${REDRIVE_RULES_MAX} rules: delete one first` }]);
     }
-    const rule = await insertRedriveRule(prisma, { id, name, body }, edit);
-    return { action: "created", before: null, after: shown(rule) };
+    return { rule: await insertRedriveRule(client, { id, name, body }, edit), tried: {} };
   });
   return id;
 }
@@ -52,75 +60,34 @@ export async function changeRedriveRule(
   viewer: Viewer,
 ): Promise<void> {
   assertMay(viewer, "change-redrive-rule");
-  const { name, reason, position, trial } = change;
-  const atMs = deps.clock.wallMs();
+  const { name, trial } = change;
   const tried = trial === undefined ? null : await readTrial(deps.db, trial);
-  const edit = { id, name: name ?? "", reason, actor: viewer.name, atMs };
-  await changeRules(deps, edit, async (prisma) => {
-    const stored = await prisma.redriveRule.findUnique({ where: { id } });
-    assertChangeable(stored, id, viewer);
-    assertVersion(stored, change.version);
+  await changeRule(deps, REDRIVE_RULES, { id, change, viewer }, async (client, stored, edit) => {
     const body = mergedBody(stored, change);
     assertMayRun(viewer, body);
     const changes = RULE_FIELDS.some((field) => change[field] !== undefined);
     const enabled = change.enabled ?? stored.enabled;
     if (changes) {
-      assertNotPast(body, atMs);
-      await assertSources(prisma, body);
+      assertNotPast(body, edit.atMs);
+      await assertSources(client, body);
     }
     if (enabled && (changes || !stored.enabled)) assertTried(body, tried?.digest ?? null);
-    const edited = changes || name !== undefined;
-    const next = { name: name ?? stored.name, body, edited, enabled };
-    const after = await updateRedriveRule(prisma, stored, next, edit);
-    const place = position === undefined ? stored.position : await moveRule(prisma, "redrive_rules", id, position);
+    const next = { name: name ?? stored.name, body, edited: changes || name !== undefined, enabled };
     const switched = enabled !== stored.enabled;
     return {
       action: switched && !changes ? (enabled ? "enabled" : "disabled") : "changed",
-      before: shown(stored),
-      after: {
-        ...shown({ ...after, position: place }),
-        ...(enabled && tried ? { tried: triedCounts(tried.result) } : {}),
-      },
+      rule: await updateRedriveRule(client, stored, next, edit),
+      tried: enabled && tried ? { tried: triedCounts(tried.result) } : {},
     };
   });
 }
 
 /** Deletes a rule. Redrives that it asked for go on. Throws DomainError `unknown-redrive-rule`. */
-export async function deleteRedriveRule(
-  deps: LowRateDeps,
-  { id, reason }: { id: string; reason: string },
-  viewer: Viewer,
-): Promise<void> {
-  assertMay(viewer, "change-redrive-rule");
-  const edit = { id, name: "", reason, actor: viewer.name, atMs: deps.clock.wallMs() };
-  await changeRules(deps, edit, async (prisma) => {
-    const stored = await prisma.redriveRule.findUnique({ where: { id } });
-    assertChangeable(stored, id, viewer);
-    await deleteRule(prisma, "redrive_rules", id);
-    return { action: "deleted", before: shown(stored), after: null };
-  });
-}
+export const deleteRedriveRule = deletionOf(REDRIVE_RULES);
 
-type Edit = { id: string; name: string; reason: string; actor: string; atMs: number };
-
-/** One transaction, with its audit entry and a new revision. */
-async function changeRules(
-  { lowRate }: LowRateDeps,
-  { id, name, reason, actor, atMs }: Edit,
-  work: (prisma: Prisma.TransactionClient) => Promise<{
-    action: "created" | "changed" | "enabled" | "disabled" | "deleted";
-    before: object | null;
-    after: object | null;
-  }>,
-): Promise<void> {
-  await takingName("rule", name, () =>
-    lowRate.write(async ({ prisma, audit }) => {
-      await advanceRedriveRules(prisma);
-      const { action, before, after } = await work(prisma);
-      const entry = { action: `redrive-rule.${action}`, before, after, actor, reason, count: 1, atMs };
-      await audit({ ...entry, subjectKind: "redrive-rule", subjectId: id });
-    }),
-  );
+/** null = of every source. */
+function sourcesOf({ body }: RedriveRule): string[] | null {
+  return (body as Partial<RedriveRuleBody> | null)?.filter?.source ?? null;
 }
 
 function mergedBody(stored: RedriveRule, change: RedriveRuleChange): RedriveRuleBody {
@@ -128,20 +95,8 @@ function mergedBody(stored: RedriveRule, change: RedriveRuleChange): RedriveRule
     RULE_FIELDS.flatMap((field) => (change[field] === undefined ? [] : [[field, change[field]]])),
   );
   const read = readRedriveRuleBody({ ...(stored.body as object), ...asked });
-  if ("faults" in read) throw invalid(read.faults);
+  if ("faults" in read) throw invalidFields(read.faults);
   return read.body;
-}
-
-function assertChangeable(stored: RedriveRule | null, id: string, viewer: Viewer): asserts stored is RedriveRule {
-  const { filter } = (stored?.body ?? {}) as { filter?: { source?: string[] } };
-  if (!stored || !seesAll(viewer, filter?.source ?? null)) throw unknownRedriveRule(id);
-}
-
-function assertVersion({ version }: RedriveRule, asked: number | undefined): void {
-  if (asked === undefined || asked === version) return;
-  throw new DomainError("illegal-transition", `The rule has version ${version} now: read it again`, {
-    fields: [{ field: "version", detail: `is ${version} by now` }],
-  });
 }
 
 /** A rule redrives by itself: who writes it may redrive the same events. */
@@ -164,7 +119,7 @@ function assertNotPast({ filter }: Pick<RedriveRuleBody, "filter">, nowMs: numbe
   const { to } = filter;
   // A relative time moves along with the clock.
   if (to === undefined || !/^\d/.test(to) || /[smhdw]$/.test(to) || resolveInstant(to, nowMs)! > nowMs) return;
-  throw invalid([{ field: "filter.to", detail: "is in the past: leave it out, or redrive these events once" }]);
+  throw invalidFields([{ field: "filter.to", detail: "is in the past: leave it out, or redrive these events once" }]);
 }
 
 /** A misspelt source would have a rule that never matches. */
@@ -178,15 +133,6 @@ async function assertSources(
   if (missing !== undefined) throw unknownSource(missing, "filter.source");
 }
 
-function invalid(fields: FieldError[]): DomainError {
-  const detail = fields.map((fault) => `${fault.field}: ${fault.detail}`).join("; ");
-  return new DomainError("invalid-request", detail, { fields });
-}
-
 function triedCounts({ taken, stayed, cameBack, never }: Record<string, unknown>): object {
   return { taken, stayed, cameBack, never };
-}
-
-function shown({ name, position, enabled, version, body }: RedriveRule): object {
-  return { name, position, enabled, version, ...(body as object) };
 }

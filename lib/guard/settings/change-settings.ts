@@ -5,7 +5,7 @@ import type { ShownSettings } from "@/lib/guard/settings/settings.read";
 import { removeConfirmedUrl, writeSettings } from "@/lib/guard/settings/settings.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
-import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
+import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 import { CONFIRMED_DESTINATION } from "@/lib/redrive/confirm/announce-confirmed";
 import type { SettingsChange } from "@/lib/sources/targets/targets.shapes";
 
@@ -54,10 +54,7 @@ function assertValid({ settings, confirmedUrl }: SettingsChange, { addresses }: 
   });
   const fault = typeof confirmedUrl === "string" ? urlFault(confirmedUrl, addresses) : null;
   if (fault !== null) fields.push({ field: "confirmedUrl", detail: fault });
-  if (fields.length === 0) return;
-  throw new DomainError("invalid-config", fields.map((fault) => `${fault.field}: ${fault.detail}`).join("; "), {
-    fields,
-  });
+  if (fields.length > 0) throw invalidFields(fields, "invalid-config");
 }
 
 function urlFault(text: string, addresses: ConfigLimits["addresses"]): string | null {

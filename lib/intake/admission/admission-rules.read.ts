@@ -9,8 +9,8 @@ import {
   readRuleBody,
 } from "@/lib/intake/admission/admission.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
-import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
+import { RULE_COLUMNS, type RuleColumns } from "@/lib/rules/rules.read";
 
 /** The enabled rules in their order, with the revision that they are of. */
 export type RulesInForce = { revision: bigint; rules: AdmissionRule[] };
@@ -36,13 +36,8 @@ export async function readRulesInForce(db: Queryable): Promise<RulesInForce> {
 
 type StoredRule = { id: string; name: string; source: string | null; version: number; body: unknown };
 
-type RuleRow = StoredRule & {
-  position: number;
-  enabled: boolean;
-  createdBy: string;
-  createdAtMs: number;
-  updatedBy: string;
-  updatedAtMs: number;
+type RuleRow = RuleColumns & {
+  source: string | null;
   lastHour: Partial<RuleCounts> | null;
   lastDay: Partial<RuleCounts> | null;
 };
@@ -56,9 +51,7 @@ function countsSince(age: string): string {
      group by c.outcome) n)`;
 }
 
-const COLUMNS = `r.id, r.name, r.source, r.position, r.enabled, r.version, r.body, r.created_by as "createdBy",
-  r.created_at as "createdAtMs", r.updated_by as "updatedBy", r.updated_at as "updatedAtMs",
-  ${countsSince("1 hour")} as "lastHour", ${countsSince("24 hours")} as "lastDay"`;
+const COLUMNS = `${RULE_COLUMNS}, r.source, ${countsSince("1 hour")} as "lastHour", ${countsSince("24 hours")} as "lastDay"`;
 
 /** A rule of every source concerns each viewer. */
 const SEEN = "($1::text[] is null or r.source is null or r.source = any($1))";
@@ -67,7 +60,9 @@ const SEEN = "($1::text[] is null or r.source is null or r.source = any($1))";
 export async function listAdmissionRules(db: Queryable, viewer: Viewer): Promise<RuleList> {
   const scope = sourceScope(viewer);
   const [rows, superseded] = await Promise.all([
-    db.query<RuleRow>(`select ${COLUMNS} from admission_rules r where ${SEEN} order by r.position, r.id`, [scope]),
+    db.query<RuleRow>(`select ${COLUMNS} from admission_rules r where ${SEEN} order by r.position, r.id`, [scope], {
+      isoTimes: true,
+    }),
     db.query<{ lastHour: number; lastDay: number }>(
       `select coalesce(sum(c.n) filter (where c.hour >= date_trunc('hour', now() - interval '1 hour', 'UTC')), 0)::bigint as "lastHour",
               coalesce(sum(c.n), 0)::bigint as "lastDay"
@@ -83,10 +78,11 @@ export async function listAdmissionRules(db: Queryable, viewer: Viewer): Promise
 /** One rule, with messages that it dropped or failed on. Throws DomainError `unknown-rule`. */
 export async function readAdmissionRule(db: Queryable, viewer: Viewer, id: string): Promise<RuleDetail> {
   const scope = sourceScope(viewer);
-  const [row] = await db.query<RuleRow>(`select ${COLUMNS} from admission_rules r where r.id = $2 and ${SEEN}`, [
-    scope,
-    id,
-  ]);
+  const [row] = await db.query<RuleRow>(
+    `select ${COLUMNS} from admission_rules r where r.id = $2 and ${SEEN}`,
+    [scope, id],
+    { isoTimes: true },
+  );
   if (!row) throw unknownRule(id);
   const samples = await db.query<RuleDetail["samples"][number]>(
     `select a.id, a.at, a.outcome, s.name as source, a.event_id as "eventId", a.error_code as "errorCode",
@@ -114,13 +110,11 @@ export function unknownRule(id: string): DomainError {
 
 const NO_COUNTS: RuleCounts = { matched: 0, dropped: 0, failed: 0 };
 
-function ruleOut({ body, createdAtMs, updatedAtMs, lastHour, lastDay, ...row }: RuleRow): RuleOut {
+function ruleOut({ body, lastHour, lastDay, ...row }: RuleRow): RuleOut {
   const read = readRuleBody(body);
   return {
     ...row,
     ...("body" in read ? { ...read.body, fault: null } : { when: null, do: null, fault: faultText(read.faults) }),
-    createdAt: iso(createdAtMs),
-    updatedAt: iso(updatedAtMs),
     lastHour: { ...NO_COUNTS, ...lastHour },
     lastDay: { ...NO_COUNTS, ...lastDay },
   };

@@ -1,4 +1,4 @@
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type {
   ChangedRule,
   RuleChange,
@@ -10,27 +10,27 @@ import type {
 } from "@/lib/intake/admission/admission.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
-import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { keys } from "@/lib/platform/browser/keys.browser";
+import { RULES_POLL_MS, ruleHooks } from "@/lib/rules/rules.browser";
 
-const POLL_MS = 5_000;
 const RULES = "/api/v1/admission-rules";
 
-const path = (id: string) => `${RULES}/${encodeURIComponent(id)}`;
-
-export function useAdmissionRules() {
-  return useQuery<RuleList, ApiError>({
-    queryKey: keys.admission.list,
-    queryFn: ({ signal }) => fetchJson<RuleList>(RULES, { signal }),
-    refetchInterval: POLL_MS,
-  });
-}
+export const {
+  useRules: useAdmissionRules,
+  useCreate: useCreateRule,
+  useChange: useChangeRule,
+  useDelete: useDeleteRule,
+} = ruleHooks<RuleList, RuleRequest, RuleChange, ChangedRule>(RULES, {
+  list: keys.admission.list,
+  changed: "admission",
+});
 
 /** One rule, with samples of what it dropped or failed on. */
 export function useAdmissionRule(id: string) {
   return useQuery<RuleDetail, ApiError>({
     queryKey: keys.admission.detail(id),
-    queryFn: ({ signal }) => fetchJson<RuleDetail>(path(id), { signal }),
-    refetchInterval: POLL_MS,
+    queryFn: ({ signal }) => fetchJson<RuleDetail>(`${RULES}/${encodeURIComponent(id)}`, { signal }),
+    refetchInterval: RULES_POLL_MS,
   });
 }
 
@@ -42,29 +42,5 @@ export function useTrial(request: TryRequest | null) {
     enabled: request !== null,
     placeholderData: keepPreviousData,
     retry: false,
-  });
-}
-
-export function useCreateRule() {
-  const client = useQueryClient();
-  return useMutation<ChangedRule, ApiError, RuleRequest>({
-    mutationFn: (body) => fetchJson<ChangedRule>(RULES, { method: "POST", body, once: true }),
-    onSuccess: () => void invalidateAfter(client, "admission"),
-  });
-}
-
-export function useChangeRule() {
-  const client = useQueryClient();
-  return useMutation<ChangedRule, ApiError, { id: string; change: RuleChange }>({
-    mutationFn: ({ id, change }) => fetchJson<ChangedRule>(path(id), { method: "PATCH", body: change }),
-    onSuccess: () => void invalidateAfter(client, "admission"),
-  });
-}
-
-export function useDeleteRule() {
-  const client = useQueryClient();
-  return useMutation<unknown, ApiError, { id: string; reason: string }>({
-    mutationFn: ({ id, reason }) => fetchJson(path(id), { method: "DELETE", body: { reason } }),
-    onSuccess: () => void invalidateAfter(client, "admission"),
   });
 }

@@ -10,8 +10,18 @@ import {
   TEXT_TESTS,
 } from "@/lib/intake/admission/admission.pure";
 import { idOut, named, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
-import type { FieldError } from "@/lib/platform/plain/problem.pure";
 import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import {
+  RULE_EXAMPLE,
+  readStoredRule,
+  ruleChangeShape,
+  ruleDeletion,
+  ruleName,
+  ruleText,
+  ruleOutShape as storedRuleShape,
+  triedId,
+  yesOrNo,
+} from "@/lib/rules/rule.shapes";
 
 /** Each arrival is judged by all rules of its source, and by the rules of every source. */
 export const RULES_PER_SOURCE_MAX = 50;
@@ -20,17 +30,6 @@ const VALUE_CHARS_MAX = 200;
 const LABEL_CHARS_MAX = 120;
 const POINTER = /^(?:\/(?:[^~]|~[01])*)+$/;
 
-function textOf(max: number) {
-  return z
-    .string("must be text")
-    .check(
-      z.maxLength(max, `at most ${max} characters`),
-      z.refine((value) => value.trim() !== "", "must not be empty"),
-      z.refine(isStorableText, UNSTORABLE_TEXT),
-    )
-    .register(z.globalRegistry, { pattern: "^[^\\u0000]*\\S[^\\u0000]*$" });
-}
-
 const pointer = z
   .string("must be a JSON pointer such as /order/id")
   .check(
@@ -38,13 +37,13 @@ const pointer = z
     z.regex(POINTER, "must be a JSON pointer such as /order/id"),
     z.refine(isStorableText, UNSTORABLE_TEXT),
   );
-const headerName = textOf(VALUE_CHARS_MAX);
-const not = z.optional(z.boolean("must be true or false"));
+const headerName = ruleText(VALUE_CHARS_MAX);
+const not = z.optional(yesOrNo);
 
 const textTest = {
   is: z.enum(TEXT_TESTS),
-  value: textOf(VALUE_CHARS_MAX),
-  ignoreCase: z.optional(z.boolean("must be true or false")),
+  value: ruleText(VALUE_CHARS_MAX),
+  ignoreCase: z.optional(yesOrNo),
   not,
 };
 const presence = { is: z.literal("present"), not };
@@ -78,7 +77,7 @@ const conditionSchema = z.discriminatedUnion(
 const FROM_TEXT = "must be errorType, header or body";
 const codeSchema = z.union(
   [
-    z.strictObject({ value: textOf(TEXT_MAX.errorCode) }),
+    z.strictObject({ value: ruleText(TEXT_MAX.errorCode) }),
     z.strictObject({ from: z.literal("errorType", FROM_TEXT) }),
     z.strictObject({ from: z.literal("header", FROM_TEXT), name: headerName }),
     z.strictObject({ from: z.literal("body", FROM_TEXT), pointer }),
@@ -90,7 +89,7 @@ const effectSchema = z
   .strictObject({
     errorCode: z.optional(codeSchema),
     /** Label of the group, one group for each error code. */
-    group: z.optional(textOf(LABEL_CHARS_MAX)),
+    group: z.optional(ruleText(LABEL_CHARS_MAX)),
     /** `early`: the failure is permanent; `confirm`: a person must confirm the redrive. */
     park: z.optional(z.enum(["early", "confirm"], "must be early or confirm")),
     drop: z.optional(z.literal(true, "must be true: leave it out to not drop")),
@@ -135,19 +134,19 @@ function describeDrop(schema: z.core.$ZodType): void {
   });
 }
 
-const source = z.optional(z.nullable(textOf(TEXT_MAX.sourceName)));
-const ruleShape = { name: textOf(100), source, ...ruleBody };
+const source = z.optional(z.nullable(ruleText(TEXT_MAX.sourceName)));
+const ruleShape = { name: ruleName, source, ...ruleBody };
 
 const triedRule = z.strictObject({ source, ...ruleBody });
 describeDrop(triedRule);
 
-/** A rule of which the try asks what it would do. `id`: the stored rule that it would replace. */
+/** A rule of which the try asks what it would do. */
 export const tryRequestSchema = named(
   "AdmissionTry",
   z
     .strictObject({
       rule: triedRule,
-      id: z.optional(z.uuid("must be the id of a rule")),
+      id: triedId,
       /** How many of the newest events of the source are looked at. */
       newest: z._default(z.int().check(z.gte(1, "must be at least 1"), z.lte(500, "must be at most 500")), 200),
     })
@@ -172,7 +171,7 @@ export const ruleRequestSchema = named(
   z
     .strictObject({
       ...ruleShape,
-      enabled: z._default(z.boolean("must be true or false"), false),
+      enabled: z._default(yesOrNo, false),
       reason: reasonSchema,
     })
     .check(
@@ -192,27 +191,18 @@ export type RuleRequest = z.infer<typeof ruleRequestSchema>;
 export const ruleChangeSchema = named(
   "AdmissionRuleChange",
   z.strictObject({
-    name: z.optional(textOf(100)),
+    ...ruleChangeShape,
     source,
     when: z.optional(when),
     do: z.optional(effectSchema),
-    enabled: z.optional(z.boolean("must be true or false")),
     /** Its place among the rules, from 1. */
     position: z.optional(z.int("must be a whole number").check(z.gte(1, "the first place is 1"))),
-    /** The version that was read: the change is refused when the rule has another one meanwhile. */
-    version: z.optional(z.int("must be a whole number")),
-    reason: reasonSchema,
   }),
   { enabled: true, version: 2, reason: "tried on yesterday's events" },
 );
 export type RuleChange = z.infer<typeof ruleChangeSchema>;
 
-/** DELETE /api/v1/admission-rules/{id}. Without a body the reason is "deleted". */
-export const ruleDeletionSchema = named(
-  "AdmissionRuleDeletion",
-  z.strictObject({ reason: z._default(reasonSchema, "deleted") }),
-  { reason: "the producer no longer sends them" },
-);
+export const ruleDeletionSchema = ruleDeletion("AdmissionRuleDeletion", "the producer no longer sends them");
 
 const ruleRefShape = { id: idOut, name: z.string(), version: z.int() };
 const ruleRef = z.object(ruleRefShape);
@@ -254,42 +244,27 @@ const countsSchema = z.object({ matched: z.int(), dropped: z.int(), failed: z.in
 export type RuleCounts = z.infer<typeof countsSchema>;
 
 const ruleOutShape = {
-  id: idOut,
-  name: z.string(),
+  ...storedRuleShape,
   source: nullableText,
-  position: z.int(),
-  enabled: z.boolean(),
-  version: z.int(),
   /** null = what is stored is no rule of this version of Parkade: it is not applied, and `fault` says why. */
   when: z.nullable(when),
   do: z.nullable(effectSchema),
   fault: nullableText,
-  createdBy: z.string(),
-  createdAt: timeOut,
-  updatedBy: z.string(),
-  updatedAt: timeOut,
   /** Arrivals of the last hour (the one that runs and the one before), and of the last 24 hours. */
   lastHour: countsSchema,
   lastDay: countsSchema,
 };
-const RULE_EXAMPLE = {
-  id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
+const ruleSchema = named("AdmissionRule", z.object(ruleOutShape), {
+  ...RULE_EXAMPLE,
   name: "validation errors are permanent",
   source: "orders",
-  position: 1,
-  enabled: true,
   version: 2,
-  when: [{ field: "errorType" as const, is: "endsWith" as const, value: "ValidationException" }],
-  do: { errorCode: { value: "VALIDATION_ERROR" }, park: "early" as const },
+  when: [{ field: "errorType", is: "endsWith", value: "ValidationException" }],
+  do: { errorCode: { value: "VALIDATION_ERROR" }, park: "early" },
   fault: null,
-  createdBy: "maria",
-  createdAt: "2026-11-22T02:44:59.120Z",
-  updatedBy: "maria",
-  updatedAt: "2026-11-22T02:44:59.120Z",
   lastHour: { matched: 3, dropped: 0, failed: 0 },
   lastDay: { matched: 120, dropped: 0, failed: 0 },
-};
-const ruleSchema = named("AdmissionRule", z.object(ruleOutShape), RULE_EXAMPLE);
+});
 export type RuleOut = z.infer<typeof ruleSchema>;
 
 export const ruleListSchema = z.object({
@@ -331,17 +306,4 @@ export const admissionRecordSchema = z.object({
   failed: z.optional(z.array(z.object({ ...ruleRefShape, fault: z.string() }))),
 }) satisfies z.ZodMiniType<AdmissionRecord>;
 
-/** The stored body of a rule; or why it is none, by field. */
-export function readRuleBody(stored: unknown): { body: RuleBody } | { faults: FieldError[] } {
-  const parsed = ruleBodySchema.safeParse(stored);
-  if (parsed.success) return { body: parsed.data };
-  return { faults: parsed.error.issues.map(({ path, message }) => ({ field: fieldOf(path), detail: message })) };
-}
-
-/** `when[0].value`, as in every problem. */
-function fieldOf(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((text, part) => {
-    if (typeof part === "number") return `${text}[${part}]`;
-    return text === "" ? String(part) : `${text}.${String(part)}`;
-  }, "");
-}
+export const readRuleBody = (stored: unknown) => readStoredRule<RuleBody>(ruleBodySchema, stored);

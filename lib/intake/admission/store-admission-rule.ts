@@ -8,17 +8,27 @@ import {
   type Trial,
 } from "@/lib/intake/admission/admission.shapes";
 import { unknownRule } from "@/lib/intake/admission/admission-rules.read";
-import { advanceRevision, insertRule, updateRule } from "@/lib/intake/admission/admission-rules.write";
+import { insertRule, updateRule } from "@/lib/intake/admission/admission-rules.write";
 import { type TryDeps, tryAdmissionRule } from "@/lib/intake/admission/try-admission-rule";
 import type { AdmissionRule, Prisma } from "@/lib/platform/database/generated/client";
-import { takingName } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
-import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
-import { deleteRule, moveRule } from "@/lib/rules/rule-order.write";
+import { DomainError, invalidFields } from "@/lib/platform/plain/problem.pure";
+import { changeable, changeRule, deletionOf, type RuleKind, storeRule } from "@/lib/rules/change-rules";
 import { unknownSource } from "@/lib/sources/sources.read";
 
 type RuleDeps = LowRateDeps & TryDeps;
+
+const ADMISSION: RuleKind<AdmissionRule> = {
+  table: "admission_rules",
+  revision: "admission_revision",
+  subject: "rule",
+  action: "change-admission",
+  find: (client, id) => client.admissionRule.findUnique({ where: { id } }),
+  unknown: unknownRule,
+  isSeenBy: (viewer, { source }) => source === null || sees(viewer, source),
+  sourcesOf: ({ source }) => sourcesOf(source),
+};
 
 /** Events on which a rule is tried when it is switched on. */
 const TRIED_NEWEST = 200;
@@ -31,16 +41,14 @@ export type StoredRule = { id: string; trial: Trial | null };
  * DomainError `name-taken`, `unknown-source`, `invalid-request`.
  */
 export async function createAdmissionRule(deps: RuleDeps, request: RuleRequest, viewer: Viewer): Promise<StoredRule> {
-  const { name, source = null, when, do: effect, enabled, reason } = request;
-  assertMayChange(viewer, source);
-  const edit = { actor: viewer.name, atMs: deps.clock.wallMs(), reason };
-  const id = uuidv7(edit.atMs);
+  const { name, source = null, when, do: effect, enabled } = request;
+  assertMay(viewer, "change-admission", sourcesOf(source));
+  const id = uuidv7(deps.clock.wallMs());
   const body = { when, do: effect };
   const trial = enabled ? await trialOf(deps, { id, source, body }, viewer) : null;
-  await changeRules(deps, { id, name, ...edit }, async (prisma) => {
-    await assertSource(prisma, source);
-    const rule = await insertRule(prisma, id, { name, source, enabled, body }, edit);
-    return { action: "rule.created", before: null, after: { ...shown(rule), ...tried(trial) } };
+  await storeRule(deps, ADMISSION, { id, change: request, viewer }, async (client, edit) => {
+    await assertSource(client, source);
+    return { rule: await insertRule(client, id, { name, source, enabled, body }, edit), tried: tried(trial) };
   });
   return { id, trial };
 }
@@ -56,97 +64,42 @@ export async function changeAdmissionRule(
   viewer: Viewer,
 ): Promise<StoredRule> {
   assertMay(viewer, "change-admission");
-  const edit = { actor: viewer.name, atMs: deps.clock.wallMs(), reason: change.reason };
-  const seen = await deps.lowRate.read((prisma) => prisma.admissionRule.findUnique({ where: { id } }));
-  const next = merged(seen, id, change, viewer);
-  const trial = change.enabled ? await trialOf(deps, { id, ...next }, viewer) : null;
-  await changeRules(deps, { id, name: next.name, ...edit }, async (prisma) => {
-    const stored = await prisma.admissionRule.findUnique({ where: { id } });
-    // The version of the trial, too: nothing is switched on that was not tried.
-    if (!stored || stored.version !== (change.version ?? seen!.version)) throw changedMeanwhile(stored, id);
-    const columns = merged(stored, id, change, viewer);
-    if (columns.source !== stored.source) await assertSource(prisma, columns.source);
+  const seen = await deps.lowRate.read((client) => changeable(ADMISSION, client, { id, viewer }));
+  const trial = change.enabled ? await trialOf(deps, { id, ...merged(seen, change, viewer) }, viewer) : null;
+  // The version of the trial, too: nothing is switched on that was not tried.
+  const asked = { id, change: { ...change, version: change.version ?? seen.version }, viewer };
+  await changeRule(deps, ADMISSION, asked, async (client, stored, edit) => {
+    const columns = merged(stored, change, viewer);
+    if (columns.source !== stored.source) await assertSource(client, columns.source);
     const edited = [change.name, change.source, change.when, change.do].some((value) => value !== undefined);
     const enabled = change.enabled ?? stored.enabled;
-    const after = await updateRule(prisma, stored, { ...columns, enabled, edited }, edit);
-    const position = change.position ? await moveRule(prisma, "admission_rules", id, change.position) : stored.position;
     return {
-      action: `rule.${edited || change.enabled === undefined ? "changed" : enabled ? "enabled" : "disabled"}`,
-      before: shown(stored),
-      after: { ...shown({ ...after, position }), ...tried(trial) },
+      action: edited || change.enabled === undefined ? "changed" : enabled ? "enabled" : "disabled",
+      rule: await updateRule(client, stored, { ...columns, enabled, edited }, edit),
+      tried: tried(trial),
     };
   });
   return { id, trial };
 }
 
 /** Deletes a rule. Its versions stay: events name them. Throws DomainError `unknown-rule`. */
-export async function deleteAdmissionRule(
-  deps: LowRateDeps,
-  { id, reason }: { id: string; reason: string },
-  viewer: Viewer,
-): Promise<void> {
-  assertMay(viewer, "change-admission");
-  await changeRules(deps, { id, name: "", actor: viewer.name, atMs: deps.clock.wallMs(), reason }, async (prisma) => {
-    const stored = await prisma.admissionRule.findUnique({ where: { id } });
-    assertChangeable(stored, id, viewer);
-    await deleteRule(prisma, "admission_rules", id);
-    return { action: "rule.deleted", before: shown(stored), after: null };
-  });
-}
+export const deleteAdmissionRule = deletionOf(ADMISSION);
 
-type RuleEdit = { id: string; name: string; actor: string; atMs: number; reason: string };
-type RuleAudit = { action: string; before: object | null; after: object | null };
-
-/** One transaction, with its audit entry and a new revision. */
-async function changeRules(
-  { lowRate }: LowRateDeps,
-  { id, name, actor, atMs, reason }: RuleEdit,
-  work: (prisma: Prisma.TransactionClient) => Promise<RuleAudit>,
-): Promise<void> {
-  await takingName("rule", name, () =>
-    lowRate.write(async ({ prisma, audit }) => {
-      await advanceRevision(prisma);
-      const entry = await work(prisma);
-      await audit({ ...entry, actor, subjectKind: "rule", subjectId: id, reason, count: 1, atMs });
-    }),
-  );
-}
-
-/** The rule as a change leaves it. Throws DomainError `unknown-rule`, `invalid-request`. */
+/** The rule as a change leaves it. Throws DomainError `invalid-request`, `forbidden`. */
 function merged(
-  stored: AdmissionRule | null,
-  id: string,
-  { name, source, when, do: effect }: RuleChange,
+  stored: AdmissionRule,
+  { name, source = stored.source, when, do: effect }: RuleChange,
   viewer: Viewer,
 ): { name: string; source: string | null; body: RuleBody } {
-  assertChangeable(stored, id, viewer);
-  const next = source === undefined ? stored.source : source;
-  if (next !== stored.source) assertMayChange(viewer, next);
+  if (source !== stored.source) assertMay(viewer, "change-admission", sourcesOf(source));
   const old = stored.body as Partial<RuleBody>;
   const read = readRuleBody({ when: when ?? old.when, do: effect ?? old.do });
-  if ("faults" in read) throw invalid(read.faults);
-  return { name: name ?? stored.name, source: next, body: read.body };
+  if ("faults" in read) throw invalidFields(read.faults);
+  return { name: name ?? stored.name, source, body: read.body };
 }
 
-function assertChangeable(stored: AdmissionRule | null, id: string, viewer: Viewer): asserts stored is AdmissionRule {
-  if (!stored || (stored.source !== null && !sees(viewer, stored.source))) throw unknownRule(id);
-  assertMayChange(viewer, stored.source);
-}
-
-function assertMayChange(viewer: Viewer, source: string | null): void {
-  assertMay(viewer, "change-admission", source === null ? "all" : [source]);
-}
-
-function changedMeanwhile(stored: AdmissionRule | null, id: string): DomainError {
-  if (!stored) return unknownRule(id);
-  return new DomainError("illegal-transition", `The rule has version ${stored.version} now: read it again`, {
-    fields: [{ field: "version", detail: `is ${stored.version} by now` }],
-  });
-}
-
-function invalid(fields: FieldError[]): DomainError {
-  const detail = fields.map((fault) => `${fault.field}: ${fault.detail}`).join("; ");
-  return new DomainError("invalid-request", detail, { fields });
+function sourcesOf(source: string | null): "all" | string[] {
+  return source === null ? "all" : [source];
 }
 
 /** A misspelt source would have a rule that never matches. */
@@ -179,8 +132,4 @@ function tried(trial: Trial | null): object {
   if (trial === null) return {};
   const { checked, matched, dropped, changed, failed } = trial;
   return { tried: { checked, matched, dropped, changed, failed } };
-}
-
-function shown({ name, source, position, enabled, version, body }: AdmissionRule): object {
-  return { name, source, position, enabled, version, ...(body as object) };
 }

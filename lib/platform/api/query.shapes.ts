@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { uuidText } from "@/lib/platform/api/schemas.shapes";
-import { DomainError, type FieldError, type ProblemCode } from "@/lib/platform/plain/problem.pure";
+import { DomainError, type FieldError, invalidFields, type ProblemCode } from "@/lib/platform/plain/problem.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 /**
@@ -44,8 +44,7 @@ export function queryOf<Shape extends z.core.$ZodLooseShape>(
         faults.push({ field: String(path[0]), detail: message });
       }
       const code = codes[faults[0]!.field as keyof Shape] ?? "invalid-request";
-      const detail = faults.map((fault) => `${fault.field}: ${fault.detail}`).join("; ");
-      throw new DomainError(code, detail, { fields: faults });
+      throw invalidFields(faults, code);
     },
   };
 }

@@ -115,3 +115,8 @@ export class DomainError extends Error {
     this.headers = options.headers ?? {};
   }
 }
+
+/** Says every wrong field in one sentence, and each by itself. */
+export function invalidFields(fields: FieldError[], code: ProblemCode = "invalid-request"): DomainError {
+  return new DomainError(code, fields.map(({ field, detail }) => `${field}: ${detail}`).join("; "), { fields });
+}
