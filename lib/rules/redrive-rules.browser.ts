@@ -18,12 +18,7 @@ const RULES = "/api/v1/redrive-rules";
 export type RuleFields = Pick<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs"> &
   Partial<Omit<RedriveRuleRequest, "name" | "reason" | "filter" | "delayMs">>;
 
-export const {
-  useRules: useRedriveRules,
-  useCreate: useCreateRedriveRule,
-  useChange: useChangeRedriveRule,
-  useDelete: useDeleteRedriveRule,
-} = ruleHooks<RedriveRuleList, RuleFields, RedriveRuleChange, RedriveRuleOut>(RULES, {
+export const redriveRules = ruleHooks<RedriveRuleList, RuleFields, RedriveRuleChange, RedriveRuleOut>(RULES, {
   list: keys.redriveRules.list,
   changed: "redriveRules",
 });

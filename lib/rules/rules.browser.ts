@@ -14,7 +14,7 @@ function useRuleMutation<Input, Answer>(changed: Change, send: (input: Input) =>
 }
 
 /** The list of one kind of rules, and its changes; called once by each module of hooks. `api`: the address of the list. */
-export function ruleHooks<List, Request, RuleChange, Changed>(
+export function ruleHooks<List, Request extends object, Switch, Changed>(
   api: string,
   { list, changed }: { list: readonly string[]; changed: Change },
 ) {
@@ -26,14 +26,21 @@ export function ruleHooks<List, Request, RuleChange, Changed>(
         queryFn: ({ signal }) => fetchJson<List>(api, { signal }),
         refetchInterval: RULES_POLL_MS,
       }),
-    useCreate: () =>
-      useRuleMutation(changed, (body: Request) => fetchJson<Changed>(api, { method: "POST", body, once: true })),
-    useChange: () =>
-      useRuleMutation(changed, ({ id, change }: { id: string; change: RuleChange }) =>
-        fetchJson<Changed>(address(id), { method: "PATCH", body: change }),
+    /** Stores a new rule; with `rule` it changes that one, unless it has another version by then. */
+    useSave: (rule: { id: string; version: number } | null) =>
+      useRuleMutation(changed, (body: Request) =>
+        rule === null
+          ? fetchJson<Changed>(api, { method: "POST", body, once: true })
+          : fetchJson<Changed>(address(rule.id), { method: "PATCH", body: { ...body, version: rule.version } }),
       ),
-    useDelete: () =>
-      useRuleMutation(changed, ({ id, reason }: { id: string; reason: string }) =>
+    useSwitch: (id: string) =>
+      useRuleMutation(changed, (body: Switch) => fetchJson<Changed>(address(id), { method: "PATCH", body })),
+    useMove: (id: string) =>
+      useRuleMutation(changed, (body: { position: number; reason: string }) =>
+        fetchJson<Changed>(address(id), { method: "PATCH", body }),
+      ),
+    useDelete: (id: string) =>
+      useRuleMutation(changed, (reason: string) =>
         fetchJson<unknown>(address(id), { method: "DELETE", body: { reason } }),
       ),
   };

@@ -1,57 +1,44 @@
 "use client";
 
 import { useEffect, useState } from "react";
-import { ErrorPanel } from "@/components/ui/error-panel";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { useChangeRule, useCreateRule, useTrial } from "@/lib/intake/admission/admission.browser";
-import type { RuleOut } from "@/lib/intake/admission/admission.shapes";
-import { errorsOf, type RuleDraft, type RuleErrors, ruleDraft, ruleRequest, tryOf } from "./rule-draft";
+import { RuleDialog, SwitchRuleDialog } from "@/components/rules/rule-dialogs";
+import { admissionRules, useTrial } from "@/lib/intake/admission/admission.browser";
+import type { RuleOut, TryRequest } from "@/lib/intake/admission/admission.shapes";
+import { errorsOf, type RuleDraft, ruleDraft, ruleRequest, tryOf } from "./rule-draft";
 import { Conditions, Effects, NameAndSource } from "./rule-fields";
 import { TrialView } from "./trial-view";
+
+type Props = { onClose: () => void };
 
 /** Long enough that typing a word asks once, short enough that the preview seems immediate. */
 const TRY_AFTER_MS = 300;
 
-/** Creates a rule, switched off, or edits one. Shows all the while what the rule would do to the newest events. */
-export function RuleDialog({ rule, onClose }: { rule: RuleOut | null; onClose: () => void }) {
-  const [draft, setDraft] = useState(() => ruleDraft(rule));
-  const create = useCreateRule();
-  const change = useChangeRule();
-  const server = errorsOf((create.error ?? change.error)?.fields ?? []);
-  const set = (part: Partial<RuleDraft>) => setDraft({ ...draft, ...part });
-
+/** Creates a rule or edits one. Shows all the while what the rule would do to the newest events. */
+export function AdmissionRuleDialog({ rule, onClose }: Props & { rule: RuleOut | null }) {
   return (
-    <ReasonDialog
-      title={rule === null ? "New rule" : `Edit ${rule.name}`}
+    <RuleDialog
+      noun="rule"
+      rule={rule}
+      initial={() => ruleDraft(rule)}
+      request={ruleRequest}
+      errorsOf={errorsOf}
+      save={admissionRules.useSave(rule)}
       description={
         rule?.enabled
           ? "It is on: what is saved here holds for the next message."
           : "It is saved switched off. Nothing happens to events that are stored already."
       }
-      verb={rule === null ? "Save, switched off" : "Save"}
       onClose={onClose}
-      onSubmit={async (reason) => {
-        const result = ruleRequest(draft, reason);
-        if (!result.ok) return "stay";
-        if (rule === null) await create.mutateAsync({ ...result.rule, enabled: false });
-        else await change.mutateAsync({ id: rule.id, change: { ...result.rule, version: rule.version } });
-        return { title: `Saved ${result.rule.name}`, tone: "success" };
-      }}
     >
-      {(pressed) => {
-        const result = ruleRequest(draft, "");
-        const errors: RuleErrors = { ...server, ...(pressed && !result.ok ? result.errors : {}) };
-        const part = { draft, errors, set };
-        return (
-          <>
-            <NameAndSource {...part} />
-            <Conditions {...part} />
-            <Effects {...part} />
-            <LiveTrial draft={draft} id={rule?.id ?? null} />
-          </>
-        );
-      }}
-    </ReasonDialog>
+      {(form) => (
+        <>
+          <NameAndSource {...form} />
+          <Conditions {...form} />
+          <Effects {...form} />
+          <LiveTrial draft={form.draft} id={rule?.id ?? null} />
+        </>
+      )}
+    </RuleDialog>
   );
 }
 
@@ -69,6 +56,32 @@ function LiveTrial({ draft, id }: { draft: RuleDraft; id: string | null }) {
   if (wanted === null) {
     return <p className="text-muted">What it would do to the newest events is shown here once it says what to do.</p>;
   }
-  if (trial.isError) return <ErrorPanel error={trial.error} inline onRetry={() => trial.refetch()} title="Not tried" />;
-  return <TrialView trial={trial.data} old={settled !== text || trial.isPlaceholderData} />;
+  return <TrialView trial={trial} old={settled !== text || trial.isPlaceholderData} />;
+}
+
+/** Switches a rule on, after it shows what the rule would do, or off. */
+export function SwitchDialog({ rule, onClose }: Props & { rule: RuleOut }) {
+  const change = admissionRules.useSwitch(rule.id);
+  const { id, source, version, enabled, when, do: effect } = rule;
+  return (
+    <SwitchRuleDialog
+      rule={rule}
+      description={
+        enabled
+          ? "The next message is parked as if the rule were not there. Events that it changed stay as they are."
+          : "It holds for the next message, on every way in. Events that are stored already stay as they are."
+      }
+      variant={!enabled && effect?.drop ? "danger" : "primary"}
+      onSwitch={(reason) => change.mutateAsync({ enabled: !enabled, version, reason })}
+      onClose={onClose}
+    >
+      {!enabled && when && effect ? (
+        <StoredTrial request={{ id, rule: { source, when, do: effect }, newest: 200 }} />
+      ) : null}
+    </SwitchRuleDialog>
+  );
+}
+
+function StoredTrial({ request }: { request: TryRequest }) {
+  return <TrialView trial={useTrial(request)} />;
 }

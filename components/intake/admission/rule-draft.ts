@@ -1,5 +1,6 @@
+import type { SavedRule } from "@/lib/intake/admission/admission.browser";
 import type { CodeSource, Condition, RuleBody, RuleEffect } from "@/lib/intake/admission/admission.pure";
-import type { RuleOut, RuleRequest, TryRequest } from "@/lib/intake/admission/admission.shapes";
+import type { RuleOut, TryRequest } from "@/lib/intake/admission/admission.shapes";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
 
 export type ConditionDraft = {
@@ -149,8 +150,6 @@ export function tryOf(draft: RuleDraft, id: string | null): TryRequest | null {
   if (Object.keys(errors).length > 0) return null;
   return { rule: { source: draft.source || null, ...body }, newest: 200, ...(id === null ? {} : { id }) };
 }
-
-export type SavedRule = Omit<RuleRequest, "enabled">;
 
 /** The request of the dialog, or what is missing. */
 export function ruleRequest(

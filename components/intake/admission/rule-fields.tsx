@@ -2,6 +2,7 @@
 
 import { Trash2 } from "lucide-react";
 import { useId } from "react";
+import type { RuleForm } from "@/components/rules/rule-dialogs";
 import { Button, IconButton } from "@/components/ui/button";
 import { Checkbox, Field, Input, Radio } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
@@ -24,7 +25,7 @@ import {
 } from "./rule-draft";
 import { FIELD_LABEL, TEST_LABEL } from "./rule-words";
 
-export type RulePart = { draft: RuleDraft; errors: RuleErrors; set: (part: Partial<RuleDraft>) => void };
+type RulePart = RuleForm<RuleDraft, RuleErrors>;
 
 const FIELDS = [...TEXT_FIELDS, "header" as const, "body" as const, ...NUMBER_FIELDS].map((value) => ({
   value,

@@ -1,51 +1,53 @@
-import { TriedEvent } from "@/components/rules/rule-parts";
-import { Skeleton } from "@/components/ui/skeleton";
+import { SAMPLES_SHOWN, TrialFrame, TriedEvent } from "@/components/rules/trial-frame";
+import type { useTrial } from "@/lib/intake/admission/admission.browser";
 import type { Trial } from "@/lib/intake/admission/admission.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
 import { MARK_WORDS, trialSentence } from "./rule-words";
 
-const SHOWN = 5;
+type Sample = Trial["samples"][number];
 
-type Admitted = Trial["samples"][number]["after"];
-
-/** What a rule would do to the newest events. `trial` undefined = it is being read. */
-export function TrialView({ trial, old = false }: { trial: Trial | undefined; old?: boolean }) {
+/** What a rule would do to the newest events. `old`: the answer is of an earlier draft. */
+export function TrialView({ trial, old }: { trial: ReturnType<typeof useTrial>; old?: boolean }) {
   return (
-    <section aria-label="What it would do" aria-busy={old} className="grid gap-2 rounded-md bg-canvas px-3 py-2">
-      {trial === undefined ? (
-        <Skeleton className="w-2/3" />
-      ) : (
-        <div className={old ? "grid gap-2 opacity-60" : "grid gap-2"}>
-          <p role="status">{trialSentence(trial)}</p>
-          {trial.fault ? <p className="text-danger">{trial.fault}</p> : null}
+    <TrialFrame label="What it would do" trial={trial} old={old}>
+      {(found) => (
+        <>
+          <p role="status">{trialSentence(found)}</p>
+          {found.fault ? <p className="text-danger">{found.fault}</p> : null}
           <ul className="grid gap-2">
-            {trial.samples.slice(0, SHOWN).map((sample) => (
-              <li key={sample.id} className="min-w-0">
-                <p className="flex flex-wrap items-baseline gap-x-2">
-                  <TriedEvent id={sample.id} eventId={sample.eventId} />
-                  <span className="text-muted">{visible(sample.source)}</span>
-                </p>
-                <p className="font-mono text-sm wrap-anywhere">
-                  <span className="text-muted">{words(sample.before)}</span> <span aria-hidden>→</span>
-                  <span className="sr-only">becomes</span>{" "}
-                  <span className={sample.after === null ? "text-danger" : undefined}>{words(sample.after)}</span>
-                </p>
-                {sample.error === null ? null : (
-                  <p className="truncate text-sm text-muted" data-tip={visible(sample.error)}>
-                    {visible(sample.error)}
-                  </p>
-                )}
-              </li>
+            {found.samples.slice(0, SAMPLES_SHOWN).map((sample) => (
+              <TriedSample key={sample.id} {...sample} />
             ))}
           </ul>
-        </div>
+        </>
       )}
-    </section>
+    </TrialFrame>
+  );
+}
+
+function TriedSample({ id, eventId, source, error, before, after }: Sample) {
+  return (
+    <li className="min-w-0">
+      <p className="flex flex-wrap items-baseline gap-x-2">
+        <TriedEvent id={id} eventId={eventId} />
+        <span className="text-muted">{visible(source)}</span>
+      </p>
+      <p className="font-mono text-sm wrap-anywhere">
+        <span className="text-muted">{words(before)}</span> <span aria-hidden>→</span>
+        <span className="sr-only">becomes</span>{" "}
+        <span className={after === null ? "text-danger" : undefined}>{words(after)}</span>
+      </p>
+      {error === null ? null : (
+        <p className="truncate text-sm text-muted" data-tip={visible(error)}>
+          {visible(error)}
+        </p>
+      )}
+    </li>
   );
 }
 
 /** `UPSTREAM · “stock” · parked early` */
-function words(admitted: Admitted): string {
+function words(admitted: Sample["after"]): string {
   if (admitted === null) return "dropped";
   const { errorCode, group, mark } = admitted;
   return [

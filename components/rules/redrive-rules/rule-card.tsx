@@ -1,69 +1,34 @@
 "use client";
 
 import Link from "next/link";
-import { useState } from "react";
-import { RuleMoves, RuleState } from "@/components/rules/rule-parts";
-import { Button } from "@/components/ui/button";
+import { RuleCard, type RuleCardProps, RuleVersion } from "@/components/rules/rule-card";
 import { lazily } from "@/components/ui/lazily";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { failureToast } from "@/components/ui/toast";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
 import { visible } from "@/lib/platform/plain/format.pure";
-import { useChangeRedriveRule, useDeleteRedriveRule } from "@/lib/rules/redrive-rules.browser";
+import { redriveRules } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
 import { limitWords, ruleSentence, triedWords, workWords } from "./rule-words";
 
-const DeleteRuleDialog = lazily(() =>
-  import("@/components/rules/delete-rule-dialog").then(({ DeleteRuleDialog }) => DeleteRuleDialog),
-);
 const SwitchOnDialog = lazily(() => import("./switch-dialog").then(({ SwitchOnDialog }) => SwitchOnDialog));
 const SwitchOffDialog = lazily(() => import("./switch-dialog").then(({ SwitchOffDialog }) => SwitchOffDialog));
 
-type Neighbours = { above: RedriveRuleOut | null; below: RedriveRuleOut | null };
-
 /** One redrive rule: which events, when, what it did, and its actions. */
-export function RuleCard({ rule, above, below, onEdit }: { rule: RedriveRuleOut; onEdit: () => void } & Neighbours) {
-  const [open, setOpen] = useState<"switch" | "delete" | null>(null);
-  const change = useChangeRedriveRule();
-  const remove = useDeleteRedriveRule();
-  const close = () => setOpen(null);
+export function RedriveRuleCard(card: RuleCardProps<RedriveRuleOut>) {
+  const { rule } = card;
   const filter = rule.filter as EventFilter;
-  const state = rule.fault && rule.enabled ? "FAULT" : rule.enabled ? "ON" : rule.stopped ? "STOPPED" : "OFF";
-  const move = (to: { position: number; reason: string }) => {
-    if (change.isPending) return;
-    change.mutate(
-      { id: rule.id, change: to },
-      { onError: (error) => failureToast(`${rule.name} was not moved`, error) },
-    );
-  };
+  const SwitchDialog = rule.enabled ? SwitchOffDialog : SwitchOnDialog;
   return (
-    <li
-      aria-label={rule.name}
-      className="grid grid-cols-[minmax(0,1fr)] gap-1 rounded-lg border border-line bg-surface px-3 py-2"
+    <RuleCard
+      {...card}
+      state={rule.fault && rule.enabled ? "FAULT" : rule.enabled ? "ON" : rule.stopped ? "STOPPED" : "OFF"}
+      locked={rule.enabled ? "Switch it off first: a rule is only on as it was tried" : undefined}
+      afterDeletion="The rule starts no more redrives. Redrives it already started continue and keep its name."
+      hooks={redriveRules}
+      switchDialog={(onClose) => <SwitchDialog rule={rule} onClose={onClose} />}
     >
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <RuleState state={state} />
-        <h2 className="min-w-0 font-medium wrap-anywhere">{rule.name}</h2>
-        <div className="ml-auto flex flex-wrap items-center gap-1">
-          <RuleMoves name={rule.name} above={above} below={below} onMove={move} />
-          <Button size="sm" onClick={() => setOpen("switch")}>
-            {rule.enabled ? "Switch off…" : "Switch on…"}
-          </Button>
-          <Button
-            size="sm"
-            onClick={onEdit}
-            disabled={rule.enabled}
-            data-tip={rule.enabled ? "Switch it off first: a rule is only on as it was tried" : undefined}
-          >
-            Edit…
-          </Button>
-          <Button size="sm" onClick={() => setOpen("delete")}>
-            Delete…
-          </Button>
-        </div>
-      </div>
       {rule.stopped && !rule.enabled ? (
         <p className="text-danger wrap-anywhere">
           Switched itself off <TimeAgo at={rule.stopped.at} />: {rule.stopped.reason}
@@ -82,17 +47,7 @@ export function RuleCard({ rule, above, below, onEdit }: { rule: RedriveRuleOut;
       </p>
       <p className="text-sm text-muted">{limitWords(rule)}</p>
       <Work rule={rule} />
-      {open === "switch" && !rule.enabled ? <SwitchOnDialog rule={rule} onClose={close} /> : null}
-      {open === "switch" && rule.enabled ? <SwitchOffDialog rule={rule} onClose={close} /> : null}
-      {open === "delete" ? (
-        <DeleteRuleDialog
-          name={rule.name}
-          description="The rule starts no more redrives. Redrives it already started continue and keep its name."
-          onDelete={(reason) => remove.mutateAsync({ id: rule.id, reason })}
-          onClose={close}
-        />
-      ) : null}
-    </li>
+    </RuleCard>
   );
 }
 
@@ -117,16 +72,7 @@ function Work({ rule }: { rule: RedriveRuleOut }) {
           tried <TimeAgo at={trial.at} />: {triedWords(trial)}
         </span>
       )}
-      <span>
-        version {rule.version} by {rule.updatedBy} · <TimeAgo at={rule.updatedAt} /> ·{" "}
-        <Link
-          href={`/audit?subjectKind=redrive-rule&subjectId=${rule.id}`}
-          prefetch={false}
-          className="inline-block min-h-6 hover:text-ink hover:underline"
-        >
-          audit
-        </Link>
-      </span>
+      <RuleVersion rule={rule} subject="redrive-rule" />
     </div>
   );
 }

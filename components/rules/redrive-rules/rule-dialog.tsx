@@ -1,59 +1,46 @@
 "use client";
 
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, useId } from "react";
+import { RuleDialog, type RuleForm } from "@/components/rules/rule-dialogs";
 import { Checkbox, Field, Input } from "@/components/ui/input";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { useChangeRedriveRule, useCreateRedriveRule } from "@/lib/rules/redrive-rules.browser";
+import { redriveRules } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
 import { errorsOf, type RuleDraft, type RuleErrors, ruleDraft, ruleRequest } from "./rule-draft";
 
-type Part = { draft: RuleDraft; errors: RuleErrors; set: (part: Partial<RuleDraft>) => void };
+type Part = RuleForm<RuleDraft, RuleErrors>;
 
 /** Creates a rule, switched off, or edits one that is off. */
-export function RuleDialog({ rule, onClose }: { rule: RedriveRuleOut | null; onClose: () => void }) {
-  const [draft, setDraft] = useState(() => ruleDraft(rule));
-  const create = useCreateRedriveRule();
-  const change = useChangeRedriveRule();
-  const server = errorsOf((create.error ?? change.error)?.fields ?? []);
-  const kept = (rule?.filter ?? {}) as EventFilter;
+export function RedriveRuleDialog({ rule, onClose }: { rule: RedriveRuleOut | null; onClose: () => void }) {
   return (
-    <ReasonDialog
-      title={rule === null ? "New redrive rule" : `Edit ${rule.name}`}
+    <RuleDialog
+      noun="redrive rule"
+      rule={rule}
+      initial={() => ruleDraft(rule)}
+      request={(draft, reason) => ruleRequest(draft, reason, (rule?.filter ?? {}) as EventFilter)}
+      errorsOf={errorsOf}
+      save={redriveRules.useSave(rule)}
       description="It is saved switched off. It is tried against the past before it is switched on."
-      verb={rule === null ? "Save, switched off" : "Save"}
       onClose={onClose}
-      onSubmit={async (reason) => {
-        const result = ruleRequest(draft, reason, kept);
-        if (!result.ok) return "stay";
-        if (rule === null) await create.mutateAsync(result.rule);
-        else await change.mutateAsync({ id: rule.id, change: { ...result.rule, version: rule.version } });
-        return { title: `Saved ${result.rule.name}`, tone: "success" };
-      }}
     >
-      {(pressed) => {
-        const result = ruleRequest(draft, "", kept);
-        const errors = { ...server, ...(pressed && !result.ok ? result.errors : {}) };
-        const part: Part = { draft, errors, set: (next) => setDraft({ ...draft, ...next }) };
-        return (
-          <>
-            <TextField {...part} name="name" label="Name" placeholder="timeouts of orders" />
-            <TextField
-              {...part}
-              name="events"
-              label="Events"
-              placeholder="source:orders errorCode:TIMEOUT"
-              hint="As in the search, by source, errorCode, eventType, aggregateType, fingerprint or tag. Only parked events are taken."
-              mono
-            />
-            <When {...part} />
-            <How {...part} />
-            <Limits {...part} />
-          </>
-        );
-      }}
-    </ReasonDialog>
+      {(form) => (
+        <>
+          <TextField {...form} name="name" label="Name" placeholder="timeouts of orders" />
+          <TextField
+            {...form}
+            name="events"
+            label="Events"
+            placeholder="source:orders errorCode:TIMEOUT"
+            hint="As in the search, by source, errorCode, eventType, aggregateType, fingerprint or tag. Only parked events are taken."
+            mono
+          />
+          <When {...form} />
+          <How {...form} />
+          <Limits {...form} />
+        </>
+      )}
+    </RuleDialog>
   );
 }
 
@@ -66,16 +53,16 @@ function Row({ legend, children }: { legend: string; children: ReactNode }) {
   );
 }
 
-function When({ draft, errors, set }: Part) {
+function When(part: Part) {
   return (
     <Row legend="When">
-      <NumberField {...{ draft, errors, set }} name="delayMinutes" label="Minutes after parking" />
-      <NumberField {...{ draft, errors, set }} name="redrivesPerEvent" label="Redrives of one event" />
+      <NumberField {...part} name="delayMinutes" label="Minutes after parking" />
+      <NumberField {...part} name="redrivesPerEvent" label="Redrives of one event" />
       <div className="grid basis-full gap-1">
-        <Check {...{ draft, errors, set }} name="groupSucceeded">
+        <Check {...part} name="groupSucceeded">
           only if the same group succeeded since
         </Check>
-        <Check {...{ draft, errors, set }} name="breakerClosed">
+        <Check {...part} name="breakerClosed">
           only while the target's breaker is closed
         </Check>
       </div>
@@ -83,24 +70,24 @@ function When({ draft, errors, set }: Part) {
   );
 }
 
-function How({ draft, errors, set }: Part) {
+function How(part: Part) {
   return (
     <Row legend="How">
       <Field label="Lane">
         {(control) => (
           <Select
             {...control}
-            value={draft.lane}
+            value={part.draft.lane}
             options={[
               { value: "slow", label: "slow lane" },
               { value: "main", label: "main lane" },
             ]}
-            onChange={(event) => set({ lane: event.target.value as RuleDraft["lane"] })}
+            onChange={(event) => part.set({ lane: event.target.value as RuleDraft["lane"] })}
           />
         )}
       </Field>
-      <NumberField {...{ draft, errors, set }} name="rate" label="Events per second" optional />
-      <NumberField {...{ draft, errors, set }} name="everySeconds" label="Seconds between runs" />
+      <NumberField {...part} name="rate" label="Events per second" optional />
+      <NumberField {...part} name="everySeconds" label="Seconds between runs" />
     </Row>
   );
 }

@@ -1,37 +1,29 @@
 "use client";
 
 import { useState } from "react";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { SwitchRuleDialog } from "@/components/rules/rule-dialogs";
 import { Field } from "@/components/ui/input";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
 import { ruleTerms } from "@/lib/rules/redrive-rule.pure";
-import { useChangeRedriveRule, useRedriveRuleTrial } from "@/lib/rules/redrive-rules.browser";
+import { redriveRules, useRedriveRuleTrial } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut, RedriveRuleTry } from "@/lib/rules/redrive-rules.shapes";
 import { TrialView } from "./trial-view";
 
+type Props = { rule: RedriveRuleOut; onClose: () => void };
+
 /** Switches a rule on, after it was tried against the past. */
-export function SwitchOnDialog({ rule, onClose }: { rule: RedriveRuleOut; onClose: () => void }) {
-  const change = useChangeRedriveRule();
+export function SwitchOnDialog({ rule, onClose }: Props) {
+  const { id, version } = rule;
+  const change = redriveRules.useSwitch(rule.id);
   const [days, setDays] = useState(7);
-  const request: RedriveRuleTry = { rule: ruleTerms(rule) as RedriveRuleTry["rule"], id: rule.id, days };
-  const trial = useRedriveRuleTrial(request);
+  const trial = useRedriveRuleTrial({ rule: ruleTerms(rule) as RedriveRuleTry["rule"], id, days });
   return (
-    <ReasonDialog
-      title={`Switch on: ${rule.name}`}
+    <SwitchRuleDialog
+      rule={rule}
       description="A worker begins within seconds. What it asks for are ordinary redrives: controls, order, limits and the brake hold."
-      size="md"
-      verb="Switch on"
       ready={() => trial.data !== undefined}
+      onSwitch={(reason) => change.mutateAsync({ enabled: true, trial: trial.data!.id, version, reason })}
       onClose={onClose}
-      onSubmit={async (reason) => {
-        const tried = trial.data!.id;
-        await change.mutateAsync({
-          id: rule.id,
-          change: { enabled: true, trial: tried, version: rule.version, reason },
-        });
-        return { title: `${rule.name} is on`, tone: "success" };
-      }}
     >
       <Field label="Tried against">
         {(control) => (
@@ -46,29 +38,20 @@ export function SwitchOnDialog({ rule, onClose }: { rule: RedriveRuleOut; onClos
           />
         )}
       </Field>
-      {trial.isError ? (
-        <ErrorPanel error={trial.error} inline onRetry={() => trial.refetch()} title="Not tried" />
-      ) : (
-        <TrialView trial={trial.data} days={days} />
-      )}
-    </ReasonDialog>
+      <TrialView trial={trial} days={days} />
+    </SwitchRuleDialog>
   );
 }
 
-export function SwitchOffDialog({ rule, onClose }: { rule: RedriveRuleOut; onClose: () => void }) {
-  const change = useChangeRedriveRule();
+export function SwitchOffDialog({ rule, onClose }: Props) {
+  const change = redriveRules.useSwitch(rule.id);
   return (
-    <ReasonDialog
-      title={`Switch off: ${rule.name}`}
+    <SwitchRuleDialog
+      rule={rule}
       description="The rule starts no more redrives. Redrives it already started continue: pause or cancel them on their pages."
-      size="sm"
-      verb="Switch off"
       stops
+      onSwitch={(reason) => change.mutateAsync({ enabled: false, reason })}
       onClose={onClose}
-      onSubmit={async (reason) => {
-        await change.mutateAsync({ id: rule.id, change: { enabled: false, reason } });
-        return { title: `${rule.name} is off`, tone: "success" };
-      }}
     />
   );
 }

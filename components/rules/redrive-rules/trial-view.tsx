@@ -1,18 +1,16 @@
-import { TriedEvent } from "@/components/rules/rule-parts";
-import { Skeleton } from "@/components/ui/skeleton";
+import { SAMPLES_SHOWN, TrialFrame, TriedEvent } from "@/components/rules/trial-frame";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import type { useRedriveRuleTrial } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleTrial } from "@/lib/rules/redrive-rules.shapes";
 import { leftWords, OUTCOME_WORDS, trialSentence } from "./rule-words";
 
-const SHOWN = 5;
-
-/** What a rule would have done in the past. `trial` undefined = it is being tried. */
-export function TrialView({ trial, days }: { trial: RedriveRuleTrial | undefined; days: number }) {
+/** What a rule would have done in the past. */
+export function TrialView({ trial, days }: { trial: ReturnType<typeof useRedriveRuleTrial>; days: number }) {
   return (
-    <section aria-label="What it would have done" className="grid gap-2 rounded-md bg-canvas px-3 py-2">
-      {trial === undefined ? <Skeleton className="w-2/3" /> : <Tried trial={trial} days={days} />}
-    </section>
+    <TrialFrame label="What it would have done" trial={trial}>
+      {(found) => <Tried trial={found} days={days} />}
+    </TrialFrame>
   );
 }
 
@@ -37,7 +35,7 @@ function Tried({ trial, days }: { trial: RedriveRuleTrial; days: number }) {
       </p>
       {samples.length === 0 ? null : (
         <ul aria-label="Samples" className="grid gap-1">
-          {samples.slice(0, SHOWN).map((sample) => (
+          {samples.slice(0, SAMPLES_SHOWN).map((sample) => (
             <li key={sample.id} className="flex min-w-0 flex-wrap items-baseline gap-x-2">
               <TriedEvent id={sample.id} eventId={sample.eventId} />
               <span className="text-sm text-muted">

@@ -15,12 +15,8 @@ import { RULES_POLL_MS, ruleHooks } from "@/lib/rules/rules.browser";
 
 const RULES = "/api/v1/admission-rules";
 
-export const {
-  useRules: useAdmissionRules,
-  useCreate: useCreateRule,
-  useChange: useChangeRule,
-  useDelete: useDeleteRule,
-} = ruleHooks<RuleList, RuleRequest, RuleChange, ChangedRule>(RULES, {
+export type SavedRule = Omit<RuleRequest, "enabled">;
+export const admissionRules = ruleHooks<RuleList, SavedRule, RuleChange, ChangedRule>(RULES, {
   list: keys.admission.list,
   changed: "admission",
 });

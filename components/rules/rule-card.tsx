@@ -1,0 +1,130 @@
+"use client";
+
+import { ArrowDown, ArrowUp } from "lucide-react";
+import Link from "next/link";
+import { type ReactNode, useState } from "react";
+import { Button, IconButton } from "@/components/ui/button";
+import { lazily } from "@/components/ui/lazily";
+import { Shape } from "@/components/ui/shape";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { failureToast } from "@/components/ui/toast";
+import type { StoredRuleOut } from "@/lib/rules/rule.shapes";
+import type { ruleHooks } from "@/lib/rules/rules.browser";
+
+const DeleteRuleDialog = lazily(() => import("./rule-dialogs").then(({ DeleteRuleDialog }) => DeleteRuleDialog));
+
+const LOOKS = {
+  ON: { shape: "disc", colour: "text-ok" },
+  OFF: { shape: "ring", colour: "text-ignored" },
+  FAULT: { shape: "triangle", colour: "text-danger" },
+  STOPPED: { shape: "triangle", colour: "text-danger" },
+} as const;
+
+export type RuleCardProps<Rule> = { rule: Rule; above: Rule | null; below: Rule | null; onEdit: () => void };
+
+/** The card of a rule of either kind: its state, its name, its actions with their dialogs, and what the kind shows of it. */
+export function RuleCard({
+  rule,
+  above,
+  below,
+  onEdit,
+  state,
+  aside,
+  locked,
+  afterDeletion,
+  hooks,
+  switchDialog,
+  children,
+}: RuleCardProps<StoredRuleOut> & {
+  state: keyof typeof LOOKS;
+  /** Beside the name. */
+  aside?: ReactNode;
+  /** Why it cannot be edited as it is. */
+  locked?: string | undefined;
+  /** What becomes of its effects when it is deleted. */
+  afterDeletion: string;
+  hooks: Pick<ReturnType<typeof ruleHooks>, "useMove" | "useDelete">;
+  switchDialog: (onClose: () => void) => ReactNode;
+  children: ReactNode;
+}) {
+  const [open, setOpen] = useState<"switch" | "delete" | null>(null);
+  const close = () => setOpen(null);
+  const { id, name } = rule;
+  const moving = hooks.useMove(id);
+  const remove = hooks.useDelete(id);
+  const move = (to: StoredRuleOut | null, words: string) => {
+    if (to === null || moving.isPending) return;
+    const moved = { position: to.position, reason: `moved ${words} ${to.name}`.slice(0, 2_000) };
+    moving.mutate(moved, { onError: (error) => failureToast(`${name} was not moved`, error) });
+  };
+  const { shape, colour } = LOOKS[state];
+  return (
+    <li
+      aria-label={name}
+      className="grid grid-cols-[minmax(0,1fr)] gap-1 rounded-lg border border-line bg-surface px-3 py-2"
+    >
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <span className={`inline-flex shrink-0 items-center gap-1.5 font-mono text-sm ${colour}`}>
+          <Shape name={shape} />
+          {state}
+        </span>
+        <h2 className="min-w-0 font-medium wrap-anywhere">{name}</h2>
+        {aside}
+        <div className="ml-auto flex flex-wrap items-center gap-1">
+          <IconButton
+            size="sm"
+            label={`Move ${name} up`}
+            disabled={above === null}
+            onClick={() => move(above, "above")}
+          >
+            <ArrowUp size={14} aria-hidden />
+          </IconButton>
+          <IconButton
+            size="sm"
+            label={`Move ${name} down`}
+            disabled={below === null}
+            onClick={() => move(below, "below")}
+          >
+            <ArrowDown size={14} aria-hidden />
+          </IconButton>
+          <Button size="sm" onClick={() => setOpen("switch")}>
+            {rule.enabled ? "Switch off…" : "Switch on…"}
+          </Button>
+          <Button size="sm" onClick={onEdit} disabled={locked !== undefined} data-tip={locked}>
+            Edit…
+          </Button>
+          <Button size="sm" onClick={() => setOpen("delete")}>
+            Delete…
+          </Button>
+        </div>
+      </div>
+      {children}
+      {open === "switch" ? switchDialog(close) : null}
+      {open === "delete" ? (
+        <DeleteRuleDialog name={name} description={afterDeletion} onDelete={remove.mutateAsync} onClose={close} />
+      ) : null}
+    </li>
+  );
+}
+
+/** Who wrote this version of a rule, with the way to its audit. */
+export function RuleVersion({
+  rule: { id, version, updatedBy, updatedAt },
+  subject,
+}: {
+  rule: StoredRuleOut;
+  subject: "rule" | "redrive-rule";
+}) {
+  return (
+    <span>
+      version {version} by {updatedBy} · <TimeAgo at={updatedAt} /> ·{" "}
+      <Link
+        href={`/audit?subjectKind=${subject}&subjectId=${id}`}
+        prefetch={false}
+        className="inline-block min-h-6 hover:text-ink hover:underline"
+      >
+        audit
+      </Link>
+    </span>
+  );
+}

@@ -1,0 +1,104 @@
+"use client";
+
+import type { UseMutationResult } from "@tanstack/react-query";
+import { type ComponentProps, type ReactNode, useState } from "react";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import type { FieldError } from "@/lib/platform/plain/problem.pure";
+
+/** What a form shows and changes. `errors`: by the field of the form. */
+export type RuleForm<Draft, Errors> = { draft: Draft; errors: Errors; set: (part: Partial<Draft>) => void };
+
+/** Creates a rule, switched off, or edits one. `request`: what the draft asks for, or what it lacks. */
+export function RuleDialog<Draft, Errors extends object, Request extends { name: string }>({
+  noun,
+  rule,
+  initial,
+  request,
+  errorsOf,
+  save,
+  children,
+  ...dialog
+}: {
+  noun: string;
+  rule: { name: string } | null;
+  initial: () => Draft;
+  request: (draft: Draft, reason: string) => { ok: true; rule: Request } | { ok: false; errors: Errors };
+  /** The errors of the server at the fields of the form. */
+  errorsOf: (fields: readonly FieldError[]) => Errors;
+  save: UseMutationResult<unknown, ApiError, Request>;
+  description: string;
+  onClose: () => void;
+  children: (form: RuleForm<Draft, Errors>) => ReactNode;
+}) {
+  const [draft, setDraft] = useState(initial);
+  const server = errorsOf(save.error?.fields ?? []);
+  return (
+    <ReasonDialog
+      {...dialog}
+      title={rule === null ? `New ${noun}` : `Edit ${rule.name}`}
+      verb={rule === null ? "Save, switched off" : "Save"}
+      onSubmit={async (reason) => {
+        const result = request(draft, reason);
+        if (!result.ok) return "stay";
+        await save.mutateAsync(result.rule);
+        return { title: `Saved ${result.rule.name}`, tone: "success" };
+      }}
+    >
+      {(pressed) => {
+        const result = request(draft, "");
+        const errors = { ...server, ...(pressed && !result.ok ? result.errors : {}) };
+        return children({ draft, errors, set: (part) => setDraft({ ...draft, ...part }) });
+      }}
+    </ReasonDialog>
+  );
+}
+
+/** Switches a rule on, or off when it is on. */
+export function SwitchRuleDialog({
+  rule,
+  onSwitch,
+  ...dialog
+}: Pick<ComponentProps<typeof ReasonDialog>, "description" | "variant" | "stops" | "ready" | "onClose" | "children"> & {
+  rule: { name: string; enabled: boolean };
+  onSwitch: (reason: string) => Promise<unknown>;
+}) {
+  const verb = rule.enabled ? "Switch off" : "Switch on";
+  return (
+    <ReasonDialog
+      {...dialog}
+      title={`${verb}: ${rule.name}`}
+      size={rule.enabled ? "sm" : "md"}
+      verb={verb}
+      onSubmit={async (reason) => {
+        await onSwitch(reason);
+        return { title: `${rule.name} is ${rule.enabled ? "off" : "on"}`, tone: "success" };
+      }}
+    />
+  );
+}
+
+/** Asks for the reason of the deletion of a rule, of admission or of redrives. `description`: what becomes of its effects. */
+export function DeleteRuleDialog({
+  name,
+  onDelete,
+  ...dialog
+}: Pick<ComponentProps<typeof ReasonDialog>, "description" | "onClose"> & {
+  name: string;
+  onDelete: (reason: string) => Promise<unknown>;
+}) {
+  return (
+    <ReasonDialog
+      {...dialog}
+      title={`Delete ${name}?`}
+      size="sm"
+      verb="Delete"
+      variant="danger"
+      keep="Keep it"
+      onSubmit={async (reason) => {
+        await onDelete(reason);
+        return { title: `Deleted ${name}`, tone: "success" };
+      }}
+    />
+  );
+}
