@@ -33,6 +33,63 @@ export function Radio({ className, ...rest }: Omit<ComponentProps<"input">, "typ
   return <input type="radio" {...rest} className={classNames("size-3.5 shrink-0 cursor-pointer", className)} />;
 }
 
+/** A check box with its label, and a hint behind it. */
+export function Tick({
+  label,
+  hint,
+  checked,
+  onChecked,
+  className,
+}: {
+  label: ReactNode;
+  hint?: ReactNode;
+  checked: boolean;
+  onChecked: (checked: boolean) => void;
+  className?: string;
+}) {
+  const id = useId();
+  return (
+    <label htmlFor={id} className={classNames("flex min-h-6 items-baseline gap-2", className)}>
+      <Checkbox
+        id={id}
+        className="translate-y-0.5"
+        checked={checked}
+        onChange={(event) => onChecked(event.target.checked)}
+      />
+      <span>
+        {label} {hint ? <span className="text-muted">{hint}</span> : null}
+      </span>
+    </label>
+  );
+}
+
+/** A choice between few values, as radio buttons. */
+export function Choice<Value extends string>({
+  label,
+  options,
+  value: chosen,
+  onChange,
+  className = "grid gap-1",
+}: {
+  label: string;
+  options: readonly { value: Value; label: ReactNode }[];
+  value: Value;
+  onChange: (value: Value) => void;
+  className?: string;
+}) {
+  const name = useId();
+  return (
+    <div role="radiogroup" aria-label={label} className={className}>
+      {options.map(({ value, label: words }) => (
+        <label key={value} htmlFor={`${name}-${value}`} className="flex items-center gap-2">
+          <Radio id={`${name}-${value}`} name={name} checked={value === chosen} onChange={() => onChange(value)} />
+          {words}
+        </label>
+      ))}
+    </div>
+  );
+}
+
 export type FieldControl = { id: string; "aria-describedby": string | undefined; "aria-invalid": true | undefined };
 
 /**

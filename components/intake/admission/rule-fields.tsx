@@ -4,7 +4,7 @@ import { Trash2 } from "lucide-react";
 import { useId } from "react";
 import type { RuleForm } from "@/components/rules/rule-dialogs";
 import { Button, IconButton } from "@/components/ui/button";
-import { Checkbox, Field, Input, Radio } from "@/components/ui/input";
+import { Choice, Field, Input, Tick } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
 import {
   type Condition,
@@ -167,9 +167,14 @@ function ConditionRow({
         </IconButton>
       </div>
       <div className="flex flex-wrap gap-x-4">
-        <Tick label="not" checked={condition.not} onChecked={(not) => set({ not })} />
+        <Tick className="text-sm text-muted" label="not" checked={condition.not} onChecked={(not) => set({ not })} />
         {hasCase ? (
-          <Tick label="any case" checked={condition.ignoreCase} onChecked={(ignoreCase) => set({ ignoreCase })} />
+          <Tick
+            className="text-sm text-muted"
+            label="any case"
+            checked={condition.ignoreCase}
+            onChecked={(ignoreCase) => set({ ignoreCase })}
+          />
         ) : null}
       </div>
       {error ? (
@@ -178,24 +183,6 @@ function ConditionRow({
         </p>
       ) : null}
     </fieldset>
-  );
-}
-
-function Tick({
-  label,
-  checked,
-  onChecked,
-}: {
-  label: string;
-  checked: boolean;
-  onChecked: (checked: boolean) => void;
-}) {
-  const id = useId();
-  return (
-    <label htmlFor={id} className="flex min-h-6 items-center gap-1.5 text-sm text-muted">
-      <Checkbox id={id} checked={checked} onChange={(event) => onChecked(event.target.checked)} />
-      {label}
-    </label>
   );
 }
 
@@ -213,6 +200,11 @@ const CODE_LABEL = {
 };
 const CODE_EXAMPLE = { value: "VALIDATION_ERROR", header: "x-error-code", body: "/error/code" };
 
+const ENDS = [
+  { value: "park", label: "park it" },
+  { value: "drop", label: "drop it, and count it" },
+] as const;
+
 const PARKS = [
   { value: "", label: "nothing special" },
   { value: "early", label: "park early: permanent, a redrive must say that it sends it" },
@@ -221,19 +213,17 @@ const PARKS = [
 
 /** What the rule does: it drops, or it changes what is known about the event. */
 export function Effects({ draft, errors, set }: RulePart) {
-  const name = useId();
   const { code } = draft;
   return (
     <fieldset className="grid min-w-0 gap-3">
       <legend className="mb-1 text-sm font-medium text-muted">Then</legend>
-      <div role="radiogroup" aria-label="Park or drop" className="flex flex-wrap gap-x-6 gap-y-1">
-        {[false, true].map((drop) => (
-          <label key={String(drop)} htmlFor={`${name}-${drop}`} className="flex items-center gap-2">
-            <Radio id={`${name}-${drop}`} name={name} checked={draft.drop === drop} onChange={() => set({ drop })} />
-            {drop ? "drop it, and count it" : "park it"}
-          </label>
-        ))}
-      </div>
+      <Choice
+        label="Park or drop"
+        className="flex flex-wrap gap-x-6 gap-y-1"
+        options={ENDS}
+        value={draft.drop ? "drop" : "park"}
+        onChange={(end) => set({ drop: end === "drop" })}
+      />
       {draft.drop ? (
         <p className="text-muted">
           A dropped message is acknowledged and not stored. It is counted here, and a few are kept as samples. Messages
@@ -278,19 +268,7 @@ export function Effects({ draft, errors, set }: RulePart) {
               />
             )}
           </Field>
-          <div role="radiogroup" aria-label="Before a redrive" className="grid gap-1">
-            {PARKS.map(({ value, label }) => (
-              <label key={value} htmlFor={`${name}-park-${value}`} className="flex items-center gap-2">
-                <Radio
-                  id={`${name}-park-${value}`}
-                  name={`${name}-park`}
-                  checked={draft.park === value}
-                  onChange={() => set({ park: value })}
-                />
-                {label}
-              </label>
-            ))}
-          </div>
+          <Choice label="Before a redrive" options={PARKS} value={draft.park} onChange={(park) => set({ park })} />
         </>
       )}
       {errors.do ? <p className="text-sm text-danger">{errors.do}</p> : null}

@@ -2,7 +2,7 @@
 
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Field, Input, Radio } from "@/components/ui/input";
+import { Choice, Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
 import { failureToast, showToast } from "@/components/ui/toast";
@@ -68,7 +68,13 @@ export function ControlDialog({ kind, scope, onClose, onDone }: ControlDialogPro
         const errors = pressed && !result.ok ? result.errors : {};
         return (
           <>
-            <KindChoice kind={draft.kind} onKind={(next) => set({ kind: next, ...untilFor(next, draft.until) })} />
+            <Choice
+              label="Kind"
+              className="flex flex-wrap gap-x-6 gap-y-1"
+              options={KINDS.map((value) => ({ value, label: value }))}
+              value={draft.kind}
+              onChange={(kind) => set({ kind, ...untilFor(kind, draft.until) })}
+            />
             <ScopePicker scope={draft} error={errors.scopeValue} onChange={set} />
             <Until draft={draft} set={set} error={errors.until} />
           </>
@@ -106,19 +112,6 @@ function startingDraft(kind: ControlRequest["kind"], scope: ControlRequest["scop
 /** A cooldown must end; a blacklist and a whitelist keep the chosen end. */
 function untilFor(kind: ControlRequest["kind"], until: string): Pick<ControlDraft, "until"> {
   return { until: kind === "cooldown" && until === "never" ? "60" : until };
-}
-
-function KindChoice({ kind, onKind }: { kind: ControlDraft["kind"]; onKind: (kind: ControlDraft["kind"]) => void }) {
-  return (
-    <div role="radiogroup" aria-label="Kind" className="flex flex-wrap gap-x-6 gap-y-1">
-      {KINDS.map((each) => (
-        <label key={each} htmlFor={`kind-${each}`} className="flex items-center gap-2">
-          <Radio id={`kind-${each}`} name="kind" checked={each === kind} onChange={() => onKind(each)} />
-          {each}
-        </label>
-      ))}
-    </div>
-  );
 }
 
 type Until = { draft: ControlDraft; set: (part: Partial<ControlDraft>) => void; error: string | undefined };

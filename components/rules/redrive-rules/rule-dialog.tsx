@@ -1,8 +1,8 @@
 "use client";
 
-import { type ReactNode, useId } from "react";
+import type { ReactNode } from "react";
 import { RuleDialog, type RuleForm } from "@/components/rules/rule-dialogs";
-import { Checkbox, Field, Input } from "@/components/ui/input";
+import { Field, Input, Tick } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { redriveRules } from "@/lib/rules/redrive-rules.browser";
@@ -59,12 +59,16 @@ function When(part: Part) {
       <NumberField {...part} name="delayMinutes" label="Minutes after parking" />
       <NumberField {...part} name="redrivesPerEvent" label="Redrives of one event" />
       <div className="grid basis-full gap-1">
-        <Check {...part} name="groupSucceeded">
-          only if the same group succeeded since
-        </Check>
-        <Check {...part} name="breakerClosed">
-          only while the target's breaker is closed
-        </Check>
+        <Tick
+          label="only if the same group succeeded since"
+          checked={part.draft.groupSucceeded}
+          onChecked={(groupSucceeded) => part.set({ groupSucceeded })}
+        />
+        <Tick
+          label="only while the target's breaker is closed"
+          checked={part.draft.breakerClosed}
+          onChecked={(breakerClosed) => part.set({ breakerClosed })}
+        />
       </div>
     </Row>
   );
@@ -150,20 +154,5 @@ function NumberField({
         />
       )}
     </Field>
-  );
-}
-
-function Check({
-  draft,
-  set,
-  name,
-  children,
-}: Part & { name: "groupSucceeded" | "breakerClosed"; children: ReactNode }) {
-  const id = useId();
-  return (
-    <div className="flex min-h-6 items-center gap-2">
-      <Checkbox id={id} checked={draft[name]} onChange={(event) => set({ [name]: event.target.checked })} />
-      <label htmlFor={id}>{children}</label>
-    </div>
   );
 }

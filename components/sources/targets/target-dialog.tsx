@@ -1,7 +1,7 @@
 "use client";
 
 import { type ComponentProps, useState } from "react";
-import { Checkbox, Field, Input } from "@/components/ui/input";
+import { Field, Input, Tick } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
@@ -55,15 +55,13 @@ export function TargetDialog(props: {
                 />
               )}
             </Field>
-            <Toggle
-              id="target-retryable"
+            <Tick
               checked={draft.retryable}
               onChecked={(retryable) => set({ retryable })}
               label="May be repeated automatically"
               hint="Only for a target that honours the Idempotency-Key or does no harm twice."
             />
-            <Toggle
-              id="target-needs-approval"
+            <Tick
               checked={draft.needsApproval}
               onChecked={(needsApproval) => set({ needsApproval })}
               label="Needs approval"
@@ -137,15 +135,13 @@ function PaceFields(part: Part) {
           inputMode="numeric"
         />
       </div>
-      <Toggle
-        id="target-unlimited"
+      <Tick
         checked={draft.unlimited}
         onChecked={(unlimited) => set({ unlimited })}
         label="No rate limit"
         hint="Only the bulkhead and the target itself slow it down."
       />
-      <Toggle
-        id="target-no-bursts"
+      <Tick
         checked={draft.noBursts}
         onChecked={(noBursts) => set({ noBursts })}
         label="No bursts"
@@ -186,26 +182,4 @@ function fallbackOptions(target: TargetOut, others: readonly string[]) {
     ...(target.lane === "slow" ? [] : [{ value: "slow-lane", label: `send to the slow lane of ${target.source}` }]),
     ...others.map((name) => ({ value: `target:${name}`, label: `send to ${name}` })),
   ];
-}
-
-function Toggle(props: {
-  id: string;
-  checked: boolean;
-  onChecked: (checked: boolean) => void;
-  label: string;
-  hint: string;
-}) {
-  return (
-    <label htmlFor={props.id} className="flex items-baseline gap-2">
-      <Checkbox
-        id={props.id}
-        className="translate-y-0.5"
-        checked={props.checked}
-        onChange={(event) => props.onChecked(event.target.checked)}
-      />
-      <span>
-        {props.label} <span className="text-muted">{props.hint}</span>
-      </span>
-    </label>
-  );
 }
