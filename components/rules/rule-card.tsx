@@ -11,7 +11,7 @@ import { failureToast } from "@/components/ui/toast";
 import type { StoredRuleOut } from "@/lib/rules/rule.shapes";
 import type { ruleHooks } from "@/lib/rules/rules.browser";
 
-const DeleteRuleDialog = lazily(() => import("./rule-dialogs").then(({ DeleteRuleDialog }) => DeleteRuleDialog));
+const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog").then(({ ReasonDialog }) => ReasonDialog));
 
 const LOOKS = {
   ON: { shape: "disc", colour: "text-ok" },
@@ -101,25 +101,31 @@ export function RuleCard({
       {children}
       {open === "switch" ? switchDialog(close) : null}
       {open === "delete" ? (
-        <DeleteRuleDialog name={name} description={afterDeletion} onDelete={remove.mutateAsync} onClose={close} />
+        <ReasonDialog
+          title={`Delete ${name}?`}
+          description={afterDeletion}
+          size="sm"
+          verb="Delete"
+          variant="danger"
+          keep="Keep it"
+          onClose={close}
+          onSubmit={async (reason) => {
+            await remove.mutateAsync(reason);
+            return { title: `Deleted ${name}`, tone: "success" };
+          }}
+        />
       ) : null}
     </li>
   );
 }
 
 /** Who wrote this version of a rule, with the way to its audit. */
-export function RuleVersion({
-  rule: { id, version, updatedBy, updatedAt },
-  subject,
-}: {
-  rule: StoredRuleOut;
-  subject: "rule" | "redrive-rule";
-}) {
+export function RuleVersion({ rule, subject }: { rule: StoredRuleOut; subject: "rule" | "redrive-rule" }) {
   return (
     <span>
-      version {version} by {updatedBy} · <TimeAgo at={updatedAt} /> ·{" "}
+      version {rule.version} by {rule.updatedBy} · <TimeAgo at={rule.updatedAt} /> ·{" "}
       <Link
-        href={`/audit?subjectKind=${subject}&subjectId=${id}`}
+        href={`/audit?subjectKind=${subject}&subjectId=${rule.id}`}
         prefetch={false}
         className="inline-block min-h-6 hover:text-ink hover:underline"
       >

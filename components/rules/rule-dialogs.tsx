@@ -77,28 +77,3 @@ export function SwitchRuleDialog({
     />
   );
 }
-
-/** Asks for the reason of the deletion of a rule, of admission or of redrives. `description`: what becomes of its effects. */
-export function DeleteRuleDialog({
-  name,
-  onDelete,
-  ...dialog
-}: Pick<ComponentProps<typeof ReasonDialog>, "description" | "onClose"> & {
-  name: string;
-  onDelete: (reason: string) => Promise<unknown>;
-}) {
-  return (
-    <ReasonDialog
-      {...dialog}
-      title={`Delete ${name}?`}
-      size="sm"
-      verb="Delete"
-      variant="danger"
-      keep="Keep it"
-      onSubmit={async (reason) => {
-        await onDelete(reason);
-        return { title: `Deleted ${name}`, tone: "success" };
-      }}
-    />
-  );
-}

@@ -114,17 +114,15 @@ const ruleBody = {
   do: effectSchema,
 };
 
-const DROPS_ALL = "a rule that drops needs a condition: without one it drops every message of its source";
+const dropsSome = z.refine<RuleBody>((rule) => rule.do.drop === undefined || rule.when.length > 0, {
+  path: ["when"],
+  error: "a rule that drops needs a condition: without one it drops every message of its source",
+});
 
 /** What a rule holds in the store. */
-const ruleBodySchema = z.strictObject(ruleBody).check(
-  z.refine((body) => body.do.drop === undefined || body.when.length > 0, {
-    path: ["when"],
-    error: DROPS_ALL,
-  }),
-);
+const ruleBodySchema = z.strictObject(ruleBody).check(dropsSome);
 
-/** Says in the API's document what `DROPS_ALL` says. */
+/** Says in the API's document what `dropsSome` says. */
 function describeDrop(schema: z.core.$ZodType): void {
   z.globalRegistry.add(schema, {
     ...z.globalRegistry.get(schema),
@@ -137,25 +135,18 @@ function describeDrop(schema: z.core.$ZodType): void {
 const source = z.optional(z.nullable(ruleText(TEXT_MAX.sourceName)));
 const ruleShape = { name: ruleName, source, ...ruleBody };
 
-const triedRule = z.strictObject({ source, ...ruleBody });
+const triedRule = z.strictObject({ source, ...ruleBody }).check(dropsSome);
 describeDrop(triedRule);
 
 /** A rule of which the try asks what it would do. */
 export const tryRequestSchema = named(
   "AdmissionTry",
-  z
-    .strictObject({
-      rule: triedRule,
-      id: triedId,
-      /** How many of the newest events of the source are looked at. */
-      newest: z._default(z.int().check(z.gte(1, "must be at least 1"), z.lte(500, "must be at most 500")), 200),
-    })
-    .check(
-      z.refine(({ rule }) => rule.do.drop === undefined || rule.when.length > 0, {
-        path: ["rule", "when"],
-        error: DROPS_ALL,
-      }),
-    ),
+  z.strictObject({
+    rule: triedRule,
+    id: triedId,
+    /** How many of the newest events of the source are looked at. */
+    newest: z._default(z.int().check(z.gte(1, "must be at least 1"), z.lte(500, "must be at most 500")), 200),
+  }),
   {
     rule: {
       source: "orders",
@@ -174,9 +165,7 @@ export const ruleRequestSchema = named(
       enabled: z._default(yesOrNo, false),
       reason: reasonSchema,
     })
-    .check(
-      z.refine((rule) => rule.do.drop === undefined || rule.when.length > 0, { path: ["when"], error: DROPS_ALL }),
-    ),
+    .check(dropsSome),
   {
     name: "validation errors are permanent",
     source: "orders",
