@@ -1,86 +1,68 @@
 "use client";
 
 import { useRouter } from "next/navigation";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { isReached, ProbeResult } from "@/components/sources/probe-result";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
-import { Field, Input, Radio } from "@/components/ui/input";
+import { Choice, Field, Input } from "@/components/ui/input";
 import { Skeleton } from "@/components/ui/skeleton";
 import { showToast } from "@/components/ui/toast";
-import type { KindOut } from "@/lib/sources/kinds.shapes";
-import { useCreateSource, useKinds, useProbe } from "@/lib/sources/sources.browser";
+import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
+import { useCreateSource, useKinds } from "@/lib/sources/sources.browser";
 import { ConfigForm } from "./config-form";
 import { KindIcon } from "./kind-icon";
 import { MappingForm } from "./mapping-form";
 import { PayloadSchemaField } from "./payload-schema-field";
-import { bodyOf, errorsOf, isMapping, NEW_SOURCE, type SourceDraft, type SourceErrors } from "./source-draft";
+import { errorsOf, isMapping, NEW_SOURCE, type SourceBody, type SourceErrors } from "./source-draft";
+import { type SourceForm, useSourceForm } from "./use-source-form";
 
 const STEPS = ["Kind", "Connection", "Mapping", "Name"] as const;
 type Step = (typeof STEPS)[number];
+const STARTS = [
+  { value: "running", label: "Start reading now" },
+  { value: "paused", label: "Connect it paused: nothing is read until it is resumed" },
+] as const;
+type StartMode = (typeof STARTS)[number]["value"];
 
 /** Connects a source step by step: its kind, its connection with a probe, its mapping on sampled messages, its name. */
 export function AddSourceDialog({ onClose }: { onClose: () => void }) {
   const kinds = useKinds();
   const create = useCreateSource();
-  const probe = useProbe();
-  const router = useRouter();
-  const [draft, setDraft] = useState(NEW_SOURCE);
+  const form = useSourceForm(NEW_SOURCE, kinds.data?.items ?? [], create);
+  const { kind, failure, probe } = form;
   const [step, setStep] = useState<Step>("Kind");
-  const [start, setStart] = useState<"running" | "paused">("running");
-  const [pressed, setPressed] = useState(false);
-  const kind = kinds.data?.items.find((one) => one.kind === draft.kind) ?? null;
-  const result = bodyOf(draft, kind ?? { fields: [] });
-  const failure = create.error ?? probe.error;
-  const errors: SourceErrors = {
-    ...errorsOf(failure?.fields ?? [], kind?.fields ?? []),
-    ...(pressed && !result.ok ? result.errors : {}),
-    ...(pressed && step === "Name" && draft.name.trim() === "" ? { name: "Name it as its consumers do." } : {}),
-  };
-  const set = (part: Partial<SourceDraft>) => setDraft({ ...draft, ...part });
-  const at = STEPS.indexOf(step);
+  const [start, setStart] = useState<StartMode>("running");
+  const connected = useConnected(onClose);
   const missed = probe.data !== undefined && !isReached(probe.data);
   const unreached = step === "Connection" && missed;
 
   const go = (to: Step) => {
-    setPressed(false);
+    form.setPressed(false);
     setStep(to);
   };
-  const look = () => {
-    setPressed(true);
-    create.reset();
-    if (result.ok) probe.mutate({ kind: draft.kind, config: result.body.config });
-  };
   const next = () => {
-    setPressed(true);
+    const { result, draft } = form;
+    form.setPressed(true);
     if (step !== "Kind" && !result.ok && !("payloadSchema" in result.errors)) return;
-    if (step !== "Name") return go(STEPS[at + 1]!);
-    if (result.ok && draft.name.trim() !== "") void save(kind!);
+    if (step !== "Name") return go(after(step));
+    if (result.ok && draft.name.trim() !== "") void save(kind!, result.body);
   };
-  const save = async ({ fields, capabilities }: KindOut) => {
-    if (!result.ok) return;
+  const save = async ({ kind, fields, capabilities }: KindOut, body: SourceBody) => {
     probe.reset();
-    const name = draft.name.trim();
-    const mode = capabilities.reads ? start : "running";
+    const name = form.draft.name.trim();
     try {
-      await create.mutateAsync({ name, kind: draft.kind, enabled: true, mode, ...result.body });
+      await create.mutateAsync({ name, kind, enabled: true, mode: capabilities.reads ? start : "running", ...body });
     } catch (error) {
-      const named = Object.keys(errorsOf((error as { fields?: [] }).fields ?? [], fields));
-      if (named.some((key) => fields.some((field) => isMapping(field) && field.path.join(".") === key))) go("Mapping");
-      else if (named.some((key) => key !== "name" && key !== "payloadSchema")) go("Connection");
+      const wrong = stepOf(errorsOf((error as { fields?: [] }).fields ?? [], fields), fields);
+      if (wrong !== null) go(wrong);
       return; // shown from `failure`, and beside its fields
     }
-    onClose();
-    router.push(`/sources/${encodeURIComponent(name)}`);
-    void showToast({
-      title: `Connected ${name}`,
-      ...(missed ? { detail: "The last probe did not reach it: see its page." } : { tone: "success" }),
-    });
+    connected(name, missed);
   };
-  const samples = probe.data?.sample ?? [];
 
   return (
     <Dialog
@@ -91,11 +73,15 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
       footer={
         step === "Kind" ? undefined : (
           <>
-            <Button className="mr-auto" onClick={() => go(STEPS[at - 1]!)}>
+            <Button className="mr-auto" onClick={() => go(before(step))}>
               Back
             </Button>
             {step === "Connection" || step === "Mapping" ? (
-              <ActionButton variant={unreached ? "primary" : "secondary"} busy={probe.isPending} onClick={look}>
+              <ActionButton
+                variant={unreached ? "primary" : "secondary"}
+                busy={probe.isPending}
+                onClick={() => form.look({ kind: form.draft.kind })}
+              >
                 Probe
               </ActionButton>
             ) : null}
@@ -119,82 +105,127 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
           next();
         }}
       >
-        <Progress at={at} />
+        <Progress at={STEPS.indexOf(step)} />
         {failure ? <ErrorPanel error={failure} inline title="This was not done" /> : null}
-        {step === "Kind" ? (
-          <>
-            <ReadError read={kinds} />
-            {kinds.isPending ? <Skeleton className="h-40!" /> : null}
-            <Kinds
-              kinds={kinds.data?.items ?? []}
-              chosen={draft.kind}
-              onChoose={(chosen) => {
-                if (chosen !== draft.kind) {
-                  set({ kind: chosen, config: {} });
-                  probe.reset();
-                  create.reset();
-                }
-                go("Connection");
-              }}
-            />
-          </>
-        ) : null}
-        {step === "Connection" && kind ? (
-          <>
-            <ConfigForm
-              key={kind.kind}
-              kind={kind}
-              config={draft.config}
-              errors={errors}
-              onConfig={(config) => set({ config })}
-              probe={probe.data ? <ProbeResult probe={probe.data} /> : null}
-            />
-            <p className="text-sm text-faint">
-              A password may stay in the environment: write env:PARKADE_SECRET_NAME in its place. {kind.label} in the
-              docs: {kind.docs}
-            </p>
-          </>
-        ) : null}
-        {step === "Mapping" && kind ? (
-          <>
-            <p className="text-muted">{mappingWords(kind, samples.length, probe.isSuccess)}</p>
-            <MappingForm
-              kind={kind}
-              config={draft.config}
-              errors={errors}
-              samples={samples}
-              sampledAt={probe.submittedAt}
-              onConfig={(config) => set({ config })}
-            />
-          </>
-        ) : null}
-        {step === "Name" && kind ? (
-          <>
-            <Field
-              label="Name"
-              hint="Cannot be changed later: it is part of every Idempotency-Key."
-              error={errors.name}
-            >
-              {(control) => (
-                <Input
-                  {...control}
-                  className="font-mono"
-                  placeholder="orders"
-                  value={draft.name}
-                  onChange={(event) => set({ name: event.target.value })}
-                />
-              )}
-            </Field>
-            {kind.capabilities.reads ? <Start start={start} onStart={setStart} /> : null}
-            <PayloadSchemaField
-              text={draft.payloadSchema}
-              error={errors.payloadSchema}
-              onText={(payloadSchema) => set({ payloadSchema })}
-            />
-          </>
-        ) : null}
+        {step === "Kind" ? <KindStep kinds={kinds} form={form} onChosen={() => go("Connection")} /> : null}
+        {step === "Connection" && kind ? <ConnectionStep form={form} kind={kind} /> : null}
+        {step === "Mapping" && kind ? <MappingStep form={form} kind={kind} /> : null}
+        {step === "Name" && kind ? <NameStep form={form} kind={kind} start={start} onStart={setStart} /> : null}
       </form>
     </Dialog>
+  );
+}
+
+const after = (step: Step): Step => STEPS[STEPS.indexOf(step) + 1]!;
+const before = (step: Step): Step => STEPS[STEPS.indexOf(step) - 1]!;
+
+/** The step with the first field that the server refused; null = the last one. */
+function stepOf(errors: SourceErrors, fields: readonly KindField[]): Step | null {
+  const named = Object.keys(errors);
+  if (named.some((key) => fields.some((field) => isMapping(field) && field.path.join(".") === key))) return "Mapping";
+  return named.some((key) => key !== "name" && key !== "payloadSchema") ? "Connection" : null;
+}
+
+/** Opens the page of a new source. `missed`: the last probe did not reach it. */
+function useConnected(onClose: () => void) {
+  const router = useRouter();
+  return (name: string, missed: boolean) => {
+    onClose();
+    router.push(`/sources/${encodeURIComponent(name)}`);
+    void showToast({
+      title: `Connected ${name}`,
+      ...(missed ? { detail: "The last probe did not reach it: see its page." } : { tone: "success" }),
+    });
+  };
+}
+
+type Part = { form: SourceForm; kind: KindOut };
+
+function KindStep(props: { kinds: ReturnType<typeof useKinds>; form: SourceForm; onChosen: () => void }) {
+  const { kinds, form, onChosen } = props;
+  return (
+    <>
+      <ReadError read={kinds} />
+      {kinds.isPending ? <Skeleton className="h-40!" /> : null}
+      <Kinds
+        kinds={kinds.data?.items ?? []}
+        chosen={form.draft.kind}
+        onChoose={(kind) => {
+          if (kind !== form.draft.kind) {
+            form.set({ kind, config: {} });
+            form.reset();
+          }
+          onChosen();
+        }}
+      />
+    </>
+  );
+}
+
+function ConnectionStep({ form: { draft, errors, set, probe }, kind }: Part) {
+  return (
+    <>
+      <ConfigForm
+        key={kind.kind}
+        kind={kind}
+        config={draft.config}
+        errors={errors}
+        onConfig={(config) => set({ config })}
+        probe={probe.data ? <ProbeResult probe={probe.data} /> : null}
+      />
+      <p className="text-sm text-faint">
+        A password may stay in the environment: write env:PARKADE_SECRET_NAME in its place. {kind.label} in the docs:{" "}
+        {kind.docs}
+      </p>
+    </>
+  );
+}
+
+function MappingStep({ form: { draft, errors, set, probe }, kind }: Part) {
+  const samples = probe.data?.sample ?? [];
+  return (
+    <>
+      <p className="text-muted">{mappingWords(kind, samples.length, probe.isSuccess)}</p>
+      <MappingForm
+        kind={kind}
+        config={draft.config}
+        errors={errors}
+        samples={samples}
+        sampledAt={probe.submittedAt}
+        onConfig={(config) => set({ config })}
+      />
+    </>
+  );
+}
+
+function NameStep(props: Part & { start: StartMode; onStart: (start: StartMode) => void }) {
+  const { kind, start, onStart } = props;
+  const { draft, errors, set, pressed } = props.form;
+  const unnamed = pressed && draft.name.trim() === "";
+  return (
+    <>
+      <Field
+        label="Name"
+        hint="Cannot be changed later: it is part of every Idempotency-Key."
+        error={unnamed ? "Name it as its consumers do." : errors.name}
+      >
+        {(control) => (
+          <Input
+            {...control}
+            className="font-mono"
+            placeholder="orders"
+            value={draft.name}
+            onChange={(event) => set({ name: event.target.value })}
+          />
+        )}
+      </Field>
+      {kind.capabilities.reads ? <Choice label="Start" options={STARTS} value={start} onChange={onStart} /> : null}
+      <PayloadSchemaField
+        text={draft.payloadSchema}
+        error={errors.payloadSchema}
+        onText={(payloadSchema) => set({ payloadSchema })}
+      />
+    </>
   );
 }
 
@@ -244,28 +275,5 @@ function Kinds(props: { kinds: readonly KindOut[]; chosen: string; onChoose: (ki
         </li>
       ))}
     </ul>
-  );
-}
-
-function Start(props: { start: "running" | "paused"; onStart: (start: "running" | "paused") => void }) {
-  const id = useId();
-  const choices = [
-    ["running", "Start reading now"],
-    ["paused", "Connect it paused: nothing is read until it is resumed"],
-  ] as const;
-  return (
-    <div role="radiogroup" aria-label="Start" className="grid gap-1">
-      {choices.map(([start, label]) => (
-        <label key={start} htmlFor={`${id}-${start}`} className="flex items-center gap-2">
-          <Radio
-            id={`${id}-${start}`}
-            name="start"
-            checked={props.start === start}
-            onChange={() => props.onStart(start)}
-          />
-          {label}
-        </label>
-      ))}
-    </div>
   );
 }

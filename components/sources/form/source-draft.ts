@@ -66,7 +66,7 @@ function trimmed(config: Config, fields: readonly KindField[]): Config {
 /** Errors by the path of their setting, and by `name`, `payloadSchema` or `config` for what has no field of its own. */
 export type SourceErrors = Record<string, string>;
 
-type SourceBody = { config: Record<string, unknown>; payloadSchema: Record<string, unknown> | null };
+export type SourceBody = { config: Record<string, unknown>; payloadSchema: Record<string, unknown> | null };
 export type SourceResult = { ok: true; body: SourceBody } | { ok: false; errors: SourceErrors };
 
 /** The configuration to send. Only what makes a request pointless is found here; the server checks the rest. */
