@@ -34,18 +34,9 @@ const CAUSES: Record<RevisionCause, { shape: ShapeName; colour: string; word: st
 /** The states of an event's bytes: any can be looked at, compared with any other, and made current again. */
 export function RevisionsView({ event }: { event: EventDetail }) {
   const read = useRevisions(event.id, event.revision);
-  const [shownParam, setShown] = usePageParam("revision");
-  const [withParam, setWith] = usePageParam("with");
   const [restoring, setRestoring] = useState<RevisionOut | null>(null);
   const items = read.data?.items ?? [];
-  const numberOf = (text: string | null) => items.find(({ revision }) => String(revision) === text)?.revision ?? null;
-  const shown = numberOf(shownParam);
-  const other = numberOf(withParam);
-  const noRestore = whyNotEdit(event);
-  const show = (revision: number | null, against: number | null) => {
-    setShown(revision === null ? null : String(revision));
-    setWith(against === null ? null : String(against));
-  };
+  const { shown, other, show } = useShown(items);
   if (read.isError && items.length === 0) return <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />;
   if (!read.data) {
     return (
@@ -85,27 +76,14 @@ export function RevisionsView({ event }: { event: EventDetail }) {
                   size="sm"
                   aria-pressed={other !== null && (shown === item.revision || other === item.revision)}
                   onClick={() => {
-                    const against =
-                      item.base ??
-                      items.find(({ current }) => current && !item.current)?.revision ??
-                      items.find(({ revision }) => revision !== item.revision)!.revision;
+                    const against = comparedWith(item, items);
                     show(Math.max(item.revision, against), Math.min(item.revision, against));
                   }}
                 >
                   Compare
                 </Button>
               ) : null}
-              {item.current ? null : (
-                <ActionButton
-                  size="sm"
-                  aria-disabled={noRestore !== null}
-                  data-tip={noRestore ?? "Make it the current one again"}
-                  className="aria-disabled:pointer-events-auto"
-                  onClick={() => (noRestore === null ? setRestoring(item) : undefined)}
-                >
-                  Restore…
-                </ActionButton>
-              )}
+              {item.current ? null : <RestoreButton event={event} onRestore={() => setRestoring(item)} />}
             </div>
           </li>
         ))}
@@ -117,6 +95,44 @@ export function RevisionsView({ event }: { event: EventDetail }) {
       )}
       {restoring ? <RestoreDialog event={event} item={restoring} onClose={() => setRestoring(null)} /> : null}
     </div>
+  );
+}
+
+/** The revisions that the address names: one to look at, or `other` as the earlier side of a comparison. */
+function useShown(items: readonly RevisionOut[]) {
+  const [shown, setShown] = usePageParam("revision");
+  const [other, setOther] = usePageParam("with");
+  const numberOf = (text: string | null) => items.find(({ revision }) => String(revision) === text)?.revision ?? null;
+  const textOf = (revision: number | null) => (revision === null ? null : String(revision));
+  return {
+    shown: numberOf(shown),
+    other: numberOf(other),
+    show: (revision: number | null, against: number | null) => {
+      setShown(textOf(revision));
+      setOther(textOf(against));
+    },
+  };
+}
+
+/** The revision that an item is compared with first: its base, else the current one, else any other. */
+function comparedWith(item: RevisionOut, items: readonly RevisionOut[]): number {
+  if (item.base !== null) return item.base;
+  const others = items.filter(({ revision }) => revision !== item.revision);
+  return (others.find(({ current }) => current) ?? others[0]!).revision;
+}
+
+function RestoreButton({ event, onRestore }: { event: EventDetail; onRestore: () => void }) {
+  const why = whyNotEdit(event);
+  return (
+    <ActionButton
+      size="sm"
+      aria-disabled={why !== null}
+      data-tip={why ?? "Make it the current one again"}
+      className="aria-disabled:pointer-events-auto"
+      onClick={() => (why === null ? onRestore() : undefined)}
+    >
+      Restore…
+    </ActionButton>
   );
 }
 

@@ -33,47 +33,10 @@ export function EditReview({
   /** What stands against saving it. */
   children: ReactNode;
 }) {
-  const client = useQueryClient();
-  const [reason, setReason] = useState("");
-  const [pressed, setPressed] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<{ base: number; error: unknown } | null>(null);
-  const [accepted, setAccepted] = useState(false);
-  const found = useProblems(event, draft);
-  // Whoever has chosen another base has answered the refusal.
-  const refused = failure?.base === draft.base ? failure.error : null;
-  // The server also checks what is too long to be checked here, and its refusal is answered by the same choice.
-  const broken = refused instanceof ApiError && refused.code === "payload-broken" ? refused : null;
-  const error = broken === null ? refused : null;
-  const problems = found.length > 0 ? found : (broken?.fields ?? []).map(({ detail }) => detail);
-  const needsChoice = problems.length > 0 && !accepted;
-  const field = useRef<HTMLTextAreaElement>(null);
-  const choice = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
-  const missing = reason.trim() === "";
+  const { reason, setReason, missing, pressed, busy, error, problems, accepted, setAccepted, field, choice, save } =
+    useSave(event, draft, onSaved);
   const redriveId = lastRedrive(event);
   const unchanged = sameBytes(draft.was.payload, draft.now.payload);
-
-  const save = async () => {
-    setPressed(true);
-    if (missing || busy) return field.current?.focus();
-    if (needsChoice) return choice.current?.focus();
-    setBusy(true);
-    setFailure(null);
-    try {
-      const saved = await saveRevision(client, event.id, {
-        ...editOf(draft),
-        ...(problems.length > 0 ? { breaking: true } : {}),
-        reason: reason.trim(),
-      });
-      onSaved(saved);
-    } catch (error) {
-      setFailure({ base: draft.base, error });
-      setBusy(false);
-      // Another revision, or a redrive that has the event: the page shows it, with the way out.
-      void invalidateAfter(client, "events");
-    }
-  };
   return (
     <form
       className="grid content-start gap-3 p-3 lg:overflow-y-auto"
@@ -112,7 +75,7 @@ export function EditReview({
             variant={problems.length > 0 ? "danger" : "primary"}
             type="submit"
             busy={busy}
-            disabled={needsChoice}
+            disabled={problems.length > 0 && !accepted}
           >
             {problems.length > 0 ? `Save with ${plural(problems.length, "problem")}` : "Save as a new revision"}
           </ActionButton>
@@ -126,6 +89,45 @@ export function EditReview({
       </div>
     </form>
   );
+}
+
+/** The reason, the choice to save a payload with problems, and the save. */
+function useSave(event: EventDetail, draft: Draft, onSaved: (saved: EditedAnswer) => void) {
+  const client = useQueryClient();
+  const [reason, setReason] = useState("");
+  const [pressed, setPressed] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<{ base: number; error: unknown } | null>(null);
+  const [accepted, setAccepted] = useState(false);
+  const found = useProblems(event, draft);
+  // Whoever has chosen another base has answered the refusal.
+  const refused = failure?.base === draft.base ? failure.error : null;
+  // The server also checks what is too long to be checked here, and its refusal is answered by the same choice.
+  const broken = refused instanceof ApiError && refused.code === "payload-broken" ? refused : null;
+  const problems = found.length > 0 ? found : (broken?.fields ?? []).map(({ detail }) => detail);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const choice = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const missing = reason.trim() === "";
+
+  const save = async () => {
+    setPressed(true);
+    if (missing || busy) return field.current?.focus();
+    if (problems.length > 0 && !accepted) return choice.current?.focus();
+    setBusy(true);
+    setFailure(null);
+    try {
+      const breaking = problems.length > 0 ? { breaking: true } : {};
+      onSaved(await saveRevision(client, event.id, { ...editOf(draft), ...breaking, reason: reason.trim() }));
+    } catch (error) {
+      setFailure({ base: draft.base, error });
+      setBusy(false);
+      // Another revision, or a redrive that has the event: the page shows it, with the way out.
+      void invalidateAfter(client, "events");
+    }
+  };
+  const error = broken === null ? refused : null;
+  return { reason, setReason, missing, pressed, busy, error, problems, accepted, setAccepted, field, choice, save };
 }
 
 /** The problems of the payload that would be saved, and the choice to save it with them. */

@@ -12,6 +12,7 @@ import { useRevision } from "@/lib/repair/revisions/revisions.browser";
 import type { EditedAnswer } from "@/lib/repair/revisions/revisions.shapes";
 import { ContentDiff } from "./content-diff";
 import {
+  type Content,
   changesOf,
   contentOf,
   type Draft,
@@ -39,33 +40,8 @@ export function EventEditor({
   onClose: () => void;
   onSaved: (saved: EditedAnswer) => void;
 }) {
-  const kept = useMemo(() => keptDraft(event.id), [event.id]);
-  const [restoredAtMs, setRestoredAtMs] = useState(kept?.atMs ?? null);
-  const [typed, setDraft] = useState<Draft>(
-    () => kept?.draft ?? { base: event.revision, was: contentOf(event), now: contentOf(event) },
-  );
-  // A change of the whole content from outside of the fields makes them anew.
-  const [generation, setGeneration] = useState(0);
   const [reviewing, setReviewing] = useState(false);
-  // The review shows what was typed until it closes, also while its own save makes it the current revision.
-  const draft = reviewing ? typed : onCurrent(typed, event);
-  const dirty = isChanged(draft);
-  const forgetKept = useKeptDraft(event.id, draft, dirty);
-
-  const replace = (next: Draft) => {
-    setDraft(next);
-    setGeneration((count) => count + 1);
-  };
-  const discard = () => {
-    const before = draft;
-    forgetDraft(event.id);
-    setRestoredAtMs(null);
-    replace({ base: event.revision, was: contentOf(event), now: contentOf(event) });
-    void showToast({
-      title: "Your changes were discarded",
-      action: { label: "Undo", onSelect: () => replace(before) },
-    });
-  };
+  const { draft, dirty, generation, restoredAtMs, change, replace, discard, forget } = useEdit(event, reviewing);
   const fault = faultOf(draft.now);
   const ready = dirty && fault === null;
   const review = () => {
@@ -119,28 +95,50 @@ export function EventEditor({
           event={event}
           draft={draft}
           onSaved={(saved) => {
-            forgetKept();
+            forget();
             onSaved(saved);
           }}
         >
           {notice}
         </EditReview>
       ) : (
-        <Fields
-          key={generation}
-          event={event}
-          draft={draft}
-          onDone={review}
-          onChange={(part) =>
-            setDraft((before) => {
-              const { now, ...base } = onCurrent(before, event);
-              return { ...base, now: { ...now, ...part } };
-            })
-          }
-        />
+        <Fields key={generation} event={event} draft={draft} onDone={review} onChange={change} />
       )}
     </section>
   );
+}
+
+/** The edit as it is typed, which this tab keeps until it is saved or discarded. */
+function useEdit(event: EventDetail, reviewing: boolean) {
+  const kept = useMemo(() => keptDraft(event.id), [event.id]);
+  const untouched = (): Draft => ({ base: event.revision, was: contentOf(event), now: contentOf(event) });
+  const [restoredAtMs, setRestoredAtMs] = useState(kept?.atMs ?? null);
+  const [typed, setDraft] = useState<Draft>(() => kept?.draft ?? untouched());
+  // A change of the whole content from outside of the fields makes them anew.
+  const [generation, setGeneration] = useState(0);
+  // The review shows what was typed until it closes, also while its own save makes it the current revision.
+  const draft = reviewing ? typed : onCurrent(typed, event);
+  const dirty = isChanged(draft);
+  const forget = useKeptDraft(event.id, draft, dirty);
+  const replace = (next: Draft) => {
+    setDraft(next);
+    setGeneration((count) => count + 1);
+  };
+  const discard = () => {
+    forgetDraft(event.id);
+    setRestoredAtMs(null);
+    replace(untouched());
+    void showToast({
+      title: "Your changes were discarded",
+      action: { label: "Undo", onSelect: () => replace(draft) },
+    });
+  };
+  const change = (part: Partial<Content>) =>
+    setDraft((before) => {
+      const { now, ...base } = onCurrent(before, event);
+      return { ...base, now: { ...now, ...part } };
+    });
+  return { draft, dirty, generation, restoredAtMs, change, replace, discard, forget };
 }
 
 /**

@@ -12,6 +12,31 @@ import type { Recipe, SavedRecipe } from "@/lib/repair/recipes/recipes.shapes";
 import { draftOf, type RecipeDraft, type RecipeFault } from "./recipe-draft";
 import { StepForm } from "./step-form";
 
+/** The forms in which a recipe is text. */
+const TEXT_FORMS = [
+  {
+    id: "json-patch",
+    label: "JSON Patch",
+    field: "jsonPatch",
+    name: "JSON Patch",
+    hint: 'RFC 6902, such as [{"op": "move", "from": "/custId", "path": "/customerId"}]',
+  },
+  {
+    id: "merge-patch",
+    label: "Merge Patch",
+    field: "mergePatch",
+    name: "Merge Patch",
+    hint: 'RFC 7386, such as {"note": null, "currency": "EUR"}: null removes a name',
+  },
+  {
+    id: "jsonata",
+    label: "JSONata",
+    field: "expression",
+    name: "JSONata expression",
+    hint: "Its result is the new payload; $headers holds the headers. It runs with a bound of time and memory, and writes the whole payload anew.",
+  },
+] as const;
+
 /** The recipe in one of its four forms, and the saved recipes. */
 export function RecipeEditor({
   draft,
@@ -30,29 +55,12 @@ export function RecipeEditor({
   source: string | null;
   onChange: (draft: RecipeDraft) => void;
 }) {
-  const keys = useId();
   // A loaded recipe makes the editors anew: they keep their own text.
   const [generation, setGeneration] = useState(0);
   const replace = (next: RecipeDraft) => {
     onChange(next);
     setGeneration((count) => count + 1);
   };
-  const text = (field: "jsonPatch" | "mergePatch" | "expression", label: string, hint: string) => (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-1 py-2">
-      <p className="text-sm text-muted">{hint}</p>
-      <CodeEditor
-        key={`${field} ${generation}`}
-        text={draft[field]}
-        separator={"\n"}
-        language={field === "expression" ? "text" : "json"}
-        label={label}
-        describedBy={keys}
-        onChange={(value) => onChange({ ...draft, [field]: value })}
-        className="h-48 overflow-hidden rounded-md border border-control"
-      />
-      <EditorKeys id={keys} />
-    </div>
-  );
   const whole = faults.filter(({ step }) => step === null);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
@@ -86,33 +94,11 @@ export function RecipeEditor({
               </div>
             ),
           },
-          {
-            id: "json-patch",
-            label: "JSON Patch",
-            content: text(
-              "jsonPatch",
-              "JSON Patch",
-              'RFC 6902, such as [{"op": "move", "from": "/custId", "path": "/customerId"}]',
-            ),
-          },
-          {
-            id: "merge-patch",
-            label: "Merge Patch",
-            content: text(
-              "mergePatch",
-              "Merge Patch",
-              'RFC 7386, such as {"note": null, "currency": "EUR"}: null removes a name',
-            ),
-          },
-          {
-            id: "jsonata",
-            label: "JSONata",
-            content: text(
-              "expression",
-              "JSONata expression",
-              "Its result is the new payload; $headers holds the headers. It runs with a bound of time and memory, and writes the whole payload anew.",
-            ),
-          },
+          ...TEXT_FORMS.map(({ id, label, ...form }) => ({
+            id,
+            label,
+            content: <TextForm key={`${id} ${generation}`} {...form} draft={draft} onChange={onChange} />,
+          })),
         ]}
       />
       {whole.length === 0 ? null : (
@@ -120,6 +106,34 @@ export function RecipeEditor({
           {whole.map(({ detail }) => detail).join(" ")}
         </p>
       )}
+    </div>
+  );
+}
+
+function TextForm({
+  field,
+  name,
+  hint,
+  draft,
+  onChange,
+}: Pick<(typeof TEXT_FORMS)[number], "field" | "name" | "hint"> & {
+  draft: RecipeDraft;
+  onChange: (draft: RecipeDraft) => void;
+}) {
+  const keys = useId();
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-1 py-2">
+      <p className="text-sm text-muted">{hint}</p>
+      <CodeEditor
+        text={draft[field]}
+        separator={"\n"}
+        language={field === "expression" ? "text" : "json"}
+        label={name}
+        describedBy={keys}
+        onChange={(value) => onChange({ ...draft, [field]: value })}
+        className="h-48 overflow-hidden rounded-md border border-control"
+      />
+      <EditorKeys id={keys} />
     </div>
   );
 }

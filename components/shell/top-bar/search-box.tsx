@@ -2,7 +2,7 @@
 
 import { Search } from "lucide-react";
 import { usePathname, useRouter } from "next/navigation";
-import { useEffect, useId, useRef, useState } from "react";
+import { type RefObject, useEffect, useId, useRef, useState } from "react";
 import { Kbd } from "@/components/ui/kbd";
 import { lazily } from "@/components/ui/lazily";
 import { pushAddress, useEventFilter } from "@/lib/events/filter/filter-url.browser";
@@ -37,50 +37,10 @@ export function SearchBox() {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const keys = useRef<SuggestionKeys | null>(null);
-  const [text, setText] = useState("");
   const [focused, setFocused] = useState(false);
   const [active, setActive] = useState<string | undefined>();
-  const [dismissed, setDismissed] = useState(false);
-  const [notice, setNotice] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const { filter } = useEventFilter();
-  const pathname = usePathname();
-  const router = useRouter();
-
-  const change = (next: string) => {
-    setText(next);
-    setDismissed(false);
-    setNotice(null);
-  };
-
-  useEffect(
-    () =>
-      onSearchEdit((wanted) => {
-        setText(wanted);
-        setDismissed(false);
-        input.current?.focus();
-      }),
-    [],
-  );
-
+  const { text, notice, busy, dismissed, dismiss, change, submit } = useSearch(input);
   useHotkeys({ "/": () => input.current?.focus() });
-
-  const submit = async () => {
-    if (text.trim() === "" || busy) return;
-    const { unread } = parseSearch(text);
-    // The notice appears once; a second Enter searches the text as words.
-    if (unread.length > 0 && notice === null) {
-      setNotice(`${unread.join("; ")}. Enter again looks for it as words in error texts.`);
-      return;
-    }
-    setBusy(true);
-    const href = await searchHref(text, pathname === "/events" ? (filter ?? {}) : {});
-    setBusy(false);
-    if (pathname === "/events" && href.startsWith("/events?")) pushAddress(href);
-    else router.push(href);
-    change("");
-    input.current?.blur();
-  };
 
   const open = focused && !dismissed;
   return (
@@ -118,7 +78,7 @@ export function SearchBox() {
           onKeyDown={(event) => {
             const { key } = event;
             if (key === "Escape") {
-              if (open && active) setDismissed(true);
+              if (open && active) dismiss();
               else input.current?.blur();
             } else if (key === "ArrowDown" || key === "ArrowUp" || key === "Enter" || key === "Tab") {
               if (open && keys.current?.(key)) event.preventDefault();
@@ -147,4 +107,48 @@ export function SearchBox() {
       ) : null}
     </search>
   );
+}
+
+/** What is typed, and what Enter does with it. `dismissed`: the suggestions are closed until the text changes. */
+function useSearch(input: RefObject<HTMLInputElement | null>) {
+  const [text, setText] = useState("");
+  const [dismissed, setDismissed] = useState(false);
+  const [notice, setNotice] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const { filter } = useEventFilter();
+  const onEvents = usePathname() === "/events";
+  const router = useRouter();
+
+  useEffect(
+    () =>
+      onSearchEdit((wanted) => {
+        setText(wanted);
+        setDismissed(false);
+        input.current?.focus();
+      }),
+    [input],
+  );
+
+  const change = (next: string) => {
+    setText(next);
+    setDismissed(false);
+    setNotice(null);
+  };
+  const submit = async () => {
+    if (text.trim() === "" || busy) return;
+    const { unread } = parseSearch(text);
+    // The notice appears once; a second Enter searches the text as words.
+    if (unread.length > 0 && notice === null) {
+      setNotice(`${unread.join("; ")}. Enter again looks for it as words in error texts.`);
+      return;
+    }
+    setBusy(true);
+    const href = await searchHref(text, onEvents ? (filter ?? {}) : {});
+    setBusy(false);
+    if (onEvents && href.startsWith("/events?")) pushAddress(href);
+    else router.push(href);
+    change("");
+    input.current?.blur();
+  };
+  return { text, notice, busy, dismissed, dismiss: () => setDismissed(true), change, submit };
 }
