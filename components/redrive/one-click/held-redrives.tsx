@@ -23,7 +23,9 @@ export function HeldRedrives() {
   const some = (status.data?.redrivesRunning ?? 0) > 0;
   const { data, dataUpdatedAt } = useRunningRedrives(LOOKED_AT, some);
   const inToasts = useHoldsInToasts();
-  const held = (data?.items ?? []).filter((redrive) => isHeld(redrive) && !inToasts.has(redrive.id));
+  // While none runs none is read: what was read last is out of date then.
+  const running = some ? (data?.items ?? []) : [];
+  const held = running.filter((redrive) => isHeld(redrive) && !inToasts.has(redrive.id));
   if (held.length === 0) return null;
   return (
     <section aria-label="Redrives that can be undone">
