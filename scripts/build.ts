@@ -6,6 +6,7 @@ import { generate } from "./generate.ts";
 import { readRouteMethods } from "./route-methods.ts";
 import { runTool } from "./run-tool.ts";
 import { runCommand, StartError } from "./start-error.ts";
+import { timed } from "./steps.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -58,20 +59,20 @@ const ALWAYS = ["package-lock.json", "prisma/schema.prisma"];
  * Throws StartError with the compiler's words.
  */
 export async function buildAll(say: (line: string) => void, signal?: AbortSignal): Promise<void> {
+  // First, because Turbopack looks up the threads and processes in dist.
   await buildBundles(say);
-  await step(".next/.built-from", fingerprint([...WEB_INPUTS, ...ALWAYS]), async () => {
-    say("Building the console (about a minute, only after a change)");
-    await buildNext(signal);
-  });
+  signal?.throwIfAborted();
+  await step(".next/.built-from", fingerprint([...WEB_INPUTS, ...ALWAYS]), () =>
+    timed(say, "Building the console (about a minute, only after a change)", "Console built", () => buildNext(signal)),
+  );
 }
 
 /** The same without the console: worker and migrations. */
 export async function buildBundles(say: (line: string) => void): Promise<void> {
   generate();
-  await step("dist/.built-from", fingerprint([...BUNDLE_INPUTS, ...ALWAYS]), async () => {
-    say("Bundling the worker");
-    await bundleAll();
-  });
+  await step("dist/.built-from", fingerprint([...BUNDLE_INPUTS, ...ALWAYS]), () =>
+    timed(say, "Bundling the worker", "Worker bundled", bundleAll),
+  );
 }
 
 /** The mark is removed first and written last: a build that was killed counts as none. */
@@ -137,7 +138,8 @@ function fingerprint(inputs: string[]): string {
   return hash.digest("hex");
 }
 
-const NOT_BUILT = /\.(test|itest|e2e)\.tsx?$|\/lib\/testing\/|\/lib\/store\/generated\/|\/lib\/retry\/vectors\.json$/;
+const NOT_BUILT =
+  /\.(test|itest|e2e)\.tsx?$|\/lib\/testing\/|\/lib\/platform\/database\/generated\/|\/lib\/retry\/vectors\.json$/;
 
 function filesOf(path: string): string[] {
   if (!existsSync(path)) return [];

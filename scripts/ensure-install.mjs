@@ -1,14 +1,22 @@
-// Runs before `npm start` and `npm test`, possibly on a machine where nothing is installed yet: Node 20, no dependencies.
+// Runs before `npm start`, `npm test` and others, possibly on a machine where nothing is installed yet: Node 20, no
+// dependencies. With `start` it installs what a start needs and leaves out the tools of developers.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { lockForStart } from "./lock-for-start.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const MODULES = join(ROOT, "node_modules");
 const MARK = join(MODULES, ".parkade-lock");
+/** Whoever has the tools of developers keeps them at a start. */
+const DEVELOPS = process.argv[2] !== "start" || existsSync(join(MODULES, "vitest"));
 const NODE_MIN = [22, 22];
+
+function say(line) {
+  process.stdout.write(`${line}\n`);
+}
 
 function fail(sentence) {
   process.stderr.write(`parkade: ${sentence}\n`);
@@ -18,7 +26,8 @@ function fail(sentence) {
 /** What an install depends on: the lockfile, and the machine, because a clone may be moved to another one. */
 function wantedMark() {
   const lock = readFileSync(join(ROOT, "package-lock.json"));
-  return createHash("sha256").update(lock).update(`${process.platform} ${process.arch}`).digest("hex");
+  const hash = createHash("sha256").update(lock).update(`${process.platform} ${process.arch}`).digest("hex");
+  return `${hash} ${DEVELOPS ? "all" : "start"}`;
 }
 
 /** True when somebody ran `npm ci` by hand: npm's own record names the versions of the lockfile. */
@@ -32,16 +41,48 @@ function isInstalledByHand() {
   );
 }
 
-function install() {
-  process.stdout.write("Installing packages (once, and after an update)\n");
-  const args = ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"];
+function installAll(mark) {
+  say("Installing all packages (once, and after an update)");
+  // What a start has installed stays, also below a console that runs: `npm ci` would remove it first.
+  const whole = existsSync(MARK) && readFileSync(MARK, "utf8") === mark.replace("all", "start");
+  npm(whole ? ["install", "--no-save"] : ["ci"], ROOT);
+}
+
+/** In a folder of its own, because npm installs a lockfile whole, and then moved to its place. */
+function installForStart() {
+  say("Installing the packages of a start (once, and after an update)");
+  const folder = join(ROOT, ".parkade-install");
+  try {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder);
+    const read = (name) => JSON.parse(readFileSync(join(ROOT, name), "utf8"));
+    const write = (name, value) => writeFileSync(join(folder, name), JSON.stringify(value));
+    const { manifest, lock } = lockForStart(read("package.json"), read("package-lock.json"));
+    write("package.json", manifest);
+    write("package-lock.json", lock);
+    if (existsSync(join(ROOT, ".npmrc"))) cpSync(join(ROOT, ".npmrc"), join(folder, ".npmrc"));
+    npm(["ci"], folder);
+    rmSync(MODULES, { recursive: true, force: true });
+    renameSync(join(folder, "node_modules"), MODULES);
+  } catch (error) {
+    failWith(String(error));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function npm(command, cwd) {
+  const args = [...command, "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"];
   // The npm that runs us, if any: the one on PATH may be another or none.
-  const npm = process.env.npm_execpath;
-  const [command, prefix] = npm && existsSync(npm) ? [process.execPath, [npm]] : ["npm", []];
-  const run = spawnSync(command, [...prefix, ...args], { cwd: ROOT, encoding: "utf8", maxBuffer: 64 * 2 ** 20 });
-  const output = `${run.stdout ?? ""}${run.stderr ?? ""}`;
+  const own = process.env.npm_execpath;
+  const [program, prefix] = own && existsSync(own) ? [process.execPath, [own]] : ["npm", []];
+  const run = spawnSync(program, [...prefix, ...args], { cwd, encoding: "utf8", maxBuffer: 64 * 2 ** 20 });
   if (run.error?.code === "ENOENT") fail("npm is not on the PATH: install Node.js together with npm, then try again.");
-  if (run.status === 0) return;
+  if (run.status !== 0) failWith(`${run.stdout ?? ""}${run.stderr ?? ""}`);
+}
+
+/** Ends with the fix when the reason is a known one. */
+function failWith(output) {
   process.stderr.write(output);
   if (/ENOSPC|no space left/i.test(output))
     fail(`The disk that holds ${ROOT} is full: free about 1.5 GB, then try again.`);
@@ -68,7 +109,12 @@ if (Number(process.versions.node.split(".")[0]) < 18)
   fail(`Node ${process.version} cannot install the packages: install Node 24.`);
 const mark = wantedMark();
 if (!existsSync(MARK) || readFileSync(MARK, "utf8") !== mark) {
-  if (!isInstalledByHand()) install();
+  const startedMs = performance.now();
+  if (!isInstalledByHand()) {
+    if (DEVELOPS) installAll(mark);
+    else installForStart();
+    say(`Installed in ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
+  }
   writeFileSync(MARK, mark);
 }
 checkNode();

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { runCommand, StartError } from "./start-error.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -18,7 +19,8 @@ export function generate(): "made" | "up to date" | "no schema" {
   if (existsSync(MARK) && readFileSync(MARK, "utf8") === mark) return "up to date";
   const prisma = join(ROOT, "node_modules", "prisma", "build", "index.js");
   writeFileSync(CLIENT_SCHEMA, clientSchema(readFileSync(SCHEMA, "utf8")));
-  const run = spawnSync(process.execPath, [prisma, "generate", "--schema", CLIENT_SCHEMA], {
+  const hooks = pathToFileURL(join(import.meta.dirname, "without-studio.mjs")).href;
+  const run = spawnSync(process.execPath, ["--import", hooks, prisma, "generate", "--schema", CLIENT_SCHEMA], {
     cwd: ROOT,
     encoding: "utf8",
     env: {

@@ -10,6 +10,7 @@ import { checkRedis, connectPostgres } from "./servers.ts";
 import { demoPortOf, ROOT, type Stack, startStack } from "./stack.ts";
 import type { StartEnv } from "./start-env.ts";
 import { errorText, fullDisk, runCommand, StartError } from "./start-error.ts";
+import { sideBySide, stopwatch, timed } from "./steps.ts";
 import { type SupervisedPostgres, supervisePostgres } from "./supervised-postgres.ts";
 
 /** npm forwards the Ctrl-C that the terminal has already sent us: within this time a second signal is the same one. */
@@ -72,19 +73,16 @@ async function bringUp(options: LaunchOptions, launcher: Launcher, signal: Abort
   if (env.redisUrl) await checkRedis(env.redisUrl);
   const given = env.ownerDatabaseUrl ?? env.databaseUrl;
   if (given) await (await connectPostgres(given)).end();
-  const { ownerUrl, databaseUrl } = env.databaseUrl
-    ? { ownerUrl: env.ownerDatabaseUrl ?? env.databaseUrl, databaseUrl: env.databaseUrl }
-    : await embedded(env, launcher);
-  signal.throwIfAborted();
-  await options.build?.(signal);
-  const applied = await migrate(ownerUrl);
-  if (ownerUrl !== databaseUrl) await prepareAppRole(ownerUrl, roleOf(databaseUrl));
-  if (applied.length > 0) say(`Applied ${applied.length === 1 ? "1 migration" : `${applied.length} migrations`}`);
+  const [databaseUrl] = await sideBySide(signal, [
+    (both) => bringUpDatabase(env, launcher, both),
+    async (both) => options.build?.(both),
+  ]);
   signal.throwIfAborted();
   const demoPort = options.demo ? await demoPortOf(env.dataDir) : null;
   if (demoPort !== null) await loadDemo(databaseUrl, { demoPort, dataDir: env.dataDir, signal });
-  say("Starting web and worker");
-  const stack = await startStack({ ...env, databaseUrl, demoPort, dev: options.dev, signal, say });
+  const stack = await timed(say, "Starting web and worker", "Web and worker run", () =>
+    startStack({ ...env, databaseUrl, demoPort, dev: options.dev, signal, say }),
+  );
   launcher.stack = stack;
   noteChildren(launcher);
   options.started?.(stack);
@@ -93,9 +91,24 @@ async function bringUp(options: LaunchOptions, launcher: Launcher, signal: Abort
   say("It listens on 127.0.0.1 only, until sign-in exists. Ctrl-C stops it.");
 }
 
+/** Resolves with the URL of the migrated database for web and worker. */
+async function bringUpDatabase(env: StartEnv, launcher: Launcher, signal: AbortSignal): Promise<string> {
+  const { ownerUrl, databaseUrl } = env.databaseUrl
+    ? { ownerUrl: env.ownerDatabaseUrl ?? env.databaseUrl, databaseUrl: env.databaseUrl }
+    : await embedded(env, launcher);
+  signal.throwIfAborted();
+  const took = stopwatch();
+  const applied = await migrate(ownerUrl);
+  if (ownerUrl !== databaseUrl) await prepareAppRole(ownerUrl, roleOf(databaseUrl));
+  const migrations = applied.length === 1 ? "1 migration" : `${applied.length} migrations`;
+  if (applied.length > 0) say(`Applied ${migrations} (${took()})`);
+  return databaseUrl;
+}
+
 async function embedded(env: StartEnv, launcher: Launcher): Promise<{ ownerUrl: string; databaseUrl: string }> {
-  say("Starting the embedded PostgreSQL");
-  launcher.postgres = await supervisePostgres({ dataDir: env.dataDir }, say);
+  launcher.postgres = await timed(say, "Starting the embedded PostgreSQL", "PostgreSQL runs", () =>
+    supervisePostgres({ dataDir: env.dataDir }, say),
+  );
   return { ownerUrl: launcher.postgres.url, databaseUrl: launcher.postgres.appUrl };
 }
 
