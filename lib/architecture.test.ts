@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
@@ -482,6 +482,13 @@ describe("architecture", () => {
     }
     const above = [...counts].filter(([, count]) => count > FOLDER_FILES_MAX).map(([folder]) => folder);
     expect(above.sort()).toEqual(Object.keys(LISTS));
+  });
+
+  test("the index of decisions names each record once", () => {
+    const index = readFileSync("docs/adr/README.md", "utf8");
+    const named = [...index.matchAll(/^- \[\d{4}\]\(([\w-]+\.md)\)/gm)].map(([, file]) => file!);
+    const records = readdirSync("docs/adr").filter((file) => /^\d{4}-/.test(file));
+    expect(named.toSorted()).toEqual(records.toSorted());
   });
 
   test("no barrels and no drawers", () => {
