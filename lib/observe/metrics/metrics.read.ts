@@ -1,32 +1,38 @@
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { readAges, readControls, readFlow, readSizes, type Scrape } from "@/lib/observe/metrics/parked-metrics.read";
 import {
-  readAdmission,
-  readOutbox,
-  readRedrives,
-  readRules,
-  readSources,
-  readStops,
-  readWaits,
-  readWorkers,
+  ageMetrics,
+  controlMetrics,
+  flowMetrics,
+  type Scrape,
+  sizeMetrics,
+} from "@/lib/observe/metrics/parked-metrics.read";
+import {
+  admissionMetrics,
+  outboxMetrics,
+  redriveMetrics,
+  ruleMetrics,
+  sourceMetrics,
+  stopMetrics,
+  waitMetrics,
+  workerMetrics,
 } from "@/lib/observe/metrics/work-metrics.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { Metric } from "@/lib/platform/plain/prometheus.pure";
 
 /** Each reads its values and names them. All of them read rollups and heartbeats: the cost does not grow with the number of events. */
 const FAMILIES: readonly ((db: Queryable, scrape: Scrape) => Promise<Metric[]>)[] = [
-  readSizes,
-  readAges,
-  readFlow,
-  readControls,
-  readStops,
-  readSources,
-  readRules,
-  readWaits,
-  readAdmission,
-  readOutbox,
-  readRedrives,
-  readWorkers,
+  sizeMetrics,
+  ageMetrics,
+  flowMetrics,
+  controlMetrics,
+  stopMetrics,
+  sourceMetrics,
+  ruleMetrics,
+  waitMetrics,
+  admissionMetrics,
+  outboxMetrics,
+  redriveMetrics,
+  workerMetrics,
 ];
 
 /** The values of a scrape. */

@@ -23,7 +23,7 @@ const SOURCE_CODES = 50;
 /** The label for all further codes. */
 const OTHER = "other";
 
-export async function readSizes(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+export async function sizeMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const parked = [PARKED_STATUSES, scope];
   const levels = await db.query<{ source: string; code: string; n: number }>(
     `with parked as (
@@ -66,7 +66,7 @@ export async function readSizes(db: Queryable, { scope }: Scrape): Promise<Metri
 }
 
 /** Exact to an hour: the rollup holds the hour of first sight. */
-export async function readAges(db: Queryable, { scope, nowMs }: Scrape): Promise<Metric[]> {
+export async function ageMetrics(db: Queryable, { scope, nowMs }: Scrape): Promise<Metric[]> {
   const hours = await db.query<HourCount>(
     `select hour as "hourMs", sum(n)::bigint as n from dlq_level_ages
       where status = any($1::text[]) and ${ofSources("source_id", "$2")} group by 1 having sum(n) > 0`,
@@ -91,7 +91,7 @@ export async function readAges(db: Queryable, { scope, nowMs }: Scrape): Promise
 type FlowSums = Record<FlowKind, number> & { recent: boolean };
 
 /** Rates of five minutes, success and flow of a day. */
-export async function readFlow(db: Queryable, { scope, nowMs }: Scrape): Promise<Metric[]> {
+export async function flowMetrics(db: Queryable, { scope, nowMs }: Scrape): Promise<Metric[]> {
   const recentFromMs = nowMs - RATE_WINDOW_S * 1000;
   const spans = [asSum(nowMs - SUCCESS_WINDOW_H * 3_600_000, recentFromMs), asSum(recentFromMs, END_MS)];
   const flow = flowRows(scope === null ? {} : { source: scope }, spans);
@@ -131,7 +131,7 @@ export async function readFlow(db: Queryable, { scope, nowMs }: Scrape): Promise
 
 type ControlCount = { kind: string; origin: string; n: number };
 
-export async function readControls(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+export async function controlMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const counts = await db.query<ControlCount>(
     `select kind, origin, count(*) as n from controls c
       where lifted_at is null and (expires_at is null or expires_at > now()) and ${seesControl("$1")}

@@ -27,7 +27,7 @@ type Consumer = {
   parts: { name: string; lag: number | null }[];
 };
 
-export async function readSources(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+export async function sourceMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const consumers = await db.query<Consumer>(
     `select s.name as source, c.worker, c.state, c.lag, c.parked, c.parts from source_consumers c join sources s on s.id = c.source_id
       where c.at > now() - interval '${CONSUMER_LOST_S} s' and ${ofSources("s.id", "$1")} order by s.name, c.worker`,
@@ -74,7 +74,7 @@ function lagSamples(source: string, consumers: Consumer[]): Metric["samples"] {
 
 type RuleCount = { name: string; state: "on" | "off" | "stopped"; events: number };
 
-export async function readRules(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+export async function ruleMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const rules = await db.query<RuleCount>(
     `select r.name, case when r.enabled then 'on' when r.stopped_at is not null then 'stopped' else 'off' end as state,
             (select coalesce(sum(x.events), 0)::bigint from redrive_rule_runs x
@@ -103,7 +103,7 @@ type WaitCounts = Record<Wait["for"] | "hold", number> & {
   oldestApprovalS: number | null;
 };
 
-export async function readWaits(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+export async function waitMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const counts = WAITS.map((wait) => `count(*) filter (where ${waitsFor([wait])}) as "${wait}"`).join(", ");
   const [row] = await db.query<WaitCounts>(
     `with asked as materialized (
@@ -136,7 +136,7 @@ export async function readWaits(db: Queryable, { scope }: Scrape): Promise<Metri
   ];
 }
 
-export async function readStops(db: Queryable, { viewer }: Scrape): Promise<Metric[]> {
+export async function stopMetrics(db: Queryable, { viewer }: Scrape): Promise<Metric[]> {
   const stops = await listStops(db, viewer);
   const targets = stops.flatMap(({ target }) =>
     target === null ? [] : [{ labels: { scope: "target", target }, value: 1 }],
@@ -150,7 +150,7 @@ export async function readStops(db: Queryable, { viewer }: Scrape): Promise<Metr
   ];
 }
 
-export async function readAdmission(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+export async function admissionMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const admission = await db.query<{ source: string; outcome: string; n: number }>(
     `select s.name as source, c.outcome, sum(c.n)::bigint as n
        from admission_counts c join sources s on s.id = c.source_id
@@ -167,7 +167,7 @@ export async function readAdmission(db: Queryable, { scope }: Scrape): Promise<M
   ];
 }
 
-export async function readOutbox(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+export async function outboxMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const outbox = await db.query<{ status: string; n: number }>(
     `select status, count(*) as n from outbox
       where status <> 'SENT' and ($1::text[] is null or aggregate_id = any($1)) group by 1`,
@@ -185,7 +185,7 @@ export async function readOutbox(db: Queryable, { scope }: Scrape): Promise<Metr
 const OUTCOMES = ["sent", "deduplicated", "confirmed", "bounced", "failed", "refused", "cancelled"] as const;
 type RedriveSums = { state: string; n: number } & Record<(typeof OUTCOMES)[number], number>;
 
-export async function readRedrives(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+export async function redriveMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const redrives = await db.query<RedriveSums>(
     `select state, count(*) as n, sum(delivered - deduplicated)::bigint as sent, sum(deduplicated)::bigint as deduplicated,
               sum(confirmed)::bigint as confirmed, sum(bounced)::bigint as bounced, sum(failed)::bigint as failed,
@@ -210,7 +210,7 @@ export async function readRedrives(db: Queryable, { scope }: Scrape): Promise<Me
   ];
 }
 
-export async function readWorkers(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+export async function workerMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const beats = await readBeats(db, scope);
   return [
     gauge("workers_alive", `Workers heard of within ${HEARTBEAT_LOST_S} s.`, [{ value: beats.length }]),
