@@ -24,8 +24,8 @@ const PAUSE_MS_MIN = 250;
 /** How long a draining source waits for a message before it is counted as empty, if its broker counts none. */
 const DRAIN_WAIT_MS = 2_000;
 /**
- * So often a draining source waits in vain while its broker counts messages, which nobody hands out to Parkade, or does not
- * say how many there are. Their number, or that it is unknown, stays on show.
+ * Empty waits before a draining source counts as drained although its broker still reports messages (or reports no count).
+ * The console goes on showing the reported number, or that it is unknown.
  */
 const DRAIN_WAITS_MAX = 15;
 /** How often the lag is read. */
@@ -103,7 +103,7 @@ export class ParkLoop<Handle> implements Consumer {
   private readonly stopping = new AbortController();
   private readonly stopped: Promise<void>;
   private mode: ReadMode;
-  /** The source was found empty while it drained, with so many messages left; null = it was not. */
+  /** The source was found empty while it drained: the number of messages left; null = it was not. */
   private drained: Pick<Lag, "total"> | null = null;
   /** Ends with the present mode. */
   private turn = new AbortController();

@@ -195,7 +195,7 @@ const target: Option = {
   text: "Target to send to; default: the target of each event's source on the lane",
 };
 const stoppedTarget: Option = { ...target, text: "Only the sends to this target; default: all sends" };
-const rate: Option = { name: "rate", value: "n", number: "any", text: "At most so many events per second" };
+const rate: Option = { name: "rate", value: "n", number: "any", text: "Maximum events per second" };
 const preview: Option = { name: "preview", text: "Only say what would be sent and what would be refused" };
 const despite: Option = {
   name: "despite",
@@ -526,7 +526,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "Change the rate, the sends at once or the lane of a redrive",
     arguments: [redriveId],
     options: [
-      { ...rate, text: "At most so many events per second, no more than its targets take" },
+      { ...rate, text: "Maximum events per second, no more than its targets take" },
       {
         name: "concurrency",
         value: "n",
@@ -726,7 +726,9 @@ export const COMMANDS: readonly Command[] = [
     name: "tail",
     summary: "Print events as they are parked",
     filter: true,
-    options: [{ name: "lines", value: "n", number: "whole", text: "Begin with so many earlier events; default 10" }],
+    options: [
+      { name: "lines", value: "n", number: "whole", text: "Number of earlier events to begin with; default 10" },
+    ],
     details:
       "Oldest first, each event once, until Ctrl-C; an event that comes back after a redrive is no new one. With --json one event a line. While Parkade does not answer it is asked again; events of that time are printed afterwards. It takes no --from and no --to: `search` and `export` read what is past.",
     examples: ["parkade tail --errorCode TIMEOUT", "parkade tail --json | jq -r .eventId"],

@@ -37,7 +37,7 @@ const redriveShape = {
   id: idOut,
   state: z.enum(REDRIVE_STATES),
   mode: z.enum(["deliver", "verify"]),
-  /** On which its work runs; where it delivers, too, when it names no target. */
+  /** Lane the redrive runs on. It also selects the target unless one is named. */
   lane: laneSchema,
   /** null = the target of each event's source on the lane. */
   target: nullableText,

@@ -167,7 +167,7 @@ const trialCounts = {
   /** Events of the window that match the rule's filter; `bounded`: the newest ones, more match. */
   checked: countOut,
   bounded: z.boolean(),
-  /** The rule would have redriven so many. What became of them in fact: */
+  /** Number of events the rule would have redriven. What actually happened to them: */
   taken: countOut,
   /** redriven later by anyone, or processed by their consumer, and confirmed; */
   stayed: countOut,

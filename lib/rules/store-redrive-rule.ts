@@ -49,8 +49,8 @@ export async function createRedriveRule(deps: RuleDeps, request: RedriveRuleRequ
 }
 
 /**
- * Changes a rule, moves it, or switches it on or off. A run that was found by the rules of before is not made. A rule is
- * only on as it was tried: to switch it on, or to change what it does while it is on, the change names a trial of the rule
+ * Changes a rule, moves it, or switches it on or off. Runs found under the previous version of the rules are dropped. A
+ * rule is only on as it was tried: to switch it on, or to change what it does while it is on, the change names a trial of the rule
  * as the change leaves it. Throws DomainError `unknown-redrive-rule`, `not-tried`, `illegal-transition` when the rule has
  * another version than the request names, `unknown-source`, `name-taken`, `invalid-request`.
  */

@@ -109,7 +109,7 @@ function laneWords(
   return `${rateWords(least)}, ${etaBefore(timeAt(ratePerSecond, rate))}`;
 }
 
-/** The rate that one worker reaches with so many sends at once, at the latency that the workers report; null = no worker has reported one. */
+/** The rate that one worker reaches with this concurrency, at the latency that the workers report; null = no worker has reported one. */
 function useRateOfPlaces({ lane, target }: RedriveOut, atOnce: number): number | null {
   const { data } = useTargets();
   const engines = (data?.items ?? [])

@@ -8,7 +8,7 @@ export type SourceDraft = {
   name: string;
   kind: string;
   config: Config;
-  /** JSON Schema of payloads as text; empty = a payload only has to parse. */
+  /** JSON Schema of payloads as text; empty = a payload must only be valid JSON. */
   payloadSchema: string;
 };
 

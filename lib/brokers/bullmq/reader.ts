@@ -88,7 +88,7 @@ class FailedSetSession implements ReadSession<FailedJob> {
   private walkAt: number | null = 0;
   private walkBeganMs: number;
   private walkAgainMs = 0;
-  /** The newest `finishedOn` seen, now and when the walk began: a fresh failure of before then was passed by. */
+  /** Newest `finishedOn` seen, now and when the walk began. A job that failed earlier but appears only now was skipped by the walk. */
   private newest = 0;
   private newestBefore = Number.POSITIVE_INFINITY;
   private passedBy = false;

@@ -41,7 +41,7 @@ export class StreamSession implements ReadSession<ConsumeMessage> {
   private last: Place | null = null;
   /** null: it does not read, because another consumer does. */
   private reading: { channel: Channel; sinceMs: number } | null = null;
-  /** The last message of the stream, at the time when the broker counted so many. */
+  /** The last message of the stream when the broker counted `count` messages. */
   private end: { offset: bigint | null; count: number } | null = null;
   private readonly model: ChannelModel;
   private readonly control: Channel;

@@ -101,8 +101,8 @@ async function readAudit(db: Queryable, id: string): Promise<Entry[]> {
 type Arrived = { sent: number | null; error: { type: string | null; message: string | null; stack: string | null } };
 
 /**
- * The arrivals of an event by number: 0 = the first one, then its bounces. Bounces of before there was a table of them are
- * absent, and so is the first arrival then: they had overwritten its error.
+ * The arrivals of an event by number: 0 = the first one, then its bounces. Bounces recorded before `event_bounces` existed are
+ * missing, as is the first arrival whose error they overwrote.
  */
 async function readArrivals(db: Queryable, id: string): Promise<Map<number, Arrived>> {
   const rows = await db.query<{ bounce: number } & Arrived>(

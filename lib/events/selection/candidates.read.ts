@@ -159,7 +159,7 @@ function pageWhere(selection: ScopedSelection): string | null {
   return `e.id = any(array(select i.id from ${itemsOfRedrive("$4")} ${before("i.id")}))`;
 }
 
-/** What matches of the next events, so many as are likely to hold a page. */
+/** The matching ones of the next events: as many events are read as probably hold a page of matches. */
 async function readNext(db: Queryable, filter: ScopedFilter, page: CandidatePage): Promise<Candidate[]> {
   const compiled = compileFilter(filter, page.asOfMs, { firstParam: 4 });
   const text = `select ${CANDIDATE_COLUMNS}

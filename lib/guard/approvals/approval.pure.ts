@@ -59,7 +59,7 @@ export type ApprovalTerms = {
   /** Hash over the ids and revisions of the manifest's events. */
   manifest: string;
   events: number;
-  /** null = of a mend, as the target and the rate. */
+  /** null for a mend, like `target` and `ratePerSecond`. */
   lane: string | null;
   /** null = the target of each event's source on the lane. */
   target: string | null;

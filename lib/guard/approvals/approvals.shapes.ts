@@ -23,7 +23,7 @@ const termsSchema = z.object({
   /** Hash over the ids and revisions of the manifest's events. */
   manifest: z.string(),
   events: z.int(),
-  /** null = of a mend, which has no target, rate, canary or brake either. */
+  /** null for a mend, which has no target, rate, canary or brake either. */
   lane: nullableText,
   target: nullableText,
   ratePerSecond: nullableNumber,

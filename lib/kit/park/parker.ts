@@ -45,7 +45,7 @@ export type Parked =
   | { status: "stored"; eventId: string }
   /** It is on disk here, and goes to Parkade when Parkade is back. */
   | { status: "spooled"; eventId: string }
-  /** It is nowhere: keep the message. */
+  /** The event was not stored anywhere; do not acknowledge the message. */
   | { status: "dropped"; eventId: string | null; reason: DropReason; detail: string };
 
 export type DropReason =

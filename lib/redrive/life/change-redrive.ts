@@ -40,9 +40,9 @@ import {
 export type ChangedRedrive = { underWay: number | null };
 
 /**
- * Pauses, resumes or cancels a redrive, or changes its rate, sends at once or lane: at once, with an audit entry. A change that is
- * already in force changes nothing. An undo is a cancel that is refused once something may have been sent. Pause and cancel wait, at most two seconds, for the sends under way: no other send
- * begins. Throws DomainError `unknown-redrive`, `illegal-transition`, `invalid-request`.
+ * Pauses, resumes or cancels a redrive, or changes its rate, concurrency or lane. Takes effect immediately and is audited. A
+ * change that is already in force changes nothing. An undo is a cancel that is refused once something may have been sent.
+ * Pause and cancel wait at most two seconds for the sends under way: no other send begins. Throws DomainError `unknown-redrive`, `illegal-transition`, `invalid-request`.
  */
 export async function changeRedrive(
   deps: Deps,

@@ -57,7 +57,7 @@ export type PlannedSelection = { planned: PlannedItem[]; earlier: EarlierOut };
 
 /**
  * Plans a selection by the functions that freeze it, and freezes nothing. null = it has more events than a request
- * freezes at once, or takes so many along: `judgeSelection` and `findEarlier` count it.
+ * freezes at once, or takes more along: `judgeSelection` and `findEarlier` count it.
  */
 export async function planSelection(
   tx: Queryable,

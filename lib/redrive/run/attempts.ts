@@ -6,7 +6,7 @@ import { type AttemptIntent, attemptKey, openAttempts } from "@/lib/redrive/run/
 
 /** Intents, or ends, of one round trip. */
 const BATCH_MAX = 200;
-/** After a round trip for so many intents the next one waits for more: a statement costs as much as ten of its rows. */
+/** After a round trip for at least this many intents the next one waits for more: a statement costs as much as ten of its rows. */
 const REST_ITEMS = 4;
 const REST_MS_MAX = 4;
 

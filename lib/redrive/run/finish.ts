@@ -35,7 +35,7 @@ export type Finish = FinishedItem & { closes: AttemptClose[] };
 
 /** Items committed together at the most. */
 const BATCH_MAX = 250;
-/** After a commit of so many items the next one waits for more: a commit costs as much as the ends of some thirty items. */
+/** After a commit of at least this many items the next one waits for more: a commit costs as much as the ends of thirty items. */
 const REST_ITEMS = 16;
 const REST_MS_MAX = 20;
 

@@ -24,7 +24,7 @@ export type Session = {
   redrive(): RedriveRow;
   /** Aborts when the redrive no longer runs, runs on another lane, or goes on in another session. */
   stopped: AbortSignal;
-  /** It goes on in another session: fewer sends at once are asked for than items hold places. */
+  /** True when the session must restart: the new concurrency is below the number of sends in progress. */
   renewed(): boolean;
   /** A token of the redrive's own rate, and one of its warm-up towards that target while it lasts. */
   takeToken(target: WarmUp, signal: AbortSignal): Promise<void>;

@@ -188,7 +188,7 @@ export class TargetLine {
     return noBursts ? evenBucketSpec(bucketKey(id), rate) : bucketSpec(bucketKey(id), rate, burst);
   }
 
-  /** The publisher of before stays when the configuration cannot be opened. */
+  /** The previous publisher stays when the configuration cannot be opened. */
   #open(): void {
     const row = this.#row;
     try {

@@ -34,7 +34,7 @@ export type MendDeps = { clock: Clock; expressions: Expressions };
 /** Applies one recipe to any number of messages, in turns with other work. */
 export type Mender = (messages: readonly Message[]) => Promise<Mended[]>;
 
-/** A recipe may put in more than it leaves: so many times the limit of a payload. */
+/** A recipe may insert more text than it finally leaves: at most this many times the payload limit. */
 const GROWTH = 4;
 /** Places that are kept of one revision. */
 const PLACES_MAX = 100;

@@ -162,7 +162,7 @@ function prepare(jsonata: Any) {
     },
     /**
      * Evaluates one input after the other: payload and headers in turn, with U+0000 between, which no JSON holds.
-     * `at` is the input that it works on. It stops early with results of so many characters.
+     * `at` is the input that it works on. It stops early when the results reach `runCharsMax` characters.
      */
     async start(inputs: string, charsMax: number, runCharsMax: number) {
       states = [];

@@ -36,7 +36,7 @@ export type PayloadChecker = {
     payloads: readonly (Payload & { sourceId: string; eventType: string | null })[],
     options?: CheckOptions,
   ): Promise<PayloadCheck[]>;
-  /** The same with named schemas; null = a payload only has to parse. */
+  /** The same with named schemas; null = a payload must only be valid JSON. */
   against(
     payloads: readonly (Payload & { schema: SchemaInForce | null })[],
     options?: CheckOptions,

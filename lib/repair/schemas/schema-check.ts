@@ -32,7 +32,7 @@ export type SchemaOutcome = SchemaResult | null;
 export type SchemaCheck = {
   /**
    * Checks payloads against one schema, in their order. Never rejects because of a schema or a payload. `overrunsMax`:
-   * after so many overruns no further payload is tried. `faultsMax`: faults of one payload at most, 1 unless it is given.
+   * the number of overruns after which no further payload is tried. `faultsMax`: faults of one payload at most, 1 unless it is given.
    */
   check(
     schema: string,
