@@ -296,9 +296,15 @@ export function lastRedrives(all: string): string {
   return `(${all})[greatest(1, cardinality(${all}) - ${COUNTED_REDRIVES_MAX - 1}):]`;
 }
 
+/** SQL: the redrive $1 leases the aggregate `a` and works no further item of it. */
+const LEASE_IS_OVER = `(a.lease_redrive = $1 and not exists (
+  select 1 from redrive_items i
+   where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id and i.aggregate_type = a.aggregate_type
+     and i.state = ${ITEM.open} and ${checked("i.redrive_id", "$1::uuid")} and i.claimed_until >= now()))`;
+
 /**
  * Applies each aggregate's result to its consecutive failures, of which a redrive adds one at the most, and releases
- * the lease once this redrive holds no item of the aggregate. The lease ends in the past, at a time that no other lease
+ * the lease once this redrive holds no item of the aggregate; the others stay unwritten. The lease ends in the past, at a time that no other lease
  * has, so that a claim sees whether the lease has changed since it was read. Rows are locked in the same order as
  * claims lock them: transactions with common aggregates cannot deadlock. Returns the aggregates that have failed, with
  * their consecutive failures.
@@ -318,6 +324,7 @@ export async function settleAggregates(
               w.failures > 0 and (w.reset or $1 <> all(a.failed_redrives)) as counts
          from want w join aggregates a on a.aggregate_id = w.aggregate_id and a.source_id = w.source_id
                                       and a.aggregate_type = w.aggregate_type
+        where w.reset or w.failures > 0 or ${LEASE_IS_OVER}
         order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
      )
      update aggregates a
@@ -327,12 +334,7 @@ export async function settleAggregates(
               then ${lastRedrives("(case when w.reset then '{}' else a.failed_redrives end) || $1::uuid")}
               when w.reset then '{}' else a.failed_redrives end,
             failed_at = case when w.failures > 0 then now() else a.failed_at end,
-            lease_until = case when a.lease_redrive = $1 and not exists (
-                select 1 from redrive_items i
-                 where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id
-                   and i.aggregate_type = a.aggregate_type and i.state = ${ITEM.open} and ${checked("i.redrive_id", "$1::uuid")}
-                   and i.claimed_until >= now())
-              then clock_timestamp() - interval '1 day' else a.lease_until end
+            lease_until = case when ${LEASE_IS_OVER} then clock_timestamp() - interval '1 day' else a.lease_until end
        from locked w
       where a.source_id = w.source_id and a.aggregate_id = w.aggregate_id and a.aggregate_type = w.aggregate_type
      returning a.source_id as "sourceId", a.aggregate_type as "aggregateType", a.aggregate_id as "aggregateId",
