@@ -208,7 +208,7 @@ export async function idsMatching(
 /** The ids without those behind a parked version that this run does not take: their redrive would refuse them. */
 async function withoutHeld(db: Queryable, due: Candidate[], { viewer, nowMs }: Search): Promise<string[]> {
   const selection = scopeSelection(viewer, "redrive", { ids: due.map(({ id }) => id) });
-  const planned = due.map((candidate) => ({ candidate, slice: 0, refusal: null, detail: null }));
+  const planned = due.map((candidate) => ({ candidate, refusal: null, detail: null }));
   const page = { earlier: "hold" as const, selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs) };
   return (await holdBehindHeads(db, page, planned)).flatMap(({ candidate, refusal }) =>
     refusal === null ? [candidate.id] : [],

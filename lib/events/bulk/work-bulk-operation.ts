@@ -10,7 +10,7 @@ import {
 } from "@/lib/events/bulk/bulk-operations.write";
 import { type ChangeChunk, changeEnded, endedDelta, ringWithdrawn } from "@/lib/events/bulk/change-events";
 import { ignoreChunk, releaseChunk } from "@/lib/events/bulk/ignore-events";
-import { type Candidate, countUpTo } from "@/lib/events/selection/candidates.read";
+import { type Candidate, countUpTo, readCandidates } from "@/lib/events/selection/candidates.read";
 import { type Walk, walkSelection } from "@/lib/events/selection/walk-selection";
 import { appendSubjects } from "@/lib/guard/audit/audit.write";
 import type { Tx } from "@/lib/platform/database/db";
@@ -54,8 +54,9 @@ export async function workBulkOperation(deps: Deps & MendingDeps, id: string, si
     );
     return done;
   };
-  const walk: Walk = {
+  const walk: Walk<Candidate> = {
     selection: operation.selection,
+    read: readCandidates,
     cutoff: operation.cutoff,
     cursor: operation.cursor,
     chunkMax: BULK_CHUNK,

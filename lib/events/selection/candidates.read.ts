@@ -126,27 +126,51 @@ const KINDS_SHARE = 1 / 20;
 /** From this share on the next events of the key are looked at first: each row is read once, with no range to merge. */
 const COMMON_SHARE = 1 / 8;
 
-/** Selected events, newest first, keyset-paged: a chunk of a plan. */
-export async function readCandidates(db: Queryable, page: CandidatePage): Promise<Candidate[]> {
+/** Selected events, newest first, keyset-paged: a chunk of a bulk operation. */
+export function readCandidates(db: Queryable, page: CandidatePage): Promise<Candidate[]> {
+  return readPage<Candidate>(db, page, CANDIDATE_COLUMNS);
+}
+
+/** Their ids alone: a chunk of a plan. */
+export function readCandidateIds(db: Queryable, page: CandidatePage): Promise<{ id: string }[]> {
+  return readPage(db, page, "e.id");
+}
+
+/** The events of a chunk that are named. */
+export async function readNamedCandidates(db: Queryable, ids: readonly string[]): Promise<Candidate[]> {
+  if (ids.length === 0) return [];
+  return db.query<Candidate>(
+    `select ${CANDIDATE_COLUMNS} from dlq_events e join sources s on s.id = e.source_id
+      where e.id = any($1::uuid[]) order by e.id desc`,
+    [ids],
+    { name: "named-candidates" },
+  );
+}
+
+async function readPage<Row extends { id: string }>(
+  db: Queryable,
+  page: CandidatePage,
+  columns: string,
+): Promise<Row[]> {
   if ("filter" in page.selection) {
     const { filter } = page.selection;
     // By their ids, aggregates, traces or tags an index finds the events.
     const named = filter.eventId ?? filter.aggregateId ?? filter.traceId ?? filter.tags;
     const share = named ? null : await kindShare(db, filter);
     if (share && share.events >= share.ofAll * COMMON_SHARE) {
-      const next = await readNext(db, filter, page);
+      const next = await readNext<Row>(db, filter, page, columns);
       if (next.length === page.limit) return next;
     }
     if (share && (share.kinds <= KINDS_FEW || share.events < share.ofAll * KINDS_SHARE)) {
-      return readByKinds(db, filter, page);
+      return readByKinds(db, filter, page, columns);
     }
   }
   const compiled = compileSelection(page.selection, page.asOfMs, 4);
   const where = pageWhere(page.selection) ?? compiled.where;
-  const text = `select ${CANDIDATE_COLUMNS} from dlq_event_rows e join sources s on s.id = e.source_id
+  const text = `select ${columns} from dlq_event_rows e join sources s on s.id = e.source_id
      where ${BEHIND_CURSOR} and ${where}
      order by e.id desc limit $3`;
-  return db.query<Candidate>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
+  return db.query<Row>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
     name: statementName("candidates", text),
   });
 }
@@ -160,13 +184,18 @@ function pageWhere(selection: ScopedSelection): string | null {
 }
 
 /** The matching ones of the next events: as many events are read as probably hold a page of matches. */
-async function readNext(db: Queryable, filter: ScopedFilter, page: CandidatePage): Promise<Candidate[]> {
+async function readNext<Row>(
+  db: Queryable,
+  filter: ScopedFilter,
+  page: CandidatePage,
+  columns: string,
+): Promise<Row[]> {
   const compiled = compileFilter(filter, page.asOfMs, { firstParam: 4 });
-  const text = `select ${CANDIDATE_COLUMNS}
+  const text = `select ${columns}
      from (select e.* from dlq_event_rows e where ${BEHIND_CURSOR}${windowOf(compiled)} order by e.id desc limit $3::int * ${1 / COMMON_SHARE}) e
      join sources s on s.id = e.source_id
      where ${compiled.where} order by e.id desc limit $3`;
-  return db.query<Candidate>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
+  return db.query<Row>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
     name: statementName("next-candidates", text),
   });
 }
@@ -185,7 +214,12 @@ const ROUND_MAX = 100_000;
  * Reads each kind's range from the cursor on, as many rows of each as its share lets expect, and takes the matches down
  * to the first place behind which a range may hold more. So a round costs its rows, however rare the kinds are.
  */
-async function readByKinds(db: Queryable, filter: ScopedFilter, page: CandidatePage): Promise<Candidate[]> {
+async function readByKinds<Row extends { id: string }>(
+  db: Queryable,
+  filter: ScopedFilter,
+  page: CandidatePage,
+  columns: string,
+): Promise<Row[]> {
   const compiled = compileFilter(filter, page.asOfMs, { firstParam: 5 });
   const params = paramsFrom(5 + compiled.values.length);
   const kinds = kindConditions(filter, params);
@@ -207,19 +241,19 @@ async function readByKinds(db: Queryable, filter: ScopedFilter, page: CandidateP
      select p.reached, c.* from place p left join lateral (
        select e.* from (select id from ranges r, unnest(r.ids) as id where p.reached is null or id >= p.reached) i
          cross join lateral (
-           select ${CANDIDATE_COLUMNS} from dlq_event_rows e join sources s on s.id = e.source_id
+           select ${columns} from dlq_event_rows e join sources s on s.id = e.source_id
             where e.id = i.id and ${compiled.where} offset 0) e
         order by e.id desc limit $3) c on true`;
-  const found: Candidate[] = [];
+  const found: Row[] = [];
   let after = page.after;
   for (let round = 2 * page.limit; ; round = Math.min(ROUND_MAX, round * 2)) {
     const left = page.limit - found.length;
-    const rows = await db.query<{ reached: string | null } & Candidate>(
+    const rows = await db.query<{ reached: string | null } & Row>(
       text,
       [page.cutoff, after, left, round, ...compiled.values, ...params.values],
       { name: statementName("kind-candidates", text) },
     );
-    for (const { reached: _reached, ...candidate } of rows) if (candidate.id !== null) found.push(candidate);
+    for (const row of rows) if (row.id !== null) found.push(row);
     after = rows[0]!.reached;
     if (after === null || found.length >= page.limit) return found;
   }

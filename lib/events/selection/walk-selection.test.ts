@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { readCandidateIds } from "@/lib/events/selection/candidates.read";
+import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -22,15 +24,16 @@ function slowStore(rowsMax: number, left: number) {
   return { db, limits };
 }
 
-function walkOf(seen: string[]): Walk {
+function walkOf(seen: string[]): Walk<{ id: string }> {
   return {
-    selection: { ids: ["a"], asOfMs: 0 } as unknown as Walk["selection"],
+    selection: { ids: ["a"], asOfMs: 0 } as unknown as FrozenSelection,
+    read: readCandidateIds,
     cutoff: "ffffffff-ffff-7fff-bfff-ffffffffffff",
     cursor: null,
     chunkMax: CHUNK,
     runs: async () => true,
     advance: async () => true,
-    work: async (_tx, candidates) => void seen.push(...candidates.map(({ id }) => id)),
+    work: async (_tx, events) => void seen.push(...events.map(({ id }) => id)),
     complete: async () => undefined,
   };
 }

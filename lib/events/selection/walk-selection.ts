@@ -1,4 +1,4 @@
-import { type Candidate, readCandidates } from "@/lib/events/selection/candidates.read";
+import type { CandidatePage } from "@/lib/events/selection/candidates.read";
 import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
 import { type Db, isRowFault, type TransactionOptions, type Tx } from "@/lib/platform/database/db";
 import { isReadTimeout, retrying } from "@/lib/platform/database/retrying";
@@ -8,8 +8,10 @@ import type { Deps } from "@/lib/platform/low-rate-deps";
 const CHUNK_OPTIONS: TransactionOptions = { statementTimeoutMs: 30_000 };
 
 /** A persisted walk over a selection: a redrive's plan, or a bulk operation. */
-export type Walk = {
+export type Walk<Row extends { id: string }> = {
   selection: FrozenSelection;
+  /** Reads a chunk, newest event first. */
+  read(tx: Tx, page: CandidatePage): Promise<readonly Row[]>;
   /** Later arrivals are not included. */
   cutoff: string;
   /** The last event of the last committed chunk; null = no chunk is committed. */
@@ -21,9 +23,9 @@ export type Walk = {
   /** Compare-and-set of the cursor. False = another worker has moved it, or the walk no longer runs. */
   advance(tx: Tx, from: string | null, to: string): Promise<boolean>;
   /** Works one chunk. The returned function runs once the chunk is committed. */
-  work(tx: Tx, candidates: readonly Candidate[], nowMs: number): Promise<undefined | (() => Promise<void>)>;
+  work(tx: Tx, chunk: readonly Row[], nowMs: number): Promise<undefined | (() => Promise<void>)>;
   /** Counts an event whose change the store refuses. Absent = one such event fails the walk. */
-  refuse?(tx: Tx, candidate: Candidate, error: unknown): Promise<void>;
+  refuse?(tx: Tx, event: Row, error: unknown): Promise<void>;
   /** Called when no event is left. */
   complete(tx: Tx, nowMs: number): Promise<void>;
 };
@@ -34,7 +36,11 @@ export type Walk = {
  * stops. Resolves with true when the walk is complete; false when another worker took it over, it has ended, or
  * `signal` aborted.
  */
-export async function walkSelection(deps: Deps, walk: Walk, signal: AbortSignal): Promise<boolean> {
+export async function walkSelection<Row extends { id: string }>(
+  deps: Deps,
+  walk: Walk<Row>,
+  signal: AbortSignal,
+): Promise<boolean> {
   let cursor = walk.cursor;
   let limit = walk.chunkMax;
   while (!signal.aborted && (await walk.runs())) {
@@ -67,30 +73,36 @@ export async function walkSelection(deps: Deps, walk: Walk, signal: AbortSignal)
 type Chunk = { cursor: string | null; limit: number };
 type Step = "taken" | "complete" | { last: string; after: (() => Promise<void>) | undefined };
 
-async function workChunk(deps: Deps, tx: Tx, walk: Walk, chunk: Chunk): Promise<Step> {
+async function workChunk<Row extends { id: string }>(deps: Deps, tx: Tx, walk: Walk<Row>, chunk: Chunk): Promise<Step> {
   const nowMs = deps.clock.wallMs();
-  const candidates = await readChunk(tx, walk, chunk);
-  const last = candidates.at(-1)?.id;
+  const events = await readChunk(tx, walk, chunk);
+  const last = events.at(-1)?.id;
   if (last === undefined) {
     await walk.complete(tx, nowMs);
     return "complete";
   }
   if (!(await walk.advance(tx, chunk.cursor, last))) return "taken";
-  return { last, after: await walk.work(tx, candidates, nowMs) };
+  return { last, after: await walk.work(tx, events, nowMs) };
 }
 
 /** Skips the next event of the walk. Returns it as the new cursor; null = another worker took the walk over. */
-async function refuseNext(deps: Deps, walk: Walk, cursor: string | null, error: unknown): Promise<string | null> {
+async function refuseNext<Row extends { id: string }>(
+  deps: Deps,
+  walk: Walk<Row>,
+  cursor: string | null,
+  error: unknown,
+): Promise<string | null> {
   return deps.db.transaction(async (tx) => {
-    const [candidate] = await readChunk(tx, walk, { cursor, limit: 1 });
-    if (!candidate || !(await walk.advance(tx, cursor, candidate.id))) return null;
-    await walk.refuse!(tx, candidate, error);
-    return candidate.id;
+    const [event] = await readChunk(tx, walk, { cursor, limit: 1 });
+    if (!event || !(await walk.advance(tx, cursor, event.id))) return null;
+    await walk.refuse!(tx, event, error);
+    return event.id;
   }, CHUNK_OPTIONS);
 }
 
-function readChunk(tx: Tx, { selection: { asOfMs, ...selection }, cutoff }: Walk, { cursor, limit }: Chunk) {
-  return readCandidates(tx, { selection, asOfMs, cutoff, after: cursor, limit });
+function readChunk<Row extends { id: string }>(tx: Tx, walk: Walk<Row>, { cursor, limit }: Chunk) {
+  const { asOfMs, ...selection } = walk.selection;
+  return walk.read(tx, { selection, asOfMs, cutoff: walk.cutoff, after: cursor, limit });
 }
 
 /** Runs the transaction again after a short random pause when the server ended it because of another one. */

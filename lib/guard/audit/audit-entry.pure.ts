@@ -35,8 +35,11 @@ export type AuditEntry = {
   /** The number of state changes that the entry covers. */
   count: number;
   atMs: number;
-  /** The events whose state the entry covers: the history of each shows the entry. Of a lift of many, the controls. */
-  eventIds?: readonly string[];
+  /**
+   * The events whose state the entry covers: the history of each shows the entry. Of a lift of many, the controls. As text:
+   * the array as the server writes it.
+   */
+  eventIds?: readonly string[] | string;
   /** Items of a redrive name the entry as the one of their freeze or end: it lists the events, and no row is written for each. */
   ofItems?: { entryId: string };
 };

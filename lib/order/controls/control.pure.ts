@@ -3,7 +3,7 @@
  * blacklist that Parkade itself imposed, never a blacklist set by a person.
  */
 export type ControlKind = "blacklist" | "whitelist" | "cooldown";
-type ControlScope = "eventId" | "aggregateId" | "errorCode" | "source";
+export type ControlScope = "eventId" | "aggregateId" | "errorCode" | "source";
 
 /** The scope of a control, as it is stored. */
 export type StoredScope = {

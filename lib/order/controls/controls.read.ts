@@ -1,4 +1,4 @@
-import type { Control, ControlFacts } from "@/lib/order/controls/control.pure";
+import type { Control, ControlFacts, ControlScope } from "@/lib/order/controls/control.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 
 const COLUMNS = `c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "aggregateType", c.origin,
@@ -12,6 +12,13 @@ const LIVE = "c.lifted_at is null and (c.expires_at is null or c.expires_at > no
 export async function readControlsInForce(db: Queryable): Promise<Control[]> {
   return db.query<Control>(`select ${COLUMNS} from controls c where ${LIVE}`, [], { name: "controls-in-force" });
 }
+
+const hasControl = (scope: ControlScope, value: string) =>
+  `exists (select 1 from controls c where ${LIVE} and c.scope = '${scope}' and c.value = ${value})`;
+
+/** SQL: a control in force now may match the event `e` of the source `s`, whether it refuses or allows. */
+export const UNDER_CONTROL = `(${hasControl("eventId", "e.event_id")} or ${hasControl("aggregateId", "e.aggregate_id")}
+  or ${hasControl("errorCode", "e.error_code")} or ${hasControl("source", "s.name")})`;
 
 /**
  * Controls in force now that can match one of these events: the cost depends on the events, not on the number of

@@ -1,6 +1,7 @@
 import { EVENT_MOVES } from "@/lib/events/event-state.pure";
-import type { Candidate } from "@/lib/events/selection/candidates.read";
+import { type Candidate, readNamedCandidates } from "@/lib/events/selection/candidates.read";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { readSettings } from "@/lib/guard/settings/settings.read";
 import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import { aggregateKey, aggregateKeyOf } from "@/lib/order/aggregate.pure";
 import {
@@ -18,13 +19,12 @@ import { type GateRules, gate, gateChecks } from "@/lib/redrive/gate/gate.pure";
 import { readRulesOver } from "@/lib/redrive/gate/read-rules";
 import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
 import { countItems } from "@/lib/redrive/life/redrive.write";
+import { type IdList, readFree, withIds } from "@/lib/redrive/plan/free-events.read";
 import { freezeEvents, insertItems, type PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
-import { sliceOf } from "@/lib/redrive/plan/redrive-plan.pure";
 import { NO_DELTA } from "@/lib/redrive/run/store/finish-items.write";
 
 export type FreezeTarget = {
   id: string;
-  slices: number;
   actor: string;
   reason: string;
   mode: "verify" | "deliver";
@@ -35,13 +35,13 @@ export type FreezeTarget = {
   cutoff: string;
 };
 
-export type FrozenChunk = { total: number; open: number; refused: Record<string, number>; slices: Set<number> };
+export type FrozenChunk = { total: number; open: number; refused: Record<string, number>; slices: number[] };
 
 /** Sets up to this size are frozen in the request's own transaction; larger ones by the worker in chunks. */
 export const FREEZE_INLINE_MAX = 2_000;
 
 /** What decides about the events of a redrive before any of them is frozen. `id` null: a preview, nothing is frozen. */
-export type PlanTarget = Pick<FreezeTarget, "slices" | "earlier" | "despite" | "selection" | "asOfMs" | "cutoff"> & {
+export type PlanTarget = Pick<FreezeTarget, "earlier" | "despite" | "selection" | "asOfMs" | "cutoff"> & {
   id: string | null;
 };
 
@@ -49,16 +49,20 @@ export type PlanTarget = Pick<FreezeTarget, "slices" | "earlier" | "despite" | "
 const EARLIER_PAGE = 5_000;
 
 /**
- * Freezes one chunk of candidates into a redrive's manifest, inside the caller's transaction: gate, order, QUEUED by
+ * Freezes one chunk of a selection into a redrive's manifest, inside the caller's transaction: gate, order, QUEUED by
  * compare-and-set, items, counters, audit. An event that another redrive took in between is refused as already-queued.
+ * Only the events about which there is something to decide are read: the free ones go from table to table.
  */
 export async function freezeChunk(
   tx: Tx,
   redrive: FreezeTarget,
-  candidates: readonly Candidate[],
+  ids: readonly string[],
   nowMs: number,
 ): Promise<FrozenChunk> {
-  return freeze(tx, redrive, await planEvents(tx, redrive, candidates, nowMs), nowMs);
+  const { redriveLimit } = await readSettings(tx);
+  const { free, rest } = await readFree(tx, redrive, ids, { nowMs, redriveLimit });
+  const planned = await planEvents(tx, redrive, await readNamedCandidates(tx, rest), nowMs);
+  return freeze(tx, redrive, { free, planned }, nowMs);
 }
 
 /**
@@ -71,6 +75,7 @@ export async function planEvents(
   candidates: readonly Candidate[],
   nowMs: number,
 ): Promise<PlannedItem[]> {
+  if (candidates.length === 0) return [];
   const selected = await gateEach(tx, redrive, candidates, nowMs);
   const planned =
     redrive.earlier === "include" ? [...selected, ...(await takeAlong(tx, redrive, selected, nowMs))] : selected;
@@ -93,7 +98,7 @@ export async function gateEach(
   };
   return candidates.map((candidate) => {
     const ruling = gate(candidate, gateRules);
-    const item = { candidate, slice: sliceOf(candidate, redrive.slices), detail: null };
+    const item = { candidate, detail: null };
     // No worker looks at a refused event: what a person is to know of it is written here.
     return ruling.pass
       ? { ...item, refusal: null }
@@ -227,42 +232,46 @@ export function versionOf({ version }: Candidate): bigint | null {
   return version === null ? null : BigInt(version);
 }
 
-async function freeze(tx: Tx, redrive: FreezeTarget, planned: PlannedItem[], nowMs: number): Promise<FrozenChunk> {
-  const passed = planned.filter((item) => item.refusal === null);
+async function freeze(
+  tx: Tx,
+  redrive: FreezeTarget,
+  { free, planned }: { free: IdList; planned: readonly PlannedItem[] },
+  nowMs: number,
+): Promise<FrozenChunk> {
+  const passed = planned.flatMap(({ refusal, candidate }) => (refusal === null ? [candidate.id] : []));
   const entryId = uuidv7(nowMs);
-  const queued = await freezeEvents(tx, redrive.id, passed, { actor: redrive.actor, entryId });
-  const items = planned.map((item) =>
-    item.refusal === null && !queued.has(item.candidate.id) ? { ...item, refusal: "already-queued" as const } : item,
-  );
-  await insertItems(
-    tx,
-    redrive.id,
-    items.filter((item) => item.refusal !== null),
-  );
-  const refused: Record<string, number> = {};
-  for (const { refusal } of items) if (refusal) refused[refusal] = (refused[refusal] ?? 0) + 1;
-  await countItems(tx, redrive.id, {
-    ...NO_DELTA,
-    total: items.length,
-    refused: items.length - queued.size,
-    refusedByReason: refused,
+  const { queued, first, open, taken, slices } = await freezeEvents(tx, redrive.id, withIds(free, passed), {
+    actor: redrive.actor,
+    entryId,
   });
-  if (queued.size > 0) {
+  const refusals = [
+    ...planned.filter(({ refusal }) => refusal !== null),
+    ...(await readNamedCandidates(tx, taken)).map((candidate) => ({
+      candidate,
+      refusal: "already-queued" as const,
+      detail: null,
+    })),
+  ];
+  await insertItems(tx, redrive.id, refusals);
+  const refused: Record<string, number> = {};
+  for (const { refusal } of refusals) if (refusal) refused[refusal] = (refused[refusal] ?? 0) + 1;
+  const total = open + refusals.length;
+  await countItems(tx, redrive.id, { ...NO_DELTA, total, refused: refusals.length, refusedByReason: refused });
+  if (open > 0) {
     await appendAudit(tx, {
       actor: redrive.actor,
       action: "event.queued",
       subjectKind: "event",
-      subjectId: queued.size === 1 ? [...queued][0]! : null,
+      subjectId: open === 1 ? first : null,
       redriveId: redrive.id,
       reason: redrive.reason,
       before: { status: EVENT_MOVES.freeze.from[0] },
       after: { status: EVENT_MOVES.freeze.to, mode: redrive.mode },
-      count: queued.size,
+      count: open,
       atMs: nowMs,
-      eventIds: [...queued],
+      eventIds: queued,
       ofItems: { entryId },
     });
   }
-  const slices = new Set(items.filter((item) => item.refusal === null).map((item) => item.slice));
-  return { total: items.length, open: queued.size, refused, slices };
+  return { total, open, refused, slices };
 }

@@ -4,14 +4,14 @@ import type { Tx } from "@/lib/platform/database/db";
 import { storableJsonText } from "@/lib/platform/plain/storable.pure";
 import type { Check } from "@/lib/redrive/gate/dry-run.pure";
 import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
-import { checked, lockEvents } from "@/lib/redrive/run/store/fence.write";
+import { type IdList, NO_IDS } from "@/lib/redrive/plan/free-events.read";
+import { checked } from "@/lib/redrive/run/store/fence.write";
 import { FROZEN_AS } from "@/lib/redrive/states/item-state.pure";
 import { EVENT_MOVE, REDRIVE } from "@/lib/redrive/states/state.sql";
 
-/** A candidate with its place in the plan and the decision of the gate; refusal null = freeze it. */
+/** A candidate with the decision of the gate; refusal null = freeze it. */
 export type PlannedItem = {
   candidate: Candidate;
-  slice: number;
   refusal: Refusal | null;
   detail: string | null;
   /** Of one that the gate refuses: every rule that does. */
@@ -19,43 +19,56 @@ export type PlannedItem = {
 };
 
 /**
+ * SQL: the slice of the event `row` in the redrive `redriveId`: a hash of its aggregate, so that an aggregate is never
+ * split, whichever chunk of the plan holds it first. The aggregate's type is not part of the hash: aggregates of one
+ * source with the same id share a slice, which splits none of them.
+ */
+function sliceOf(row: string, redriveId: string): string {
+  const hash = `hashtextextended(coalesce(${row}.source_id || ':' || ${row}.aggregate_id, ${row}.id::text), 0)`;
+  return `((${hash} & 9223372036854775807) % (select r.slices from redrives r where r.id = ${redriveId}))::int`;
+}
+
+/** `queued`: the events that this call moved, `first` one of them. `taken`: those that were no longer PENDING. */
+type FrozenEvents = { queued: IdList; first: string | null; open: number; taken: string[]; slices: number[] };
+
+/**
  * Moves PENDING events to QUEUED and writes their open items, in one statement: compare-and-set, so that only one of
- * two overlapping redrives gets the event. Returns the ids that this call moved.
+ * two overlapping redrives gets the event.
  */
 export async function freezeEvents(
   tx: Tx,
   redriveId: string,
-  items: readonly PlannedItem[],
+  ids: IdList,
   { actor, entryId }: { actor: string; entryId: string },
-): Promise<Set<string>> {
-  if (items.length === 0) return new Set();
-  await lockEvents(
-    tx,
-    items.map((item) => item.candidate.id),
+): Promise<FrozenEvents> {
+  if (ids === NO_IDS) return { queued: NO_IDS, first: null, open: 0, taken: [], slices: [] };
+  // As `lockEvents` does: a statement of its own, without a name. It answers with no row for each event.
+  await tx.run(
+    "select count(*) from (select id from dlq_events where id = any($1::uuid[]) order by id for no key update) locked",
+    [ids],
   );
-  const rows = await tx.query<{ id: string }>(
+  const [row] = await tx.query<FrozenEvents>(
     `with moved as (
-       update dlq_events e set status = ${EVENT_MOVE.freeze.to}, last_operator = $4
-         from unnest($1::uuid[], $2::int[]) as w(id, slice)
-        where e.id = any($1::uuid[]) and e.id = w.id and ${checked("e.status", EVENT_MOVE.freeze.from)}
+       update dlq_events e set status = ${EVENT_MOVE.freeze.to}, last_operator = $3
+        where e.id = any($1::uuid[]) and ${checked("e.status", EVENT_MOVE.freeze.from)}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT_MOVE.freeze.from} as old_status,
-                 e.status as new_status, w.slice, e.aggregate_type, e.aggregate_id, e.version, e.revision
+                 e.status as new_status, e.aggregate_type, e.aggregate_id, e.version, e.revision
      )${rollupOf("moved")}, items as (
        insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, revision, state, queued_entry)
-       select id, $3, slice, source_id, coalesce(aggregate_type, ''), aggregate_id, version, error_code, revision, $5, $6 from moved
+       select id, $2, ${sliceOf("moved", "$2::uuid")}, source_id, coalesce(aggregate_type, ''), aggregate_id, version, error_code, revision, $4, $5
+         from moved
+       returning id, slice
+     ), frozen as materialized (
+       select coalesce(array_agg(id), '{}') as ids, array_agg(distinct slice) as slices from items
      )
-     select id from moved`,
-    [
-      items.map((item) => item.candidate.id),
-      items.map((item) => item.slice),
-      redriveId,
-      actor,
-      FROZEN_AS.passes,
-      entryId,
-    ],
+     select ids::text as queued, ids[1] as first, cardinality(ids) as open, coalesce(slices, '{}') as slices,
+            case when cardinality(ids) = cardinality($1::uuid[]) then '{}'
+                 else array(select unnest($1::uuid[]) except select unnest(ids)) end as taken
+       from frozen`,
+    [ids, redriveId, actor, FROZEN_AS.passes, entryId],
     { name: "freeze-events" },
   );
-  return new Set(rows.map((row) => row.id));
+  return row!;
 }
 
 /** Writes items as they are, the refused ones with their reason. */
@@ -64,17 +77,16 @@ export async function insertItems(tx: Tx, redriveId: string, items: readonly Pla
   await tx.run(
     `insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, revision, state, result,
                                 detail, verdict, finished_at)
-     select w.id, $1, w.slice, w.source_id, coalesce(w.aggregate_type, ''), w.aggregate_id, w.version, w.error_code,
+     select w.id, $1, ${sliceOf("w", "$1::uuid")}, w.source_id, coalesce(w.aggregate_type, ''), w.aggregate_id, w.version, w.error_code,
             w.revision, w.state, w.refusal, w.detail, w.findings::jsonb,
             case when w.refusal is null then null else now() end
-       from unnest($2::uuid[], $3::int[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::text[],
-                   $9::text[], $10::text[], $11::text[], $12::int[], $13::text[])
-         as w(id, slice, source_id, aggregate_type, aggregate_id, version, error_code, refusal, detail, state, revision,
+       from unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[],
+                   $8::text[], $9::text[], $10::text[], $11::int[], $12::text[])
+         as w(id, source_id, aggregate_type, aggregate_id, version, error_code, refusal, detail, state, revision,
               findings)`,
     [
       redriveId,
       items.map((item) => item.candidate.id),
-      items.map((item) => item.slice),
       items.map((item) => item.candidate.sourceId),
       items.map((item) => item.candidate.aggregateType),
       items.map((item) => item.candidate.aggregateId),

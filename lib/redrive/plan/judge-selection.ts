@@ -66,7 +66,7 @@ export async function planSelection(
 ): Promise<PlannedSelection | null> {
   const candidates = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX + 1 });
   if (candidates.length > FREEZE_INLINE_MAX) return null;
-  const target = { ...selected, id: null, slices: 1, earlier: "hold" as const };
+  const target = { ...selected, id: null, earlier: "hold" as const };
   const gated = await gateEach(tx, target, candidates, selected.asOfMs);
   const page = { ...selected, redriveId: null, above: null, limit: FREEZE_INLINE_MAX + 1 };
   const outside = await readEarlierVersions(tx, wantedAggregates(gated), page);

@@ -12,23 +12,6 @@ export function sliceCount(total: number): number {
   return total <= SINGLE_SLICE_ITEMS_MAX ? 1 : Math.ceil(total / SLICE_ITEMS_MEAN);
 }
 
-/**
- * The slice of an event: a hash of its aggregate, so that an aggregate is never split, whichever chunk of the plan
- * holds it first. The aggregate's type is not part of the hash: aggregates of one source with the same id share a
- * slice, which splits none of them. FNV-1a, 32 bit (Fowler, Noll, Vo; draft-eastlake-fnv), over UTF-16 code units
- * instead of bytes.
- */
-export function sliceOf(event: { id: string; sourceId: string; aggregateId: string | null }, slices: number): number {
-  if (slices <= 1) return 0;
-  const text = event.aggregateId === null ? event.id : `${event.sourceId}:${event.aggregateId}`;
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) {
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  }
-  // FNV's low bits are weak for short keys that differ at the end: fold the high half in.
-  return ((hash ^ (hash >>> 16)) >>> 0) % slices;
-}
-
 export type OrderedItem = {
   id: string;
   sourceId: string;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { aggregateRuns, compareItems, type OrderedItem, sliceCount, sliceOf } from "./redrive-plan.pure";
+import { aggregateRuns, compareItems, type OrderedItem, sliceCount } from "./redrive-plan.pure";
 
 const item = (id: string, aggregateId: string | null, version: bigint | null = null): OrderedItem => ({
   id,
@@ -18,23 +18,6 @@ describe("the plan of a redrive", () => {
     [1_000_000, 15_625],
   ])("%i events make %i slices", (total, slices) => {
     expect(sliceCount(total)).toBe(slices);
-  });
-
-  test("an aggregate is never split, and sources do not share one", () => {
-    const slices = Array.from({ length: 50 }, (_, index) => sliceOf(item(`id-${index}`, "order-7"), 97));
-    expect(new Set(slices).size).toBe(1);
-    const others = Array.from({ length: 50 }, (_, index) =>
-      sliceOf({ ...item("id", "order-7"), sourceId: `s${index}` }, 97),
-    );
-    expect(new Set(others).size).toBeGreaterThan(20);
-  });
-
-  test("slices stay even: a million aggregates fill none beyond its size", () => {
-    const slices = sliceCount(100_000);
-    const filled = new Array<number>(slices).fill(0);
-    for (let index = 0; index < 100_000; index++) filled[sliceOf(item(`id-${index}`, `order-${index}`), slices)]!++;
-    expect(Math.max(...filled)).toBeLessThanOrEqual(110);
-    expect(Math.min(...filled)).toBeGreaterThan(25);
   });
 
   test("orders by version, then by the time parked; without a version last", () => {

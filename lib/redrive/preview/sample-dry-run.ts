@@ -98,7 +98,7 @@ export async function sampleFrozen(deps: SampleDeps, id: string, viewer: Viewer)
   const selected = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs), despite: [] };
   const read = async (tx: Queryable) => {
     const frozen = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX });
-    const planned = frozen.map((candidate) => ({ candidate, slice: 0, refusal: null, detail: null }));
+    const planned = frozen.map((candidate) => ({ candidate, refusal: null, detail: null }));
     return (await examine(deps, tx, { lane, earlier, target }, { selected, planned })).out;
   };
   return deps.db.transaction(read, { statementTimeoutMs: SAMPLE_TIMEOUT_MS, readOnly: true });
@@ -164,7 +164,7 @@ async function planSome(tx: Queryable, selected: SelectedForRedrive, earlier: Ea
   );
   const events = [...sampled, ...before.filter(({ id }) => inside.has(id))];
   // An event of the selection that is not among these counts as parked outside: it holds what is behind it.
-  return planEvents(tx, { ...named(events), id: null, slices: 1, earlier }, events, selected.asOfMs);
+  return planEvents(tx, { ...named(events), id: null, earlier }, events, selected.asOfMs);
 }
 
 /**

@@ -313,12 +313,14 @@ async function freezeNow(
   redrive: StartedRedrive,
   { selected, candidates, nowMs }: { selected: SelectedForRedrive; candidates: readonly Candidate[]; nowMs: number },
 ): Promise<Frozen> {
-  const frozen = await freezeChunk(tx, { ...redrive, ...selected, actor: redrive.createdBy }, candidates, nowMs);
+  const target = { ...redrive, ...selected, actor: redrive.createdBy };
+  const ids = candidates.map(({ id }) => id);
+  const frozen = await freezeChunk(tx, target, ids, nowMs);
   const { state, waitsFor } = await startOrFinish(tx, redrive.id, nowMs);
   const refused = frozen.total - frozen.open;
   const { id, holdUntil } = redrive;
   const answer = { id, state, total: frozen.total, refused, refusedByReason: frozen.refused, holdUntil, waitsFor };
-  return { answer, slices: state === "RUNNING" ? [...frozen.slices] : null };
+  return { answer, slices: state === "RUNNING" ? frozen.slices : null };
 }
 
 /**

@@ -127,7 +127,7 @@ describe("an event", () => {
       [first.id],
     );
     const item = { ...candidate!, aggregateId: null, version: null, revision: 1, errorCode: "TIMEOUT" };
-    const planned = { candidate: item as never, slice: 0, refusal: null, detail: null };
+    const planned = { candidate: item as never, refusal: null, detail: null };
     await expect(world.db.transaction((tx) => insertItems(tx, other!.id, [planned]))).rejects.toMatchObject({
       code: "23505",
     });

@@ -1,0 +1,70 @@
+import { AGGREGATE_BLACKLISTED, type CandidatePage, compileSelection } from "@/lib/events/selection/candidates.read";
+import { sameAggregate } from "@/lib/order/aggregate-order.read";
+import { UNDER_CONTROL } from "@/lib/order/controls/controls.read";
+import type { Earlier } from "@/lib/order/order-gate.pure";
+import { HOLDS } from "@/lib/order/skip.sql";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
+import { EVENT } from "@/lib/redrive/states/state.sql";
+
+/** Ids as the server writes an array of them. They go from one statement to the next as this one text. */
+export type IdList = string;
+
+export const NO_IDS: IdList = "{}";
+
+/** A list with further ids. */
+export function withIds(list: IdList, ids: readonly string[]): IdList {
+  if (ids.length === 0) return list;
+  return list === NO_IDS ? `{${ids.join(",")}}` : `${list.slice(0, -1)},${ids.join(",")}}`;
+}
+
+/**
+ * SQL: the event `e` of the source `s` passes the gate, and no rule of its own has a say in it. `gate` decides about all
+ * others, among them many that it lets pass.
+ */
+const PASSES = `(e.status = ${EVENT.PENDING} and e.admission is null and e.redrives < $3
+  and (e.cooldown_until is null or e.cooldown_until <= to_timestamp($2::float8 / 1000))
+  and not ${UNDER_CONTROL} and not ${AGGREGATE_BLACKLISTED})`;
+
+const COOLS = `e.status = ${EVENT.PENDING} and e.cooldown_until > now()`;
+
+/**
+ * Parts the events of a chunk into the free ones, which the redrive sends whatever its rules say, and the rest, about
+ * which `planEvents` decides. An aggregate is never split: all its events here are free, or none. It is not free when an
+ * event of it here may be refused, or when one outside of the selection may hold it or be taken along.
+ */
+export async function readFree(
+  db: Queryable,
+  page: Pick<CandidatePage, "selection" | "asOfMs" | "cutoff"> & { earlier: Earlier },
+  ids: readonly string[],
+  { nowMs, redriveLimit }: { nowMs: number; redriveLimit: number },
+): Promise<{ free: IdList; rest: string[] }> {
+  if (ids.length === 0) return { free: NO_IDS, rest: [] };
+  const ordered = page.earlier !== "pass";
+  const selected = compileSelection(page.selection, page.asOfMs, 5);
+  const outside = `not coalesce(e.id <= $4 and ${selected.where}, false)`;
+  // A look-up for each aggregate, so that the planner need not guess the number of rows of a join.
+  const text = `with judged as materialized (
+       select e.id, e.source_id, coalesce(e.aggregate_type, '') as aggregate_type, e.aggregate_id, e.version, ${PASSES} as passes
+         from dlq_events e join sources s on s.id = e.source_id where e.id = any($1::uuid[])
+     ), free as materialized (
+       select a.source_id, a.aggregate_type, a.aggregate_id
+         from (select source_id, aggregate_type, aggregate_id, max(version) as top from judged
+                where aggregate_id is not null group by 1, 2, 3 having bool_and(passes)) a
+         left join lateral (select true as found from dlq_event_rows e
+            where ${sameAggregate("e", "a")} and ${HOLDS} and (e.version < a.top or ${COOLS}) and (e.status = ${EVENT.IGNORED} or ${outside})
+            limit 1) outside on true
+        where outside.found is null
+     ), parted as materialized (
+       select j.id, j.passes and (j.aggregate_id is null or f.aggregate_id is not null) as free
+         from judged j left join free f on f.aggregate_id = j.aggregate_id and f.source_id = j.source_id
+                                       and f.aggregate_type = j.aggregate_type
+     )
+     select coalesce(array_agg(id) filter (where free), '{}')::text as free,
+            coalesce(array_agg(id) filter (where not free), '{}') as rest
+       from ${ordered ? "parted" : "(select id, passes as free from judged) judged"}`;
+  const values = [ids, nowMs, redriveLimit, page.cutoff, ...selected.values];
+  const [row] = await db.query<{ free: IdList; rest: string[] }>(text, values, {
+    name: statementName("free-events", text),
+  });
+  return row!;
+}
