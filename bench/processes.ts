@@ -18,7 +18,9 @@ export async function startWorkerProcess({ databaseUrl, redisUrl }: WorkerServer
 export function spawnWorker(servers: { DATABASE_URL: string; REDIS_URL?: string }): ChildProcess {
   const { REDIS_URL: _, ...inherited } = process.env;
   // `node` flags for one process under study, such as --cpu-prof.
-  const flags = (process.env.PARKADE_BENCH_WORKER_FLAGS ?? "").split(" ").filter((flag) => flag !== "");
+  const studied = (process.env.PARKADE_BENCH_WORKER_FLAGS ?? "").split(" ").filter((flag) => flag !== "");
+  // The young generation of the launcher and the image.
+  const flags = ["--max-semi-space-size=16", ...studied];
   // As the launcher does: it ends when the bench ends, in whatever way.
   const tied = ["--import", new URL("../scripts/tied.mjs", import.meta.url).href];
   return spawn(process.execPath, [...tied, ...flags, fileURLToPath(new URL("../dist/worker.mjs", import.meta.url))], {
