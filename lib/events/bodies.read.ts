@@ -1,5 +1,6 @@
 import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 import type { Queryable } from "@/lib/platform/database/db";
+import { idSpan } from "@/lib/platform/database/id-span";
 
 export type EventBody = {
   payload: Uint8Array;
@@ -38,11 +39,12 @@ export async function readBodies(
   db: Queryable,
   wanted: readonly { id: string; revision: number }[],
 ): Promise<Map<string, EventBody>> {
+  const ids = wanted.map(({ id }) => id);
   const rows = await db.query<Bytes & Pick<EventBody, "origin" | "eventType">>(
     `select b.id, b.payload, b.content_type as "contentType", b.headers, b.origin, f.event_type as "eventType"
-       from dlq_event_bodies b left join dlq_event_facts f on f.id = b.id and f.id = any($1::uuid[])
-      where b.id = any($1::uuid[])`,
-    [wanted.map(({ id }) => id)],
+       from dlq_event_bodies b left join dlq_event_facts f on f.id = b.id and f.id = any($1::uuid[]) and f.id between $2 and $3
+      where b.id = any($1::uuid[]) and b.id between $2 and $3`,
+    [ids, ...idSpan(ids)],
     { name: "read-bodies" },
   );
   const inPlace = rows.flatMap(({ id, origin }) => (origin.payloadMark === undefined ? [] : [id]));

@@ -140,7 +140,7 @@ export async function readAggregateOrder(
             d.processed::text, h.heads, c.cooling, q.queued
        from (select distinct * from unnest($1::uuid[], $2::text[], $3::text[])
                as w(source_id, aggregate_type, aggregate_id)) w
-       cross join lateral (select ${versionProcessed("w")} as processed) d
+       cross join lateral (select ${versionProcessed("w")} as processed offset 0) d
        left join lateral (
          select ${HEADS_JSON} as heads from (
            select e.id, e.event_id, e.version, e.status

@@ -3,13 +3,13 @@ import {
   attemptText,
   auditText,
   controlText,
-  type Finding,
   verdictText,
 } from "@/lib/events/detail/history-text.pure";
 import type { HistoryEntry } from "@/lib/events/events.shapes";
 import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { checksOf, type StoredCheck } from "@/lib/redrive/gate/stored-checks.pure";
 import { STOPPED } from "@/lib/redrive/list/decided-attempts.read";
 import { DEDUPLICATED } from "@/lib/redrive/list/item-outcome.sql";
 
@@ -129,7 +129,7 @@ function kindOf(action: string): HistoryEntry["kind"] {
   return action === "event.confirmed" ? "confirmed" : "state";
 }
 
-type VerdictRow = { redriveId: string; atMs: number; verdict: Finding[]; result: string | null };
+type VerdictRow = { redriveId: string; atMs: number; verdict: StoredCheck[]; result: string | null };
 
 async function readVerdicts(db: Queryable, id: string): Promise<Entry[]> {
   const rows = await db.query<VerdictRow>(
@@ -139,16 +139,19 @@ async function readVerdicts(db: Queryable, id: string): Promise<Entry[]> {
     [id],
     { name: "event-verdicts" },
   );
-  return rows.map((row) => ({
-    atMs: row.atMs,
-    kind: "verdict",
-    text: verdictText(row.verdict),
-    actor: null,
-    reason: null,
-    redriveId: row.redriveId,
-    auditId: null,
-    detail: { findings: row.verdict, result: row.result },
-  }));
+  return rows.map(({ atMs, redriveId, verdict, result }) => {
+    const findings = checksOf(verdict);
+    return {
+      atMs,
+      kind: "verdict",
+      text: verdictText(findings),
+      actor: null,
+      reason: null,
+      redriveId,
+      auditId: null,
+      detail: { findings, result },
+    };
+  });
 }
 
 type AttemptRow = AttemptFacts & {

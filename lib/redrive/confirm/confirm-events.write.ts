@@ -1,6 +1,7 @@
 import type { EVENT_MOVES, EventStatus } from "@/lib/events/event-state.pure";
 import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { idSpan } from "@/lib/platform/database/id-span";
 import { DELIVERED_BY } from "@/lib/redrive/confirm/confirm-quiet.write";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { EVENT, EVENT_MOVE } from "@/lib/redrive/states/state.sql";
@@ -49,13 +50,13 @@ export async function findOvertaking(
   return db.query(
     `with ended as materialized (
        select e.id, e.event_id, e.source_id, e.status from dlq_events e
-        where e.id = any($1::uuid[]) and (e.status in ${EVENT_MOVE.confirm.from}) is true and e.confirmed_at is null
+        where e.id = any($1::uuid[]) and e.id between $3 and $4 and (e.status in ${EVENT_MOVE.confirm.from}) is true and e.confirmed_at is null
      )
      select distinct on (e.id) e.id, p.consumer
        from ended e join processed_events p on p.event_id = e.event_id and p.source_id = e.source_id
       where e.status = ${EVENT.REDRIVEN} or p.processed_at >= (select r.created_at from redrives r where r.id = $2)
       order by e.id, p.consumer`,
-    [ids, redriveId],
+    [ids, redriveId, ...idSpan(ids)],
     { name: "find-overtaking" },
   );
 }

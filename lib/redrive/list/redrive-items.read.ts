@@ -3,9 +3,10 @@ import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.p
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
+import { checksOf, type StoredCheck } from "@/lib/redrive/gate/stored-checks.pure";
 import { STOPPED } from "@/lib/redrive/list/decided-attempts.read";
 import { ITEM_CAUSE, ITEM_OUTCOME } from "@/lib/redrive/list/item-outcome.sql";
-import type { Finding, RedriveCauses, RedriveItemList, RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
+import type { RedriveCauses, RedriveItemList, RedriveItemOut } from "@/lib/redrive/list/redrive-items.shapes";
 import { type ItemOutcomeWord, stateOfOutcome } from "@/lib/redrive/states/item-state.pure";
 import { ITEM } from "@/lib/redrive/states/state.sql";
 
@@ -21,10 +22,13 @@ const ITEM_COLUMNS = `i.id, e.event_id as "eventId", s.name as source, i.aggrega
      where a.id = i.id and a.redrive_id = i.redrive_id order by a.attempt desc limit 1) end as stopped`;
 const ITEM_JOINS = `redrive_items i left join dlq_events e on e.id = i.id left join sources s on s.id = i.source_id`;
 
-type ItemRow = Omit<RedriveItemOut, "finishedAt"> & { finishedAtMs: number | null; findings: Finding[] };
+type ItemRow = Omit<RedriveItemOut, "finishedAt" | "findings"> & {
+  finishedAtMs: number | null;
+  findings: StoredCheck[];
+};
 
-function itemOut({ finishedAtMs, ...row }: ItemRow): RedriveItemOut {
-  return { ...row, finishedAt: isoOrNull(finishedAtMs) };
+function itemOut({ finishedAtMs, findings, ...row }: ItemRow): RedriveItemOut {
+  return { ...row, findings: checksOf(findings), finishedAt: isoOrNull(finishedAtMs) };
 }
 
 /** Items of a redrive, newest event first. `outcome`: words with commas between them. */

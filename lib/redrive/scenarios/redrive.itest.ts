@@ -8,6 +8,7 @@ import { listControls } from "@/lib/order/controls/control-list.read";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { liftControl } from "@/lib/order/controls/lift-control";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
+import { checksOf, type StoredCheck } from "@/lib/redrive/gate/stored-checks.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { readRedriveCauses } from "@/lib/redrive/list/redrive-items.read";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
@@ -132,10 +133,10 @@ describe.each([
       });
       expect(world.sink.arrived).toEqual([]);
       expect(await world.statuses()).toEqual({ PENDING: 2 });
-      const [refused] = await world.db.query<{ verdict: { check: string; ok: boolean; detail: string }[] }>(
+      const [refused] = await world.db.query<{ verdict: StoredCheck[] }>(
         "select verdict from redrive_items where state = 'refused'",
       );
-      expect(refused!.verdict.find((finding) => !finding.ok)).toMatchObject({
+      expect(checksOf(refused!.verdict).find(({ ok }) => ok === false)).toMatchObject({
         check: "payload-schema",
         detail: expect.stringContaining("amount"),
       });

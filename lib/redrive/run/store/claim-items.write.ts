@@ -3,7 +3,7 @@ import { AGGREGATE_BLACKLISTED } from "@/lib/events/selection/candidates.read";
 import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
 import { SKIPPED } from "@/lib/order/skip.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { checked, heldItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
+import { checked, lockedItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
 import { ITEM, OPEN_ITEMS, REDRIVE, SENDS, WORKED_REDRIVES } from "@/lib/redrive/states/state.sql";
 
 /**
@@ -36,13 +36,11 @@ function placeKey(place: string, id: string): string {
  * is then out of date. No two leases end at the same time.
  */
 const CLAIM = `
-with live as (
-  select r.id from redrives r where r.id = $1 and ${SENDS}
-), head as materialized (
+with head as materialized (
   select i.id, i.source_id, i.aggregate_type, i.aggregate_id, ${PLACE} as place,
          (i.claimed_until >= now() or i.not_before > now()) is true as waits
-    from redrive_items i join live on live.id = i.redrive_id
-   where i.redrive_id = $1 and i.slice between $2 and $3 and ${OF_SLICES} and i.source_id <> all($6::uuid[])
+    from redrive_items i
+   where i.redrive_id = (select r.id from redrives r where r.id = $1 and ${SENDS}) and i.slice between $2 and $3 and ${OF_SLICES} and i.source_id <> all($6::uuid[])
    order by i.slice, ${PLACE}, i.id
    limit ${CLAIM_WINDOW}
 ), spans as materialized (
@@ -240,8 +238,7 @@ export async function renewClaims(db: Queryable, items: readonly ClaimedItem[], 
   const rows = await db.query<{ id: string }>(
     `with w as materialized (select * from unnest($2::uuid[], $3::bigint[]) as w(id, fence))${lockedItems("$2::uuid[]", "$1::uuid")}, mine as (
        update redrive_items i set claimed_until = now() + make_interval(secs => $4)
-         from w join locked l on l.id = w.id
-        where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
+         from locked w where ${lockedItem("$1::uuid")}
        returning i.id, i.source_id, i.aggregate_type, i.aggregate_id
      ), held as materialized (
        select a.source_id, a.aggregate_type, a.aggregate_id
@@ -287,8 +284,7 @@ export async function releaseClaims(db: Queryable, items: readonly ClaimedItem[]
   await db.query(
     `with w as materialized (select * from unnest($2::uuid[], $3::bigint[]) as w(id, fence))${lockedItems("$2::uuid[]", "$1::uuid")}, freed as (
        update redrive_items i set claimed_until = null
-         from w join locked l on l.id = w.id
-        where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
+         from locked w where ${lockedItem("$1::uuid")}
        returning i.redrive_id, i.source_id, i.aggregate_type, i.aggregate_id
      )${END_LEASES}
      select count(*)::int as n from freed`,
@@ -311,8 +307,7 @@ export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Prom
        select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::float8[]) as w(id, redrive_id, fence, wait_ms)
      )${lockedItems("$1::uuid[]", "w.redrive_id")}
      update redrive_items i set not_before = now() + w.wait_ms * interval '1 ms'
-       from w join locked l on l.id = w.id
-      where i.id = any($1::uuid[]) and ${heldItem("w.redrive_id")}`,
+       from locked w where ${lockedItem("w.redrive_id")}`,
     [
       holds.map((hold) => hold.id),
       holds.map((hold) => hold.redriveId),

@@ -20,14 +20,20 @@ export function heldItem(redriveId: string): string {
 }
 
 /**
- * SQL: the items of `w` (`id`, `fence`) that are still held, locked in the order of their ids, as every statement locks the
- * items that it changes: two of them wait for each other and never deadlock.
+ * SQL: the rows of `w` (`id`, `fence`) whose items are still held, as `locked`. The items are locked in the order of their ids,
+ * as every statement locks the items that it changes: two of them wait for each other and never deadlock. What changes them
+ * names each by `lockedItem` alone: with the list of ids beside it each look-up would sort the whole list.
  */
 export function lockedItems(ids: string, redriveId: string): string {
   return `, locked as materialized (
-    select i.id from redrive_items i join w on ${heldItem(redriveId)}
+    select w.* from redrive_items i join w on ${heldItem(redriveId)}
      where i.id = any(${ids}) order by i.id, i.redrive_id for no key update of i
   )`;
+}
+
+/** SQL: the item `i` is the one of the row `w` of `lockedItems`. */
+export function lockedItem(redriveId: string): string {
+  return `i.id = w.id and ${checked("i.redrive_id", redriveId)} and ${checked("i.state", ITEM.open)}`;
 }
 
 export type LockedEvent = { id: string; status: EventStatus; revision: number; confirmed: boolean };

@@ -5,7 +5,9 @@ import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
 import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
 import type { Tx } from "@/lib/platform/database/db";
+import { idSpan } from "@/lib/platform/database/id-span";
 import { storableJsonText, storableText } from "@/lib/platform/plain/storable.pure";
+import { storedChecks } from "@/lib/redrive/gate/stored-checks.pure";
 import type { Finding } from "@/lib/redrive/list/redrive-items.shapes";
 import {
   type EventAfter,
@@ -15,7 +17,7 @@ import {
   moveOf,
 } from "@/lib/redrive/run/item-outcome.pure";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
-import { checked, heldItem, lockEvents, lockedItems } from "@/lib/redrive/run/store/fence.write";
+import { checked, lockEvents, lockedItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
 import type { AttemptState } from "@/lib/redrive/states/attempt-state.pure";
 import type { ItemEnd } from "@/lib/redrive/states/item-state.pure";
 import { ATTEMPT, EVENT, ITEM } from "@/lib/redrive/states/state.sql";
@@ -94,8 +96,7 @@ export async function closeItems(
         set state = w.state, claimed_until = null, not_before = now() + w.wait_ms * interval '1 ms', attempts = w.attempts,
             result = w.result, detail = w.detail, sent_record = w.record, verdict = coalesce(w.verdict::jsonb, i.verdict),
             finished_at = case when w.state <> ${ITEM.open} then now() end, ended_entry = w.entry
-       from w join locked l on l.id = w.id
-      where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
+       from locked w where ${lockedItem("$1::uuid")}
      returning i.id`,
     [
       redriveId,
@@ -106,7 +107,7 @@ export async function closeItems(
       finished.map(({ attempts }) => attempts),
       results.map(({ result }) => result),
       results.map(({ detail }) => storedDetail(detail)),
-      finished.map(({ findings }) => (findings.length === 0 ? null : storableJsonText(findings))),
+      finished.map(({ findings }) => (findings.length === 0 ? null : storableJsonText(storedChecks(findings)))),
       finished.map(({ outcome }) => (outcome.kind === "delivered" ? (outcome.record ?? null) : null)),
       finished.map(({ entryId }) => entryId),
     ],
@@ -156,10 +157,8 @@ export async function moveFinishedEvents(
   finished: readonly (FinishedItem & { after: EventAfter })[],
 ): Promise<MovedEvent[]> {
   if (finished.length === 0) return [];
-  await lockEvents(
-    tx,
-    finished.map(({ item }) => item.id),
-  );
+  const ids = finished.map(({ item }) => item.id);
+  await lockEvents(tx, ids);
   const moved = await tx.query<MovedEvent>(
     `with moved as (
        update dlq_events e
@@ -176,7 +175,7 @@ export async function moveFinishedEvents(
                      $10::text[], $11::text[], $12::boolean[], $13::boolean[])
            as w(id, status, if_bounced, failures, redrives, cooldown_until, confirmed_at, sends, flow, flow_if_bounced, processed,
                 sent_now)
-        where e.id = any($2::uuid[]) and e.id = w.id and ${checked("e.status", EVENT[QUEUED])}
+        where e.id = any($2::uuid[]) and e.id between $14 and $15 and e.id = w.id and ${checked("e.status", EVENT[QUEUED])}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT[QUEUED]} as old_status,
                  e.status as new_status, ${CAME_BACK} as came_back,
                  case when w.if_bounced is not null and ${CAME_BACK} then w.flow_if_bounced else w.flow end as flow
@@ -184,7 +183,7 @@ export async function moveFinishedEvents(
      select id, new_status as status, came_back as "cameBack" from moved`,
     [
       redriveId,
-      finished.map(({ item }) => item.id),
+      ids,
       finished.map(({ after }) => after.status),
       finished.map(({ after }) => after.statusIfBounced),
       finished.map(({ after }) => after.failures),
@@ -198,6 +197,7 @@ export async function moveFinishedEvents(
       ),
       finished.map(({ outcome }) => outcome.kind === "already-processed"),
       finished.map(({ item, attempts }) => attempts > item.attempts),
+      ...idSpan(ids),
     ],
     { name: "move-finished-events" },
   );

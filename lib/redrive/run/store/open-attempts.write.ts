@@ -57,14 +57,14 @@ with want as (
                        $9::text[], $10::text[], $11::text[], $12::boolean[], $13::uuid[], $14::uuid[], $15::int[])
     as w(id, redrive_id, fence, attempt, target, idempotency_key, event_id, aggregate_type, aggregate_id, error_code,
          source, whitelisted, source_id, target_id, revision)
+), held as materialized (
+  select w.* from redrive_items i join want w on ${heldItem("w.redrive_id")}
+   where i.id = any($1::uuid[]) order by i.id for share of i
 )
 insert into redrive_attempts (id, redrive_id, attempt, fence, target, target_id, idempotency_key, revision, opened_at)
 select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.target_id, w.idempotency_key, w.revision, clock_timestamp()
-  from want w
-  join redrive_items i on i.id = any($1::uuid[]) and ${heldItem("w.redrive_id")}
+  from held w
  where not ${STOPPED}
- order by i.id
-   for share of i
 on conflict (id, redrive_id, attempt) do nothing
 returning id, attempt, fence`;
 

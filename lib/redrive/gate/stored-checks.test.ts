@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { type DryRunFacts, dryRun } from "./dry-run.pure";
+import { checksOf, storedChecks } from "./stored-checks.pure";
+
+const PASSES: DryRunFacts = {
+  payload: {
+    bytes: 512,
+    bytesMax: 1024,
+    parses: { ok: true, detail: "valid JSON" },
+    schema: { ok: null, detail: "not checked: there is no schema for the event's source and type" },
+  },
+  target: { name: "orders", reachable: true, detail: "answers", breakerOpen: false },
+  version: 2n,
+  versionProcessed: null,
+  heldBy: null,
+  waits: false,
+  processedBy: [],
+};
+
+it("keeps what is usual by name, and gives back what was said", () => {
+  const { findings } = dryRun(PASSES);
+  const stored = storedChecks(findings);
+  expect(stored.filter((check) => typeof check === "string")).toEqual([
+    "payload-parses",
+    "payload-schema",
+    "version-order",
+    "aggregate-head",
+    "inbox",
+  ]);
+  expect(checksOf(JSON.parse(JSON.stringify(stored)))).toEqual(findings);
+});
+
+it("keeps whole what failed, or says something else", () => {
+  const { findings } = dryRun({ ...PASSES, heldBy: "version 1 is parked before it", processedBy: ["billing"] });
+  expect(checksOf(storedChecks(findings))).toEqual(findings);
+  expect(storedChecks(findings)).toContainEqual(
+    expect.objectContaining({ check: "aggregate-head", ok: false, detail: "version 1 is parked before it" }),
+  );
+  const pointed = [{ check: "inbox", ok: true, detail: "no consumer has reported it", pointer: "/id" }];
+  expect(storedChecks(pointed)).toEqual(pointed);
+});
+
+it("gives back a name that it does not know, and checks that were stored whole", () => {
+  expect(checksOf(["of-another-release", { check: "inbox", ok: true, detail: "old words" }])).toEqual([
+    { check: "of-another-release", ok: true, detail: "passed" },
+    { check: "inbox", ok: true, detail: "old words" },
+  ]);
+});
