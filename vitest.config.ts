@@ -1,11 +1,26 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+const BROKERS = ["lib/{brokers,kit}/**/*.itest.ts"];
 const alias = { "@": fileURLToPath(new URL(".", import.meta.url)) };
 
+/** On real servers: PostgreSQL, started by the global setup, and Redis and the brokers, started at their first use. */
+const ON_SERVERS = {
+  environment: "node",
+  globalSetup: "lib/testing/global-setup.ts",
+  // No test has a bound of its own: what it waits for comes as soon as the machine has time for it, ten servers share
+  // two cores, and a test that measures says so. An endless wait ends here.
+  testTimeout: 300_000,
+  // A broker takes seconds to start, and ten times as long on a busy machine.
+  hookTimeout: 300_000,
+  // A test file waits half of its time: for a server's start, a lease, an outage. Two at once left half of two cores idle.
+  maxWorkers: 3,
+  expect: { poll: { timeout: 120_000 } },
+};
+
 /**
- * unit: pure code, no server, milliseconds. integration: real PostgreSQL, Redis and brokers, started once by the
- * global setup on free ports; each file clones its own database from a migrated template.
+ * unit: pure code, no server, milliseconds. integration: the product; each file clones its own database from a migrated
+ * template. brokers: what reads and writes the queues of others, and the kit, each on its own servers; most changes do not touch it.
  */
 export default defineConfig({
   resolve: { alias },
@@ -27,19 +42,13 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["{lib,app,workers,scripts}/**/*.itest.ts"],
-          environment: "node",
-          globalSetup: ["lib/testing/global-setup.ts"],
-          // No test has a bound of its own: what it waits for comes as soon as the machine has time for it, ten servers share
-          // two cores, and a test that measures says so. An endless wait ends here.
-          testTimeout: 300_000,
-          // A broker takes seconds to start, and ten times as long on a busy machine.
-          hookTimeout: 300_000,
-          // A test file waits half of its time: for a server's start, a lease, an outage. Two at once left half of two cores idle.
-          maxWorkers: 3,
-          // Ten servers share two cores in CI. A test that fails there runs once more, and the summary names it.
-          retry: process.env.CI === "true" ? 1 : 0,
-          expect: { poll: { timeout: 120_000 } },
+          exclude: BROKERS,
+          ...ON_SERVERS,
         },
+      },
+      {
+        resolve: { alias },
+        test: { name: "brokers", include: BROKERS, ...ON_SERVERS },
       },
     ],
   },

@@ -43,10 +43,11 @@ export function toolStage(name: string, args: string[], env?: Record<string, str
   };
 }
 
-/** One vitest project. Its JSON report is the count; a run that ended badly without a failed test counts as one failure. */
-export function vitestStage(project: string, args: string[] = []): Stage {
-  const report = join(ROOT, "reports", `vitest-${project}.json`);
-  const hooks = join(ROOT, "reports", `vitest-${project}-hooks.json`);
+/** Projects of vitest, in one run. Its JSON report is the count; a run that ended badly without a failed test counts as one failure. */
+export function vitestStage(projects: string[], args: string[] = []): Stage {
+  const project = projects.join(" and ");
+  const report = join(ROOT, "reports", `vitest-${projects[0]}.json`);
+  const hooks = join(ROOT, "reports", `vitest-${projects[0]}-hooks.json`);
   return {
     name: `${project} tests`,
     run: async () => {
@@ -57,7 +58,13 @@ export function vitestStage(project: string, args: string[] = []): Stage {
         `--outputFile.json=${report}`,
       ];
       rmSync(hooks, { force: true });
-      const run = [bin("vitest/vitest.mjs"), "run", "--project", project, ...reporters, ...args];
+      const run = [
+        bin("vitest/vitest.mjs"),
+        "run",
+        ...projects.flatMap((name) => ["--project", name]),
+        ...reporters,
+        ...args,
+      ];
       const { code } = await runReporting(report, run, { [HOOK_REPORT]: hooks });
       const read = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") : null);
       const counted = read(report);

@@ -59,7 +59,13 @@ await runCommand(async () => {
   const fetching = fetchTestServers();
   for (const note of notes) console.log(note);
   await makeGeneratedSources();
-  const outcomes = await runStages([...CHECKS, vitestStage("integration"), buildStage, fuzzStage, journeys()]);
+  const outcomes = await runStages([
+    ...CHECKS,
+    vitestStage(["integration", "brokers"]),
+    buildStage,
+    fuzzStage,
+    journeys(),
+  ]);
   notes.push(...(await fetching));
   if (REQUIRE_ALL && notes.length > 0) {
     outcomes.push({ name: "servers", passed: 0, failed: notes.length, skipped: 0, seconds: 0, note: notes.join("; ") });

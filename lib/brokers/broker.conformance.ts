@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { textOrNull } from "@/lib/brokers/message";
 import { ParkLoop } from "@/lib/brokers/park-loop";
@@ -20,6 +19,7 @@ import { filePositions, memoryPositions } from "@/lib/brokers/testing/positions"
 import type { ReadingChild } from "@/lib/brokers/testing/reading-child";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
+import { program } from "@/lib/testing/programs";
 import type { TcpProxy } from "@/lib/testing/tcp-proxy";
 
 /** A message as the target got it. Header names in lower case; text values only. */
@@ -746,8 +746,7 @@ export async function readByDyingProcesses(
   writeFileSync(file, "");
   const start = (how: ReadingChild["dies"]) => {
     const task: ReadingChild = { kind, config, file, positions: positionFile, dies: how };
-    const script = fileURLToPath(new URL("./testing/reading-child.ts", import.meta.url));
-    return spawn(process.execPath, ["--import", "tsx", script, JSON.stringify(task)], { stdio: "ignore" });
+    return spawn(process.execPath, [program("reading-child"), JSON.stringify(task)], { stdio: "ignore" });
   };
   const committed = () =>
     readFileSync(file, "utf8")

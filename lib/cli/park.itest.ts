@@ -1,6 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type ParkadeServer, parkadeServer } from "@/lib/kit/testing/parkade-server";
+import { program } from "@/lib/testing/programs";
 
 const SECRET = "whsec_bmV3LW5ldy1uZXctbmV3LW5ldy1uZXc=";
 
@@ -16,7 +17,7 @@ function run(words: string[], input: string, env: Record<string, string> = {}): 
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      ["--import", "tsx", "lib/cli/main.ts", ...words],
+      [program("command-line"), ...words],
       { env: { ...process.env, PARKADE_URL: parkade.url, ...env } },
       (error, out, said) => resolve({ code: Number(error?.code ?? 0), out, said }),
     );
@@ -71,7 +72,7 @@ describe("parkade park", () => {
 
   test("ends at Ctrl-C after the request that is under way", async () => {
     const done = new Promise<{ code: number | null; said: string }>((resolve) => {
-      const child = spawn(process.execPath, ["--import", "tsx", "lib/cli/main.ts", "park", "--source", "orders"], {
+      const child = spawn(process.execPath, [program("command-line"), "park", "--source", "orders"], {
         env: { ...process.env, PARKADE_URL: parkade.url },
         stdio: ["pipe", "ignore", "pipe"],
       });

@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type LaneJob, laneJobKey } from "@/lib/lane/jobs.shapes";
 import { systemClock } from "@/lib/platform/clock";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { program } from "@/lib/testing/programs";
 import type { LaneConnection } from "./connection";
 import type { LaneQueue, LaneWorker, QueueName, RunJob } from "./port";
 import { createLaneQueue } from "./queue";
@@ -515,9 +515,8 @@ function startFailure(connection: LaneConnection): Promise<unknown> {
 }
 
 function doomedWorker(connection: LaneConnection): ChildProcess {
-  const script = fileURLToPath(new URL("./testing/doomed-worker.ts", import.meta.url));
   const settings = JSON.stringify({ connection, lane: "main", lockMs: LOCK_MS });
-  return fork(script, [settings], { execArgv: ["--import", "tsx"] });
+  return fork(program("doomed-worker"), [settings]);
 }
 
 function holding(worker: ChildProcess): Promise<LaneJob> {

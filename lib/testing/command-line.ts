@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { ROUTES } from "@/app/routes";
+import { program } from "@/lib/testing/programs";
 
 type Handler = (request: Request, context: { params: Promise<Record<string, string>> }) => Promise<Response>;
 
@@ -39,7 +40,7 @@ export async function testCommandLine() {
     new Promise((resolve) => {
       execFile(
         process.execPath,
-        ["--import", "tsx", "lib/cli/main.ts", ...words],
+        [program("command-line"), ...words],
         { env: { ...process.env, PARKADE_URL: url, PARKADE_ACTOR: "maria" } },
         (error, out, said) => resolve({ code: Number(error?.code ?? 0), out, said }),
       );

@@ -28,6 +28,7 @@ import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 import type { TargetDeps } from "@/lib/sources/targets/add-target";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { testDatabase } from "@/lib/testing/postgres";
+import { program } from "@/lib/testing/programs";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
 import { startSink } from "@/lib/testing/sink";
 import { type RunningWorker, startWorker } from "@/workers/worker";
@@ -110,7 +111,7 @@ export async function openWorld(options: {
   async function doomedWorker({ wallAheadMs = 0, preload = "" } = {}): Promise<ChildProcess> {
     const ahead = `const now = Date.now; Date.now = () => now() + ${wallAheadMs};`;
     const first = `data:text/javascript,${encodeURIComponent(`${wallAheadMs === 0 ? "" : ahead}${preload}`)}`;
-    const child = spawn(process.execPath, ["--import", first, "--import", "tsx", "workers/main.ts"], {
+    const child = spawn(process.execPath, ["--import", first, program("worker")], {
       env: { ...process.env, ...variables },
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });

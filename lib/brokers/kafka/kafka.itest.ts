@@ -5,7 +5,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import {
   AclOperations,
   AclPermissionTypes,
@@ -41,6 +40,7 @@ import { testCertificates } from "@/lib/testing/certificates";
 import { describeWith } from "@/lib/testing/describe-with";
 import { kafkaMissing, makeTopic, runShareGroup, type TestKafka, testKafka } from "@/lib/testing/kafka";
 import { manualClock } from "@/lib/testing/manual-clock";
+import { program } from "@/lib/testing/programs";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 
 const never = new AbortController().signal;
@@ -505,10 +505,9 @@ function groupTests(): void {
     const file = join(folder, "stored");
     writeFileSync(file, "");
     const config = { bootstrap: [kafka.bootstrap], topics: [topic], groupId: unique("parkade.test"), batchSize: 50 };
-    const script = fileURLToPath(new URL("../testing/reading-child.ts", import.meta.url));
     const start = () => {
       const task: ReadingChild = { kind: "kafka", config, file, dies: "never" };
-      return spawn(process.execPath, ["--import", "tsx", script, JSON.stringify(task)], { stdio: "ignore" });
+      return spawn(process.execPath, [program("reading-child"), JSON.stringify(task)], { stdio: "ignore" });
     };
     const stored = () => readFileSync(file, "utf8").split("\n").filter(Boolean);
     const first = start();

@@ -10,6 +10,7 @@ import { runnerOf } from "@/lib/kit/sql";
 import { sendAll } from "@/lib/kit/testing/slow-log";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { program } from "@/lib/testing/programs";
 import { ClaimTable } from "./claims";
 import { insertOutbox } from "./insert";
 import type { Message, Transport } from "./message";
@@ -602,9 +603,7 @@ describe("chaos", () => {
         .filter(Boolean)
         .map((line) => line.split(" ")[1]!);
     const start = () =>
-      spawn(process.execPath, ["--import", "tsx", "lib/kit/testing/doomed-publisher.ts", database.url, table, file], {
-        stdio: "inherit",
-      });
+      spawn(process.execPath, [program("doomed-publisher"), database.url, table, file], { stdio: "inherit" });
     const ended = (child: ReturnType<typeof start>) => new Promise((resolve) => child.once("exit", resolve));
     const survivor = start();
     let kills = 0;

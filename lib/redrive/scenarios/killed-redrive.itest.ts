@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { expect, test } from "vitest";
 import { killedRedrive } from "@/lib/testing/killed-redrive";
+import { program } from "@/lib/testing/programs";
 import { redisInstalled } from "@/lib/testing/redis";
 
 /** `npm run bench -- chaos` does the same with 300,000. */
@@ -15,7 +16,7 @@ test.runIf(redisInstalled)(
       killEveryMs: 6_000,
       random: Math.random,
       startWorker: (env) =>
-        spawn(process.execPath, ["--import", "tsx", "workers/main.ts"], {
+        spawn(process.execPath, [program("worker")], {
           env: { ...process.env, ...env, PARKADE_LOG_LEVEL: "silent" },
           stdio: ["ignore", "ignore", "inherit", "ipc"],
         }),
