@@ -456,10 +456,14 @@ test.describe("a renamed field", () => {
   });
 });
 
-/** Replaces what the editor of the recipe holds. */
+/** Replaces what the editor of the recipe holds. An editor that has just come may miss its first change. */
 async function write(page: Page, tab: string, field: string, text: string): Promise<void> {
   await page.getByRole("tab", { name: tab, exact: true }).click();
-  await page.getByRole("textbox", { name: field, exact: true }).fill(text);
+  const box = page.getByRole("textbox", { name: field, exact: true });
+  await expect(async () => {
+    await box.fill(text);
+    await expect(box).toHaveText(text, { timeout: 1000 });
+  }).toPass();
 }
 
 test.describe("a recipe", () => {
@@ -476,6 +480,7 @@ test.describe("a recipe", () => {
     const lines = preview.getByRole("region", { name: "Events of the preview" }).getByRole("listitem");
     const previewed = async (outcome: string) => {
       await page.getByRole("button", { name: /^Preview/ }).click();
+      await expect(preview).not.toContainText("before your last change");
       await expect(preview.getByRole("button", { name: outcome, exact: true })).toBeVisible();
     };
 
