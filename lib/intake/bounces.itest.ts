@@ -275,3 +275,68 @@ describe("an aggregate", () => {
     expect(await failuresOf()).toMatchObject({ n: 1 });
   });
 });
+
+describe("a letter without id or mark, whose record may be of a send without a receipt", () => {
+  const RECORD = "orders [0] offset 7";
+  /** `onLook` runs when the batch has looked n times whether the send goes on. */
+  async function arrives(payload: Buffer, onLook: (looks: number) => Promise<void>) {
+    let looks = 0;
+    const clock = { ...world.deps.clock, sleep: () => onLook(++looks) };
+    const letter = deadLetter({
+      eventId: "orders.dlt-0-12",
+      failedRecord: RECORD,
+      payload,
+      origin: { key: "order-4" },
+    });
+    const arrivals = [{ source: "orders", letter }];
+    const [outcome] = await parkEvents({ ...world.deps, clock }, arrivals, localViewer("tester"));
+    return { outcome, looks };
+  }
+  /** One event whose send is under way. `end` commits its receipt. */
+  async function sending() {
+    await world.park(1, () => ({ origin: { key: "order-4" } }));
+    const { id: redriveId } = await world.request();
+    const [item] = await claim(redriveId);
+    const { id, fence } = item!;
+    await world.db.run(
+      `insert into redrive_attempts (id, redrive_id, attempt, fence, target, idempotency_key, opened_at)
+       values ($1, $2, 1, $3, 'orders', 'orders:event-0000', now())`,
+      [id, redriveId, fence],
+    );
+    const ended = { state: "delivered", latencyMs: 5, code: RECORD, detail: null, decision: null } as const;
+    const end = async () => {
+      const outcome: ItemOutcome = { kind: "delivered", code: RECORD, record: RECORD };
+      const after = eventAfter(outcome, item!, await readSettings(world.db), Date.now());
+      const closes = [{ id, redriveId, attempt: 1, fence, ...ended }];
+      await finishItems(world.deps, redriveId, [{ item: item!, outcome, after, attempts: 1, findings: [], closes }]);
+    };
+    return { end };
+  }
+  const SENT = deadLetter().payload as Buffer;
+
+  test("waits for that receipt, however late a busy store commits it, and is a bounce", async () => {
+    const { end } = await sending();
+    const { outcome } = await arrives(SENT, async (looks) => {
+      if (looks === 60) await end();
+    });
+    expect(outcome).toBe("bounced");
+    expect(await world.statuses()).toEqual({ PENDING: 1 });
+    expect(await world.event("event-0000")).toMatchObject({ bounces: 1 });
+  });
+
+  test("does not wait for a send of other bytes", async () => {
+    const { end } = await sending();
+    expect(await arrives(Buffer.from('{"orderId": 78}'), async () => undefined)).toEqual({
+      outcome: "parked",
+      looks: 0,
+    });
+    await end();
+  });
+
+  test("waits ten seconds for a send that does not end, and is an event of its own", async () => {
+    const { end } = await sending();
+    expect(await arrives(SENT, async () => undefined)).toEqual({ outcome: "parked", looks: 100 });
+    await end();
+    expect(await world.statuses()).toEqual({ PENDING: 1, REDRIVEN: 1 });
+  });
+});

@@ -28,9 +28,11 @@ import {
   countBounces,
   findKnown,
   knownRedrives,
+  type OpenSend,
   ofSentRecords,
   ReceiptOutstanding,
   recordBounces,
+  stillOpen,
   storeBounces,
 } from "@/lib/intake/record-bounces.write";
 import { type AggregateName, aggregateKey } from "@/lib/order/aggregate.pure";
@@ -112,12 +114,20 @@ async function parkHalving(deps: ParkDeps, batch: AdmittedBatch, options: ParkOp
 const JUDGED_AGAIN_MAX = 3;
 
 /**
- * A consumer may fail within milliseconds, before the receipt of the send is committed. A batch waits half a second at
- * most for it (`retrying` bounds all repeats of a batch): in a redrive without a gap there is always a send under way.
- * What is unknown then is parked as a new event.
+ * A consumer may fail within milliseconds, before the receipt of the send is committed. A batch with a letter that may be
+ * of such a send waits once for the end of the sends that are under way, ten seconds at most: a send that begins later is
+ * not the letter's. What is unknown then is parked as a new event.
  */
-const RECEIPT_WAITS_MAX = 3;
-const RECEIPT_WAIT_MS = 150;
+const RECEIPT_LOOKS_MAX = 100;
+const RECEIPT_LOOK_MS = 100;
+
+async function awaitReceipts({ db, clock }: ParkDeps, sends: readonly OpenSend[]): Promise<void> {
+  let open = sends;
+  for (let looks = 0; open.length > 0 && looks < RECEIPT_LOOKS_MAX; looks++) {
+    await clock.sleep(RECEIPT_LOOK_MS);
+    open = await stillOpen(db, open);
+  }
+}
 
 /** Makes the partition of a day that has none yet, and judges arrivals again when the rules of admission have changed. */
 function parkRepeating(
@@ -129,12 +139,11 @@ function parkRepeating(
   let nowMs = 0;
   let admitted = batch;
   let judgedAgain = 0;
-  let waits = 0;
+  let mayWait = true;
   const once = () => {
     nowMs = atMs ?? clock.wallMs();
     const revision = judgedAgain < JUDGED_AGAIN_MAX ? admitted.revision : null;
     return db.transaction(async (tx) => {
-      const mayWait = waits < RECEIPT_WAITS_MAX;
       const outcomes = await park(tx, admitted.arrivals, { actor, nowMs, revision, mayWait });
       await withLast?.(tx);
       return outcomes;
@@ -148,8 +157,8 @@ function parkRepeating(
       return true;
     }
     if (error instanceof ReceiptOutstanding) {
-      waits++;
-      await clock.sleep(RECEIPT_WAIT_MS);
+      mayWait = false;
+      await awaitReceipts(deps, error.sends);
       return true;
     }
     if (!isMissingPartition(error)) return false;

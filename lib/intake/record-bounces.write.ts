@@ -5,7 +5,7 @@ import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import type { Parking } from "@/lib/intake/park.write";
 import { flowBesideBounce } from "@/lib/observe/flow.pure";
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
-import type { Tx } from "@/lib/platform/database/db";
+import type { Db, Tx } from "@/lib/platform/database/db";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
@@ -75,26 +75,36 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
   );
 }
 
-/** A letter without id or mark has come while its source is sent to: a receipt that is about to be committed may name it. */
+/** A send, as its attempt names it. */
+export type OpenSend = { id: string; redriveId: string; attempt: number };
+
+/** Letters without id or mark have come that may be of these sends, whose receipts are not committed yet. */
 export class ReceiptOutstanding extends Error {
   override readonly name = "ReceiptOutstanding";
+  readonly sends: readonly OpenSend[];
+  constructor(sends: readonly OpenSend[]) {
+    super(`${sends.length} sends have no receipt yet`);
+    this.sends = sends;
+  }
 }
 
-async function isSending(tx: Tx, parkings: readonly Parking[]): Promise<boolean> {
-  const rows = await tx.query(
-    `select 1 from redrive_attempts t join redrive_items i on i.id = t.id and i.redrive_id = t.redrive_id
-      where t.state = ${ATTEMPT.open} and i.source_id = any($1::uuid[]) limit 1`,
-    [[...new Set(parkings.map(({ sourceId }) => sourceId))]],
-    { name: "is-sending" },
+/** Those of the sends that have not ended. */
+export async function stillOpen(db: Db, sends: readonly OpenSend[]): Promise<OpenSend[]> {
+  return db.query<OpenSend>(
+    `select t.id, t.redrive_id as "redriveId", t.attempt
+       from unnest($1::uuid[], $2::uuid[], $3::int[]) as w (id, redrive_id, attempt)
+       join redrive_attempts t using (id, redrive_id, attempt)
+      where t.state = ${ATTEMPT.open}`,
+    [sends.map(({ id }) => id), sends.map(({ redriveId }) => redriveId), sends.map(({ attempt }) => attempt)],
+    { name: "still-open" },
   );
-  return rows.length > 0;
 }
 
 /**
  * Dead letters whose failed record is one that Parkade sent, with the event and the redrive. Such a letter has lost id and
  * marks on its way. Record, key and bytes must be those that were sent: a topic that was made anew counts its offsets from 0.
- * A letter that is stored as an event of its own stays one. `mayWait`: throws ReceiptOutstanding when the receipt that names
- * the record of a letter may not be committed yet.
+ * A letter that is stored as an event of its own stays one. `mayWait`: throws ReceiptOutstanding when one of the letters
+ * without a receipt has key and bytes of a send that has not ended.
  */
 export async function ofSentRecords<P extends Parking>(
   tx: Tx,
@@ -103,17 +113,36 @@ export async function ofSentRecords<P extends Parking>(
 ): Promise<readonly P[]> {
   const lost = parkings.filter(({ letter }) => letter.failedRecord !== undefined);
   if (lost.length === 0) return parkings;
-  const rows = await tx.query<{ id: string; eventId: string; redriveId: string; attempts: number }>(
-    `select w.id, e.event_id as "eventId", i.redrive_id as "redriveId", i.attempts
-       from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[])
-              as w (id, source_id, event_id, record, key, hash)
+  type Sent = { letterId: string; eventId: string } & OpenSend;
+  // Receipts and open sends in one snapshot: a send that ends between two statements would be in neither.
+  const rows = await tx.query<Sent & { open: boolean }>(
+    `with letters as (
+       select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::int[])
+                as w (id, source_id, event_id, record, key, hash, bytes)
+     ), sends as materialized (
+       select t.id, t.redrive_id, t.attempt, t.revision, i.source_id
+         from redrive_attempts t join redrive_items i on i.id = t.id and i.redrive_id = t.redrive_id
+        where $8 and t.state = ${ATTEMPT.open} and i.source_id in (select source_id from letters)
+     )
+     select w.id as "letterId", e.event_id as "eventId", i.id, i.redrive_id as "redriveId", i.attempts as attempt,
+            false as open, i.finished_at as at
+       from letters w
        join redrive_items i on i.sent_record = w.record and i.source_id = w.source_id
        join dlq_events e on e.id = i.id
        join dlq_event_bodies b on b.id = i.id
        left join event_revisions r on r.id = i.id and r.revision = i.revision
       where sha256(coalesce(r.payload, b.payload)) = w.hash and b.origin ->> 'key' is not distinct from w.key
         and not exists (select 1 from event_keys k where k.event_id = w.event_id and k.source_id = w.source_id)
-      order by i.finished_at`,
+     union all
+     select w.id, w.event_id, t.id, t.redrive_id, t.attempt, true, null
+       from sends t
+       join dlq_event_bodies b on b.id = t.id
+       left join event_revisions r on r.id = t.id and r.revision = t.revision
+       join letters w on w.source_id = t.source_id and w.key is not distinct from b.origin ->> 'key'
+                     and w.bytes = octet_length(coalesce(r.payload, b.payload))
+      where sha256(coalesce(r.payload, b.payload)) = w.hash
+        and not exists (select 1 from event_keys k where k.event_id = w.event_id and k.source_id = w.source_id)
+      order by at`,
     [
       lost.map(({ id }) => id),
       lost.map(({ sourceId }) => sourceId),
@@ -121,15 +150,18 @@ export async function ofSentRecords<P extends Parking>(
       lost.map(({ letter }) => letter.failedRecord),
       lost.map(({ letter }) => letter.origin.key ?? null),
       lost.map(({ letter }) => createHash("sha256").update(letter.payload).digest()),
+      lost.map(({ letter }) => letter.payload.length),
+      mayWait,
     ],
     { name: "sent-records" },
   );
-  const found = new Map(rows.map((row) => [row.id, row]));
-  if (mayWait && lost.some(({ id }) => !found.has(id)) && (await isSending(tx, lost))) throw new ReceiptOutstanding();
+  const found = new Map(rows.filter(({ open }) => !open).map((row) => [row.letterId, row]));
+  const outstanding = rows.filter(({ open, letterId }) => open && !found.has(letterId));
+  if (outstanding.length > 0) throw new ReceiptOutstanding(outstanding);
   return parkings.map((parking) => {
     const sent = found.get(parking.id);
     if (sent === undefined) return parking;
-    const redrive = { redriveId: sent.redriveId, attempt: Math.max(sent.attempts, 1) };
+    const redrive = { redriveId: sent.redriveId, attempt: Math.max(sent.attempt, 1) };
     return { ...parking, letter: { ...parking.letter, eventId: sent.eventId, redrive } };
   });
 }
