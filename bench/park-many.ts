@@ -9,18 +9,18 @@ const AGGREGATE_EVENTS = 4;
 
 const DAY_MS = 86_400_000;
 
-export type ManyEvents = { source: string; events: number; redriveUrl: string };
+export type ManyEvents = { source: string; events: number; redriveUrl: string; batch?: { format: "ndjson" } };
 
 /**
  * Makes an HTTP source without a rate and parks that many events in it, by the server itself and thus much faster than
  * through ingest. Rows and rollups are those that ingest writes; the audit is not (a redrive does not read it).
  */
-export async function parkMany(db: Db, { source, events, redriveUrl }: ManyEvents): Promise<void> {
+export async function parkMany(db: Db, { source, events, redriveUrl, batch }: ManyEvents): Promise<void> {
   const sourceId = uuidv7(Date.now());
   await db.run("insert into sources (id, name, kind, config) values ($1, $2, 'http', $3::jsonb)", [
     sourceId,
     source,
-    JSON.stringify({ redriveUrl }),
+    JSON.stringify({ redriveUrl, batch }),
   ]);
   await db.run(
     `insert into targets (id, source_id, lane, name, rate_per_second)

@@ -11,6 +11,7 @@ import {
   secret,
   text,
   urlOf,
+  wholeNumber,
 } from "@/lib/brokers/kinds/fields.shapes";
 import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
 import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/intake/signatures/webhook-secret.pure";
@@ -56,6 +57,7 @@ function signature(section: string) {
   };
 }
 
+const BATCHES = "Batches";
 const SENT_BY = "Signature of what Parkade sends";
 const SENT_TO = "Signature of what is sent to Parkade";
 const sentBy = signature(SENT_BY);
@@ -98,6 +100,27 @@ const config = z.strictObject({
     hint: "as-parked: the body and headers as they were. cloudevents-...: as a CloudEvent, one in a request.",
     advanced: true,
   }),
+  batch: z.optional(
+    z.strictObject({
+      format: field(choice(["cloudevents", "ndjson"]), {
+        label: "Batches",
+        hint: "Several events in one request, with a result for each in the answer. The service must know the form.",
+        section: BATCHES,
+      }),
+      events: field(z._default(wholeNumber(2, 1_000), 100), {
+        label: "Events",
+        hint: "In one request, at most.",
+        section: BATCHES,
+        advanced: true,
+      }),
+      bytes: field(z._default(wholeNumber(1_000, 16_000_000), 1_000_000), {
+        label: "Bytes",
+        hint: "Of one request, at most. A larger event goes in a request of its own.",
+        section: BATCHES,
+        advanced: true,
+      }),
+    }),
+  ),
   signing: z.optional(
     z
       .strictObject({
@@ -148,7 +171,7 @@ export const http = descriptor({
   icon: "globe",
   config,
   capabilities: { reads: false, redrives: true, order: null, slowLane: true },
-  destination: ["redriveUrl", "headers", "format", "signing", "forwardCredentials", "checkCall"],
+  destination: ["redriveUrl", "headers", "format", "batch", "signing", "forwardCredentials", "checkCall"],
   example: { redriveUrl: "https://orders.example/events" },
   docs: "connect-http.md",
   reads: () => null,

@@ -27,5 +27,6 @@ export {
   receiveRedrive,
   redriveAnswer,
 } from "@/lib/kit/inbox/receive-redrive";
+export { type RedriveResult, receiveRedrives, redriveResults } from "@/lib/kit/inbox/receive-redrives";
 export { type RedisClient, redisShield, type Shield, type ShieldOptions } from "@/lib/kit/inbox/shield";
 export { drizzleSession, type SqlSession } from "@/lib/kit/sql";

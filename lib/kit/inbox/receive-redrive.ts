@@ -1,4 +1,5 @@
 import {
+  type SignatureCheck,
   type Signing,
   signatureCheck,
   signatureFault,
@@ -67,14 +68,7 @@ export class RedriveRefused extends Error {
  * RedriveRefused, and with TypeError when something else has read the body before.
  */
 export async function receiveRedrive(request: Request | NodeRequest, options: ReceiveOptions): Promise<Redrive> {
-  const { secrets: given, bodyBytesMax = 16 * 1024 * 1024, clock = host.clock, ...form } = options;
-  const secrets = typeof given === "string" ? [given] : given;
-  assertWhole("bodyBytesMax", bodyBytesMax, 0);
-  if (secrets?.length === 0) throw new TypeError("secrets is empty: give one, or null to take unsigned requests");
-  for (const secret of secrets ?? []) {
-    const fault = signingFault({ ...form, secret });
-    if (fault !== null) throw new TypeError(fault);
-  }
+  const { bodyBytesMax, check, wallMs } = readOptions(options);
   const headers = headersOf(request);
   const redriveId = headers.get("x-redrive-id");
   const field = /^"((?:[^"\\]|\\.)*)"$/.exec(headers.get("idempotency-key") ?? "")?.[1];
@@ -85,9 +79,8 @@ export async function receiveRedrive(request: Request | NodeRequest, options: Re
   const from = textOf(headers.get("x-redrive-from"));
   const names = keysOf(field).map((key) => ({ key, ...partsOf(key, from) }));
   let name = names[0]!;
-  if (secrets !== null) {
-    const check = signatureCheck(form, secrets);
-    const fault = signatureFault(check, { headers, body, nowMs: clock.wallMs() });
+  if (check !== null) {
+    const fault = signatureFault(check, { headers, body, nowMs: wallMs() });
     if (fault !== null) throw new RedriveRefused("not-signed", fault);
     if (check.scheme === "standard-webhooks") {
       // The signature covers no header but this one: it binds the event to the body.
@@ -96,14 +89,43 @@ export async function receiveRedrive(request: Request | NodeRequest, options: Re
       name = signed;
     }
   }
+  return redriveOf(name, {
+    redriveId,
+    attempt: headers.get("x-redrive-attempt"),
+    body,
+    contentType: headers.get("content-type"),
+    headers: [...headers].map(([name, value]) => [name, textOf(value)!]),
+  });
+}
+
+/** Options with their defaults; `check` null = unsigned requests are taken. TypeError names the option that cannot be used. */
+export function readOptions(options: ReceiveOptions): {
+  bodyBytesMax: number;
+  check: SignatureCheck | null;
+  wallMs(): number;
+} {
+  const { secrets: given, bodyBytesMax = 16 * 1024 * 1024, clock = host.clock, ...form } = options;
+  const secrets = typeof given === "string" ? [given] : given;
+  assertWhole("bodyBytesMax", bodyBytesMax, 0);
+  if (secrets?.length === 0) throw new TypeError("secrets is empty: give one, or null to take unsigned requests");
+  for (const secret of secrets ?? []) {
+    const fault = signingFault({ ...form, secret });
+    if (fault !== null) throw new TypeError(fault);
+  }
+  return { bodyBytesMax, check: secrets && signatureCheck(form, secrets), wallMs: () => clock.wallMs() };
+}
+
+/** @param attempt as it was sent */
+export function redriveOf(
+  name: Pick<Redrive, "key" | "source" | "eventId" | "revision">,
+  { attempt, headers, ...sent }: Pick<Redrive, "redriveId" | "body" | "contentType" | "headers"> & { attempt: unknown },
+): Redrive {
   const { source, eventId } = name;
   return {
     ...name,
-    redriveId,
-    attempt: Math.max(1, Number(headers.get("x-redrive-attempt")) || 1),
-    body,
-    contentType: headers.get("content-type"),
-    headers: [...headers].flatMap(([name, value]) => (KEPT_OUT.test(name) ? [] : [[name, textOf(value)!]])),
+    ...sent,
+    attempt: Math.max(1, Number(attempt) || 1),
+    headers: headers.filter(([header]) => !KEPT_OUT.test(header.toLowerCase())),
     confirmation: (consumer) => ({ source, eventId, consumer }),
   };
 }
@@ -120,7 +142,7 @@ export function redriveAnswer(status: "processed" | "duplicate"): { status: numb
 const KEPT_OUT =
   /^(host|connection|content-length|content-type|transfer-encoding|keep-alive|te|upgrade|accept.*|user-agent|idempotency-key|webhook-.*|authorization|cookie|proxy-.*|forwarded|x-forwarded-.*)$/;
 
-function headersOf({ headers }: Request | NodeRequest): Headers {
+export function headersOf({ headers }: Request | NodeRequest): Headers {
   if (headers instanceof Headers) return headers;
   return new Headers(
     Object.entries(headers).flatMap(([name, value]) =>
@@ -149,13 +171,13 @@ function keysOf(field: string): string[] {
 }
 
 /** `<source>:<eventId>`, with `:rN` behind it for another revision than the first. */
-function partsOf(key: string, from: string | null): Pick<Redrive, "source" | "eventId" | "revision"> {
+export function partsOf(key: string, from: string | null): Pick<Redrive, "source" | "eventId" | "revision"> {
   const source = from !== null && key.startsWith(`${from}:`) ? from : key.slice(0, Math.max(0, key.indexOf(":")));
   const [, eventId, revision] = /^([\s\S]*?)(?::r(\d{1,9}))?$/.exec(key.slice(source.length + 1))!;
   return { source, eventId: eventId!, revision: Number(revision ?? 1) };
 }
 
-async function bodyOf(request: Request | NodeRequest, bytesMax: number): Promise<Buffer> {
+export async function bodyOf(request: Request | NodeRequest, bytesMax: number): Promise<Buffer> {
   const known = "arrayBuffer" in request ? undefined : request.body;
   const read = "arrayBuffer" in request ? request.bodyUsed : request.readableDidRead === true;
   if (read && !(known instanceof Uint8Array)) {
