@@ -1,3 +1,5 @@
+import { abortable } from "@/lib/brokers/abortable";
+
 /**
  * One connection for many users at once: opened for the first user, opened again once it is no longer open. A user stops
  * waiting by its own signal; the opening goes on for the other users, and ends with `close`.
@@ -24,14 +26,7 @@ export class HeldConnection<T extends { close(): Promise<void> | void }> {
     this.closing.signal.throwIfAborted();
     if (this.held !== null && !this.isOpen(this.held)) this.drop(this.held);
     this.opening ??= this.open();
-    const { promise, reject } = Promise.withResolvers<never>();
-    const aborted = () => reject(signal.reason);
-    signal.addEventListener("abort", aborted, { once: true });
-    try {
-      return await Promise.race([this.opening, promise]);
-    } finally {
-      signal.removeEventListener("abort", aborted);
-    }
+    return await abortable(this.opening, signal);
   }
 
   private async open(): Promise<T> {

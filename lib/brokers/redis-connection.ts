@@ -1,8 +1,9 @@
 import { connect as connectTcp } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { AbstractConnector, Redis, type RedisOptions } from "ioredis";
+import { abortable, abortableWithin } from "@/lib/brokers/abortable";
 import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
-import type { AdapterDeps } from "@/lib/brokers/port";
+import type { AdapterDeps, ProbeResult } from "@/lib/brokers/port";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -123,16 +124,17 @@ export async function connectRedis(
   redis.on("error", (error) => {
     cause ??= error;
   });
-  const late = Promise.withResolvers<never>();
-  const stopTimer = clock.timer(CONNECT_TIMEOUT_MS + 1_000, () =>
-    late.reject(new RedisFailure("ETIMEDOUT", `no answer from ${addressOf(address)}`)),
-  );
-  const aborted = () => late.reject(signal.reason);
-  signal.addEventListener("abort", aborted, { once: true });
   try {
-    await Promise.race([redis.connect(), late.promise]);
     // A wrong password shows at the first command only.
-    await Promise.race([redis.ping(), late.promise]);
+    await abortableWithin(
+      redis.connect().then(() => redis.ping()),
+      {
+        signal,
+        clock,
+        ms: CONNECT_TIMEOUT_MS + 1_000,
+        late: () => new RedisFailure("ETIMEDOUT", `no answer from ${addressOf(address)}`),
+      },
+    );
     return redis;
   } catch (error) {
     redis.disconnect();
@@ -150,8 +152,31 @@ export async function connectRedis(
       `cannot connect to ${addressOf(address)}: ${text.includes(code) ? text : `${text} (${code})`}`,
       first,
     );
+  }
+}
+
+/** What a probe shows of what it read, or why it read nothing: `failureText` says it. Its connection ends with it. */
+export async function probeRedis(
+  address: RedisAddress,
+  deps: Pick<AdapterDeps, "clock" | "addresses">,
+  {
+    signal,
+    look,
+    failureText,
+  }: {
+    signal: AbortSignal;
+    look: (redis: Redis) => Promise<Omit<Extract<ProbeResult, { reachable: true }>, "reachable">>;
+    failureText: (error: unknown) => string;
+  },
+): Promise<ProbeResult> {
+  let redis: Redis | null = null;
+  try {
+    redis = await connectRedis(address, { name: "parkade-probe", signal }, deps);
+    return { reachable: true, ...(await abortable(look(redis), signal)) };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { reachable: false, detail: failureText(error) };
   } finally {
-    stopTimer();
-    signal.removeEventListener("abort", aborted);
+    redis?.disconnect();
   }
 }

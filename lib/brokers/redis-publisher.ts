@@ -1,4 +1,5 @@
 import type { Redis } from "ioredis";
+import { abortable } from "@/lib/brokers/abortable";
 import { HeldConnection } from "@/lib/brokers/held-connection";
 import {
   type AdapterDeps,
@@ -56,25 +57,18 @@ export class RedisPublisher implements Publisher {
     const write = this.write.of(message);
     const link = await this.open(signal);
     onPhase?.("connected");
-    const { promise, reject } = Promise.withResolvers<never>();
-    const aborted = () => {
-      link.suspect = true;
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", aborted, { once: true });
     try {
       const writing = write(link.redis).finally(() => {
         link.suspect = false;
       });
-      writing.catch(() => undefined); // its caller may have given up
-      return await Promise.race([writing, promise]);
+      return await abortable(writing, signal, () => {
+        link.suspect = true;
+      });
     } catch (error) {
       if (signal.aborted || error instanceof PublishError) throw error;
       const sent = isReply(error) ? "no" : "maybe";
       const doubt = sent === "maybe" ? `: ${this.write.doubt}` : "";
       throw new PublishError(redisCode(error), this.write.describe(error) + doubt, { sent, cause: error });
-    } finally {
-      signal.removeEventListener("abort", aborted);
     }
   }
 

@@ -1,6 +1,7 @@
 import { isIP, connect as tcpConnect } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import rhea, { type AmqpError, type Connection, type ConnectionOptions, type Delivery, type Session } from "rhea";
+import { abortableWithin } from "@/lib/brokers/abortable";
 import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
 import type { AdapterDeps } from "@/lib/brokers/port";
 import { tlsFault } from "@/lib/brokers/tls-fault";
@@ -148,21 +149,18 @@ export async function openAmqp10(
   connection.once("connection_open", () => opened.resolve());
   // A socket error is followed by a plain end, and a refusal by a close: the first says why.
   onEnd(connection, (error) => opened.reject(error));
-  const stopTimer = clock.timer(CONNECT_TIMEOUT_MS, () =>
-    opened.reject(new Amqp10Fault("ETIMEDOUT", `no answer from ${hostOf(config)} in ${CONNECT_TIMEOUT_MS / 1000} s`)),
-  );
-  const aborted = () => opened.reject(signal.reason);
-  signal.addEventListener("abort", aborted, { once: true });
   try {
-    await opened.promise;
+    await abortableWithin(opened.promise, {
+      signal,
+      clock,
+      ms: CONNECT_TIMEOUT_MS,
+      late: () => new Amqp10Fault("ETIMEDOUT", `no answer from ${hostOf(config)} in ${CONNECT_TIMEOUT_MS / 1000} s`),
+    });
     return connection;
   } catch (error) {
     dropAmqp10(connection);
     if (signal.aborted) throw signal.reason;
     throw new Amqp10Fault(amqp10Code(error), describeAmqp10(error, config, null), error);
-  } finally {
-    stopTimer();
-    signal.removeEventListener("abort", aborted);
   }
 }
 

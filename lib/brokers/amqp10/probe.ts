@@ -1,3 +1,4 @@
+import { abortable } from "@/lib/brokers/abortable";
 import {
   closeAmqp10,
   describeAmqp10,
@@ -30,8 +31,6 @@ export async function probeAddress(
     const ended = Promise.withResolvers<never>();
     ended.promise.catch(() => undefined);
     onEnd(connection, (error) => ended.reject(error));
-    const stop = () => ended.reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
     try {
       const receiver = await attach(openRawSession(connection), config, { browse: true, clock, signal });
       const detail = `connected to ${hostOf(config)}, address ${config.address}`;
@@ -52,7 +51,7 @@ export async function probeAddress(
       receiver.on("receiver_drained", () => drained.resolve());
       receiver.add_credit(COUNT_MAX);
       receiver.drain_credit();
-      await Promise.race([drained.promise, ended.promise]);
+      await abortable(Promise.race([drained.promise, ended.promise]), signal);
       const sample = browsed.slice(0, SAMPLE_MAX).map((bytes) => sampleOf(receive(bytes, config).letter));
       const counted = browsed.length < COUNT_MAX;
       return {
@@ -62,7 +61,6 @@ export async function probeAddress(
         sample,
       };
     } finally {
-      signal.removeEventListener("abort", stop);
       await closeAmqp10(connection, clock);
     }
   } catch (error) {

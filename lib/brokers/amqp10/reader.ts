@@ -1,4 +1,5 @@
 import type { Connection, Delivery, Receiver, Session } from "rhea";
+import { abortableWithin } from "@/lib/brokers/abortable";
 import {
   Amqp10Fault,
   closeAmqp10,
@@ -65,18 +66,13 @@ export async function attach(
   receiver.on("receiver_close", refused);
   session.on("session_error", () => attached.reject(session.error));
   onEnd(session.connection, (error) => attached.reject(error));
-  const stopTimer = clock.timer(ATTACH_TIMEOUT_MS, () =>
-    attached.reject(new Amqp10Fault("ETIMEDOUT", `${hostOf(config)} does not answer for ${config.address}`)),
-  );
-  const aborted = () => attached.reject(signal.reason);
-  signal.addEventListener("abort", aborted, { once: true });
-  try {
-    await attached.promise;
-    return receiver;
-  } finally {
-    stopTimer();
-    signal.removeEventListener("abort", aborted);
-  }
+  await abortableWithin(attached.promise, {
+    signal,
+    clock,
+    ms: ATTACH_TIMEOUT_MS,
+    late: () => new Amqp10Fault("ETIMEDOUT", `${hostOf(config)} does not answer for ${config.address}`),
+  });
+  return receiver;
 }
 
 class AddressSession implements ReadSession<Delivery> {

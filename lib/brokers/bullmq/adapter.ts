@@ -1,4 +1,5 @@
 import type { Job } from "bullmq";
+import { abortable } from "@/lib/brokers/abortable";
 import { describeStore, type JobStore, openJobStore, storeAddress } from "@/lib/brokers/bullmq/job-store";
 import { type BullmqConfig, bullmq } from "@/lib/brokers/bullmq/kind.shapes";
 import { BullmqPublisher } from "@/lib/brokers/bullmq/publisher";
@@ -17,10 +18,6 @@ export function bullmqAdapter(deps: AdapterDeps): Adapter<BullmqConfig> {
 
 async function probe(config: BullmqConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
   let store: JobStore | null = null;
-  const stopped = Promise.withResolvers<never>();
-  stopped.promise.catch(() => undefined);
-  const stop = () => stopped.reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
   const look = async (): Promise<ProbeResult> => {
     store = await openJobStore(config, { name: "parkade-probe", signal }, deps);
     await assertQueue(store, config);
@@ -32,12 +29,11 @@ async function probe(config: BullmqConfig, deps: AdapterDeps, signal: AbortSigna
     return { reachable: true, detail: `connected to ${storeAddress(config)}, ${bullmq.reads(config)}`, depth, sample };
   };
   try {
-    return await Promise.race([look(), stopped.promise]);
+    return await abortable(look(), signal);
   } catch (error) {
     signal.throwIfAborted();
     return { reachable: false, detail: describeStore(error, config) };
   } finally {
-    signal.removeEventListener("abort", stop);
     await (store as JobStore | null)?.close();
   }
 }

@@ -1,5 +1,6 @@
 import { createPostgresBackend, Queue, quoteSchemaName } from "bullmq";
 import type { Redis } from "ioredis";
+import { abortable } from "@/lib/brokers/abortable";
 import type { BullmqConfig } from "@/lib/brokers/bullmq/kind.shapes";
 import { logLine, MARKS, type Marks, marksOf } from "@/lib/brokers/bullmq/marks";
 import type { AdapterDeps } from "@/lib/brokers/port";
@@ -161,17 +162,11 @@ async function postgresStore(
   };
   const { ca, cert, key, servername } = config.tls ?? {};
   if (config.tls !== undefined) Object.assign(pool.options, { ssl: { ca, cert, key, servername } });
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => undefined);
-  const stop = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
   try {
-    await Promise.race([pool.query("select 1 from job limit 1"), aborted.promise]);
+    await abortable(pool.query("select 1 from job limit 1"), signal);
   } catch (error) {
     await end();
     throw error;
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
   return {
     queue,

@@ -1,4 +1,5 @@
 import type { JobsOptions } from "bullmq";
+import { abortable } from "@/lib/brokers/abortable";
 import {
   describeStore,
   type JobStore,
@@ -91,13 +92,6 @@ export class BullmqPublisher implements Publisher {
     const target = slow ?? redriveTo?.queue ?? message.origin.queue ?? this.config.queue;
     const shared = await this.open(signal);
     onPhase?.("connected");
-    const aborted = Promise.withResolvers<never>();
-    aborted.promise.catch(() => undefined);
-    const giveUp = () => {
-      shared.suspect = true;
-      aborted.reject(signal.reason);
-    };
-    signal.addEventListener("abort", giveUp, { once: true });
     shared.sends += 1;
     const { store } = shared;
     const sending = isNew ? this.addNew(store, message, target) : this.retry(store, message);
@@ -108,7 +102,9 @@ export class BullmqPublisher implements Publisher {
       if (error instanceof PublishError || wasRefused(error)) answered();
     });
     try {
-      return await Promise.race([sending, aborted.promise]);
+      return await abortable(sending, signal, () => {
+        shared.suspect = true;
+      });
     } catch (error) {
       if (signal.aborted || error instanceof PublishError) throw error;
       const refused = wasRefused(error);
@@ -116,7 +112,6 @@ export class BullmqPublisher implements Publisher {
       const sent = refused ? "no" : "maybe";
       throw new PublishError(storeCode(error), describeStore(error, this.config), { sent, cause: error });
     } finally {
-      signal.removeEventListener("abort", giveUp);
       shared.sends -= 1;
       if (shared.retired && shared.sends === 0) void shared.close().catch(() => undefined); // no send needs it
     }

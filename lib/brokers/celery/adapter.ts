@@ -13,7 +13,7 @@ import {
   type Publisher,
 } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
-import { addressOf, connectRedis } from "@/lib/brokers/redis-connection";
+import { addressOf, probeRedis } from "@/lib/brokers/redis-connection";
 import { RedisPublisher } from "@/lib/brokers/redis-publisher";
 
 /** Celery and Kombu on Redis: takes messages out of a dead-letter queue; a redrive publishes one as Kombu does. */
@@ -26,28 +26,14 @@ export function celeryAdapter(deps: AdapterDeps): Adapter<CeleryConfig> {
 }
 
 async function probe(config: CeleryConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
-  let redis: Redis | null = null;
-  const stop = () => redis?.disconnect();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    redis = await connectRedis(config, { name: "parkade-probe", signal }, deps);
+  const look = async (redis: Redis) => {
     await assertReadable(redis, config);
     const depth = await countWaiting(redis, config);
     const sample = (await peek(redis, config)).map((item) => sampleOf(letterOf(item, config)));
     const empty = depth === 0 ? "; it is empty, or has another name: Redis keeps no empty queue" : "";
-    return {
-      reachable: true,
-      detail: `connected to ${addressOf(config)}, ${celery.reads(config)}${empty}`,
-      depth,
-      sample,
-    };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reachable: false, detail: failureText(error, config) };
-  } finally {
-    signal.removeEventListener("abort", stop);
-    redis?.disconnect();
-  }
+    return { detail: `connected to ${addressOf(config)}, ${celery.reads(config)}${empty}`, depth, sample };
+  };
+  return probeRedis(config, deps, { signal, look, failureText: (error) => failureText(error, config) });
 }
 
 /** The messages that would be parked next. Takes none. */

@@ -1,4 +1,5 @@
 import type { Admin, Broker } from "@platformatic/kafka";
+import { abortable } from "@/lib/brokers/abortable";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import { Inbox } from "@/lib/brokers/inbox";
 import type { AssignedPartition } from "@/lib/brokers/kafka/assigned-partition";
@@ -105,18 +106,13 @@ class KafkaSession implements ReadSession<Handle> {
   static async open(options: SessionOptions, deps: AdapterDeps, signal: AbortSignal): Promise<KafkaSession> {
     const admin = adminOf(options.config, "source-admin", deps);
     const session = new KafkaSession(options, admin, deps);
-    const aborted = Promise.withResolvers<never>();
-    const abort = () => aborted.reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
     try {
       signal.throwIfAborted();
-      await Promise.race([session.start(), aborted.promise]);
+      await abortable(session.start(), signal);
       return session;
     } catch (error) {
       await session.close(false);
       throw error;
-    } finally {
-      signal.removeEventListener("abort", abort);
     }
   }
 

@@ -1,4 +1,5 @@
-import { addressOf, describeOutbox, openPool, until } from "@/lib/brokers/outbox/connection";
+import { abortable } from "@/lib/brokers/abortable";
+import { addressOf, describeOutbox, openPool } from "@/lib/brokers/outbox/connection";
 import { type OutboxConfig, outbox } from "@/lib/brokers/outbox/kind.shapes";
 import { OutboxPublisher } from "@/lib/brokers/outbox/publisher";
 import { outboxReader } from "@/lib/brokers/outbox/reader";
@@ -29,7 +30,7 @@ async function probe(config: OutboxConfig, { addresses }: AdapterDeps, signal: A
     const looking = look(config, pool);
     // Not before the statements are through: an open connection would stay.
     void looking.catch(() => undefined).finally(() => pool.end().catch(() => undefined));
-    return await until(looking, signal);
+    return await abortable(looking, signal);
   } catch (error) {
     signal.throwIfAborted();
     return { reachable: false, detail: describeOutbox(error, config) };

@@ -1,5 +1,6 @@
 import { type ConnectionOptions, checkServerIdentity } from "node:tls";
 import type pg from "pg";
+import { abortable } from "@/lib/brokers/abortable";
 import type { OutboxConfig } from "@/lib/brokers/outbox/kind.shapes";
 import { type AddressFilter, checkedSocket, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { isConnectionLoss, PostgresPool, sqlState } from "@/lib/platform/postgres-pool";
@@ -101,24 +102,10 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof OutboxFailure || (sqlState(error) !== null && !isConnectionLoss(error));
 }
 
-/** `work`, or `signal.reason` as soon as it fires; what `work` does later is not waited for. */
-export async function until<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const aborted = () => reject(signal.reason);
-  signal.addEventListener("abort", aborted, { once: true });
-  work.catch(() => undefined); // its caller may have gone
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", aborted);
-  }
-}
-
 /** A connection of the pool, given up when `signal` fires first. */
 export function connected(pool: PostgresPool, signal: AbortSignal): Promise<pg.PoolClient> {
   const connecting = pool.connect();
-  return until(connecting, signal).catch((error) => {
+  return abortable(connecting, signal).catch((error) => {
     connecting.then((client) => client.release(true)).catch(() => undefined);
     throw error;
   });

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { abortable } from "@/lib/brokers/abortable";
 import { REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { storedHeader, textOrNull } from "@/lib/brokers/message";
@@ -11,7 +12,6 @@ import {
   isRefusal,
   OutboxFailure,
   openPool,
-  until,
 } from "@/lib/brokers/outbox/connection";
 import type { OutboxConfig } from "@/lib/brokers/outbox/kind.shapes";
 import { payloadMark, rowHeaders } from "@/lib/brokers/outbox/row";
@@ -50,14 +50,14 @@ export class OutboxPublisher implements Publisher {
     let broken = true;
     try {
       const pool = this.open();
-      const table = await until(this.describedTable(pool), signal);
+      const table = await abortable(this.describedTable(pool), signal);
       const { text, values } = updateOf(message, table, this.config);
       client = await connected(pool, signal);
       onPhase?.("connected");
       sent = "maybe";
-      const { rows } = await until(client.query<{ status: string }>(text, values), signal);
+      const { rows } = await abortable(client.query<{ status: string }>(text, values), signal);
       const receipt = rows.length > 0 ? `row ${rowIdOf(message)} is ${rows[0]!.status}` : null;
-      const settled = receipt ?? (await until(this.unwritten(client, table, message), signal));
+      const settled = receipt ?? (await abortable(this.unwritten(client, table, message), signal));
       broken = false;
       return { status: settled };
     } catch (error) {
@@ -114,7 +114,7 @@ export class OutboxPublisher implements Publisher {
   async probe(signal: AbortSignal): Promise<ProbeResult> {
     const pool = openPool(this.config, { name: "parkade-probe", max: 1, addresses: this.addresses });
     try {
-      assertWritable(await until(openTable(pool, this.config), signal), this.config);
+      assertWritable(await abortable(openTable(pool, this.config), signal), this.config);
       return { reachable: true, detail: `connected to ${addressOf(this.config)}`, depth: null, sample: [] };
     } catch (error) {
       signal.throwIfAborted();

@@ -1,4 +1,5 @@
-import { addressOf, describeOutbox, openPool, until } from "@/lib/brokers/outbox/connection";
+import { abortable } from "@/lib/brokers/abortable";
+import { addressOf, describeOutbox, openPool } from "@/lib/brokers/outbox/connection";
 import { type OutboxConfig, outbox } from "@/lib/brokers/outbox/kind.shapes";
 import { letterOf, type OutboxRow, orderColumn, rowSql, VERSION } from "@/lib/brokers/outbox/row";
 import { countDead, deadSql, deadValues, type OutboxTable, openTable } from "@/lib/brokers/outbox/table";
@@ -31,7 +32,7 @@ export function outboxReader(config: OutboxConfig, { clock, addresses }: Adapter
     open: async (signal) => {
       const pool = openPool(config, { name: "parkade-source", max: 2, addresses });
       try {
-        const table = await until(openTable(pool, config), signal);
+        const table = await abortable(openTable(pool, config), signal);
         return new OutboxSession(pool, table, { config, clock, progress });
       } catch (error) {
         void pool.end();

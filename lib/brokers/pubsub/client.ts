@@ -167,12 +167,7 @@ export class PubsubClient {
     );
     this.calls.add(call);
     if (isConnected) call.on("metadata", () => onPhase?.("answering"));
-    const aborted = () => {
-      reject(signal.reason);
-      call.cancel();
-    };
-    signal.addEventListener("abort", aborted, { once: true });
-    return await promise.finally(() => signal.removeEventListener("abort", aborted));
+    return await abortable(promise, signal, () => call.cancel());
   }
 
   private asked(method: Method, request: object) {

@@ -1,4 +1,5 @@
 import { type ChannelModel, connect } from "amqplib";
+import { abortableWithin } from "@/lib/brokers/abortable";
 import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { keepExactProperties } from "@/lib/brokers/rabbitmq/exact-properties";
 import { tlsFault } from "@/lib/brokers/tls-fault";
@@ -101,14 +102,13 @@ export async function openConnection(
     timeout: CONNECT_TIMEOUT_MS + 1_000, // amqplib's own timeout has no code; ours below answers first
     clientProperties: { connection_name: name },
   });
-  const waiting = new AbortController();
-  const giveUp = Promise.withResolvers<never>();
-  const stopTimer = clock.timer(CONNECT_TIMEOUT_MS, () =>
-    giveUp.reject(new AmqpError("ETIMEDOUT", `no answer from ${addressText(url)} in ${CONNECT_TIMEOUT_MS / 1000} s`)),
-  );
-  signal.addEventListener("abort", () => giveUp.reject(signal.reason), { once: true, signal: waiting.signal });
   try {
-    const model = await Promise.race([opening, giveUp.promise]);
+    const model = await abortableWithin(opening, {
+      signal,
+      clock,
+      ms: CONNECT_TIMEOUT_MS,
+      late: () => new AmqpError("ETIMEDOUT", `no answer from ${addressText(url)} in ${CONNECT_TIMEOUT_MS / 1000} s`),
+    });
     keepExactProperties(model);
     model.on("error", () => undefined); // `close` follows with the same error
     return model;
@@ -118,9 +118,6 @@ export async function openConnection(
     if (error instanceof AmqpError || signal.aborted) throw error;
     const code = amqpCode(error);
     throw new AmqpError(code, `cannot connect to ${addressText(url)}: ${refusalText(error, code, url)}`, error);
-  } finally {
-    stopTimer();
-    waiting.abort();
   }
 }
 

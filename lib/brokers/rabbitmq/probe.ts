@@ -1,4 +1,5 @@
 import type { Channel, ChannelModel } from "amqplib";
+import { abortable } from "@/lib/brokers/abortable";
 import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { AmqpError, addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/rabbitmq/connection";
@@ -84,15 +85,9 @@ export async function probeQueue(
 ): Promise<ProbeResult> {
   try {
     const model = await openConnection(config, { name: "parkade probe", clock, signal, addresses });
-    const aborted = Promise.withResolvers<never>();
-    aborted.promise.catch(() => undefined);
-    const stop = () => aborted.reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
     try {
-      signal.throwIfAborted();
-      return await Promise.race([inspect(model, config, clock), aborted.promise]);
+      return await abortable(inspect(model, config, clock), signal);
     } finally {
-      signal.removeEventListener("abort", stop);
       await closeConnection(model, clock);
     }
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Redis } from "ioredis";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import type { Adapter, AdapterDeps, ProbeResult } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
-import { addressOf, connectRedis, describeRedis } from "@/lib/brokers/redis-connection";
+import { addressOf, describeRedis, probeRedis } from "@/lib/brokers/redis-connection";
 import { type Entry, entriesOf, messageOf } from "@/lib/brokers/redis-streams/entry";
 import { type RedisStreamsConfig, redisStreams } from "@/lib/brokers/redis-streams/kind.shapes";
 import { redisStreamsPublisher } from "@/lib/brokers/redis-streams/publisher";
@@ -24,12 +24,8 @@ export function redisStreamsAdapter(deps: AdapterDeps): Adapter<RedisStreamsConf
 }
 
 async function probe(config: RedisStreamsConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
-  let redis: Redis | null = null;
-  const stop = () => redis?.disconnect();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    const group = groupOf(config);
-    redis = await connectRedis(config, { name: "parkade-probe", signal }, deps);
+  const group = groupOf(config);
+  const look = async (redis: Redis) => {
     await assertReadable(redis, config, group);
     const entries = await peek(redis, config, group);
     const { stream, payloadField, mapping = {} } = config;
@@ -37,19 +33,9 @@ async function probe(config: RedisStreamsConfig, deps: AdapterDeps, signal: Abor
       sampleOf(readDeadLetter(messageOf(entry, { stream, group, payloadField, deliveries }), mapping)),
     );
     const depth = await countDead(redis, config, group);
-    return {
-      reachable: true,
-      detail: `connected to ${addressOf(config)}, ${redisStreams.reads(config)}`,
-      depth,
-      sample,
-    };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reachable: false, detail: describeRedis(error, config) };
-  } finally {
-    signal.removeEventListener("abort", stop);
-    redis?.disconnect();
-  }
+    return { detail: `connected to ${addressOf(config)}, ${redisStreams.reads(config)}`, depth, sample };
+  };
+  return probeRedis(config, deps, { signal, look, failureText: (error) => describeRedis(error, config) });
 }
 
 /** The first entries that would be parked. Takes nothing over, and counts no delivery. */

@@ -14,7 +14,7 @@ import {
   type Taken,
 } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
-import { addressOf, connectRedis, describeRedis, redisCode } from "@/lib/brokers/redis-connection";
+import { addressOf, connectRedis, describeRedis, probeRedis, redisCode } from "@/lib/brokers/redis-connection";
 import { RedisPublisher } from "@/lib/brokers/redis-publisher";
 import { messageOf, redrivenJob } from "@/lib/brokers/sidekiq/job";
 import { type SidekiqConfig, sidekiq } from "@/lib/brokers/sidekiq/kind.shapes";
@@ -128,23 +128,14 @@ class DeadSetSession implements ReadSession<Buffer> {
 }
 
 async function probe(config: SidekiqConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
-  let redis: Redis | null = null;
-  const stop = () => redis?.disconnect();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    redis = await connectRedis(config, { name: "parkade-probe", signal }, deps);
+  const look = async (redis: Redis) => {
     const depth = await redis.zcard(keyOf(config, "dead"));
     await redis.zrem(keyOf(config, "dead"), "");
     const jobs = await deadJobs(redis, config, SAMPLE_MAX);
     const detail = `connected to ${addressOf(config)}, ${sidekiq.reads(config)}`;
-    return { reachable: true, detail, depth, sample: jobs.map((job) => sampleOf(letterOf(job, config))) };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reachable: false, detail: failureText(error, config) };
-  } finally {
-    signal.removeEventListener("abort", stop);
-    redis?.disconnect();
-  }
+    return { detail, depth, sample: jobs.map((job) => sampleOf(letterOf(job, config))) };
+  };
+  return probeRedis(config, deps, { signal, look, failureText: (error) => failureText(error, config) });
 }
 
 /** Puts jobs back: out of the dead set, should one still be there, and into its queue. */
