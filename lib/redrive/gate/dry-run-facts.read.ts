@@ -1,9 +1,10 @@
 import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
 import { type AggregateOrder, readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import { type Earlier, type Head, headsText, isHeldBy } from "@/lib/order/order-gate.pure";
+import { comparePlaces } from "@/lib/order/place.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { OrderFacts } from "@/lib/redrive/gate/dry-run.pure";
-import { compareItems, type OrderedItem } from "@/lib/redrive/plan/redrive-plan.pure";
+import type { OrderedItem } from "@/lib/redrive/plan/redrive-plan.pure";
 
 type Wanted = OrderedItem & { eventId: string };
 
@@ -29,7 +30,7 @@ export async function readOrderFacts(
         {
           versionProcessed: order?.versionProcessed ?? null,
           heldBy: (order && holderOf(event, order)?.text) ?? null,
-          waits: order?.queued ? compareItems({ ...event, ...order.queued }, event) < 0 : false,
+          waits: order?.queued ? comparePlaces({ ...event, ...order.queued }, event) < 0 : false,
           processedBy: processed.get(event.id) ?? [],
         },
       ];
@@ -92,8 +93,8 @@ export function holderOf(event: OrderedItem, { heads, cooling }: HoldingEvents):
   if (text !== null) return { id: heads[0]!.id, eventId: heads[0]!.eventId, version: heads[0]!.version, text };
   const [first] = cooling
     .map((each) => ({ ...event, ...each }))
-    .filter((each) => each.id !== event.id && compareItems(each, event) < 0)
-    .sort(compareItems);
+    .filter((each) => each.id !== event.id && comparePlaces(each, event) < 0)
+    .sort(comparePlaces);
   return first
     ? {
         id: first.id,

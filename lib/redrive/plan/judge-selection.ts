@@ -10,6 +10,7 @@ import {
 import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
 import { readEarlierVersions } from "@/lib/order/aggregate-order.read";
 import { type Earlier, type Head, isHeldBy } from "@/lib/order/order-gate.pure";
+import { comparePlaces } from "@/lib/order/place.pure";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type GateFacts, gate } from "@/lib/redrive/gate/gate.pure";
@@ -26,7 +27,6 @@ import {
   wantedAggregates,
 } from "@/lib/redrive/plan/freeze-chunk";
 import type { PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
-import { compareItems } from "@/lib/redrive/plan/redrive-plan.pure";
 import {
   EARLIER_BEHIND_MAX,
   EARLIER_SAMPLES_MAX,
@@ -96,11 +96,11 @@ function earlierOf(
     const behind = [...(heads.get(key) ?? []), ...(holders.get(key)?.refused ?? [])].filter((head) =>
       isHeldBy(event, head),
     );
-    return behind.length === 0 ? [] : [{ event, key, behind: behind.sort(compareItems) }];
+    return behind.length === 0 ? [] : [{ event, key, behind: behind.sort(comparePlaces) }];
   });
   // The last event of an aggregate is behind every earlier version.
   const last = [...Map.groupBy(held, ({ key }) => key).values()].map(
-    (of) => of.sort((a, b) => compareItems(a.event, b.event)).at(-1)!,
+    (of) => of.sort((a, b) => comparePlaces(a.event, b.event)).at(-1)!,
   );
   return {
     heldEvents: held.length,

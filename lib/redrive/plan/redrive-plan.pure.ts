@@ -1,4 +1,5 @@
 import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { comparePlaces } from "@/lib/order/place.pure";
 
 /** Mean items of a slice. Hashing spreads them, so a slice stays below 100 unless one aggregate alone is larger. */
 const SLICE_ITEMS_MEAN = 64;
@@ -20,21 +21,6 @@ export type OrderedItem = {
   version: bigint | null;
 };
 
-type Place = Pick<OrderedItem, "id" | "version">;
-
-/**
- * Order within an aggregate: by version, events without one last, then by the time they were parked (UUIDv7). The
- * same order is written in SQL in `redrive/run/store/claim-items.write.ts`.
- */
-export function compareItems(left: Place, right: Place): number {
-  if (left.version !== right.version) {
-    if (left.version === null) return 1;
-    if (right.version === null) return -1;
-    return left.version < right.version ? -1 : 1;
-  }
-  return left.id < right.id ? -1 : left.id > right.id ? 1 : 0;
-}
-
 /** Items as runs that may go in parallel: one run an aggregate, in order; an event without aggregate is its own run. */
 export function aggregateRuns<Item extends OrderedItem>(items: readonly Item[]): Item[][] {
   const runs = new Map<string, Item[]>();
@@ -44,5 +30,5 @@ export function aggregateRuns<Item extends OrderedItem>(items: readonly Item[]):
     if (run) run.push(item);
     else runs.set(key, [item]);
   }
-  return [...runs.values()].map((run) => run.sort(compareItems));
+  return [...runs.values()].map((run) => run.sort(comparePlaces));
 }

@@ -1,6 +1,7 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { AGGREGATE_BLACKLISTED } from "@/lib/events/selection/candidates.read";
 import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
+import { PLACE } from "@/lib/order/place.sql";
 import { SKIPPED } from "@/lib/order/skip.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { checked, lockedItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
@@ -15,9 +16,6 @@ const CLAIM_WINDOW = 400;
 
 /** SQL: the open items `i` of slices, in the words of the index `redrive_items_claim`. */
 const OF_SLICES = `i.state = ${ITEM.open} and i.slice >= 0`;
-
-/** SQL of an item's place in its aggregate; the same order as `compareItems` in redrive/plan/redrive-plan.pure. */
-export const PLACE = "coalesce(version, 9223372036854775807)";
 
 /**
  * Place and id as one sortable text: PostgreSQL before 18 has no min() over records. An offset keeps the number

@@ -1,5 +1,5 @@
+import { PLACE } from "@/lib/order/place.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { PLACE } from "@/lib/redrive/run/store/claim-items.write";
 import { checked } from "@/lib/redrive/run/store/fence.write";
 import { ITEM, REDRIVE } from "@/lib/redrive/states/state.sql";
 
