@@ -14,7 +14,7 @@ import { createExpressions, type Expressions } from "@/lib/repair/recipes/expres
  * statement of 2,000 events after the other: two of them keep the store busy. With eight jobs in the main lane a redrive
  * left a quarter of two cores idle; more than twelve gain little and cost memory: a job keeps up to 8 MB of payloads.
  */
-const CONCURRENCY: Record<QueueName, number> = { main: 12, slow: 4, sets: 2 };
+export const CONCURRENCY: Record<QueueName, number> = { main: 12, slow: 4, sets: 2 };
 
 export type Lanes = { running(): number; stop(graceMs: number): Promise<void> };
 

@@ -138,9 +138,14 @@ export async function testRabbitmq(options: RabbitmqOptions = {}): Promise<TestR
     await mapper?.end("SIGKILL");
     await server.stop();
   };
+  // RabbitMQ writes the definition of a new queue some seconds late; only messages are on disk when they are confirmed.
+  const kill = async () => {
+    await ctl("eval", "mnesia:sync_log().");
+    await server.kill();
+  };
   const url = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
   return {
-    ...{ ...server, stop, ctl, messages, url, port: ports.amqp, connect: () => connect(url) },
+    ...{ ...server, kill, stop, ctl, messages, url, port: ports.amqp, connect: () => connect(url) },
     ...{ tlsUrl: `amqps://guest:guest@127.0.0.1:${ports.tls}`, managementUrl: `http://127.0.0.1:${ports.management}` },
     streamPort: ports.stream,
   };

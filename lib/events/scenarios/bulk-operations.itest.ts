@@ -11,6 +11,7 @@ import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { CONCURRENCY } from "@/workers/lanes";
 
 const EVENTS = 3 * BULK_CHUNK + 500;
 const ALL = { select: { filter: {} }, reason: "known fault" };
@@ -108,9 +109,9 @@ describe.each([
       const sent = 1_000;
       await world.park(BULK_NOW_MAX + sent + 1, (index) => (index < sent ? { errorCode: "SENT_SLOWLY" } : {}));
       await world.worker();
-      await world.request({ select: { filter: { errorCode: ["SENT_SLOWLY"] } }, ratePerSecond: 20 });
+      await world.request({ select: { filter: { errorCode: ["SENT_SLOWLY"] } }, ratePerSecond: 2 });
       const busy = () => world.deps.lane.jobs("main", ["active"]);
-      await expect.poll(async () => (await busy())?.length).toBe(8);
+      await expect.poll(async () => (await busy())?.length).toBe(CONCURRENCY.main);
       const id = await start({ select: { filter: { errorCode: ["UPSTREAM_5XX"] } }, reason: "known fault" });
       await until(id, ({ state }) => state === "DONE");
       expect((await operation(id)).changed).toBe(BULK_NOW_MAX + 1);
