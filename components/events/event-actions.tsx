@@ -15,15 +15,11 @@ import { whyNotEdit, whyNotRedrive } from "./action-rules";
 import { isBehind } from "./aggregate-order";
 import { curlRead, curlRedrive, curlReplay } from "./curl";
 
-const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
-const ControlDialog = lazily(() =>
-  import("@/components/order/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
-);
+const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog"), "BulkDialog");
+const ControlDialog = lazily(() => import("@/components/order/controls/control-dialog"), "ControlDialog");
 
-const RedriveDialog = lazily(() =>
-  import("@/components/redrive/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
-);
-const RedriveConfirm = lazily(() => import("./redrive-confirm").then(({ RedriveConfirm }) => RedriveConfirm));
+const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");
+const RedriveConfirm = lazily(() => import("./redrive-confirm"), "RedriveConfirm");
 
 type Open = "redrive" | "order" | "ignore" | "release" | "cooldown" | "blacklist" | "whitelist" | null;
 

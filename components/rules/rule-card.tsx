@@ -11,7 +11,7 @@ import { failureToast } from "@/components/ui/toast";
 import type { StoredRuleOut } from "@/lib/rules/rule.shapes";
 import type { ruleHooks } from "@/lib/rules/rules.browser";
 
-const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog").then(({ ReasonDialog }) => ReasonDialog));
+const ReasonDialog = lazily(() => import("@/components/ui/reason-dialog"), "ReasonDialog");
 
 const LOOKS = {
   ON: { shape: "disc", colour: "text-ok" },

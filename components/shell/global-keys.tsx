@@ -7,9 +7,9 @@ import { lazily } from "@/components/ui/lazily";
 import { type Hotkeys, useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 import { PAGES, pageHref } from "./navigation";
 
-const Palette = lazily(() => import("./palette").then(({ Palette }) => Palette));
-const StopDialog = lazily(() => import("@/components/shell/stop/stop-dialog").then(({ StopDialog }) => StopDialog));
-const KeyboardHelp = lazily(() => import("./keyboard-help").then(({ KeyboardHelp }) => KeyboardHelp));
+const Palette = lazily(() => import("./palette"), "Palette");
+const StopDialog = lazily(() => import("@/components/shell/stop/stop-dialog"), "StopDialog");
+const KeyboardHelp = lazily(() => import("./keyboard-help"), "KeyboardHelp");
 
 /** The keys that work on every page, and the two overlays that they open. */
 export function GlobalKeys() {

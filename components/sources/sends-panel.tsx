@@ -10,12 +10,8 @@ import type { KindOut } from "@/lib/sources/kinds.shapes";
 import type { SourceOut, TargetOut } from "@/lib/sources/sources.shapes";
 import { useTargets } from "@/lib/sources/targets/targets.browser";
 
-const NamedTargetDialog = lazily(() =>
-  import("./named-target-dialog").then(({ NamedTargetDialog }) => NamedTargetDialog),
-);
-const RemoveTargetDialog = lazily(() =>
-  import("./remove-target-dialog").then(({ RemoveTargetDialog }) => RemoveTargetDialog),
-);
+const NamedTargetDialog = lazily(() => import("./named-target-dialog"), "NamedTargetDialog");
+const RemoveTargetDialog = lazily(() => import("./remove-target-dialog"), "RemoveTargetDialog");
 
 /** Where a redrive of the source's events may go: its two lanes, and the targets it names. */
 export function SendsPanel({ source, kind }: { source: SourceOut; kind: KindOut | null }) {

@@ -14,11 +14,9 @@ import type { SourceOut } from "@/lib/sources/sources.shapes";
 import type { EndingMode } from "./mode-dialog";
 import { ProbeResult } from "./probe-result";
 
-const DeleteDialog = lazily(() => import("./delete-dialog").then(({ DeleteDialog }) => DeleteDialog));
-const EditSourceDialog = lazily(() =>
-  import("@/components/sources/form/edit-source-dialog").then(({ EditSourceDialog }) => EditSourceDialog),
-);
-const ModeDialog = lazily(() => import("./mode-dialog").then(({ ModeDialog }) => ModeDialog));
+const DeleteDialog = lazily(() => import("./delete-dialog"), "DeleteDialog");
+const EditSourceDialog = lazily(() => import("@/components/sources/form/edit-source-dialog"), "EditSourceDialog");
+const ModeDialog = lazily(() => import("./mode-dialog"), "ModeDialog");
 
 const ENDINGS: { mode: EndingMode; label: string; from: SourceOut["mode"][] }[] = [
   { mode: "paused", label: "Pause…", from: ["running", "draining"] },

@@ -11,9 +11,7 @@ import { plural } from "@/lib/platform/plain/format.pure";
 import { useKinds, useSources } from "@/lib/sources/sources.browser";
 import { SourceCard } from "./source-card";
 
-const AddSourceDialog = lazily(() =>
-  import("@/components/sources/form/add-source-dialog").then(({ AddSourceDialog }) => AddSourceDialog),
-);
+const AddSourceDialog = lazily(() => import("@/components/sources/form/add-source-dialog"), "AddSourceDialog");
 
 export function SourcesPage() {
   const sources = useSources();

@@ -7,17 +7,27 @@ import { Button, type ButtonProps } from "./button";
  * A button that changes something. While the data on the screen is old it does nothing, and its tooltip gives the
  * reason. Do not use it to stop a redrive or a target: that is always allowed.
  */
-export function ActionButton({ onClick, className, "data-tip": tip, ...rest }: ButtonProps & { "data-tip"?: string }) {
-  const stale = useStaleReason();
+export function ActionButton({
+  onClick,
+  className,
+  "data-tip": tip,
+  refusal = null,
+  ...rest
+}: ButtonProps & {
+  "data-tip"?: string;
+  /** Why it can do nothing now, for its tooltip; null = it can. */
+  refusal?: string | null;
+}) {
+  const why = useStaleReason() ?? refusal;
   return (
     <Button
       {...rest}
       // Not `disabled`: the pointer and the focus skip a disabled button, so it cannot show the reason.
-      aria-disabled={stale !== null || rest["aria-disabled"]}
-      data-tip={stale ?? tip}
-      className={stale === null ? className : `aria-disabled:pointer-events-auto ${className ?? ""}`}
+      aria-disabled={why !== null || rest["aria-disabled"]}
+      data-tip={why ?? tip}
+      className={why === null ? className : `aria-disabled:pointer-events-auto ${className ?? ""}`}
       onClick={(event) => {
-        if (stale === null) onClick?.(event);
+        if (why === null) onClick?.(event);
         else event.preventDefault();
       }}
     />

@@ -4,13 +4,17 @@ import { type ComponentType, lazy, type ReactNode, Suspense } from "react";
 import { loadAfterPaint, loadChunk } from "./load-chunk";
 
 /**
- * A component whose code is fetched after the page is painted, or when it is first shown, if that is earlier; until
- * then nothing is rendered. For dialogs, panels and popups, which must not delay the page. Offline it opens when its
- * code could be fetched. `next/dynamic` can do neither.
+ * The component `name` of a file whose code is fetched after the page is painted, or when it is first shown, if that is
+ * earlier; until then nothing is rendered. For dialogs, panels and popups, which must not delay the page. Offline it
+ * opens when its code could be fetched. `next/dynamic` can do neither.
  */
-export function lazily<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+export function lazily<Name extends string, File extends Record<Name, ComponentType<never>>>(
+  load: () => Promise<File>,
+  name: Name,
+): File[Name] {
   loadAfterPaint(load);
-  return whenOpened(load, null);
+  const component = async () => (await load())[name] as ComponentType<object>;
+  return whenOpened(component, null) as ComponentType<never> as File[Name];
 }
 
 /** As `lazily`, fetched only when it is shown: for code so large that most visits should not pay for it. */

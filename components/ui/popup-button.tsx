@@ -7,9 +7,9 @@ import type { MenuEntry } from "./menu";
 import type { AnchoredPopup } from "./overlay-anchor";
 
 const loadMenu = () => import("./menu");
-const MenuPanel = lazily(() => loadMenu().then(({ MenuPanel }) => MenuPanel));
+const MenuPanel = lazily(loadMenu, "MenuPanel");
 const loadPopover = () => import("./popover");
-const PopoverPanel = lazily(() => loadPopover().then(({ PopoverPanel }) => PopoverPanel));
+const PopoverPanel = lazily(loadPopover, "PopoverPanel");
 
 type PopupButtonProps = ButtonLook &
   Pick<AnchoredPopup, "align" | "side"> &

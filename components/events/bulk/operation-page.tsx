@@ -23,9 +23,7 @@ import { OperationBar } from "./operation-bar";
 import { OperationBadge } from "./operations-page";
 import { takeBack } from "./say-changed";
 
-const CancelDialog = lazily(() =>
-  import("./cancel-operation-dialog").then(({ CancelOperationDialog }) => CancelOperationDialog),
-);
+const CancelDialog = lazily(() => import("./cancel-operation-dialog"), "CancelOperationDialog");
 
 /** One operation over many events: live while it runs, and a record afterwards. */
 export function OperationPage({ id }: { id: string }) {

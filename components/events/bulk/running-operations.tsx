@@ -20,9 +20,7 @@ import { operationTitle, paceWords, shareWords } from "./bulk-words";
 import { OperationBar } from "./operation-bar";
 import { changedToast } from "./say-changed";
 
-const CancelDialog = lazily(() =>
-  import("./cancel-operation-dialog").then(({ CancelOperationDialog }) => CancelOperationDialog),
-);
+const CancelDialog = lazily(() => import("./cancel-operation-dialog"), "CancelOperationDialog");
 
 /** The running bulk operations with their progress, below every page. A toast shows an end. */
 export function RunningOperations() {

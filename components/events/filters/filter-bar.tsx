@@ -14,7 +14,7 @@ import { shortenId } from "@/lib/platform/plain/format.pure";
 import { ExportMenu } from "./export-menu";
 import { ViewsMenu } from "./views-menu";
 
-const AddFilter = lazily(() => import("./add-filter").then(({ AddFilter }) => AddFilter));
+const AddFilter = lazily(() => import("./add-filter"), "AddFilter");
 
 function Chip({
   name,

@@ -8,7 +8,7 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { isEmptyFilter } from "@/lib/events/filter/qualified-search.browser";
 import { isSameFilter, useSavedViews } from "@/lib/events/views/views.browser";
 
-const ViewsDialog = lazily(() => import("./views-dialog").then(({ ViewsDialog }) => ViewsDialog));
+const ViewsDialog = lazily(() => import("./views-dialog"), "ViewsDialog");
 
 /** Saved filters: the menu opens one, or saves the present filter. */
 export function ViewsMenu({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {

@@ -20,10 +20,8 @@ import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { GroupCard } from "./group-card";
 import { eachOnce, groupFilter } from "./group-filter";
 
-const RedriveDialog = lazily(() =>
-  import("@/components/redrive/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
-);
-const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
+const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");
+const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog"), "BulkDialog");
 
 export type GroupAct =
   | { kind: "redrive" | "verify" | "ignore"; group: GroupOut }

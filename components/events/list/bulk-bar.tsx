@@ -2,45 +2,39 @@
 
 import { ActionButton } from "@/components/ui/action-button";
 import { countText } from "@/components/ui/count-text";
-import type { CountOut } from "@/lib/events/events.shapes";
-import type { Picked } from "@/lib/events/selection/selection.browser";
+import type { EventCounts, ListedEvent } from "@/lib/events/events.shapes";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
-import type { BulkAction } from "./bulk-action";
-
-const NONE_PENDING = "None of them is PENDING: there is nothing to redrive";
+import { holdsNone, mayHoldIgnored } from "./bulk-action";
+import type { ListActions } from "./use-list-actions";
+import type { useListSelection } from "./use-list-selection";
 
 /** The actions on the selection. The bar appears with the first selected event and does not move. */
 export function BulkBar({
-  picked,
-  total,
-  someIgnored,
-  nonePending,
-  noneOpen,
-  onAll,
-  onClear,
-  onAction,
-  onRedrive,
-  onMend,
-  sending,
+  selection: { picked, selectAll, clear },
+  actions: { setAction, redriveSelected, mend, sending },
+  filter,
+  events,
+  counted,
 }: {
-  picked: Exclude<Picked, { kind: "none" }>;
-  total: CountOut | undefined;
-  /** Some selected events may be ignored: the bar offers Release. */
-  someIgnored: boolean;
-  /** Certainly no selected event is PENDING: a redrive would send nothing. */
-  nonePending: boolean;
-  /** Certainly no selected event is PENDING or QUEUED: an ignore would change nothing. */
-  noneOpen: boolean;
-  onAll: () => void;
-  onClear: () => void;
-  onAction: (action: BulkAction) => void;
-  /** Redrives the selection at once, with the defaults. */
-  onRedrive: () => void;
-  onMend: () => void;
-  sending: boolean;
+  selection: ReturnType<typeof useListSelection>;
+  actions: ListActions;
+  filter: EventFilter;
+  /** The loaded events. */
+  events: readonly ListedEvent[];
+  /** The counts of the filter; undefined = unknown. */
+  counted: EventCounts | undefined;
 }) {
+  if (picked.kind === "none") return null;
+  const total = counted?.total;
   const all = picked.kind === "all";
   const matching = total && total.value !== null ? `${countText(total)} matching` : "matching";
+  const nonePending = holdsNone(picked, ["PENDING"], events, counted)
+    ? "None of them is PENDING: there is nothing to redrive"
+    : null;
+  const noneOpen = holdsNone(picked, ["PENDING", "QUEUED"], events, counted)
+    ? "None of them is PENDING or QUEUED: there is nothing to ignore"
+    : null;
   return (
     <section
       aria-label="Selection"
@@ -53,76 +47,60 @@ export function BulkBar({
         {all || picked.ids.size === total?.value ? null : (
           <>
             <span className="text-faint"> · </span>
-            <button type="button" onClick={onAll} className="text-accent hover:underline">
+            <button type="button" onClick={selectAll} className="text-accent hover:underline">
               select all {matching}
             </button>
           </>
         )}
         <span className="text-faint"> · </span>
-        <button type="button" onClick={onClear} data-tip="Esc" className="text-muted hover:underline">
+        <button type="button" onClick={clear} data-tip="Esc" className="text-muted hover:underline">
           clear
         </button>
       </p>
       <div className="ml-auto flex flex-wrap items-center gap-1.5">
-        <ActionButton size="sm" onClick={() => onAction("verify")} data-tip="Dry run only, nothing is sent  v">
+        <ActionButton size="sm" onClick={() => setAction("verify")} data-tip="Dry run only, nothing is sent  v">
           Verify
         </ActionButton>
         <ActionButton
           size="sm"
           variant="primary"
-          aria-disabled={nonePending}
+          refusal={nonePending}
           busy={sending}
-          className="aria-disabled:pointer-events-auto"
-          onClick={() => (nonePending ? undefined : onRedrive())}
-          data-tip={
-            nonePending
-              ? NONE_PENDING
-              : "Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
-          }
+          onClick={() => void redriveSelected()}
+          data-tip="Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
         >
           {all ? `Redrive all ${matching}` : `Redrive ${plural(picked.ids.size, "event")}`}
         </ActionButton>
         <ActionButton
           size="sm"
-          aria-disabled={nonePending}
-          className="aria-disabled:pointer-events-auto"
-          onClick={() => (nonePending ? undefined : onAction("redrive"))}
-          data-tip={nonePending ? NONE_PENDING : "Preview first; lane, rate, canary and more  r"}
+          refusal={nonePending}
+          onClick={() => setAction("redrive")}
+          data-tip="Preview first; lane, rate, canary and more  r"
         >
           Redrive…
         </ActionButton>
-        <ActionButton
-          size="sm"
-          onClick={onMend}
-          data-tip="Change their payloads by a recipe, then verify and redrive  m"
-        >
+        <ActionButton size="sm" onClick={mend} data-tip="Change their payloads by a recipe, then verify and redrive  m">
           Mend…
         </ActionButton>
-        <ActionButton
-          size="sm"
-          aria-disabled={noneOpen}
-          className="aria-disabled:pointer-events-auto"
-          onClick={() => (noneOpen ? undefined : onAction("ignore"))}
-          data-tip={noneOpen ? "None of them is PENDING or QUEUED: there is nothing to ignore" : "i"}
-        >
+        <ActionButton size="sm" refusal={noneOpen} onClick={() => setAction("ignore")} data-tip="i">
           Ignore…
         </ActionButton>
-        {someIgnored ? (
-          <ActionButton size="sm" onClick={() => onAction("release")}>
+        {mayHoldIgnored(picked, filter, events) ? (
+          <ActionButton size="sm" onClick={() => setAction("release")}>
             Release…
           </ActionButton>
         ) : null}
         <ActionButton
           size="sm"
-          onClick={() => onAction("confirm")}
+          onClick={() => setAction("confirm")}
           data-tip="Mark them as processed by their consumers; nothing is sent"
         >
           Confirm…
         </ActionButton>
-        <ActionButton size="sm" onClick={() => onAction("cooldown")}>
+        <ActionButton size="sm" onClick={() => setAction("cooldown")}>
           Cooldown…
         </ActionButton>
-        <ActionButton size="sm" onClick={() => onAction("blacklist")}>
+        <ActionButton size="sm" onClick={() => setAction("blacklist")}>
           Blacklist…
         </ActionButton>
       </div>

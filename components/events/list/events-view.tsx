@@ -13,7 +13,6 @@ import { useEventFilter } from "@/lib/events/filter/filter-url.browser";
 import { isEmptyFilter } from "@/lib/events/filter/qualified-search.browser";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
-import { holdsNone, mayHoldIgnored } from "./bulk-action";
 import { BulkBar } from "./bulk-bar";
 import { CountsLine } from "./counts-line";
 import { EventTable, ListSkeleton } from "./event-table";
@@ -24,7 +23,7 @@ import { type ListActions, useListActions } from "./use-list-actions";
 import { useListCursor } from "./use-list-cursor";
 import { useListSelection } from "./use-list-selection";
 
-const SidePanel = lazily(() => import("./side-panel").then(({ SidePanel }) => SidePanel));
+const SidePanel = lazily(() => import("./side-panel"), "SidePanel");
 
 /** The first page that the server read, and the query of its filter. */
 export type InitialEvents = NonNullable<InitialList> & { query: string };
@@ -140,21 +139,7 @@ function EventsList({
               onScrolled={cursor.onScrolled}
             />
           )}
-          {picked.kind === "none" ? null : (
-            <BulkBar
-              picked={picked}
-              total={matching}
-              someIgnored={mayHoldIgnored(picked, filter, events)}
-              nonePending={holdsNone(picked, ["PENDING"], events, counted)}
-              noneOpen={holdsNone(picked, ["PENDING", "QUEUED"], events, counted)}
-              onAll={selection.selectAll}
-              onClear={selection.clear}
-              onAction={actions.setAction}
-              onRedrive={() => void actions.redriveSelected()}
-              onMend={actions.mend}
-              sending={actions.sending}
-            />
-          )}
+          <BulkBar selection={selection} actions={actions} filter={filter} events={events} counted={counted} />
         </div>
         <OpenEvent cursor={cursor} />
       </div>

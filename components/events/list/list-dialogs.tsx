@@ -8,16 +8,10 @@ import { NOTHING, type Picked, pickedCount, selectionOf } from "@/lib/events/sel
 import { type BulkAction, commonScope } from "./bulk-action";
 import type { ListActions } from "./use-list-actions";
 
-const RedriveDialog = lazily(() =>
-  import("@/components/redrive/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
-);
-const ControlDialog = lazily(() =>
-  import("@/components/order/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
-);
-const RedriveConfirm = lazily(() =>
-  import("@/components/events/redrive-confirm").then(({ RedriveConfirm }) => RedriveConfirm),
-);
-const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
+const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");
+const ControlDialog = lazily(() => import("@/components/order/controls/control-dialog"), "ControlDialog");
+const RedriveConfirm = lazily(() => import("@/components/events/redrive-confirm"), "RedriveConfirm");
+const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog"), "BulkDialog");
 
 type Selected = { picked: Picked; filter: EventFilter; events: ListedEvent[]; total: number | null };
 

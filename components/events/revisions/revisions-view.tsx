@@ -122,15 +122,8 @@ function comparedWith(item: RevisionOut, items: readonly RevisionOut[]): number 
 }
 
 function RestoreButton({ event, onRestore }: { event: EventDetail; onRestore: () => void }) {
-  const why = whyNotEdit(event);
   return (
-    <ActionButton
-      size="sm"
-      aria-disabled={why !== null}
-      data-tip={why ?? "Make it the current one again"}
-      className="aria-disabled:pointer-events-auto"
-      onClick={() => (why === null ? onRestore() : undefined)}
-    >
+    <ActionButton size="sm" refusal={whyNotEdit(event)} data-tip="Make it the current one again" onClick={onRestore}>
       Restore…
     </ActionButton>
   );

@@ -67,10 +67,9 @@ export function SavedRevision({
               <ActionButton
                 size="sm"
                 variant="primary"
-                aria-disabled={refusal !== null || busy}
-                data-tip={refusal ?? undefined}
-                className="aria-disabled:pointer-events-auto"
-                onClick={() => (refusal === null ? void send("deliver") : undefined)}
+                refusal={refusal}
+                aria-disabled={busy}
+                onClick={() => void send("deliver")}
               >
                 Redrive this
               </ActionButton>

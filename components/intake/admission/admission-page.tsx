@@ -12,7 +12,7 @@ import type { RuleList, RuleOut } from "@/lib/intake/admission/admission.shapes"
 import { AdmissionRuleCard } from "./rule-card";
 import { countWords, MARK_WORDS } from "./rule-words";
 
-const RuleDialog = lazily(() => import("./rule-dialog").then(({ AdmissionRuleDialog }) => AdmissionRuleDialog));
+const RuleDialog = lazily(() => import("./rule-dialog"), "AdmissionRuleDialog");
 
 /** The rules that are applied to each message before it is stored, in their order. */
 export function AdmissionPage() {

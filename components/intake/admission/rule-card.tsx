@@ -15,7 +15,7 @@ import type { RuleOut } from "@/lib/intake/admission/admission.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
 import { conditionWords, countWords, effectFilter, effectWords } from "./rule-words";
 
-const SwitchDialog = lazily(() => import("./rule-dialog").then(({ SwitchDialog }) => SwitchDialog));
+const SwitchDialog = lazily(() => import("./rule-dialog"), "SwitchDialog");
 
 /** One rule: what it matches, what it does, what it did lately, and its actions. */
 export function AdmissionRuleCard(card: RuleCardProps<RuleOut>) {

@@ -23,9 +23,9 @@ import { ControlUntil } from "./control-until";
 import { LimitsPanel } from "./limits-panel";
 import { controlEnd, SCOPE_LABEL, scopeFilter, scopeLimits, scopeOf } from "./scope-words";
 
-const ControlDialog = lazily(() => import("./control-dialog").then(({ ControlDialog }) => ControlDialog));
-const LiftManyDialog = lazily(() => import("./lift-many-dialog").then(({ LiftManyDialog }) => LiftManyDialog));
-const LiftDialog = lazily(() => import("./lift-dialog").then(({ LiftDialog }) => LiftDialog));
+const ControlDialog = lazily(() => import("./control-dialog"), "ControlDialog");
+const LiftManyDialog = lazily(() => import("./lift-many-dialog"), "LiftManyDialog");
+const LiftDialog = lazily(() => import("./lift-dialog"), "LiftDialog");
 
 /** The controls in force, each with its number of events; below them the limits and the ended controls. */
 export function ControlsPage() {

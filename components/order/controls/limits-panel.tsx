@@ -9,7 +9,7 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { useSettings } from "@/lib/guard/settings/settings.browser";
 import { limitWords } from "./limit-values";
 
-const LimitsDialog = lazily(() => import("./limits-dialog").then(({ LimitsDialog }) => LimitsDialog));
+const LimitsDialog = lazily(() => import("./limits-dialog"), "LimitsDialog");
 
 /** The limits by which Parkade imposes a control or refuses a send by itself. */
 export function LimitsPanel() {

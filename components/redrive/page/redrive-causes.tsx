@@ -19,9 +19,7 @@ import { useRedriveCauses } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { type CauseView, causeViews } from "./cause-words";
 
-const RedriveDialog = lazily(() =>
-  import("@/components/redrive/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
-);
+const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");
 
 const TEXTS_SHOWN = 5;
 

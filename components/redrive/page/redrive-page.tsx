@@ -24,7 +24,7 @@ import { RedrivePassed } from "./redrive-passed";
 import { RedriveProgress } from "./redrive-progress";
 import { RedriveRateChart } from "./redrive-rate-chart";
 
-const CancelDialog = lazily(() => import("./cancel-dialog").then(({ CancelDialog }) => CancelDialog));
+const CancelDialog = lazily(() => import("./cancel-dialog"), "CancelDialog");
 
 /** One redrive: live while it runs, and a record afterwards. */
 export function RedrivePage({ id }: { id: string }) {

@@ -15,9 +15,7 @@ import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { useRedrivePreview } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
-const RedriveDialog = lazily(() =>
-  import("@/components/redrive/dialog/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
-);
+const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");
 
 /** Of a dry run that is over: what passed it is redriven. */
 export function RedrivePassed({ redrive }: { redrive: RedriveOut }) {

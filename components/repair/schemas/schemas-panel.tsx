@@ -11,10 +11,8 @@ import type { SchemaList } from "@/lib/repair/schemas/payload-schemas.shapes";
 import { useSchemas } from "@/lib/repair/schemas/schemas.browser";
 import { typeWords } from "./schema-words";
 
-const SchemaDialog = lazily(() => import("./schema-dialog").then(({ SchemaDialog }) => SchemaDialog));
-const SchemaVersionsDialog = lazily(() =>
-  import("./schema-versions-dialog").then(({ SchemaVersionsDialog }) => SchemaVersionsDialog),
-);
+const SchemaDialog = lazily(() => import("./schema-dialog"), "SchemaDialog");
+const SchemaVersionsDialog = lazily(() => import("./schema-versions-dialog"), "SchemaVersionsDialog");
 
 type Item = SchemaList["items"][number];
 type Open = { dialog: "store"; of: Item | null } | { dialog: "versions"; of: Item };

@@ -5,7 +5,7 @@ import { lazily } from "@/components/ui/lazily";
 import { redriveRules } from "@/lib/rules/redrive-rules.browser";
 import { RedriveRuleCard } from "./rule-card";
 
-const RuleDialog = lazily(() => import("./rule-dialog").then(({ RedriveRuleDialog }) => RedriveRuleDialog));
+const RuleDialog = lazily(() => import("./rule-dialog"), "RedriveRuleDialog");
 
 /** The rules by which a worker redrives parked events, in their order. */
 export function RedriveRulesPage() {

@@ -12,8 +12,8 @@ import { redriveRules } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
 import { limitWords, ruleSentence, triedWords, workWords } from "./rule-words";
 
-const SwitchOnDialog = lazily(() => import("./switch-dialog").then(({ SwitchOnDialog }) => SwitchOnDialog));
-const SwitchOffDialog = lazily(() => import("./switch-dialog").then(({ SwitchOffDialog }) => SwitchOffDialog));
+const SwitchOnDialog = lazily(() => import("./switch-dialog"), "SwitchOnDialog");
+const SwitchOffDialog = lazily(() => import("./switch-dialog"), "SwitchOffDialog");
 
 /** One redrive rule: which events, when, what it did, and its actions. */
 export function RedriveRuleCard(card: RuleCardProps<RedriveRuleOut>) {

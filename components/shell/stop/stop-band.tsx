@@ -9,7 +9,7 @@ import type { StopOut } from "@/lib/guard/stops/stops.shapes";
 import { useStatus } from "@/lib/observe/health/status.browser";
 import type { StopOrder } from "./stop-dialog";
 
-const StopDialog = lazily(() => import("./stop-dialog").then(({ StopDialog }) => StopDialog));
+const StopDialog = lazily(() => import("./stop-dialog"), "StopDialog");
 
 /** Shown on every page while sends are stopped: who stopped what, since when, why, and how to resume. */
 export function StopBand() {

@@ -7,7 +7,7 @@ import { lazily } from "@/components/ui/lazily";
 import { useStatus } from "@/lib/observe/health/status.browser";
 import type { StopOrder } from "./stop-dialog";
 
-const StopDialog = lazily(() => import("./stop-dialog").then(({ StopDialog }) => StopDialog));
+const StopDialog = lazily(() => import("./stop-dialog"), "StopDialog");
 
 /** The red button of every page: stops all sends. While they are stopped the band resumes them. */
 export function StopButton() {

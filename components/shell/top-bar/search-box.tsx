@@ -10,9 +10,7 @@ import { parseSearch } from "@/lib/events/filter/qualified-search.browser";
 import { searchHref } from "@/lib/events/filter/search.browser";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 
-const SearchSuggestions = lazily(() =>
-  import("./search-suggestions").then(({ SearchSuggestions }) => SearchSuggestions),
-);
+const SearchSuggestions = lazily(() => import("./search-suggestions"), "SearchSuggestions");
 
 export type SuggestionKeys = (key: "ArrowDown" | "ArrowUp" | "Enter" | "Tab") => boolean;
 

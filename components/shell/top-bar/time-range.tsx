@@ -8,7 +8,7 @@ import { useEventFilter } from "@/lib/events/filter/filter-url.browser";
 import { windowLabel } from "@/lib/events/filter/time-window.browser";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 
-const TimeRangeForm = lazily(() => import("./time-range-form").then(({ TimeRangeForm }) => TimeRangeForm));
+const TimeRangeForm = lazily(() => import("./time-range-form"), "TimeRangeForm");
 
 /** Pages with a time window, and the meaning of an address without one. */
 const OPEN_WINDOW: Record<string, string> = {

@@ -8,9 +8,7 @@ import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useSettings } from "@/lib/guard/settings/settings.browser";
 
-const ConfirmationsDialog = lazily(() =>
-  import("./confirmations-dialog").then(({ ConfirmationsDialog }) => ConfirmationsDialog),
-);
+const ConfirmationsDialog = lazily(() => import("./confirmations-dialog"), "ConfirmationsDialog");
 
 /** Where Parkade announces confirmed events, beside the targets that redrives go to. */
 export function ConfirmationsPanel() {

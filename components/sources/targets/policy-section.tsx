@@ -14,7 +14,7 @@ import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
 import { PolicySummary } from "./policy-summary";
 import { backoffWords, policyView, preciseDuration } from "./policy-view";
 
-const PolicyDialog = lazily(() => import("./policy-dialog").then(({ PolicyDialog }) => PolicyDialog));
+const PolicyDialog = lazily(() => import("./policy-dialog"), "PolicyDialog");
 
 type Policies = UseQueryResult<{ items: PolicyOut[] }, ApiError>;
 

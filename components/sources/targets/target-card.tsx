@@ -16,10 +16,10 @@ import type { PolicyOut, TargetChange } from "@/lib/sources/targets/targets.shap
 import { type BreakerWord, counterWords, type EngineView, engineView } from "./engine-view";
 import { fallbackWords } from "./target-draft";
 
-const TargetDialog = lazily(() => import("./target-dialog").then(({ TargetDialog }) => TargetDialog));
-const BreakerDialog = lazily(() => import("./breaker-dialog").then(({ BreakerDialog }) => BreakerDialog));
+const TargetDialog = lazily(() => import("./target-dialog"), "TargetDialog");
+const BreakerDialog = lazily(() => import("./breaker-dialog"), "BreakerDialog");
 
-const StopDialog = lazily(() => import("@/components/shell/stop/stop-dialog").then(({ StopDialog }) => StopDialog));
+const StopDialog = lazily(() => import("@/components/shell/stop/stop-dialog"), "StopDialog");
 
 const BREAKER_LOOKS: Record<BreakerWord, { shape: ShapeName; colour: string; word: string }> = {
   closed: { shape: "disc", colour: "text-ok", word: "CLOSED" },
