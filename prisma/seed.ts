@@ -5,7 +5,7 @@ import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { createDb, type Db, type Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { EVENT, EVENT_MOVE } from "@/lib/redrive/states/state.sql";
-import type { Failure } from "./demo/failures";
+import type { Failure } from "./demo/failure-shape";
 import { letterOf, PAYLOAD_SCHEMAS, type Versions } from "./demo/letters";
 import { clockAt, type PastRedrive, replayRedrive } from "./demo/past-redrives";
 import { randomOf } from "./demo/random";

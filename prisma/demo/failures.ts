@@ -1,62 +1,21 @@
-import type { Random } from "./random";
+import type { Failure, Rhythm } from "./failure-shape";
 
-/** The rate of a failure over the days. */
-type Rhythm =
-  /** Always, more by day than by night. */
-  | { kind: "steady" }
-  /** Around one moment, days before now, for some hours. */
-  | { kind: "burst"; daysAgo: number; hours: number }
-  /** Since some hours ago, growing. */
-  | { kind: "recent"; hours: number };
+/** What fails in the demo: the errors of five services, each in the words of its language. */
 
-type FailedEvent = { id: number; aggregate: string; version: number; random: Random };
-
-/** One kind of failure: all its events belong to one group. */
-export type Failure = {
-  source: "orders" | "payments" | "shipping" | "inventory" | "notifications";
-  errorCode: string;
-  eventType: string;
-  type: string;
-  message: (facts: FailedEvent) => string;
-  /** Frames, innermost first. */
-  frames: string[];
-  language: "java" | "node" | "python" | "dotnet";
-  /** Share of all events. */
-  weight: number;
-  attempts: [min: number, max: number];
-  rhythm: Rhythm;
-  /** Its payloads do not match the source's JSON Schema. */
-  broken?: true;
-};
-
-const steady: Rhythm = { kind: "steady" };
 const burst = (daysAgo: number, hours: number): Rhythm => ({ kind: "burst", daysAgo, hours });
 const recent = (hours: number): Rhythm => ({ kind: "recent", hours });
 
-const spring = [
-  "org.springframework.web.client.DefaultResponseErrorHandler.handleError(DefaultResponseErrorHandler.java:139)",
-  "org.springframework.amqp.rabbit.listener.BlockingQueueConsumer.nextMessage(BlockingQueueConsumer.java:533)",
-];
-
-function java(
+function failuresOf(
   source: Failure["source"],
-  errorCode: string,
-  rest: Omit<Failure, "source" | "errorCode" | "language">,
-): Failure {
-  return { source, errorCode, language: "java", ...rest, frames: [...rest.frames, ...spring] };
+  language: Failure["language"],
+  failures: Omit<Failure, "source" | "language">[],
+): Failure[] {
+  return failures.map((failure) => ({ source, language, ...failure }));
 }
 
-function of(language: Failure["language"], source: Failure["source"], errorCode: string) {
-  return (rest: Omit<Failure, "source" | "errorCode" | "language">): Failure => ({
-    source,
-    errorCode,
-    language,
-    ...rest,
-  });
-}
-
-const ORDERS: Failure[] = [
-  java("orders", "UPSTREAM_5XX", {
+const ORDERS = failuresOf("orders", "java", [
+  {
+    errorCode: "UPSTREAM_5XX",
     eventType: "OrderCreated",
     type: "com.acme.orders.StockUnavailableException",
     weight: 16,
@@ -67,24 +26,24 @@ const ORDERS: Failure[] = [
       "com.acme.orders.StockClient.reserve(StockClient.java:88)",
       "com.acme.orders.OrderSaga.onCreated(OrderSaga.java:41)",
     ],
-  }),
-  java("orders", "TIMEOUT", {
+  },
+  {
+    errorCode: "TIMEOUT",
     eventType: "OrderCreated",
     type: "java.util.concurrent.TimeoutException",
     weight: 9,
     attempts: [3, 5],
-    rhythm: steady,
     message: ({ random }) => `pricing did not answer within ${random.whole(2000, 3000)} ms`,
     frames: [
       "com.acme.orders.PricingClient.quote(PricingClient.java:57)",
       "com.acme.orders.OrderSaga.onCreated(OrderSaga.java:52)",
     ],
-  }),
-  java("orders", "VALIDATION_ERROR", {
+  },
+  {
+    errorCode: "VALIDATION_ERROR",
     eventType: "OrderCreated",
     type: "jakarta.validation.ConstraintViolationException",
     weight: 12,
-    attempts: [1, 1],
     rhythm: burst(3, 9),
     broken: true,
     message: ({ id }) => `order ${id}: items must not be empty`,
@@ -92,31 +51,31 @@ const ORDERS: Failure[] = [
       "com.acme.orders.OrderValidator.check(OrderValidator.java:33)",
       "com.acme.orders.OrderSaga.onCreated(OrderSaga.java:38)",
     ],
-  }),
-  java("orders", "VERSION_CONFLICT", {
+  },
+  {
+    errorCode: "VERSION_CONFLICT",
     eventType: "OrderPaid",
     type: "org.hibernate.StaleObjectStateException",
     weight: 5,
     attempts: [1, 2],
-    rhythm: steady,
     message: ({ aggregate, version }) =>
       `row of ${aggregate} was updated by another transaction, expected version ${version}`,
     frames: [
       "com.acme.orders.OrderRepository.save(OrderRepository.java:71)",
       "com.acme.orders.OrderSaga.onPaid(OrderSaga.java:93)",
     ],
-  }),
-  java("orders", "IDEMPOTENCY_CONFLICT", {
+  },
+  {
+    errorCode: "IDEMPOTENCY_CONFLICT",
     eventType: "OrderPaid",
     type: "com.acme.orders.DuplicateCommandException",
     weight: 2,
-    attempts: [1, 1],
-    rhythm: steady,
     message: ({ random }) =>
       `command ${random.hex(8)}-${random.hex(4)}-4${random.hex(3)}-a${random.hex(3)}-${random.hex(12)} was already applied with another body`,
     frames: ["com.acme.orders.CommandLog.claim(CommandLog.java:29)"],
-  }),
-  java("orders", "UPSTREAM_4XX", {
+  },
+  {
+    errorCode: "UPSTREAM_4XX",
     eventType: "OrderCancelled",
     type: "com.acme.orders.RefundRejectedException",
     weight: 3,
@@ -127,39 +86,35 @@ const ORDERS: Failure[] = [
       "com.acme.orders.RefundClient.refund(RefundClient.java:64)",
       "com.acme.orders.OrderSaga.onCancelled(OrderSaga.java:120)",
     ],
-  }),
-  java("orders", "DESERIALIZATION_ERROR", {
+  },
+  {
+    errorCode: "DESERIALIZATION_ERROR",
     eventType: "OrderCreated",
     type: "com.fasterxml.jackson.databind.exc.MismatchedInputException",
     weight: 2,
-    attempts: [1, 1],
     rhythm: burst(3, 9),
     broken: true,
     message: ({ random }) =>
       `Cannot deserialize value of type java.math.BigDecimal from String "n/a" at line 1, column ${random.whole(40, 90)}`,
     frames: ["com.acme.orders.OrderCodec.decode(OrderCodec.java:19)"],
-  }),
-  java("orders", "UNKNOWN", {
+  },
+  {
+    errorCode: "UNKNOWN",
     eventType: "OrderShipped",
     type: "java.lang.NullPointerException",
     weight: 2,
     attempts: [4, 4],
-    rhythm: steady,
     message: () => 'Cannot invoke "com.acme.orders.Address.country()" because "order.address" is null',
     frames: [
       "com.acme.orders.TaxRules.rateFor(TaxRules.java:112)",
       "com.acme.orders.OrderSaga.onShipped(OrderSaga.java:140)",
     ],
-  }),
-];
+  },
+]);
 
-const node = (source: Failure["source"], errorCode: string) => of("node", source, errorCode);
-
-const PAYMENTS: Failure[] = [
-  node(
-    "payments",
-    "UPSTREAM_5XX",
-  )({
+const PAYMENTS = failuresOf("payments", "node", [
+  {
+    errorCode: "UPSTREAM_5XX",
     eventType: "PaymentRequested",
     type: "GatewayError",
     weight: 8,
@@ -170,11 +125,9 @@ const PAYMENTS: Failure[] = [
       "Acquirer.charge (/app/src/acquirer.ts:77:11)",
       "async PaymentHandler.requested (/app/src/handlers/payment.ts:31:5)",
     ],
-  }),
-  node(
-    "payments",
-    "RATE_LIMITED",
-  )({
+  },
+  {
+    errorCode: "RATE_LIMITED",
     eventType: "PaymentRequested",
     type: "TooManyRequestsError",
     weight: 5,
@@ -185,24 +138,18 @@ const PAYMENTS: Failure[] = [
       "Acquirer.charge (/app/src/acquirer.ts:81:11)",
       "async PaymentHandler.requested (/app/src/handlers/payment.ts:31:5)",
     ],
-  }),
-  node(
-    "payments",
-    "UPSTREAM_4XX",
-  )({
+  },
+  {
+    errorCode: "UPSTREAM_4XX",
     eventType: "PaymentRequested",
     type: "CardDeclinedError",
     weight: 3,
-    attempts: [1, 1],
-    rhythm: steady,
     message: ({ random }) =>
       `card declined: ${random.pick(["insufficient_funds", "do_not_honor"])} for pm_${random.hex(16)}`,
     frames: ["Acquirer.charge (/app/src/acquirer.ts:90:11)"],
-  }),
-  node(
-    "payments",
-    "AUTH_ERROR",
-  )({
+  },
+  {
+    errorCode: "AUTH_ERROR",
     eventType: "RefundRequested",
     type: "AuthenticationError",
     weight: 4,
@@ -213,54 +160,42 @@ const PAYMENTS: Failure[] = [
       "Ledger.book (/app/src/ledger.ts:44:13)",
       "async RefundHandler.requested (/app/src/handlers/refund.ts:22:5)",
     ],
-  }),
-  node(
-    "payments",
-    "VALIDATION_ERROR",
-  )({
+  },
+  {
+    errorCode: "VALIDATION_ERROR",
     eventType: "RefundRequested",
     type: "ZodError",
     weight: 3,
-    attempts: [1, 1],
-    rhythm: steady,
     broken: true,
     message: ({ random }) => `amount: expected a positive number, received -${random.whole(1, 500)}.00`,
     frames: [
       "parse (/app/src/schemas/refund.ts:12:9)",
       "async RefundHandler.requested (/app/src/handlers/refund.ts:18:5)",
     ],
-  }),
-  node(
-    "payments",
-    "TIMEOUT",
-  )({
+  },
+  {
+    errorCode: "TIMEOUT",
     eventType: "PaymentCaptured",
     type: "AbortError",
     weight: 3,
     attempts: [3, 4],
-    rhythm: steady,
     message: ({ aggregate }) => `ledger booking of ${aggregate} was aborted after 3000 ms`,
     frames: [
       "Ledger.book (/app/src/ledger.ts:51:13)",
       "async CaptureHandler.captured (/app/src/handlers/capture.ts:19:5)",
     ],
-  }),
-  node(
-    "payments",
-    "VERSION_CONFLICT",
-  )({
+  },
+  {
+    errorCode: "VERSION_CONFLICT",
     eventType: "PaymentCaptured",
     type: "ConflictError",
     weight: 2,
     attempts: [1, 2],
-    rhythm: steady,
     message: ({ aggregate, version }) => `${aggregate} is at version ${version + 1}, event has ${version}`,
     frames: ["Payments.apply (/app/src/payments.ts:63:11)"],
-  }),
-  node(
-    "payments",
-    "UNKNOWN",
-  )({
+  },
+  {
+    errorCode: "UNKNOWN",
     eventType: "PaymentRequested",
     type: "TypeError",
     weight: 1,
@@ -271,16 +206,12 @@ const PAYMENTS: Failure[] = [
       "toMinorUnits (/app/src/money.ts:8:24)",
       "async PaymentHandler.requested (/app/src/handlers/payment.ts:27:5)",
     ],
-  }),
-];
+  },
+]);
 
-const python = (source: Failure["source"], errorCode: string) => of("python", source, errorCode);
-
-const SHIPPING: Failure[] = [
-  python(
-    "shipping",
-    "UPSTREAM_5XX",
-  )({
+const SHIPPING = failuresOf("shipping", "python", [
+  {
+    errorCode: "UPSTREAM_5XX",
     eventType: "LabelRequested",
     type: "CarrierUnavailable",
     weight: 6,
@@ -288,79 +219,57 @@ const SHIPPING: Failure[] = [
     rhythm: burst(4, 10),
     message: ({ random }) => `carrier ${random.pick(["'northline'", "'parcelo'"])} answered 500`,
     frames: ["carrier.py:61:create_label", "worker.py:104:handle"],
-  }),
-  python(
-    "shipping",
-    "TIMEOUT",
-  )({
+  },
+  {
+    errorCode: "TIMEOUT",
     eventType: "LabelRequested",
     type: "httpx.ReadTimeout",
     weight: 4,
     attempts: [4, 4],
-    rhythm: steady,
     message: ({ random }) => `The read operation timed out after ${random.whole(5, 9)}.0 s`,
     frames: ["carrier.py:58:create_label", "worker.py:104:handle"],
-  }),
-  python(
-    "shipping",
-    "VALIDATION_ERROR",
-  )({
+  },
+  {
+    errorCode: "VALIDATION_ERROR",
     eventType: "LabelRequested",
     type: "pydantic.ValidationError",
     weight: 4,
-    attempts: [1, 1],
-    rhythm: steady,
     broken: true,
     message: ({ random }) =>
       `1 validation error for Address: postcode '${random.whole(100, 999)}' does not match the country`,
     frames: ["models.py:31:validate_postcode", "worker.py:98:handle"],
-  }),
-  python(
-    "shipping",
-    "UPSTREAM_4XX",
-  )({
+  },
+  {
+    errorCode: "UPSTREAM_4XX",
     eventType: "PickupScheduled",
     type: "CarrierRejected",
     weight: 2,
     attempts: [2, 2],
-    rhythm: steady,
     message: ({ id }) => `carrier refused pickup ${id}: the slot is taken`,
     frames: ["carrier.py:92:schedule_pickup", "worker.py:110:handle"],
-  }),
-  python(
-    "shipping",
-    "DESERIALIZATION_ERROR",
-  )({
+  },
+  {
+    errorCode: "DESERIALIZATION_ERROR",
     eventType: "TrackingUpdated",
     type: "json.decoder.JSONDecodeError",
     weight: 1,
-    attempts: [1, 1],
-    rhythm: steady,
     message: ({ random }) =>
       `Expecting ',' delimiter: line 1 column ${random.whole(20, 400)} (char ${random.whole(20, 400)})`,
     frames: ["codec.py:14:decode", "worker.py:91:handle"],
-  }),
-  python(
-    "shipping",
-    "VERSION_CONFLICT",
-  )({
+  },
+  {
+    errorCode: "VERSION_CONFLICT",
     eventType: "TrackingUpdated",
     type: "StaleShipment",
     weight: 2,
-    attempts: [1, 1],
-    rhythm: steady,
     message: ({ aggregate }) => `${aggregate} already has a newer tracking state`,
     frames: ["shipment.py:77:apply", "worker.py:104:handle"],
-  }),
-];
+  },
+]);
 
-const dotnet = (source: Failure["source"], errorCode: string) => of("dotnet", source, errorCode);
-
-const INVENTORY: Failure[] = [
-  dotnet(
-    "inventory",
-    "TIMEOUT",
-  )({
+const INVENTORY = failuresOf("inventory", "dotnet", [
+  {
+    errorCode: "TIMEOUT",
     eventType: "StockAdjusted",
     type: "Npgsql.NpgsqlException",
     weight: 5,
@@ -371,36 +280,27 @@ const INVENTORY: Failure[] = [
       "Acme.Inventory.StockStore.Adjust(Guid sku) in /src/StockStore.cs:line 58",
       "Acme.Inventory.Consumer.Handle(StockAdjusted message) in /src/Consumer.cs:line 31",
     ],
-  }),
-  dotnet(
-    "inventory",
-    "VERSION_CONFLICT",
-  )({
+  },
+  {
+    errorCode: "VERSION_CONFLICT",
     eventType: "StockAdjusted",
     type: "Acme.Inventory.ConcurrencyException",
     weight: 4,
     attempts: [3, 3],
-    rhythm: steady,
     message: ({ aggregate, version }) => `${aggregate} expected version ${version}`,
     frames: ["Acme.Inventory.StockStore.Append(Guid sku) in /src/StockStore.cs:line 84"],
-  }),
-  dotnet(
-    "inventory",
-    "VALIDATION_ERROR",
-  )({
+  },
+  {
+    errorCode: "VALIDATION_ERROR",
     eventType: "StockAdjusted",
     type: "Acme.Inventory.NegativeStockException",
     weight: 2,
-    attempts: [1, 1],
-    rhythm: steady,
     broken: true,
     message: ({ random }) => `stock of SKU-${random.whole(1000, 9999)} would become -${random.whole(1, 40)}`,
     frames: ["Acme.Inventory.Stock.Take(Int32 quantity) in /src/Stock.cs:line 27"],
-  }),
-  dotnet(
-    "inventory",
-    "UPSTREAM_5XX",
-  )({
+  },
+  {
+    errorCode: "UPSTREAM_5XX",
     eventType: "ReservationReleased",
     type: "System.Net.Http.HttpRequestException",
     weight: 3,
@@ -408,38 +308,29 @@ const INVENTORY: Failure[] = [
     rhythm: burst(7, 8),
     message: () => "Response status code does not indicate success: 500 (Internal Server Error).",
     frames: ["Acme.Inventory.WarehouseClient.Release(Guid id) in /src/WarehouseClient.cs:line 40"],
-  }),
-  dotnet(
-    "inventory",
-    "UNKNOWN",
-  )({
+  },
+  {
+    errorCode: "UNKNOWN",
     eventType: "ReservationReleased",
     type: "System.InvalidOperationException",
     weight: 1,
     attempts: [5, 5],
-    rhythm: steady,
     message: () => "Sequence contains no matching element",
     frames: ["Acme.Inventory.Reservations.Find(Guid id) in /src/Reservations.cs:line 19"],
-  }),
-  dotnet(
-    "inventory",
-    "IDEMPOTENCY_CONFLICT",
-  )({
+  },
+  {
+    errorCode: "IDEMPOTENCY_CONFLICT",
     eventType: "StockAdjusted",
     type: "Acme.Inventory.DuplicateMessageException",
     weight: 1,
-    attempts: [1, 1],
-    rhythm: steady,
     message: ({ random }) => `message ${random.hex(32)} was processed with another payload`,
     frames: ["Acme.Inventory.Inbox.Claim(String id) in /src/Inbox.cs:line 22"],
-  }),
-];
+  },
+]);
 
-const NOTIFICATIONS: Failure[] = [
-  node(
-    "notifications",
-    "RATE_LIMITED",
-  )({
+const NOTIFICATIONS = failuresOf("notifications", "node", [
+  {
+    errorCode: "RATE_LIMITED",
     eventType: "EmailRequested",
     type: "SendGridError",
     weight: 5,
@@ -447,47 +338,35 @@ const NOTIFICATIONS: Failure[] = [
     rhythm: burst(8, 6),
     message: () => "429 Too Many Requests: the daily quota is used up",
     frames: ["Mailer.send (/srv/mailer.js:52:13)", "async onEmailRequested (/srv/worker.js:20:3)"],
-  }),
-  node(
-    "notifications",
-    "UPSTREAM_4XX",
-  )({
+  },
+  {
+    errorCode: "UPSTREAM_4XX",
     eventType: "EmailRequested",
     type: "InvalidRecipientError",
     weight: 4,
-    attempts: [1, 1],
-    rhythm: steady,
     message: ({ random }) => `550 mailbox user${random.whole(100, 999)}@example.com does not exist`,
     frames: ["Mailer.send (/srv/mailer.js:61:13)", "async onEmailRequested (/srv/worker.js:20:3)"],
-  }),
-  node(
-    "notifications",
-    "TIMEOUT",
-  )({
+  },
+  {
+    errorCode: "TIMEOUT",
     eventType: "SmsRequested",
     type: "ConnectTimeoutError",
     weight: 3,
     attempts: [4, 4],
-    rhythm: steady,
     message: () => "Connect Timeout Error (attempted address: sms.example:443, timeout: 10000ms)",
     frames: ["Sms.send (/srv/sms.js:31:11)", "async onSmsRequested (/srv/worker.js:34:3)"],
-  }),
-  node(
-    "notifications",
-    "VALIDATION_ERROR",
-  )({
+  },
+  {
+    errorCode: "VALIDATION_ERROR",
     eventType: "SmsRequested",
     type: "TemplateError",
     weight: 2,
-    attempts: [1, 1],
     rhythm: burst(2, 4),
     message: ({ random }) => `template "${random.pick(["welcome_v2", "receipt_v3"])}" needs the field 'firstName'`,
     frames: ["render (/srv/templates.js:18:9)", "async onSmsRequested (/srv/worker.js:31:3)"],
-  }),
-  node(
-    "notifications",
-    "AUTH_ERROR",
-  )({
+  },
+  {
+    errorCode: "AUTH_ERROR",
     eventType: "PushRequested",
     type: "TokenExpiredError",
     weight: 2,
@@ -495,45 +374,16 @@ const NOTIFICATIONS: Failure[] = [
     rhythm: recent(14),
     message: () => "403 from push gateway: the signing key has expired",
     frames: ["Push.send (/srv/push.js:27:11)"],
-  }),
-  node(
-    "notifications",
-    "UNKNOWN",
-  )({
+  },
+  {
+    errorCode: "UNKNOWN",
     eventType: "PushRequested",
     type: "RangeError",
     weight: 1,
     attempts: [5, 5],
-    rhythm: steady,
     message: () => "Invalid time value",
     frames: ["quietHours (/srv/schedule.js:9:17)", "async onPushRequested (/srv/worker.js:47:3)"],
-  }),
-];
+  },
+]);
 
 export const FAILURES: Failure[] = [...ORDERS, ...PAYMENTS, ...SHIPPING, ...INVENTORY, ...NOTIFICATIONS];
-
-/** The stack as its language prints it. */
-export function stackOf(failure: Failure, message: string): string {
-  const { language, type, frames } = failure;
-  switch (language) {
-    case "java":
-      return [`${type}: ${message}`, ...frames.map((frame) => `\tat ${frame}`)].join("\n");
-    case "node":
-      return [
-        `${type}: ${message}`,
-        ...frames.map((frame) => `    at ${frame}`),
-        "    at process.processTicksAndRejections (node:internal/process/task_queues:105:5)",
-      ].join("\n");
-    case "dotnet":
-      return [`${type}: ${message}`, ...frames.map((frame) => `   at ${frame}`)].join("\n");
-    case "python":
-      return [
-        "Traceback (most recent call last):",
-        ...[...frames].reverse().map((frame) => {
-          const [file, line, name] = frame.split(":");
-          return `  File "/srv/app/${file}", line ${line}, in ${name}`;
-        }),
-        `${type}: ${message}`,
-      ].join("\n");
-  }
-}

@@ -1,5 +1,5 @@
 import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
-import { type Failure, stackOf } from "./failures";
+import type { Failure } from "./failure-shape";
 import type { Random } from "./random";
 
 /** Entities of a source: few enough that several events of one are parked, many enough that most stand alone. */
@@ -34,7 +34,7 @@ export function letterOf(failure: Failure, n: number, atMs: number, random: Rand
     traceId,
     errorCode: failure.errorCode,
     error: { type: failure.type, message, stack: stackOf(failure, message) },
-    attempts: random.whole(...failure.attempts),
+    attempts: random.whole(...(failure.attempts ?? [1, 1])),
     failedAtMs: atMs - random.whole(50, 4_000),
     payload: Buffer.from(JSON.stringify(payloadOf(failure, { id, aggregate, tenant, atMs, random }))),
     contentType: "application/json",
@@ -49,6 +49,38 @@ export function letterOf(failure: Failure, n: number, atMs: number, random: Rand
     },
     redrive: null,
   };
+}
+
+/** Frames of the framework below those of a Java service. */
+const SPRING = [
+  "org.springframework.web.client.DefaultResponseErrorHandler.handleError(DefaultResponseErrorHandler.java:139)",
+  "org.springframework.amqp.rabbit.listener.BlockingQueueConsumer.nextMessage(BlockingQueueConsumer.java:533)",
+];
+
+/** The stack as its language prints it. */
+function stackOf(failure: Failure, message: string): string {
+  const { language, type, frames } = failure;
+  switch (language) {
+    case "java":
+      return [`${type}: ${message}`, ...[...frames, ...SPRING].map((frame) => `\tat ${frame}`)].join("\n");
+    case "node":
+      return [
+        `${type}: ${message}`,
+        ...frames.map((frame) => `    at ${frame}`),
+        "    at process.processTicksAndRejections (node:internal/process/task_queues:105:5)",
+      ].join("\n");
+    case "dotnet":
+      return [`${type}: ${message}`, ...frames.map((frame) => `   at ${frame}`)].join("\n");
+    case "python":
+      return [
+        "Traceback (most recent call last):",
+        ...[...frames].reverse().map((frame) => {
+          const [file, line, name] = frame.split(":");
+          return `  File "/srv/app/${file}", line ${line}, in ${name}`;
+        }),
+        `${type}: ${message}`,
+      ].join("\n");
+  }
 }
 
 function headersOf(failure: Failure, traceId: string, tenant: string): Header[] {

@@ -1,4 +1,5 @@
-import { FAILURES, type Failure } from "./failures";
+import type { Failure } from "./failure-shape";
+import { FAILURES } from "./failures";
 import type { Random } from "./random";
 
 const HOUR_MS = 3_600_000;
@@ -36,8 +37,8 @@ function drawn(expected: number, random: Random): number {
 
 /** The likelihood of a failure at a moment, in relative units. */
 function intensity({ rhythm }: Failure, atMs: number, nowMs: number): number {
-  switch (rhythm.kind) {
-    case "steady": {
+  switch (rhythm?.kind) {
+    case undefined: {
       const hour = (atMs % DAY_MS) / HOUR_MS;
       return 1 + 0.8 * Math.sin(((hour - 8) / 24) * 2 * Math.PI);
     }
