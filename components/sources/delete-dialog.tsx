@@ -1,7 +1,7 @@
 "use client";
 
 import { useState } from "react";
-import { Field, Input } from "@/components/ui/input";
+import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useDeleteSource } from "@/lib/sources/sources.browser";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
@@ -28,17 +28,16 @@ export function DeleteDialog(props: { source: SourceOut; onClose: () => void; on
         return { title: `Deleted ${source.name}` };
       }}
     >
-      <Field
+      <TextField
         label={
           <>
             Type <span className="font-mono wrap-anywhere text-ink">{source.name}</span> to confirm
           </>
         }
-      >
-        {(control) => (
-          <Input {...control} className="font-mono" value={typed} onChange={(event) => setTyped(event.target.value)} />
-        )}
-      </Field>
+        inputClassName="font-mono"
+        value={typed}
+        onValue={setTyped}
+      />
     </ReasonDialog>
   );
 }

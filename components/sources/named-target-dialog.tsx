@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { ConfigForm } from "@/components/sources/form/config-form";
 import { bodyOf, type Config, errorsOf, type SourceErrors } from "@/components/sources/form/source-draft";
-import { Field, Input } from "@/components/ui/input";
+import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import type { KindOut } from "@/lib/sources/kinds.shapes";
 import type { SourceOut, TargetOut } from "@/lib/sources/sources.shapes";
@@ -57,17 +57,15 @@ export function NamedTargetDialog(props: {
         return { title: `${target === undefined ? "Added" : "Changed"} ${saved.name}`, tone: "success" };
       }}
     >
-      <Field label="Name" error={errors.name} hint="Redrives, the history of events and the audit show it.">
-        {(control) => (
-          <Input
-            {...control}
-            className="font-mono"
-            placeholder={`${source.name}.audit`}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        error={errors.name}
+        hint="Redrives, the history of events and the audit show it."
+        inputClassName="font-mono"
+        placeholder={`${source.name}.audit`}
+        value={name}
+        onValue={setName}
+      />
       <ConfigForm kind={kind} config={config} errors={errors} onConfig={setConfig} />
     </ReasonDialog>
   );

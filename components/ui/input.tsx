@@ -92,6 +92,38 @@ export function Choice<Value extends string>({
 
 export type FieldControl = { id: string; "aria-describedby": string | undefined; "aria-invalid": true | undefined };
 
+type FieldProps = {
+  label: ReactNode;
+  hint?: ReactNode;
+  error?: ReactNode;
+  optional?: boolean;
+  className?: string;
+};
+
+/** A field together with its control. `className` is that of the field. */
+export type FieldWith<Control> = FieldProps &
+  Omit<Control, keyof FieldProps | "onChange"> & { inputClassName?: string; onValue: (value: string) => void };
+
+/** A field with a line of text. */
+export function TextField({
+  label,
+  hint,
+  error,
+  optional,
+  className,
+  inputClassName,
+  onValue,
+  ...input
+}: FieldWith<ComponentProps<"input">>) {
+  return (
+    <Field label={label} hint={hint} error={error} optional={optional} className={className}>
+      {(control) => (
+        <Input {...control} {...input} className={inputClassName} onChange={(event) => onValue(event.target.value)} />
+      )}
+    </Field>
+  );
+}
+
 /**
  * A label with its control, its hint and its error, connected by ids. The child function renders the control and
  * spreads its argument on it.
@@ -103,14 +135,7 @@ export function Field({
   optional,
   className,
   children,
-}: {
-  label: ReactNode;
-  hint?: ReactNode;
-  error?: ReactNode;
-  optional?: boolean;
-  className?: string;
-  children: (control: FieldControl) => ReactNode;
-}) {
+}: FieldProps & { children: (control: FieldControl) => ReactNode }) {
   const id = useId();
   const describedBy = [hint ? `${id}-hint` : null, error ? `${id}-error` : null].filter(Boolean).join(" ");
   return (

@@ -1,5 +1,6 @@
 import type { ComponentProps } from "react";
 import { classNames } from "./class-names";
+import { Field, type FieldWith } from "./input";
 
 export type SelectOption = { value: string; label: string; disabled?: boolean };
 
@@ -23,5 +24,25 @@ export function Select({
         </option>
       ))}
     </select>
+  );
+}
+
+/** A field with a select. */
+export function SelectField({
+  label,
+  hint,
+  error,
+  optional,
+  className,
+  inputClassName,
+  onValue,
+  ...select
+}: FieldWith<ComponentProps<typeof Select>>) {
+  return (
+    <Field label={label} hint={hint} error={error} optional={optional} className={className}>
+      {(control) => (
+        <Select {...control} {...select} className={inputClassName} onChange={(event) => onValue(event.target.value)} />
+      )}
+    </Field>
   );
 }

@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
-import { Field, Input } from "@/components/ui/input";
+import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import type { BulkKind } from "@/lib/events/bulk/bulk-operation.pure";
 import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";
@@ -50,9 +50,11 @@ export function BulkDialog({
       }}
     >
       {wanted === null ? null : (
-        <Field label={total === null ? "Type all to confirm" : `Type ${formatNumber(total)} to confirm`}>
-          {(control) => <Input {...control} value={typed} onChange={(event) => setTyped(event.target.value)} />}
-        </Field>
+        <TextField
+          label={total === null ? "Type all to confirm" : `Type ${formatNumber(total)} to confirm`}
+          value={typed}
+          onValue={setTyped}
+        />
       )}
     </ReasonDialog>
   );

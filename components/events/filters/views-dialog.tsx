@@ -6,7 +6,7 @@ import { useState } from "react";
 import { Button, IconButton } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { Field, Input } from "@/components/ui/input";
+import { TextField } from "@/components/ui/input";
 import { showToast } from "@/components/ui/toast";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { isEmptyFilter, termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
@@ -57,11 +57,13 @@ export function ViewsDialog({ filter, onClose }: { filter: EventFilter; onClose:
             }}
           >
             <p className="font-mono text-sm wrap-anywhere text-muted">{filterText(filter)}</p>
-            <Field label="Name" hint="Everybody who uses this console sees it.">
-              {(control) => (
-                <Input {...control} value={name} maxLength={100} onChange={(event) => setName(event.target.value)} />
-              )}
-            </Field>
+            <TextField
+              label="Name"
+              hint="Everybody who uses this console sees it."
+              value={name}
+              maxLength={100}
+              onValue={setName}
+            />
             <Button type="submit" variant="primary" className="self-end" busy={busy} disabled={name.trim() === ""}>
               Save
             </Button>

@@ -4,8 +4,8 @@ import { Trash2 } from "lucide-react";
 import { useId } from "react";
 import type { RuleForm } from "@/components/rules/rule-dialogs";
 import { Button, IconButton } from "@/components/ui/button";
-import { Choice, Field, Input, Tick } from "@/components/ui/input";
-import { Select } from "@/components/ui/select";
+import { Choice, Input, TextField, Tick } from "@/components/ui/input";
+import { Select, SelectField } from "@/components/ui/select";
 import {
   type Condition,
   NUMBER_FIELDS,
@@ -40,31 +40,24 @@ export function NameAndSource({ draft, errors, set }: RulePart) {
   const names = new Set([...sources.map(({ name }) => name), ...(draft.source === "" ? [] : [draft.source])]);
   return (
     <div className="flex flex-wrap items-start gap-3">
-      <Field label="Name" error={errors.name} className="min-w-48 flex-1">
-        {(control) => (
-          <Input
-            {...control}
-            maxLength={100}
-            placeholder="validation errors are permanent"
-            value={draft.name}
-            onChange={(event) => set({ name: event.target.value })}
-          />
-        )}
-      </Field>
-      <Field label="Source" error={errors.source} className="max-w-full">
-        {(control) => (
-          <Select
-            {...control}
-            className="max-w-full"
-            options={[
-              { value: "", label: "every source" },
-              ...[...names].map((name) => ({ value: name, label: name })),
-            ]}
-            value={draft.source}
-            onChange={(event) => set({ source: event.target.value })}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        error={errors.name}
+        className="min-w-48 flex-1"
+        maxLength={100}
+        placeholder="validation errors are permanent"
+        value={draft.name}
+        onValue={(name) => set({ name })}
+      />
+      <SelectField
+        label="Source"
+        error={errors.source}
+        className="max-w-full"
+        inputClassName="max-w-full"
+        options={[{ value: "", label: "every source" }, ...[...names].map((name) => ({ value: name, label: name }))]}
+        value={draft.source}
+        onValue={(source) => set({ source })}
+      />
     </div>
   );
 }
@@ -232,42 +225,35 @@ export function Effects({ draft, errors, set }: RulePart) {
       ) : (
         <>
           <div className="flex flex-wrap items-start gap-2">
-            <Field label="Error code">
-              {(control) => (
-                <Select
-                  {...control}
-                  options={CODES}
-                  value={code}
-                  onChange={(event) => set({ code: event.target.value as CodeChoice, codeText: "" })}
-                />
-              )}
-            </Field>
+            <SelectField
+              label="Error code"
+              options={CODES}
+              value={code}
+              onValue={(value) => set({ code: value as CodeChoice, codeText: "" })}
+            />
             {code === "keep" || code === "errorType" ? null : (
-              <Field label={CODE_LABEL[code]} error={errors["do.errorCode"]} className="min-w-40 flex-1">
-                {(control) => (
-                  <Input
-                    {...control}
-                    className="font-mono"
-                    maxLength={200}
-                    placeholder={CODE_EXAMPLE[code]}
-                    value={draft.codeText}
-                    onChange={(event) => set({ codeText: event.target.value })}
-                  />
-                )}
-              </Field>
-            )}
-          </div>
-          <Field label="Group" optional error={errors["do.group"]} hint="One group of this name for each error code.">
-            {(control) => (
-              <Input
-                {...control}
-                maxLength={120}
-                placeholder="stock service is down"
-                value={draft.group}
-                onChange={(event) => set({ group: event.target.value })}
+              <TextField
+                label={CODE_LABEL[code]}
+                error={errors["do.errorCode"]}
+                className="min-w-40 flex-1"
+                inputClassName="font-mono"
+                maxLength={200}
+                placeholder={CODE_EXAMPLE[code]}
+                value={draft.codeText}
+                onValue={(codeText) => set({ codeText })}
               />
             )}
-          </Field>
+          </div>
+          <TextField
+            label="Group"
+            optional
+            error={errors["do.group"]}
+            hint="One group of this name for each error code."
+            maxLength={120}
+            placeholder="stock service is down"
+            value={draft.group}
+            onValue={(group) => set({ group })}
+          />
           <Choice label="Before a redrive" options={PARKS} value={draft.park} onChange={(park) => set({ park })} />
         </>
       )}

@@ -2,9 +2,9 @@
 
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Choice, Field, Input } from "@/components/ui/input";
+import { Choice, TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { Select } from "@/components/ui/select";
+import { SelectField } from "@/components/ui/select";
 import { failureToast, showToast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
 import { liftControl, useImposeControl } from "@/lib/order/controls/controls.browser";
@@ -121,27 +121,21 @@ function Until({ draft, set, error }: Until) {
   const options = [...never, ...UNTIL, { value: "at", label: "until a time…" }];
   return (
     <div className="flex flex-wrap items-start gap-3">
-      <Field label="How long" error={draft.until === "at" ? undefined : error}>
-        {(control) => (
-          <Select
-            {...control}
-            options={options}
-            value={draft.until}
-            onChange={(event) => set({ until: event.target.value })}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="How long"
+        error={draft.until === "at" ? undefined : error}
+        options={options}
+        value={draft.until}
+        onValue={(until) => set({ until })}
+      />
       {draft.until === "at" ? (
-        <Field label="Until, in the time of this machine" error={error}>
-          {(control) => (
-            <Input
-              {...control}
-              type="datetime-local"
-              value={draft.untilAt}
-              onChange={(event) => set({ untilAt: event.target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Until, in the time of this machine"
+          error={error}
+          type="datetime-local"
+          value={draft.untilAt}
+          onValue={(untilAt) => set({ untilAt })}
+        />
       ) : null}
     </div>
   );

@@ -2,9 +2,8 @@
 
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Field } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { Select } from "@/components/ui/select";
+import { SelectField } from "@/components/ui/select";
 import { failureToast, showToast } from "@/components/ui/toast";
 import { liftControls, undoLift, useLiftable } from "@/lib/order/controls/controls.browser";
 import type { LiftFilter } from "@/lib/order/controls/controls.shapes";
@@ -51,33 +50,25 @@ export function LiftManyDialog({ redriveId, onClose }: { redriveId: string | nul
       }}
     >
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field label="Source">
-          {(control) => (
-            <Select
-              {...control}
-              value={source}
-              onChange={(event) => setSource(event.target.value)}
-              options={[
-                { value: "", label: "every source" },
-                ...(sources.data?.items ?? []).map(({ name }) => ({ value: name, label: name })),
-              ]}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Source"
+          value={source}
+          onValue={setSource}
+          options={[
+            { value: "", label: "every source" },
+            ...(sources.data?.items ?? []).map(({ name }) => ({ value: name, label: name })),
+          ]}
+        />
         {redriveId === null ? (
-          <Field label="Added by">
-            {(control) => (
-              <Select
-                {...control}
-                value={origin}
-                onChange={(event) => setOrigin(event.target.value === "person" ? "person" : "automatic")}
-                options={[
-                  { value: "automatic", label: "Parkade: aggregates that kept failing" },
-                  { value: "person", label: "people" },
-                ]}
-              />
-            )}
-          </Field>
+          <SelectField
+            label="Added by"
+            value={origin}
+            onValue={(value) => setOrigin(value === "person" ? "person" : "automatic")}
+            options={[
+              { value: "automatic", label: "Parkade: aggregates that kept failing" },
+              { value: "person", label: "people" },
+            ]}
+          />
         ) : null}
       </div>
       <p role="status" className="text-muted">

@@ -1,7 +1,7 @@
 "use client";
 
 import { useState } from "react";
-import { Field, Input } from "@/components/ui/input";
+import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useChangeSettings } from "@/lib/guard/settings/settings.browser";
 import type { SettingOut } from "@/lib/sources/targets/targets.shapes";
@@ -36,21 +36,15 @@ export function LimitsDialog({ settings, onClose }: { settings: SettingOut[]; on
           const unit = limitUnit(setting.name);
           const bounds = `${limitWords(setting.name, setting.min)} to ${limitWords(setting.name, setting.max)}`;
           return (
-            <Field
+            <TextField
               key={setting.name}
               label={`${setting.text.replace(/, (ms|bytes)$/, "")}${unit === "" ? "" : `, ${unit}`}`}
               hint={`by default ${limitWords(setting.name, setting.initial)}`}
               error={wrong.includes(setting) ? `A number, ${bounds}.` : undefined}
-            >
-              {(control) => (
-                <Input
-                  {...control}
-                  inputMode="decimal"
-                  value={typed[setting.name] ?? limitText(setting.name, setting.value)}
-                  onChange={(event) => setTyped({ ...typed, [setting.name]: event.target.value })}
-                />
-              )}
-            </Field>
+              inputMode="decimal"
+              value={typed[setting.name] ?? limitText(setting.name, setting.value)}
+              onValue={(value) => setTyped({ ...typed, [setting.name]: value })}
+            />
           );
         })}
       </div>

@@ -1,10 +1,10 @@
 "use client";
 
 import Link from "next/link";
-import { useEffect, useState } from "react";
-import { Field, Input } from "@/components/ui/input";
+import { type ComponentProps, useEffect, useState } from "react";
+import { TextField } from "@/components/ui/input";
 import { NumberWithKind } from "@/components/ui/number-with-kind";
-import { Select } from "@/components/ui/select";
+import { SelectField } from "@/components/ui/select";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { useCaught } from "@/lib/order/controls/controls.browser";
 import type { ControlScopeName } from "@/lib/order/controls/controls.shapes";
@@ -35,44 +35,39 @@ export function ScopePicker(props: {
   return (
     <div className="grid gap-1.5">
       <div className="flex items-start gap-2">
-        <Field label="Scope" className="shrink-0">
-          {(control) => (
-            <Select
-              {...control}
-              options={OPTIONS}
-              value={name}
-              onChange={(event) => onChange({ scopeName: event.target.value as ControlScopeName })}
-            />
-          )}
-        </Field>
-        <Field label={SCOPE_LABEL[name]} error={props.error} className="min-w-0 flex-1">
-          {(control) => (
-            <Input
-              {...control}
-              maxLength={512}
-              placeholder={EXAMPLE[name]}
-              value={value}
-              onChange={(event) => onChange({ scopeValue: event.target.value })}
-              className="font-mono"
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Scope"
+          className="shrink-0"
+          options={OPTIONS}
+          value={name}
+          onValue={(value) => onChange({ scopeName: value as ControlScopeName })}
+        />
+        <TextField
+          label={SCOPE_LABEL[name]}
+          error={props.error}
+          className="min-w-0 flex-1"
+          maxLength={512}
+          placeholder={EXAMPLE[name]}
+          value={value}
+          onValue={(scopeValue) => onChange({ scopeValue })}
+          inputClassName="font-mono"
+        />
       </div>
       {name === "source" ? null : (
         <div className="flex items-start gap-2">
           {name === "aggregateId" ? (
             <Narrowing
               label="Only of type"
-              empty="any type"
+              placeholder="any type"
               value={scope.aggregateType}
-              onChange={(aggregateType) => onChange({ aggregateType })}
+              onValue={(aggregateType) => onChange({ aggregateType })}
             />
           ) : null}
           <Narrowing
             label="Only in source"
-            empty="all sources"
+            placeholder="all sources"
             value={scope.source}
-            onChange={(source) => onChange({ source })}
+            onValue={(source) => onChange({ source })}
           />
         </div>
       )}
@@ -84,21 +79,8 @@ export function ScopePicker(props: {
   );
 }
 
-function Narrowing(props: { label: string; empty: string; value: string; onChange: (value: string) => void }) {
-  return (
-    <Field label={props.label} className="min-w-0 flex-1">
-      {(control) => (
-        <Input
-          {...control}
-          maxLength={512}
-          placeholder={props.empty}
-          value={props.value}
-          onChange={(event) => props.onChange(event.target.value)}
-          className="font-mono"
-        />
-      )}
-    </Field>
-  );
+function Narrowing(props: Pick<ComponentProps<typeof TextField>, "label" | "placeholder" | "value" | "onValue">) {
+  return <TextField {...props} className="min-w-0 flex-1" maxLength={512} inputClassName="font-mono" />;
 }
 
 /** The value after it has not changed for a while. */

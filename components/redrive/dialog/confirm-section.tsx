@@ -1,4 +1,4 @@
-import { Field, Input, Textarea } from "@/components/ui/input";
+import { Field, Textarea, TextField } from "@/components/ui/input";
 import type { SectionProps } from "./form-row";
 import { confirmationOf } from "./redrive-draft";
 
@@ -29,22 +29,16 @@ export function TypedCount({ draft, preview, problems, set }: SectionProps) {
   const confirmation = confirmationOf(preview);
   if (confirmation.kind === "click" || preview.eligible === 0) return null;
   return (
-    <Field
+    <TextField
       label={
         <>
           Type <span className="font-mono text-ink">{confirmation.expected}</span> to confirm
         </>
       }
       error={problems.typed}
-    >
-      {(control) => (
-        <Input
-          {...control}
-          value={draft.typed}
-          onChange={(event) => set({ typed: event.target.value })}
-          className="w-40! font-mono"
-        />
-      )}
-    </Field>
+      value={draft.typed}
+      onValue={(typed) => set({ typed })}
+      inputClassName="w-40! font-mono"
+    />
   );
 }

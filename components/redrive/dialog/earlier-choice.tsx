@@ -1,7 +1,7 @@
 "use client";
 
 import { useId } from "react";
-import { Field, Input, Radio } from "@/components/ui/input";
+import { Radio, TextField } from "@/components/ui/input";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { earlierOptions, earlierSentence, sampleSentence, strandWords } from "./earlier-words";
@@ -52,23 +52,17 @@ export function EarlierChoice({ earlier, choice, onChoice, typed, onTyped, error
         ))}
       </div>
       {choice === "pass" && sends ? (
-        <Field
+        <TextField
           label={
             <>
               Type <span className="font-mono text-ink">{strandWords(earlier)}</span> to send ahead of them
             </>
           }
           error={error}
-        >
-          {(control) => (
-            <Input
-              {...control}
-              value={typed}
-              onChange={(event) => onTyped(event.target.value)}
-              className="w-40! font-mono"
-            />
-          )}
-        </Field>
+          value={typed}
+          onValue={onTyped}
+          inputClassName="w-40! font-mono"
+        />
       ) : null}
     </section>
   );

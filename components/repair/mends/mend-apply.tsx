@@ -6,7 +6,7 @@ import { mustType } from "@/components/events/bulk/bulk-words";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
 import { ActionButton } from "@/components/ui/action-button";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { Checkbox, Field, Input } from "@/components/ui/input";
+import { Checkbox, TextField } from "@/components/ui/input";
 import { ReasonField } from "@/components/ui/reason-field";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
@@ -83,14 +83,14 @@ export function MendApply({
         onSubmit={() => void apply()}
       />
       {wanted === null ? null : (
-        <Field
+        <TextField
           label={
             exact ? `Type ${formatNumber(would ?? 0)} to confirm` : "Type all to confirm: they are not all counted yet"
           }
           error={pressed && !confirmed ? "This is not the number." : undefined}
-        >
-          {(control) => <Input {...control} value={typed} onChange={(event) => setTyped(event.target.value)} />}
-        </Field>
+          value={typed}
+          onValue={setTyped}
+        />
       )}
       <ActionButton variant="primary" type="submit" busy={busy} disabled={exact && would === 0}>
         {exact

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 import { jsonObject } from "@/components/sources/form/source-draft";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { CodeTextarea, Field, Input } from "@/components/ui/input";
+import { CodeTextarea, Field, TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { shortenId } from "@/lib/platform/plain/format.pure";
 import type { SchemaVersion } from "@/lib/repair/schemas/payload-schemas.shapes";
@@ -51,16 +51,14 @@ export function SchemaDialog({
       {(pressed) => (
         <div className="grid gap-3">
           {stored ? null : (
-            <Field label="Event type" hint="Empty: the types that have no schema of their own." optional>
-              {(control) => (
-                <Input
-                  {...control}
-                  className="font-mono text-sm"
-                  value={type}
-                  onChange={(event) => setType(event.target.value)}
-                />
-              )}
-            </Field>
+            <TextField
+              label="Event type"
+              hint="Empty: the types that have no schema of their own."
+              optional
+              inputClassName="font-mono text-sm"
+              value={type}
+              onValue={setType}
+            />
           )}
           <SchemaOrigins
             source={source}

@@ -4,9 +4,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { DiffView } from "@/components/repair/editor/diff-view";
 import { ReadError } from "@/components/ui/error-panel";
-import { CodeTextarea, Field } from "@/components/ui/input";
+import { CodeTextarea } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { Select } from "@/components/ui/select";
+import { SelectField } from "@/components/ui/select";
 import type { SchemaVersion } from "@/lib/repair/schemas/payload-schemas.shapes";
 import { changeSchema, useSchema } from "@/lib/repair/schemas/schemas.browser";
 import { typeWords } from "./schema-words";
@@ -53,27 +53,9 @@ export function SchemaVersionsDialog({
       <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
         <ReadError read={newest} stale={versions.length > 0} />
         <div className="grid gap-3 sm:grid-cols-2">
-          <Field label="Version">
-            {(control) => (
-              <Select
-                {...control}
-                options={options}
-                value={chosen}
-                onChange={(event) => setChosen(event.target.value)}
-              />
-            )}
-          </Field>
+          <SelectField label="Version" options={options} value={chosen} onValue={setChosen} />
           {versions.length > 1 ? (
-            <Field label="Compared with">
-              {(control) => (
-                <Select
-                  {...control}
-                  options={options}
-                  value={before.data?.id ?? ""}
-                  onChange={(event) => setOther(event.target.value)}
-                />
-              )}
-            </Field>
+            <SelectField label="Compared with" options={options} value={before.data?.id ?? ""} onValue={setOther} />
           ) : null}
         </div>
         {shown.data && before.data ? (

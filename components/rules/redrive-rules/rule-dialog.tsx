@@ -2,8 +2,8 @@
 
 import type { ReactNode } from "react";
 import { RuleDialog, type RuleForm } from "@/components/rules/rule-dialogs";
-import { Field, Input, Tick } from "@/components/ui/input";
-import { Select } from "@/components/ui/select";
+import { TextField, Tick } from "@/components/ui/input";
+import { SelectField } from "@/components/ui/select";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { redriveRules } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
@@ -26,8 +26,8 @@ export function RedriveRuleDialog({ rule, onClose }: { rule: RedriveRuleOut | nu
     >
       {(form) => (
         <>
-          <TextField {...form} name="name" label="Name" placeholder="timeouts of orders" />
-          <TextField
+          <RuleText {...form} name="name" label="Name" placeholder="timeouts of orders" />
+          <RuleText
             {...form}
             name="events"
             label="Events"
@@ -77,19 +77,15 @@ function When(part: Part) {
 function How(part: Part) {
   return (
     <Row legend="How">
-      <Field label="Lane">
-        {(control) => (
-          <Select
-            {...control}
-            value={part.draft.lane}
-            options={[
-              { value: "slow", label: "slow lane" },
-              { value: "main", label: "main lane" },
-            ]}
-            onChange={(event) => part.set({ lane: event.target.value as RuleDraft["lane"] })}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Lane"
+        value={part.draft.lane}
+        options={[
+          { value: "slow", label: "slow lane" },
+          { value: "main", label: "main lane" },
+        ]}
+        onValue={(value) => part.set({ lane: value as RuleDraft["lane"] })}
+      />
       <NumberField {...part} name="rate" label="Events per second" optional />
       <NumberField {...part} name="everySeconds" label="Seconds between runs" />
     </Row>
@@ -109,28 +105,23 @@ function Limits(part: Part) {
 
 type TextName = { [Name in keyof RuleDraft]: RuleDraft[Name] extends string ? Name : never }[keyof RuleDraft];
 
-function TextField({
+function RuleText({
   draft,
   errors,
   set,
   name,
   mono,
-  placeholder,
   ...field
 }: Part & { name: TextName; label: string; hint?: string; placeholder?: string; mono?: boolean }) {
   return (
-    <Field {...field} error={errors[name]}>
-      {(control) => (
-        <Input
-          {...control}
-          className={mono ? "font-mono" : undefined}
-          placeholder={placeholder}
-          maxLength={name === "name" ? 100 : 2_000}
-          value={draft[name]}
-          onChange={(event) => set({ [name]: event.target.value })}
-        />
-      )}
-    </Field>
+    <TextField
+      {...field}
+      error={errors[name]}
+      inputClassName={mono ? "font-mono" : undefined}
+      maxLength={name === "name" ? 100 : 2_000}
+      value={draft[name]}
+      onValue={(value) => set({ [name]: value })}
+    />
   );
 }
 
@@ -143,16 +134,14 @@ function NumberField({
   ...field
 }: Part & { name: TextName; label: string; optional?: boolean; className?: string }) {
   return (
-    <Field {...field} error={errors[name]} className={className}>
-      {(control) => (
-        <Input
-          {...control}
-          inputMode="decimal"
-          className="tabular-nums"
-          value={draft[name]}
-          onChange={(event) => set({ [name]: event.target.value })}
-        />
-      )}
-    </Field>
+    <TextField
+      {...field}
+      error={errors[name]}
+      className={className}
+      inputMode="decimal"
+      inputClassName="tabular-nums"
+      value={draft[name]}
+      onValue={(value) => set({ [name]: value })}
+    />
   );
 }

@@ -2,8 +2,7 @@
 
 import { useState } from "react";
 import { SwitchRuleDialog } from "@/components/rules/rule-dialogs";
-import { Field } from "@/components/ui/input";
-import { Select } from "@/components/ui/select";
+import { SelectField } from "@/components/ui/select";
 import { ruleTerms } from "@/lib/rules/redrive-rule.pure";
 import { redriveRules, useRedriveRuleTrial } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut, RedriveRuleTry } from "@/lib/rules/redrive-rules.shapes";
@@ -25,19 +24,15 @@ export function SwitchOnDialog({ rule, onClose }: Props) {
       onSwitch={(reason) => change.mutateAsync({ enabled: true, trial: trial.data!.id, version, reason })}
       onClose={onClose}
     >
-      <Field label="Tried against">
-        {(control) => (
-          <Select
-            {...control}
-            value={String(days)}
-            options={[1, 7, 30].map((count) => ({
-              value: String(count),
-              label: count === 1 ? "the last 24 hours" : `the last ${count} days`,
-            }))}
-            onChange={(event) => setDays(Number(event.target.value))}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Tried against"
+        value={String(days)}
+        options={[1, 7, 30].map((count) => ({
+          value: String(count),
+          label: count === 1 ? "the last 24 hours" : `the last ${count} days`,
+        }))}
+        onValue={(value) => setDays(Number(value))}
+      />
       <TrialView trial={trial} days={days} />
     </SwitchRuleDialog>
   );

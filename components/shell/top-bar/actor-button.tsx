@@ -3,7 +3,7 @@
 import { UserRound } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { Field, Input } from "@/components/ui/input";
+import { TextField } from "@/components/ui/input";
 import { PopoverButton } from "@/components/ui/popup-button";
 import { actorFault, setActorName, useActorName } from "@/lib/guard/viewer/actor.browser";
 
@@ -21,11 +21,14 @@ function ActorForm({ onDone }: { onDone: () => void }) {
         onDone();
       }}
     >
-      <Field label="Your name" hint="Stands in the audit beside everything you change from this browser." error={fault}>
-        {(control) => (
-          <Input {...control} value={name} maxLength={100} onChange={(event) => setName(event.target.value)} />
-        )}
-      </Field>
+      <TextField
+        label="Your name"
+        hint="Stands in the audit beside everything you change from this browser."
+        error={fault}
+        value={name}
+        maxLength={100}
+        onValue={setName}
+      />
       <Button type="submit" variant="primary" className="self-end">
         Save
       </Button>

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
-import { Field, Input } from "@/components/ui/input";
+import { TextField } from "@/components/ui/input";
 import { resolveInstant } from "@/lib/events/filter/filter-params.shapes";
 import { fromTyped, toTyped, WINDOW_PRESETS } from "@/lib/events/filter/time-window.browser";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
@@ -57,34 +57,25 @@ export function TimeRangeForm({
           if (!wrong && !reversed) onChange({ from: bounds.from ?? undefined, to: bounds.to ?? undefined });
         }}
       >
-        <Field label="From" error={bounds.from === null ? "No time: write it like the example" : undefined}>
-          {(control) => (
-            <Input
-              {...control}
-              placeholder="2026-11-20 14:05 or -2h"
-              value={from}
-              onChange={(event) => setFrom(event.target.value)}
-              className="font-mono text-sm"
-            />
-          )}
-        </Field>
-        <Field
+        <TextField
+          label="From"
+          error={bounds.from === null ? "No time: write it like the example" : undefined}
+          placeholder="2026-11-20 14:05 or -2h"
+          value={from}
+          onValue={setFrom}
+          inputClassName="font-mono text-sm"
+        />
+        <TextField
           label="To"
           hint={`In ${zone === "utc" ? "UTC" : "local time"}. Empty is open.`}
           error={
             bounds.to === null ? "No time: write it like the example" : reversed ? "Must be after the start" : undefined
           }
-        >
-          {(control) => (
-            <Input
-              {...control}
-              placeholder="now"
-              value={to}
-              onChange={(event) => setTo(event.target.value)}
-              className="font-mono text-sm"
-            />
-          )}
-        </Field>
+          placeholder="now"
+          value={to}
+          onValue={setTo}
+          inputClassName="font-mono text-sm"
+        />
         <Button
           type="submit"
           variant="primary"

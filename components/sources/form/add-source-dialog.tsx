@@ -8,7 +8,7 @@ import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
-import { Choice, Field, Input } from "@/components/ui/input";
+import { Choice, TextField } from "@/components/ui/input";
 import { Skeleton } from "@/components/ui/skeleton";
 import { showToast } from "@/components/ui/toast";
 import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
@@ -204,21 +204,15 @@ function NameStep(props: Part & { start: StartMode; onStart: (start: StartMode) 
   const unnamed = pressed && draft.name.trim() === "";
   return (
     <>
-      <Field
+      <TextField
         label="Name"
         hint="Cannot be changed later: it is part of every Idempotency-Key."
         error={unnamed ? "Name it as its consumers do." : errors.name}
-      >
-        {(control) => (
-          <Input
-            {...control}
-            className="font-mono"
-            placeholder="orders"
-            value={draft.name}
-            onChange={(event) => set({ name: event.target.value })}
-          />
-        )}
-      </Field>
+        inputClassName="font-mono"
+        placeholder="orders"
+        value={draft.name}
+        onValue={(name) => set({ name })}
+      />
       {kind.capabilities.reads ? <Choice label="Start" options={STARTS} value={start} onChange={onStart} /> : null}
       <PayloadSchemaField
         text={draft.payloadSchema}

@@ -3,7 +3,7 @@
 import { useDeferredValue, useId, useMemo } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { Field, Input } from "@/components/ui/input";
+import { TextField } from "@/components/ui/input";
 import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
 import { useMappingPreview } from "@/lib/sources/sources.browser";
 import type { ProbeSampleOut, SampleFactsOut } from "@/lib/sources/sources.shapes";
@@ -75,18 +75,15 @@ function Setting({ field, list, config, error, onConfig }: SettingProps) {
   const set = (next: unknown) => onConfig(withValue(config, field.path, next));
   if (field.input === "pairs") return <Pairs field={field} list={list} value={value} error={error} set={set} />;
   return (
-    <Field label={field.label} error={error}>
-      {(control) => (
-        <Input
-          {...control}
-          list={list}
-          className="font-mono"
-          placeholder="the customary places"
-          value={typeof value === "string" ? value : ""}
-          onChange={(event) => set(event.target.value === "" ? undefined : event.target.value)}
-        />
-      )}
-    </Field>
+    <TextField
+      label={field.label}
+      error={error}
+      list={list}
+      inputClassName="font-mono"
+      placeholder="the customary places"
+      value={typeof value === "string" ? value : ""}
+      onValue={(value) => set(value === "" ? undefined : value)}
+    />
   );
 }
 

@@ -1,7 +1,7 @@
 "use client";
 
 import { useState } from "react";
-import { Field, Input } from "@/components/ui/input";
+import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useChangeSettings } from "@/lib/guard/settings/settings.browser";
 import { confirmedUrlFault } from "@/lib/guard/settings/settings.pure";
@@ -28,7 +28,7 @@ export function ConfirmationsDialog({ url, onClose }: { url: string | null; onCl
       }}
     >
       {(pressed) => (
-        <Field
+        <TextField
           label="Address"
           hint={
             url !== null && address === ""
@@ -36,18 +36,11 @@ export function ConfirmationsDialog({ url, onClose }: { url: string | null; onCl
               : "Such as https://orders.example/parkade. Empty: confirmed events are announced nowhere."
           }
           error={pressed && fault !== null ? `The address ${fault}.` : undefined}
-        >
-          {(control) => (
-            <Input
-              {...control}
-              inputMode="url"
-              spellCheck={false}
-              className="font-mono"
-              value={typed}
-              onChange={(event) => setTyped(event.target.value)}
-            />
-          )}
-        </Field>
+          inputMode="url"
+          inputClassName="font-mono"
+          value={typed}
+          onValue={setTyped}
+        />
       )}
     </ReasonDialog>
   );

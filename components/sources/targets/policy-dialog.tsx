@@ -1,9 +1,9 @@
 "use client";
 
 import { useDeferredValue, useState } from "react";
-import { CodeTextarea, Field, Input } from "@/components/ui/input";
+import { CodeTextarea, Field, TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { Select } from "@/components/ui/select";
+import { SelectField } from "@/components/ui/select";
 import { usePolicyVersions, useSavePolicy } from "@/lib/sources/targets/targets.browser";
 import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
 import { PolicySummary } from "./policy-summary";
@@ -48,31 +48,25 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
         <>
           <div className="flex flex-wrap items-start gap-4">
             {isNew ? (
-              <Field label="Name" error={pressed ? nameError : undefined} className="w-64">
-                {(control) => (
-                  <Input
-                    {...control}
-                    className="font-mono"
-                    value={name}
-                    onChange={(event) => setName(event.target.value)}
-                  />
-                )}
-              </Field>
+              <TextField
+                label="Name"
+                error={pressed ? nameError : undefined}
+                className="w-64"
+                inputClassName="font-mono"
+                value={name}
+                onValue={setName}
+              />
             ) : null}
             {versions.data && versions.data.items.length > 1 ? (
-              <Field label="Start from">
-                {(control) => (
-                  <Select
-                    {...control}
-                    defaultValue={String(from.version)}
-                    options={versions.data.items.map(versionOption)}
-                    onChange={(event) => {
-                      const chosen = versions.data.items.find((each) => String(each.version) === event.target.value);
-                      if (chosen) setText(JSON.stringify(chosen.body, null, 2));
-                    }}
-                  />
-                )}
-              </Field>
+              <SelectField
+                label="Start from"
+                defaultValue={String(from.version)}
+                options={versions.data.items.map(versionOption)}
+                onValue={(value) => {
+                  const chosen = versions.data.items.find((each) => String(each.version) === value);
+                  if (chosen) setText(JSON.stringify(chosen.body, null, 2));
+                }}
+              />
             ) : null}
           </div>
           <Field label="Policy, JSON; times in milliseconds" error={parsed.ok ? undefined : parsed.detail}>

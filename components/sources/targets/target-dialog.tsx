@@ -1,9 +1,9 @@
 "use client";
 
 import { type ComponentProps, useState } from "react";
-import { Field, Input, Tick } from "@/components/ui/input";
+import { TextField, Tick } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { Select } from "@/components/ui/select";
+import { SelectField } from "@/components/ui/select";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import { useChangeTarget } from "@/lib/sources/targets/targets.browser";
 import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
@@ -45,16 +45,12 @@ export function TargetDialog(props: {
           <>
             <PaceFields {...part} />
             <FallbackFields {...part} target={target} others={others} />
-            <Field label="Policy">
-              {(control) => (
-                <Select
-                  {...control}
-                  options={[...names].map((name) => ({ value: name, label: name }))}
-                  value={draft.policyName}
-                  onChange={(event) => set({ policyName: event.target.value })}
-                />
-              )}
-            </Field>
+            <SelectField
+              label="Policy"
+              options={[...names].map((name) => ({ value: name, label: name }))}
+              value={draft.policyName}
+              onValue={(policyName) => set({ policyName })}
+            />
             <Tick
               checked={draft.retryable}
               onChecked={(retryable) => set({ retryable })}
@@ -82,28 +78,24 @@ type Part = {
 
 type NumberName = "rate" | "burst" | "bulkhead" | "warmUp" | "deferMinutes";
 
-function NumberField(
-  props: Part &
-    Pick<ComponentProps<"input">, "inputMode" | "disabled" | "placeholder"> & {
-      name: NumberName;
-      label: string;
-      hint?: string;
-    },
-) {
-  const { draft, errors, set, name, label, hint, inputMode = "decimal", disabled, placeholder } = props;
+function NumberField({
+  draft,
+  errors,
+  set,
+  name,
+  ...field
+}: Part &
+  Pick<ComponentProps<typeof TextField>, "label" | "hint" | "inputMode" | "disabled" | "placeholder"> & {
+    name: NumberName;
+  }) {
   return (
-    <Field label={label} hint={hint} error={errors[name]}>
-      {(control) => (
-        <Input
-          {...control}
-          inputMode={inputMode}
-          disabled={disabled}
-          placeholder={placeholder}
-          value={name === "rate" && draft.unlimited ? "" : draft[name]}
-          onChange={(event) => set({ [name]: event.target.value })}
-        />
-      )}
-    </Field>
+    <TextField
+      inputMode="decimal"
+      {...field}
+      error={errors[name]}
+      value={name === "rate" && draft.unlimited ? "" : draft[name]}
+      onValue={(value) => set({ [name]: value })}
+    />
   );
 }
 
@@ -157,16 +149,13 @@ function FallbackFields(props: Part & { target: TargetOut; others: readonly stri
   return (
     <div className="grid gap-4 sm:grid-cols-3">
       <div className="sm:col-span-2">
-        <Field label="When it cannot take events" hint="breaker open, unreachable, or no retry budget">
-          {(control) => (
-            <Select
-              {...control}
-              options={fallbackOptions(target, others)}
-              value={draft.fallback}
-              onChange={(event) => set({ fallback: event.target.value })}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="When it cannot take events"
+          hint="breaker open, unreachable, or no retry budget"
+          options={fallbackOptions(target, others)}
+          value={draft.fallback}
+          onValue={(fallback) => set({ fallback })}
+        />
       </div>
       {draft.fallback === "defer" ? (
         <NumberField {...part} name="deferMinutes" label="Look again after, minutes" />
