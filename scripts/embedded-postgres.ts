@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import {
-  chmodSync,
   chownSync,
   closeSync,
   existsSync,
@@ -9,21 +7,31 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   renameSync,
   rmSync,
-  statfsSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import {
+  checkSpace,
+  memoryPath,
+  newPassword,
+  noMemory,
+  openLogFile,
+  prepareFolder,
+  type Remembered,
+  recall,
+  remember,
+} from "./data-folder.ts";
+import { endOrphanedBackends, endServer, stopLeftover } from "./end-postgres.ts";
 import { freePort, isPortFree } from "./free-port.ts";
 import { guardAgainstOrphan } from "./orphan-guard.ts";
 import { type Binaries, canEnter, placeFor, postgresBinaries, type RunAs, runAsFor } from "./postgres-binaries.ts";
-import { commandLine, isAlive, releaseLock, takeLock } from "./process-identity.ts";
+import { releaseLock, takeLock } from "./process-identity.ts";
 import { boundedClient } from "./servers.ts";
-import { errorCode, errorText, fullDisk, StartError } from "./start-error.ts";
+import { diskFull, errorCode, fullDisk, StartError } from "./start-error.ts";
 
 const MAJOR = "18";
 const USER = "parkade";
@@ -31,15 +39,10 @@ const APP_USER = "parkade_app";
 const DATABASE = "parkade";
 
 const READY_MS = 60_000;
-/** A fast shutdown writes a checkpoint, which on a slow disk takes its time; after this the server is stopped hard. */
-const STOP_MS = 60_000;
-/** A backend without a postmaster has nothing to write: SIGQUIT ends it at once unless it hangs in the kernel. */
-const ORPHAN_STOP_MS = 2_000;
 /** After the death of the launcher web and worker get this long to end their work before the store stops. */
 const ORPHAN_GRACE_S = 10;
 /** Below this the first checkpoint or initdb would fail halfway through: refuse before anything is written. */
 const FREE_BYTES_MIN = { create: 300 * 2 ** 20, start: 64 * 2 ** 20 };
-const LOG_BYTES_MAX = 10 * 2 ** 20;
 
 /** Settings of the server; everything else is PostgreSQL's default. jit costs more than it saves on short queries. */
 const SETTINGS: Record<string, string> = {
@@ -91,9 +94,6 @@ export type EmbeddedOptions = {
    */
   samePort?: boolean;
 };
-
-/** Facts that the next start needs. Mode 0600: it holds the passwords of the superuser and of the role of web and worker. */
-type Remembered = { clusterDir: string; port: number; password: string; appPassword: string };
 
 /**
  * Starts PostgreSQL 18 on the cluster of `dataDir`, making it on first use. A server left over by a killed launcher is
@@ -161,10 +161,6 @@ async function startLocked(options: EmbeddedOptions, lock: string): Promise<Embe
   };
 }
 
-function newPassword(): string {
-  return randomBytes(24).toString("base64url");
-}
-
 /** Where the server of a `npm start` on this folder answers while it runs; null when there never was one. */
 export function rememberedUrl(dataDir: string): string | null {
   const memory = recall(dataDir);
@@ -173,95 +169,6 @@ export function rememberedUrl(dataDir: string): string | null {
 
 function urlFor(port: number, password: string, database: string, user = USER): string {
   return `postgresql://${user}:${password}@127.0.0.1:${port}/${database}`;
-}
-
-// --- the data folder ------------------------------------------------------------------------------------------------
-
-function prepareFolder(dataDir: string): void {
-  try {
-    makeDataFolder(dataDir);
-    // Fragments of values reach the server's log when it refuses a statement.
-    mkdirSync(join(dataDir, "logs"), { recursive: true, mode: 0o700 });
-    chmodSync(join(dataDir, "logs"), 0o700);
-    const probe = join(dataDir, `.write-test-${process.pid}`);
-    writeFileSync(probe, "");
-    rmSync(probe);
-  } catch (error) {
-    throw (
-      fullDisk(error, dataDir) ??
-      new StartError(
-        `The data folder ${dataDir} cannot be written (${errorText(error)}): set PARKADE_DATA_DIR to a folder that you may write.`,
-      )
-    );
-  }
-}
-
-/**
- * Only its owner may enter a new folder. Under root the server runs as another user, who may enter it and not list it. An
- * existing folder keeps its mode.
- */
-export function makeDataFolder(dataDir: string): void {
-  if (existsSync(dataDir)) return;
-  makeFolder(dataDir);
-  chmodSync(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
-}
-
-/** One folder at a time: Node's recursive mkdir never ends where the file system answers ENOENT, as /proc does. */
-function makeFolder(path: string): void {
-  if (existsSync(path)) return;
-  const parent = dirname(path);
-  if (parent !== path) makeFolder(parent);
-  mkdirSync(path);
-}
-
-function checkSpace(dir: string, bytesMin: number): void {
-  const { bavail, bsize } = statfsSync(dir);
-  const free = bavail * bsize;
-  if (free >= bytesMin) return;
-  const mib = (bytes: number) => `${Math.floor(bytes / 2 ** 20)} MB`;
-  throw new StartError(
-    `The disk that holds ${dir} is full (${mib(free)} free, ${mib(bytesMin)} needed): free some space, or set PARKADE_DATA_DIR to a folder on another disk.`,
-  );
-}
-
-function memoryPath(dataDir: string): string {
-  return join(dataDir, "postgres.json");
-}
-
-function recall(dataDir: string): Remembered | null {
-  const path = memoryPath(dataDir);
-  if (!existsSync(path)) return null;
-  let memory: Partial<Remembered> | null;
-  try {
-    memory = JSON.parse(readFileSync(path, "utf8"));
-  } catch (error) {
-    throw noMemory(dataDir, `${path} cannot be read (${errorText(error)})`);
-  }
-  const { clusterDir, port, password, appPassword } = memory ?? {};
-  const whole =
-    typeof clusterDir === "string" &&
-    Number.isInteger(port) &&
-    port! >= 0 &&
-    port! <= 65_535 &&
-    typeof password === "string";
-  if (!whole) throw noMemory(dataDir, `${path} lacks clusterDir, port or password`);
-  if (typeof appPassword === "string") return { clusterDir, port: port!, password, appPassword };
-  // Made by a release whose web and worker were the superuser.
-  const completed = { clusterDir, port: port!, password, appPassword: newPassword() };
-  remember(dataDir, completed);
-  return completed;
-}
-
-function noMemory(dataDir: string, fault: string): StartError {
-  return new StartError(
-    `${fault}: restore ${memoryPath(dataDir)}, which holds the password of the embedded database, or set PARKADE_DATA_DIR to an empty folder to start anew.`,
-  );
-}
-
-function remember(dataDir: string, memory: Remembered): void {
-  const path = memoryPath(dataDir);
-  writeFileSync(`${path}.new`, `${JSON.stringify(memory, null, 2)}\n`, { mode: 0o600 });
-  renameSync(`${path}.new`, path);
 }
 
 function checkReach(clusterDir: string, user: RunAs): void {
@@ -278,14 +185,6 @@ function checkVersion(clusterDir: string): void {
     `${clusterDir} was made by PostgreSQL ${major}, this release embeds ${MAJOR}: dump it with the old release and load it here, or set PARKADE_DATA_DIR to an empty folder.`,
   );
 }
-
-function openLogFile(dataDir: string): string {
-  const logFile = join(dataDir, "logs", "postgres.log");
-  if (existsSync(logFile) && statSync(logFile).size > LOG_BYTES_MAX) renameSync(logFile, `${logFile}.1`);
-  return logFile;
-}
-
-// --- making the cluster ---------------------------------------------------------------------------------------------
 
 type Making = { binaries: Binaries; user: RunAs; password: string; ephemeral: boolean };
 
@@ -342,9 +241,7 @@ function serverEnv(): NodeJS.ProcessEnv {
 /** A known fault of a start as one sentence with the fix; else the last lines of PostgreSQL's output. */
 function serverError(log: string, dir: string): StartError {
   if (/No space left on device|Disk quota exceeded/.test(log)) {
-    return new StartError(
-      `The disk that holds ${dir} is full: free some space, or set PARKADE_DATA_DIR to a folder on another disk.`,
-    );
+    return diskFull(dir);
   }
   if (/could not (access|create|open|change permissions|read).*Permission denied|EACCES/s.test(log)) {
     return new StartError(
@@ -357,72 +254,6 @@ function serverError(log: string, dir: string): StartError {
     `The embedded PostgreSQL did not start (${last.trim()}): see logs/postgres.log in the data folder, or set DATABASE_URL to a server of your own.`,
   );
 }
-
-// --- the server of a killed launcher --------------------------------------------------------------------------------
-
-/** Stops the postmaster of this cluster that a killed launcher left; a foreign process with the same id is left alone. */
-async function stopLeftover(clusterDir: string): Promise<void> {
-  const path = join(clusterDir, "postmaster.pid");
-  if (!existsSync(path)) return;
-  const pid = Number(readFileSync(path, "utf8").split("\n")[0]);
-  if (Number.isInteger(pid) && pid > 1 && isPostmasterOf(pid, clusterDir)) await endServer(pid);
-  rmSync(path, { force: true });
-}
-
-/**
- * A backend notices the death of its postmaster only when it waits. One that computes holds the cluster's shared memory
- * until its statement ends, and no new server starts before that: end it. Without /proc the start is tried again until
- * the backends have ended by themselves.
- */
-async function endOrphanedBackends(clusterDir: string): Promise<void> {
-  if (!existsSync("/proc/self/cwd")) return;
-  const orphans = readdirSync("/proc")
-    .map(Number)
-    .filter((pid) => Number.isInteger(pid) && isBackendOf(pid, clusterDir));
-  await Promise.all(orphans.map((pid) => endServer(pid, ["SIGQUIT", "SIGKILL"], ORPHAN_STOP_MS)));
-}
-
-/** Every process of a server has the cluster as its working directory and a title that begins with `postgres:`. */
-function isBackendOf(pid: number, clusterDir: string): boolean {
-  try {
-    return readlinkSync(`/proc/${pid}/cwd`) === clusterDir && commandLine(pid)?.startsWith("postgres: ") === true;
-  } catch (error) {
-    // A process that has just ended, or another user's.
-    if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes(errorCode(error) ?? "")) return false;
-    throw error;
-  }
-}
-
-function isPostmasterOf(pid: number, clusterDir: string): boolean {
-  return commandLine(pid)?.includes(`postgres -D ${clusterDir} `) ?? false;
-}
-
-/** SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one (recovers from the log at the next start). */
-async function endServer(
-  pid: number,
-  signals: NodeJS.Signals[] = ["SIGINT", "SIGQUIT", "SIGKILL"],
-  eachMs = STOP_MS,
-): Promise<void> {
-  for (const signal of signals) {
-    sendSignal(pid, signal);
-    const until = performance.now() + eachMs;
-    while (performance.now() < until) {
-      if (!isAlive(pid)) return;
-      await sleep(20);
-    }
-  }
-  throw new StartError(`PostgreSQL (process ${pid}) does not end: end it by hand, then start again.`);
-}
-
-function sendSignal(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if (errorCode(error) !== "ESRCH") throw error;
-  }
-}
-
-// --- running --------------------------------------------------------------------------------------------------------
 
 type Launch = {
   dataDir: string;

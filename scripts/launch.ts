@@ -1,7 +1,7 @@
-import { accessSync, constants, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { prepareAppRole, roleOf } from "./app-role.ts";
-import { makeDataFolder } from "./embedded-postgres.ts";
+import { makeDataFolder } from "./data-folder.ts";
 import { isPortFree } from "./free-port.ts";
 import { migrate } from "./migrate.ts";
 import { ancestorsOf, type RunRecord, takeOver } from "./previous-run.ts";
@@ -9,7 +9,7 @@ import { runTool } from "./run-tool.ts";
 import { checkRedis, connectPostgres } from "./servers.ts";
 import { demoPortOf, ROOT, type Stack, startStack } from "./stack.ts";
 import type { StartEnv } from "./start-env.ts";
-import { errorText, fullDisk, runCommand, StartError } from "./start-error.ts";
+import { fullDisk, runCommand, StartError } from "./start-error.ts";
 import { sideBySide, stopwatch, timed } from "./steps.ts";
 import { type SupervisedPostgres, supervisePostgres } from "./supervised-postgres.ts";
 
@@ -66,7 +66,7 @@ async function runUntilStopped(options: LaunchOptions): Promise<void> {
 
 async function bringUp(options: LaunchOptions, launcher: Launcher, signal: AbortSignal): Promise<void> {
   const { env } = options;
-  makeDataDir(env.dataDir);
+  makeDataFolder(env.dataDir);
   launcher.record = await takeOver(env.dataDir, say);
   await checkPort(env.port);
   // All checks come before the build, which takes minutes.
@@ -110,18 +110,6 @@ async function embedded(env: StartEnv, launcher: Launcher): Promise<{ ownerUrl: 
     supervisePostgres({ dataDir: env.dataDir }, say),
   );
   return { ownerUrl: launcher.postgres.url, databaseUrl: launcher.postgres.appUrl };
-}
-
-function makeDataDir(dataDir: string): void {
-  try {
-    makeDataFolder(dataDir);
-    accessSync(dataDir, constants.W_OK | constants.X_OK);
-  } catch (error) {
-    if (fullDisk(error, dataDir)) throw error;
-    throw new StartError(
-      `The data folder ${dataDir} cannot be written (${errorText(error)}): set PARKADE_DATA_DIR to a folder that you may write.`,
-    );
-  }
 }
 
 async function checkPort(port: number): Promise<void> {

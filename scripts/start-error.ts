@@ -19,6 +19,10 @@ export function errorText(error: unknown): string {
 /** A full disk as one sentence; null for any other error. */
 export function fullDisk(error: unknown, dir: string): StartError | null {
   if (errorCode(error) !== "ENOSPC" && errorCode(error) !== "EDQUOT") return null;
+  return diskFull(dir);
+}
+
+export function diskFull(dir: string): StartError {
   return new StartError(
     `The disk that holds ${dir} is full: free some space, or set PARKADE_DATA_DIR to a folder on another disk.`,
   );

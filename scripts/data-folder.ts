@@ -1,0 +1,129 @@
+import { randomBytes } from "node:crypto";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { errorText, fullDisk, StartError } from "./start-error.ts";
+
+const LOG_BYTES_MAX = 10 * 2 ** 20;
+
+/** Facts that the next start needs. Mode 0600: it holds the passwords of the superuser and of the role of web and worker. */
+export type Remembered = { clusterDir: string; port: number; password: string; appPassword: string };
+
+/** Makes the folder and what the server writes beside its cluster. Throws StartError when it cannot be written. */
+export function prepareFolder(dataDir: string): void {
+  makeDataFolder(dataDir);
+  try {
+    // Fragments of values reach the server's log when it refuses a statement.
+    mkdirSync(join(dataDir, "logs"), { recursive: true, mode: 0o700 });
+    chmodSync(join(dataDir, "logs"), 0o700);
+    const probe = join(dataDir, `.write-test-${process.pid}`);
+    writeFileSync(probe, "");
+    rmSync(probe);
+  } catch (error) {
+    throw notWritable(error, dataDir);
+  }
+}
+
+/**
+ * Only its owner may enter a new folder. Under root the server runs as another user, who may enter it and not list it. An
+ * existing folder keeps its mode. Throws StartError when the folder cannot be made or written.
+ */
+export function makeDataFolder(dataDir: string): void {
+  try {
+    if (!existsSync(dataDir)) {
+      makeFolder(dataDir);
+      chmodSync(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
+    }
+    accessSync(dataDir, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw notWritable(error, dataDir);
+  }
+}
+
+function notWritable(error: unknown, dataDir: string): StartError {
+  return (
+    fullDisk(error, dataDir) ??
+    new StartError(
+      `The data folder ${dataDir} cannot be written (${errorText(error)}): set PARKADE_DATA_DIR to a folder that you may write.`,
+    )
+  );
+}
+
+/** One folder at a time: Node's recursive mkdir never ends where the file system answers ENOENT, as /proc does. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent);
+  mkdirSync(path);
+}
+
+export function checkSpace(dir: string, bytesMin: number): void {
+  const { bavail, bsize } = statfsSync(dir);
+  const free = bavail * bsize;
+  if (free >= bytesMin) return;
+  const mib = (bytes: number) => `${Math.floor(bytes / 2 ** 20)} MB`;
+  throw new StartError(
+    `The disk that holds ${dir} is full (${mib(free)} free, ${mib(bytesMin)} needed): free some space, or set PARKADE_DATA_DIR to a folder on another disk.`,
+  );
+}
+
+export function memoryPath(dataDir: string): string {
+  return join(dataDir, "postgres.json");
+}
+
+export function recall(dataDir: string): Remembered | null {
+  const path = memoryPath(dataDir);
+  if (!existsSync(path)) return null;
+  let memory: Partial<Remembered> | null;
+  try {
+    memory = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw noMemory(dataDir, `${path} cannot be read (${errorText(error)})`);
+  }
+  const { clusterDir, port, password, appPassword } = memory ?? {};
+  const whole =
+    typeof clusterDir === "string" &&
+    Number.isInteger(port) &&
+    port! >= 0 &&
+    port! <= 65_535 &&
+    typeof password === "string";
+  if (!whole) throw noMemory(dataDir, `${path} lacks clusterDir, port or password`);
+  if (typeof appPassword === "string") return { clusterDir, port: port!, password, appPassword };
+  // Made by a release whose web and worker were the superuser.
+  const completed = { clusterDir, port: port!, password, appPassword: newPassword() };
+  remember(dataDir, completed);
+  return completed;
+}
+
+export function noMemory(dataDir: string, fault: string): StartError {
+  return new StartError(
+    `${fault}: restore ${memoryPath(dataDir)}, which holds the password of the embedded database, or set PARKADE_DATA_DIR to an empty folder to start anew.`,
+  );
+}
+
+export function remember(dataDir: string, memory: Remembered): void {
+  const path = memoryPath(dataDir);
+  writeFileSync(`${path}.new`, `${JSON.stringify(memory, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+export function openLogFile(dataDir: string): string {
+  const logFile = join(dataDir, "logs", "postgres.log");
+  if (existsSync(logFile) && statSync(logFile).size > LOG_BYTES_MAX) renameSync(logFile, `${logFile}.1`);
+  return logFile;
+}
+
+export function newPassword(): string {
+  return randomBytes(24).toString("base64url");
+}
