@@ -8,7 +8,7 @@ import { DomainError, PROBLEM_CODES } from "@/lib/platform/plain/problem.pure";
 import { type Deps, setDeps } from "./deps";
 import { handle, type Route } from "./handle";
 import type { Operation } from "./operation";
-import { STATUS } from "./problem";
+import { PROBLEMS } from "./problem";
 import { RequestLimits } from "./request-limits";
 import { SharedReads } from "./shared-reads";
 import { identifyLocal } from "./viewer";
@@ -261,5 +261,5 @@ describe("a read that is shared", () => {
 });
 
 test("every code has a status of its class", () => {
-  for (const code of PROBLEM_CODES) expect(STATUS[code]).toBeGreaterThanOrEqual(400);
+  for (const code of PROBLEM_CODES) expect(PROBLEMS[code][0]).toBeGreaterThanOrEqual(400);
 });

@@ -4,7 +4,7 @@ import { problemsOf } from "@/app/_server/operation";
 import { problemSchema } from "@/lib/platform/api/problem.shapes";
 import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
 import { KEY_CHARS_MAX, KEY_PATTERN } from "./idempotency";
-import { STATUS, TITLE } from "./problem";
+import { PROBLEMS } from "./problem";
 
 /** The API as OpenAPI 3.1, made of the operations and schemas that the handlers run by. */
 
@@ -159,11 +159,14 @@ function problemObjects(operation: Operation, parts: Parts): Json {
   const byStatus = new Map<number, ProblemCode[]>();
   // The web server's own: an address of many values is too long.
   if (operation.query) byStatus.set(431, ["invalid-request"]);
-  for (const code of problemsOf(operation)) byStatus.set(STATUS[code], [...(byStatus.get(STATUS[code]) ?? []), code]);
+  for (const code of problemsOf(operation)) {
+    const [status] = PROBLEMS[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
   const problem = schemaObject(problemSchema, parts);
   const objects = [...byStatus].map(([status, codes]) => {
     const schema = { allOf: [problem, { type: "object", properties: { code: { enum: codes } }, required: ["code"] }] };
-    const description = codes.map((code) => TITLE[code]).join("; ");
+    const description = codes.map((code) => PROBLEMS[code][1]).join("; ");
     const name = [status, ...codes].join("-");
     parts.responses[name] = { description, content: { "application/problem+json": { schema } } };
     return [status, { $ref: `#/components/responses/${name}` }];
