@@ -23,30 +23,16 @@ const RedriveConfirm = lazily(() => import("./redrive-confirm"), "RedriveConfirm
 
 type Open = "redrive" | "order" | "ignore" | "release" | "cooldown" | "blacklist" | "whitelist" | null;
 
-function copyText(text: string, what: string): void {
-  navigator.clipboard?.writeText(text).then(
-    () => void showToast({ title: `Copied: ${what}` }),
-    () => void showToast({ title: "The browser refused to copy", tone: "error" }),
-  );
-}
-
-/** The actions on one event. Redrive is one click, with Undo in the toast; its key asks first. */
-export function EventActions({
-  event,
-  keyboard,
-  size,
-}: {
-  event: EventDetail;
-  keyboard?: boolean;
-  size?: "sm" | "md";
-}) {
+/** What can be done to an event now, and the dialog that is open. */
+function useEventActions(event: EventDetail, keyboard: boolean) {
   const client = useQueryClient();
   const router = useRouter();
   const now = useNow();
   const [open, setOpen] = useState<Open>(null);
   const [busy, setBusy] = useState(false);
   const refusal = whyNotRedrive(event, now);
-  const ignored = event.status === "IGNORED";
+  const noEdit = whyNotEdit(event);
+  const ignoring = event.status === "IGNORED" ? "release" : "ignore";
 
   const send = async (mode: "deliver" | "verify") => {
     if (busy) return;
@@ -72,36 +58,43 @@ export function EventActions({
     if (behind || asks) setOpen("order");
     else void send("deliver");
   };
-  useHotkeys(
-    {
-      r: () => setOpen("redrive"),
-      v: () => void send("verify"),
-      i: () => setOpen(ignored ? "release" : "ignore"),
-      e: () => (noEdit === null ? edit() : void showToast({ title: "It cannot be edited now", detail: noEdit })),
-    },
-    keyboard === true,
-  );
-  const noEdit = whyNotEdit(event);
   const edit = () => {
     const params = new URLSearchParams(window.location.search);
     params.delete("open");
     params.set("edit", "1");
     router.push(`/events/${event.id}?${params}`);
   };
-  const { source, aggregateId, aggregateType } = event;
-  const scope =
-    aggregateId === null
-      ? { eventId: event.eventId, source }
-      : { aggregateId, source, ...(aggregateType === null ? {} : { aggregateType }) };
+  useHotkeys(
+    {
+      r: () => setOpen("redrive"),
+      v: () => void send("verify"),
+      i: () => setOpen(ignoring),
+      e: () => (noEdit === null ? edit() : void showToast({ title: "It cannot be edited now", detail: noEdit })),
+    },
+    keyboard,
+  );
+  return { open, setOpen, busy, refusal, noEdit, ignoring, send, redrive, edit } as const;
+}
 
+/** The actions on one event. Redrive is one click, with Undo in the toast; its key asks first. */
+export function EventActions({
+  event,
+  keyboard = false,
+  size,
+}: {
+  event: EventDetail;
+  keyboard?: boolean;
+  size?: "sm" | "md";
+}) {
+  const { open, setOpen, busy, refusal, noEdit, ignoring, send, redrive, edit } = useEventActions(event, keyboard);
   return (
     <>
       <ActionButton
         variant="primary"
         size={size}
-        aria-disabled={refusal !== null || busy}
-        data-tip={refusal ?? "Send it again on the slow lane after 5 s, with Undo until then"}
-        className="aria-disabled:pointer-events-auto"
+        refusal={refusal}
+        aria-disabled={busy}
+        data-tip="Send it again on the slow lane after 5 s, with Undo until then"
         onClick={redrive}
       >
         Redrive
@@ -114,17 +107,11 @@ export function EventActions({
       >
         Verify
       </ActionButton>
-      <ActionButton
-        size={size}
-        aria-disabled={noEdit !== null}
-        data-tip={noEdit ?? "Edit its payload and headers  e"}
-        className="aria-disabled:pointer-events-auto"
-        onClick={() => (noEdit === null ? edit() : undefined)}
-      >
+      <ActionButton size={size} refusal={noEdit} data-tip="Edit its payload and headers  e" onClick={edit}>
         Edit
       </ActionButton>
-      <ActionButton size={size} onClick={() => setOpen(ignored ? "release" : "ignore")} data-tip="i">
-        {ignored ? "Release…" : "Ignore…"}
+      <ActionButton size={size} onClick={() => setOpen(ignoring)} data-tip="i">
+        {ignoring === "release" ? "Release…" : "Ignore…"}
       </ActionButton>
       <MenuButton
         name="More actions"
@@ -138,21 +125,11 @@ export function EventActions({
           { id: "whitelist", label: "Whitelist…", onSelect: () => setOpen("whitelist") },
           { kind: "separator", id: "separator" },
           { kind: "heading", id: "curl", label: "Copy as curl" },
-          {
-            id: "curl-redrive",
-            label: "Redrive it",
-            onSelect: () => copyText(curlRedrive(window.location.origin, event), "redrive it"),
-          },
-          {
-            id: "curl-read",
-            label: "Read it",
-            onSelect: () => copyText(curlRead(window.location.origin, event.id), "read it"),
-          },
-          {
-            id: "curl-replay",
-            label: "Send its payload to a service of yours",
-            onSelect: () => copyText(curlReplay(window.location.origin, event), "send its payload"),
-          },
+          copyEntry("redrive it", "Redrive it", (origin) => curlRedrive(origin, event)),
+          copyEntry("read it", "Read it", (origin) => curlRead(origin, event.id)),
+          copyEntry("send its payload", "Send its payload to a service of yours", (origin) =>
+            curlReplay(origin, event),
+          ),
         ]}
       />
       {open === "redrive" ? (
@@ -165,8 +142,24 @@ export function EventActions({
         <BulkDialog kind={open} selection={{ ids: [event.id] }} total={1} onClose={() => setOpen(null)} />
       ) : null}
       {open === "cooldown" || open === "blacklist" || open === "whitelist" ? (
-        <ControlDialog kind={open} scope={scope} onClose={() => setOpen(null)} />
+        <ControlDialog kind={open} scope={scopeOf(event)} onClose={() => setOpen(null)} />
       ) : null}
     </>
   );
+}
+
+/** A menu entry that copies a shell command. `id` says in the toast what the command does. */
+function copyEntry(id: string, label: string, command: (origin: string) => string) {
+  const onSelect = () =>
+    navigator.clipboard?.writeText(command(window.location.origin)).then(
+      () => void showToast({ title: `Copied: ${id}` }),
+      () => void showToast({ title: "The browser refused to copy", tone: "error" }),
+    );
+  return { id, label, onSelect };
+}
+
+/** The aggregate of the event, or the event alone. */
+function scopeOf({ source, eventId, aggregateId, aggregateType }: EventDetail) {
+  if (aggregateId === null) return { eventId, source };
+  return { aggregateId, source, ...(aggregateType === null ? {} : { aggregateType }) };
 }

@@ -4,7 +4,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { type ComponentType, type ReactNode, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReadError } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
@@ -50,9 +50,7 @@ export function RulesPage<Rule extends StoredRuleOut>({
         meta={rules.data ? `${plural(items.length, "rule")}, ${on} on` : undefined}
         actions={add("primary")}
       />
-      {rules.isError ? (
-        <ErrorPanel error={rules.error} onRetry={() => rules.refetch()} inline={items.length > 0} />
-      ) : null}
+      <ReadError read={rules} stale={items.length > 0} />
       {rules.isPending ? <SkeletonRows rows={4} columns={["w-16", "flex-1", "w-24"]} /> : null}
       {shows === null && rules.isSuccess && items.length === 0 ? (
         <EmptyState title={`No ${noun} yet`} action={add()}>

@@ -23,21 +23,10 @@ const GROUP =
 
 type PaletteCommand = { id: string; name: string; hint?: string; run: () => void };
 
-/** Pages, searches, ids and settings of this browser, by name. The best match comes first. */
-export function Palette({
-  onClose,
-  onHelp,
-  onStop,
-}: {
-  onClose: () => void;
-  onHelp: () => void;
-  onStop: (order: StopOrder) => void;
-}) {
+/** The commands that every page has. */
+function useCommands(onHelp: () => void, onStop: (order: StopOrder) => void) {
   const router = useRouter();
   const zone = useZone();
-  const [text, setText] = useState("");
-  const typed = text.trim();
-  const { terms } = parseSearch(typed);
   const pages: PaletteCommand[] = PAGES.map((page) => ({
     id: page.href,
     name: page.label,
@@ -68,6 +57,24 @@ export function Palette({
       run: () => onStop({ stop: false, target }),
     })),
   ];
+  return { pages, sends, settings };
+}
+
+/** Pages, searches, ids and settings of this browser, by name. The best match comes first. */
+export function Palette({
+  onClose,
+  onHelp,
+  onStop,
+}: {
+  onClose: () => void;
+  onHelp: () => void;
+  onStop: (order: StopOrder) => void;
+}) {
+  const router = useRouter();
+  const [text, setText] = useState("");
+  const typed = text.trim();
+  const { terms } = parseSearch(typed);
+  const { pages, sends, settings } = useCommands(onHelp, onStop);
   const here = actionsHere((href) => router.push(href));
   const finds: PaletteCommand[] = typed === "" ? [] : findsOf(typed, terms.length > 0, (href) => router.push(href));
   const { before, behind } = rankCommands([...pages, ...sends, ...settings], typed);

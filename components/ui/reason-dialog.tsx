@@ -1,11 +1,12 @@
 "use client";
 
-import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type ComponentProps, type ReactNode, useId, useState } from "react";
 import { ActionButton } from "./action-button";
 import { Button } from "./button";
 import { Dialog } from "./dialog";
 import { ErrorPanel } from "./error-panel";
 import { ReasonField } from "./reason-field";
+import { useInvalidFocus } from "./use-invalid-focus";
 import { type Submitted, useSubmit } from "./use-submit";
 
 /** A dialog for one action with a reason, which the audit keeps. Ctrl Enter in the reason field submits. */
@@ -37,16 +38,13 @@ export function ReasonDialog({
   children?: ReactNode | ((pressed: boolean) => ReactNode);
 }) {
   const form = useId();
-  const ref = useRef<HTMLFormElement>(null);
   const [text, setText] = useState("");
   const [presses, setPresses] = useState(0);
+  const ref = useInvalidFocus<HTMLFormElement>(presses);
   const { busy, error, submit } = useSubmit(dialog.onClose);
   const reason = text.trim();
   const missing = wanted === "required" && reason === "";
   const enabled = ready(reason);
-  useEffect(() => {
-    if (presses > 0) ref.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
-  }, [presses]);
   const press = () => {
     if (!enabled) return;
     setPresses((count) => count + 1);

@@ -35,17 +35,8 @@ type Props = {
 };
 
 /** One event in the list. CSS places the cells by the names of the grid, so a narrow list can show them as a card. */
-export const EventRow = memo(function EventRow({
-  row,
-  index,
-  top,
-  height,
-  selected,
-  locked,
-  active,
-  opened,
-  actions,
-}: Props) {
+export const EventRow = memo(function EventRow(props: Props) {
+  const { row, index, top, height, selected, locked, active, opened, actions } = props;
   const { event, gone } = row;
   const aggregate = aggregateText(event);
   return (

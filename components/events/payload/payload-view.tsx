@@ -6,11 +6,12 @@ import { IconButton } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Input } from "@/components/ui/input";
+import { Toggles } from "@/components/ui/toggles";
 import { payloadHref } from "@/lib/events/events.browser";
 import type { BodyOut } from "@/lib/events/events.shapes";
 import { formatBytes, formatNumber } from "@/lib/platform/plain/format.pure";
 import { fromBase64, hexLines } from "./hex-lines";
-import { findNodes, MATCHES_MAX, openJson } from "./json-nodes";
+import { findNodes, type JsonDoc, MATCHES_MAX, openJson } from "./json-nodes";
 import { JsonTree } from "./json-tree";
 import { splitByMatches } from "./split-by-matches";
 
@@ -69,6 +70,61 @@ function Hex({ bytes }: { bytes: Uint8Array }) {
   );
 }
 
+/** The words that are searched in a payload, and the match that is shown. */
+function useSearchInside(mode: Mode, doc: JsonDoc | null, text: string | null) {
+  const [words, setWords] = useState("");
+  const [current, setCurrent] = useState(0);
+  const wanted = useDeferredValue(words.trim());
+  const found = useMemo(() => (doc && wanted !== "" ? findNodes(doc, wanted) : []), [doc, wanted]);
+  const inText = useMemo(
+    () =>
+      mode === "raw" && wanted !== ""
+        ? splitByMatches(text ?? "", wanted, MATCHES_MAX).filter((part) => part.match).length
+        : 0,
+    [mode, wanted, text],
+  );
+  const matches = mode === "tree" ? found.length : inText;
+  const step = (by: number) => setCurrent((now) => (matches === 0 ? 0 : (now + by + matches) % matches));
+  return { words, setWords, wanted, found, matches, current, setCurrent, step };
+}
+
+function SearchInside({ search }: { search: ReturnType<typeof useSearchInside> }) {
+  const { words, setWords, wanted, matches, current, setCurrent, step } = search;
+  return (
+    <div className="flex items-center gap-1">
+      <Input
+        aria-label="Search in the payload"
+        placeholder="search inside"
+        value={words}
+        onChange={(event) => {
+          setWords(event.target.value);
+          setCurrent(0);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
+          if (event.key === "Escape") setWords("");
+        }}
+        className="h-6! w-36!"
+      />
+      {wanted === "" ? null : (
+        <>
+          <span aria-live="polite" className="text-sm whitespace-nowrap text-faint">
+            {matches === 0
+              ? "none"
+              : `${formatNumber(current + 1)} of ${matches >= MATCHES_MAX ? "≥ " : ""}${formatNumber(matches)}`}
+          </span>
+          <IconButton size="sm" label="Previous match" onClick={() => step(-1)} disabled={matches === 0}>
+            <ChevronUp size={13} aria-hidden />
+          </IconButton>
+          <IconButton size="sm" label="Next match" onClick={() => step(1)} disabled={matches === 0}>
+            <ChevronDown size={13} aria-hidden />
+          </IconButton>
+        </>
+      )}
+    </div>
+  );
+}
+
 /** A payload as received: as a tree if it is JSON, as text if it is text, and always as bytes. */
 export function PayloadView({
   eventId,
@@ -83,81 +139,30 @@ export function PayloadView({
   const bytes = useMemo(() => fromBase64(body.base64), [body.base64]);
   const json = useMemo(() => (body.text === null ? null : openJson(bytes)), [body.text, bytes]);
   const [chosen, setChosen] = useState<Mode | null>(null);
-  const [words, setWords] = useState("");
-  const [current, setCurrent] = useState(0);
-  const wanted = useDeferredValue(words.trim());
-
   const modes: Mode[] = [
     ...(json?.doc ? (["tree"] as const) : []),
     ...(body.text === null ? [] : (["raw"] as const)),
     "hex",
   ];
   const mode = chosen !== null && modes.includes(chosen) ? chosen : (modes[0] ?? "hex");
-  const found = useMemo(() => (json?.doc && wanted !== "" ? findNodes(json.doc, wanted) : []), [json, wanted]);
-  const inText = useMemo(
-    () =>
-      mode === "raw" && wanted !== ""
-        ? splitByMatches(body.text ?? "", wanted, MATCHES_MAX).filter((part) => part.match).length
-        : 0,
-    [mode, wanted, body.text],
-  );
-  const matches = mode === "tree" ? found.length : inText;
-  const step = (by: number) => setCurrent((now) => (matches === 0 ? 0 : (now + by + matches) % matches));
+  const search = useSearchInside(mode, json?.doc ?? null, body.text);
+  const { wanted, found, current } = search;
 
   if (body.bytes === 0) return <p className="px-3 py-4 text-muted">The payload is empty: zero bytes.</p>;
   return (
     <div className="flex min-h-0 flex-col">
       <div className="sticky top-0 z-10 flex flex-wrap items-center gap-2 border-b border-line bg-surface px-3 py-1.5">
-        <fieldset className="flex rounded-md border border-line-strong">
-          <legend className="sr-only">Show the payload as</legend>
-          {modes.map((entry) => (
-            <button
-              key={entry}
-              type="button"
-              aria-pressed={mode === entry}
-              onClick={() => {
-                setChosen(entry);
-                setCurrent(0);
-              }}
-              className="h-6 px-2 text-sm text-muted first:rounded-l-[4px] last:rounded-r-[4px] hover:bg-hover aria-pressed:bg-hover aria-pressed:font-medium aria-pressed:text-ink"
-            >
-              {entry}
-            </button>
-          ))}
-        </fieldset>
-        {mode === "hex" ? null : (
-          <div className="flex items-center gap-1">
-            <Input
-              aria-label="Search in the payload"
-              placeholder="search inside"
-              value={words}
-              onChange={(event) => {
-                setWords(event.target.value);
-                setCurrent(0);
-              }}
-              onKeyDown={(event) => {
-                if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
-                if (event.key === "Escape") setWords("");
-              }}
-              className="h-6! w-36!"
-            />
-            {wanted === "" ? null : (
-              <>
-                <span aria-live="polite" className="text-sm whitespace-nowrap text-faint">
-                  {matches === 0
-                    ? "none"
-                    : `${formatNumber(current + 1)} of ${matches >= MATCHES_MAX ? "≥ " : ""}${formatNumber(matches)}`}
-                </span>
-                <IconButton size="sm" label="Previous match" onClick={() => step(-1)} disabled={matches === 0}>
-                  <ChevronUp size={13} aria-hidden />
-                </IconButton>
-                <IconButton size="sm" label="Next match" onClick={() => step(1)} disabled={matches === 0}>
-                  <ChevronDown size={13} aria-hidden />
-                </IconButton>
-              </>
-            )}
-          </div>
-        )}
+        <Toggles
+          label="Show the payload as"
+          joined
+          options={modes.map((value) => ({ value, label: value }))}
+          value={mode}
+          onChange={(entry) => {
+            setChosen(entry);
+            search.setCurrent(0);
+          }}
+        />
+        {mode === "hex" ? null : <SearchInside search={search} />}
         <span className="ml-auto hidden truncate text-sm text-faint sm:inline">
           {body.contentType} · {formatBytes(body.bytes)}
         </span>

@@ -3,9 +3,10 @@
 import Link from "next/link";
 import { useState } from "react";
 import { classNames } from "@/components/ui/class-names";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
+import { Toggles } from "@/components/ui/toggles";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref, filterHref, withPart } from "@/lib/events/filter/filter-read.browser";
 import { windowLabel } from "@/lib/events/filter/time-window.browser";
@@ -17,7 +18,11 @@ import { type ArrivalRow, arrivalRows } from "./arrival-rows";
 
 const SHOWN = 9;
 
-type By = "code" | "group";
+const BY = [
+  { value: "code", label: "by code" },
+  { value: "group", label: "by group" },
+] as const;
+type By = (typeof BY)[number]["value"];
 
 /** The events that arrived in the window of the page, by error code or by group; each bar links to its events. */
 export function TopErrors({ filter, className }: { filter: EventFilter; className?: string }) {
@@ -38,33 +43,12 @@ export function TopErrors({ filter, className }: { filter: EventFilter; classNam
         ) : undefined
       }
       className={className}
-      actions={<Choice by={by} onBy={setBy} />}
+      actions={<Toggles label="What arrived, by" options={BY} value={by} onChange={setBy} />}
     >
-      {top.isError ? <ErrorPanel error={top.error} onRetry={() => top.refetch()} inline={stats !== undefined} /> : null}
+      <ReadError read={top} stale={stats !== undefined} />
       {top.isPending ? <SkeletonRows rows={6} columns={["flex-1", "w-12"]} /> : null}
       {stats ? <Rows stats={stats} by={by} filter={filter} /> : null}
     </Panel>
-  );
-}
-
-function Choice({ by, onBy }: { by: By; onBy: (by: By) => void }) {
-  return (
-    <fieldset aria-label="What arrived, by" className="flex">
-      {(["code", "group"] as const).map((choice) => (
-        <button
-          key={choice}
-          type="button"
-          aria-pressed={by === choice}
-          onClick={() => onBy(choice)}
-          className={classNames(
-            "h-6 rounded-md px-2 text-sm",
-            by === choice ? "bg-selected text-ink" : "text-muted hover:bg-hover",
-          )}
-        >
-          by {choice}
-        </button>
-      ))}
-    </fieldset>
   );
 }
 

@@ -6,7 +6,7 @@ import { useState } from "react";
 import { LongText } from "@/components/redrive/long-text";
 import { Button, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
+import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
@@ -49,7 +49,7 @@ export function ControlsPage() {
           </>
         }
       />
-      {live.isError ? <ErrorPanel error={live.error} onRetry={() => live.refetch()} inline={items.length > 0} /> : null}
+      <ReadError read={live} stale={items.length > 0} />
       {live.isPending ? <SkeletonRows rows={4} columns={["w-28", "flex-1", "w-24", "w-24"]} /> : null}
       {live.isSuccess && items.length === 0 ? (
         <EmptyState

@@ -1,15 +1,16 @@
 "use client";
 
 import { useRouter } from "next/navigation";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { waitWords } from "@/components/guard/approvals/approval-words";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
 import { refusalSummary } from "@/components/redrive/refusal-words";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { showToast } from "@/components/ui/toast";
+import { useInvalidFocus } from "@/components/ui/use-invalid-focus";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
@@ -67,31 +68,8 @@ const DRAFT: RedriveDraft = {
 /** Fields of the request that the dialog folds. */
 const FOLDED_FIELD = /^(target|ratePerSecond|canary|brake|startAt|startWhen)\b/;
 
-/**
- * Previews and starts a redrive or a dry run over a selection. A started redrive runs on when the dialog closes; a
- * double click starts one redrive (see idempotency-keys).
- */
-export function RedriveDialog({
-  selection,
-  total,
-  onClose,
-  onDone,
-  onUndone,
-  initialMode = "deliver",
-}: RedriveDialogProps) {
-  const router = useRouter();
-  const [mode, setMode] = useState(initialMode);
-  const [draft, setDraft] = useState(DRAFT);
-  /** How often the button was pressed in vain; above 0 the problems are shown. */
-  const [vain, setVain] = useState(0);
-  const [more, setMore] = useState(false);
-  const [keyFor] = useState(() => idempotencyKeys(randomKey));
-  const form = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (vain > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }, [vain]);
-  const request = useRequestRedrive();
-
+/** The previews of what is chosen. `shown`: the newest preview, also while another one is counted. */
+function usePreviews(selection: Selection, mode: RedriveOut["mode"], draft: RedriveDraft) {
   const { target } = draft;
   const previewOf = (lane: RedriveDraft["lane"]) => ({
     select: selection,
@@ -111,27 +89,27 @@ export function RedriveDialog({
     { ...previewOf(draft.lane === "slow" ? "main" : "slow"), earlier, despite, sample: false },
     current.isSuccess && target === null,
   );
-  const targets = useTargets();
   const preview = current.data;
   const newest = preview ?? held.data;
   const [before, setBefore] = useState<PreviewOut | undefined>();
   if (newest !== undefined && newest !== before) setBefore(newest);
   // While another lane or target is counted, or cannot be, the form stays with the focus and with the choice.
   const shown = newest ?? before;
+  return { held, current, other, preview, newest, shown };
+}
 
-  const start = async (as: RedriveOut["mode"]) => {
-    if (!preview) return;
-    const problems = draftProblems(as, draft, preview);
-    if (Object.keys(problems).length > 0) {
-      if (isFolded(problems)) setMore(true);
-      return setVain(vain + 1);
-    }
+/** Requests the redrive of a draft, and closes the dialog. `onFolded`: a field that the dialog folds was refused. */
+function useStart({ selection, onClose, onDone, onUndone }: RedriveDialogProps, onFolded: () => void) {
+  const router = useRouter();
+  const [keyFor] = useState(() => idempotencyKeys(randomKey));
+  const request = useRequestRedrive();
+  const start = async (as: RedriveOut["mode"], draft: RedriveDraft, preview: PreviewOut) => {
     const body = redriveRequest(selection, as, draft, preview);
     let accepted: RedriveAccepted;
     try {
       accepted = await request.mutateAsync({ request: body, idempotencyKey: keyFor(body) });
     } catch (error) {
-      if (error instanceof ApiError && error.fields.some(({ field }) => FOLDED_FIELD.test(field))) setMore(true);
+      if (error instanceof ApiError && error.fields.some(({ field }) => FOLDED_FIELD.test(field))) onFolded();
       return; // shown from request.error; the dialog stays, with everything that was typed
     }
     if (onUndone) restoreOnUndo(accepted.id, onUndone);
@@ -141,6 +119,32 @@ export function RedriveDialog({
       ...startedWords(as, accepted),
       action: { label: "View", onSelect: () => router.push(`/redrives/${accepted.id}`) },
     });
+  };
+  return { request, start };
+}
+
+/**
+ * Previews and starts a redrive or a dry run over a selection. A started redrive runs on when the dialog closes; a
+ * double click starts one redrive (see idempotency-keys).
+ */
+export function RedriveDialog(props: RedriveDialogProps) {
+  const { selection, total, onClose } = props;
+  const [mode, setMode] = useState(props.initialMode ?? "deliver");
+  const [draft, setDraft] = useState(DRAFT);
+  /** How often the button was pressed in vain; above 0 the problems are shown. */
+  const [vain, setVain] = useState(0);
+  const [more, setMore] = useState(false);
+  const form = useInvalidFocus<HTMLDivElement>(vain);
+  const { request, start } = useStart(props, () => setMore(true));
+  const { held, current, other, preview, newest, shown } = usePreviews(selection, mode, draft);
+  const targets = useTargets();
+
+  const press = (as: RedriveOut["mode"]) => {
+    if (!preview) return;
+    const problems = draftProblems(as, draft, preview);
+    if (Object.keys(problems).length === 0) return void start(as, draft, preview);
+    if (isFolded(problems)) setMore(true);
+    setVain(vain + 1);
   };
 
   const nothing = preview !== undefined && (mode === "verify" ? preview.total === 0 : preview.eligible === 0);
@@ -156,7 +160,7 @@ export function RedriveDialog({
             <ActionButton
               disabled={!preview || preview.total === 0}
               busy={request.isPending}
-              onClick={() => start("verify")}
+              onClick={() => press("verify")}
             >
               Verify only
             </ActionButton>
@@ -168,7 +172,7 @@ export function RedriveDialog({
             disabled={!preview || nothing}
             busy={request.isPending}
             data-tip="Ctrl/Cmd + Enter"
-            onClick={() => start(mode)}
+            onClick={() => press(mode)}
           >
             {shown ? buttonWords(mode, shown) : mode === "verify" ? "Verify" : "Redrive"}
           </ActionButton>
@@ -181,13 +185,11 @@ export function RedriveDialog({
         onKeyDown={(event) => {
           if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
           event.preventDefault();
-          void start(mode);
+          press(mode);
         }}
       >
         {request.isError ? <ErrorPanel error={request.error} inline title="This was not done" /> : null}
-        {current.isError ? (
-          <ErrorPanel error={current.error} onRetry={() => current.refetch()} inline={shown !== undefined} />
-        ) : null}
+        <ReadError read={current} stale={shown !== undefined} />
         {shown ? (
           <RedriveForm
             mode={mode}

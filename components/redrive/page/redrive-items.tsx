@@ -5,13 +5,13 @@ import { Fragment, useState } from "react";
 import { Findings } from "@/components/events/findings";
 import { LongText } from "@/components/redrive/long-text";
 import { Button, NextPageButton } from "@/components/ui/button";
-import { classNames } from "@/components/ui/class-names";
 import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { ShortId } from "@/components/ui/short-id";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
+import { Toggles } from "@/components/ui/toggles";
 import { stopText } from "@/lib/events/detail/history-text.pure";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { usePageParam } from "@/lib/events/filter/filter-url.browser";
@@ -43,22 +43,20 @@ export function RedriveItems({ redrive, live, className }: { redrive: RedriveOut
         </a>
       }
     >
-      <fieldset aria-label="Outcome" className="flex flex-wrap gap-1 border-b border-line px-3 pb-2">
-        {tabs.map((tab) => (
-          <button
-            key={tab.name}
-            type="button"
-            aria-pressed={tab.name === chosen.name}
-            onClick={() => setParam(tab.name)}
-            className={classNames(
-              "h-6 rounded-md px-2 text-sm",
-              tab.name === chosen.name ? "bg-selected text-ink" : "text-muted hover:bg-hover",
-            )}
-          >
-            {tab.label} <span className="font-mono">{formatNumber(tab.count)}</span>
-          </button>
-        ))}
-      </fieldset>
+      <Toggles
+        label="Outcome"
+        className="flex-wrap gap-1 border-b border-line px-3 pb-2"
+        options={tabs.map(({ name, label, count }) => ({
+          value: name,
+          label: (
+            <>
+              {label} <span className="font-mono">{formatNumber(count)}</span>
+            </>
+          ),
+        }))}
+        value={chosen.name}
+        onChange={setParam}
+      />
       <ReadError read={items} stale={rows.length > 0} />
       {items.isPending ? <SkeletonRows rows={5} columns={["w-28", "w-28", "flex-1", "w-16"]} /> : null}
       {items.isSuccess && rows.length === 0 ? (

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { ApprovalPanel, RedriveSamples } from "@/components/guard/approvals/approval-panel";
 import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
@@ -34,7 +34,7 @@ export function RedrivePage({ id }: { id: string }) {
   if (redrive.data) {
     return (
       <>
-        {redrive.isError ? <ErrorPanel error={redrive.error} inline onRetry={() => redrive.refetch()} /> : null}
+        <ReadError read={redrive} stale />
         <Loaded redrive={redrive.data} />
       </>
     );

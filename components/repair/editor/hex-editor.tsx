@@ -25,45 +25,19 @@ const MARGIN_LINES = 8;
 const hex = (value: number, digits: number) => value.toString(16).padStart(digits, "0");
 const isPrintable = (byte: number) => byte >= 0x20 && byte < 0x7f;
 
-/** Bytes in lines of 16, which the keyboard edits. Above HEX_EDIT_MAX bytes they can only be read. */
-export function HexEditor({
-  bytes,
-  label,
-  autoFocus,
-  onChange,
-}: {
+type Props = {
   /** At first; the editor keeps its own from then on. */
   bytes: Uint8Array;
   label: string;
   autoFocus?: boolean;
   onChange: (bytes: Uint8Array) => void;
-}) {
+};
+
+/** The bytes and their changes. `page`: the lines that PageUp and PageDown move by. */
+function useHexDocument({ bytes, onChange }: Props) {
   const [doc, setDoc] = useState(() => hexDocument(bytes));
-  const scroller = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ first: 0, lines: 40 });
-  const help = useId();
-  const id = useId();
   const readOnly = bytes.length > HEX_EDIT_MAX;
-  const lines = Math.floor(doc.bytes.length / BYTES_PER_LINE) + 1;
-  const page = Math.max(1, view.lines - 2);
-
-  const measure = () => {
-    const box = scroller.current!;
-    setView({ first: Math.floor(box.scrollTop / LINE_PX), lines: Math.ceil(box.clientHeight / LINE_PX) });
-  };
-  const cursorLine = Math.floor(doc.at / BYTES_PER_LINE);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: measured once; later on each scroll
-  useLayoutEffect(() => {
-    measure();
-    if (autoFocus) scroller.current!.focus();
-  }, []);
-  useLayoutEffect(() => {
-    const box = scroller.current!;
-    const top = cursorLine * LINE_PX;
-    if (top < box.scrollTop) box.scrollTop = top;
-    else if (top + LINE_PX > box.scrollTop + box.clientHeight) box.scrollTop = top + LINE_PX - box.clientHeight;
-  }, [cursorLine]);
-
+  /** Whether there was something to do: null = nothing. */
   const apply = (next: HexDocument | null) => {
     if (next === null) return false;
     const changed = next.bytes !== doc.bytes;
@@ -72,7 +46,7 @@ export function HexEditor({
     if (changed) onChange(next.bytes);
     return true;
   };
-  const onKeyDown = (event: React.KeyboardEvent) => {
+  const press = (event: React.KeyboardEvent, page: number) => {
     if (event.altKey) return;
     const key = event.key.toLowerCase();
     const command = event.ctrlKey || event.metaKey;
@@ -84,6 +58,36 @@ export function HexEditor({
     else if (!command) next = pressKey(doc, event.key, page);
     if (apply(next)) event.preventDefault();
   };
+  return { doc, readOnly, apply, press };
+}
+
+/** Bytes in lines of 16, which the keyboard edits. Above HEX_EDIT_MAX bytes they can only be read. */
+export function HexEditor(props: Props) {
+  const { doc, readOnly, apply, press } = useHexDocument(props);
+  const scroller = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ first: 0, lines: 40 });
+  const help = useId();
+  const id = useId();
+  const lines = Math.floor(doc.bytes.length / BYTES_PER_LINE) + 1;
+  const page = Math.max(1, view.lines - 2);
+
+  const measure = () => {
+    const box = scroller.current!;
+    setView({ first: Math.floor(box.scrollTop / LINE_PX), lines: Math.ceil(box.clientHeight / LINE_PX) });
+  };
+  const cursorLine = Math.floor(doc.at / BYTES_PER_LINE);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: measured once; later on each scroll
+  useLayoutEffect(() => {
+    measure();
+    if (props.autoFocus) scroller.current!.focus();
+  }, []);
+  useLayoutEffect(() => {
+    const box = scroller.current!;
+    const top = cursorLine * LINE_PX;
+    if (top < box.scrollTop) box.scrollTop = top;
+    else if (top + LINE_PX > box.scrollTop + box.clientHeight) box.scrollTop = top + LINE_PX - box.clientHeight;
+  }, [cursorLine]);
+
   const from = Math.max(0, view.first - MARGIN_LINES);
   const until = Math.min(lines, view.first + view.lines + MARGIN_LINES);
   return (
@@ -111,14 +115,14 @@ export function HexEditor({
         role="grid"
         data-own-keys
         tabIndex={0}
-        aria-label={label}
+        aria-label={props.label}
         aria-describedby={help}
         aria-rowcount={lines}
         aria-colcount={BYTES_PER_LINE}
         aria-readonly={readOnly}
         aria-activedescendant={`${id}-${doc.at}`}
         onScroll={measure}
-        onKeyDown={onKeyDown}
+        onKeyDown={(event) => press(event, page)}
         onPaste={(event) => {
           const next = pasteHex(doc, event.clipboardData.getData("text/plain"));
           if (apply(next)) event.preventDefault();

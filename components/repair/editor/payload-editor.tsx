@@ -5,6 +5,7 @@ import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import { Shape } from "@/components/ui/shape";
 import { showToast } from "@/components/ui/toast";
+import { Toggles } from "@/components/ui/toggles";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatBytes, plural } from "@/lib/platform/plain/format.pure";
@@ -53,21 +54,16 @@ export function PayloadEditor({ event, draft, onChange, onDone }: PartOfEdit) {
   return (
     <div className="flex min-h-96 flex-1 flex-col">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-line px-3 py-1.5">
-        <fieldset className="flex rounded-md border border-line-strong">
-          <legend className="sr-only">Edit the payload as</legend>
-          {(["text", "hex"] as const).map((entry) => (
-            <button
-              key={entry}
-              type="button"
-              aria-pressed={mode === entry}
-              disabled={entry === "text" && !isText}
-              onClick={() => setChosen(entry)}
-              className="h-6 px-2 text-sm text-muted first:rounded-l-[4px] last:rounded-r-[4px] hover:bg-hover disabled:opacity-50 aria-pressed:bg-hover aria-pressed:font-medium aria-pressed:text-ink"
-            >
-              {entry}
-            </button>
-          ))}
-        </fieldset>
+        <Toggles
+          label="Edit the payload as"
+          joined
+          options={[
+            { value: "text", label: "text", disabled: !isText },
+            { value: "hex", label: "hex" },
+          ]}
+          value={mode}
+          onChange={setChosen}
+        />
         <span className="flex items-center gap-1.5 text-sm text-muted">
           <label htmlFor={`${keys}-type`}>Content type</label>
           <Input

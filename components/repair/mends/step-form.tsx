@@ -1,7 +1,8 @@
 "use client";
 
-import { ArrowDown, ArrowUp, Plus, X } from "lucide-react";
+import { Plus, X } from "lucide-react";
 import { useId, useRef } from "react";
+import { MoveButtons, onMoveKey } from "@/components/repair/move-buttons";
 import { Button, IconButton } from "@/components/ui/button";
 import { Checkbox, Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
@@ -88,12 +89,7 @@ export function StepForm({
         {steps.map((step, at) => (
           <li
             key={step.key}
-            onKeyDown={(event) => {
-              const by = event.key === "ArrowUp" ? -1 : event.key === "ArrowDown" ? 1 : 0;
-              if (by === 0 || !event.altKey) return;
-              event.preventDefault();
-              move(at, by);
-            }}
+            onKeyDown={onMoveKey((by) => move(at, by))}
             className="grid grid-cols-[minmax(0,1fr)] gap-2 rounded-md border border-line bg-surface p-2"
           >
             <div className="flex items-start gap-2 max-sm:flex-wrap">
@@ -106,24 +102,13 @@ export function StepForm({
                 onChange={(part) => change(at, part)}
               />
               <span className="ml-auto flex max-sm:-order-1">
-                <IconButton
+                <MoveButtons
+                  name={`step ${at + 1}`}
+                  first={at === 0}
+                  last={at === steps.length - 1}
                   size="sm"
-                  label={`Move step ${at + 1} up`}
-                  shortcut="Alt ↑"
-                  disabled={at === 0}
-                  onClick={() => move(at, -1)}
-                >
-                  <ArrowUp size={13} aria-hidden />
-                </IconButton>
-                <IconButton
-                  size="sm"
-                  label={`Move step ${at + 1} down`}
-                  shortcut="Alt ↓"
-                  disabled={at === steps.length - 1}
-                  onClick={() => move(at, 1)}
-                >
-                  <ArrowDown size={13} aria-hidden />
-                </IconButton>
+                  onMove={(by) => move(at, by)}
+                />
                 <IconButton size="sm" label={`Remove step ${at + 1}`} onClick={() => onChange(steps.toSpliced(at, 1))}>
                   <X size={13} aria-hidden />
                 </IconButton>
@@ -157,18 +142,21 @@ function StepFields({
   const wrong = (field: string) => faults.some((fault) => fault.field === field) || undefined;
   const errors = useId();
   const { op, when } = step;
-  const place = (name: string, field: string, value: string, change: (value: string) => void) => (
+  /** `example` is absent for the place of a value, which is offered while it is typed. */
+  const text = (label: string, field: string, value: string, change: (value: string) => void, example?: string) => (
     <Input
-      aria-label={`${name} of step ${number}`}
+      aria-label={label}
       aria-invalid={wrong(field)}
       aria-describedby={wrong(field) ? errors : undefined}
-      list={placesId}
-      placeholder="/customer/id"
+      list={example === undefined ? placesId : undefined}
+      placeholder={example ?? "/customer/id"}
       value={value}
       onChange={(event) => change(event.target.value)}
       className="w-52! font-mono text-sm max-sm:w-full!"
     />
   );
+  const from = op === "copy" || op === "move" ? "From" : "Place";
+  const json = 'JSON: "text", 12, null';
   return (
     <div className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)] gap-2 max-sm:basis-full">
       <div className="flex flex-wrap items-center gap-2">
@@ -178,28 +166,12 @@ function StepFields({
           value={op}
           onChange={(event) => onChange({ op: STEP_OPS.find((one) => one === event.target.value) ?? "set", to: "" })}
         />
-        {place(op === "copy" || op === "move" ? "From" : "Place", "at", step.at, (at) => onChange({ at }))}
+        {text(`${from} of step ${number}`, "at", step.at, (at) => onChange({ at }))}
         {op === "remove" ? null : <span className="text-muted">to</span>}
         {op === "set" ? (
-          <Input
-            aria-label={`Value of step ${number}, as JSON`}
-            aria-invalid={wrong("value")}
-            aria-describedby={wrong("value") ? errors : undefined}
-            placeholder={'JSON: "text", 12, null'}
-            value={step.value}
-            onChange={(event) => onChange({ value: event.target.value })}
-            className="w-52! font-mono text-sm max-sm:w-full!"
-          />
+          text(`Value of step ${number}, as JSON`, "value", step.value, (value) => onChange({ value }), json)
         ) : op === "rename" ? (
-          <Input
-            aria-label={`New name of step ${number}`}
-            aria-invalid={wrong("to")}
-            aria-describedby={wrong("to") ? errors : undefined}
-            placeholder="customerId"
-            value={step.to}
-            onChange={(event) => onChange({ to: event.target.value })}
-            className="w-52! font-mono text-sm max-sm:w-full!"
-          />
+          text(`New name of step ${number}`, "to", step.to, (to) => onChange({ to }), "customerId")
         ) : op === "convert" ? (
           <Select
             aria-label={`Type of step ${number}`}
@@ -209,7 +181,7 @@ function StepFields({
             className="max-w-full"
           />
         ) : op === "remove" ? null : (
-          place("To", "to", step.to, (to) => onChange({ to }))
+          text(`To of step ${number}`, "to", step.to, (to) => onChange({ to }))
         )}
       </div>
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-sm text-muted">
