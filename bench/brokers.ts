@@ -4,6 +4,7 @@ import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { buildBundles } from "../scripts/build.ts";
 import { BROKER_CASES, type BrokerCase, type RunningBroker } from "./broker-cases.ts";
+import { median } from "./figures.ts";
 import { parkMany } from "./park-many.ts";
 import { cpuByLabel, forkBench, rssBytes } from "./processes.ts";
 import { ended, openBench } from "./redrive.ts";
@@ -169,8 +170,6 @@ async function rateOf(
   if (done.delivered !== ROUND_EVENTS) throw new Error(`${done.delivered} of ${ROUND_EVENTS} of ${source} delivered`);
   return ROUND_EVENTS / ((Date.parse(done.finishedAt!) - Date.parse(done.startedAt!)) / 1000);
 }
-
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 const mb = (bytes: number) => Math.round(bytes / 2 ** 20);
 

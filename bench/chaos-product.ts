@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { createWriteStream, mkdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type TestRedis, testRedis } from "@/lib/testing/redis";
@@ -6,6 +6,7 @@ import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 import { freePort } from "../scripts/free-port.ts";
 import { migrate } from "../scripts/migrate.ts";
 import { supervisePostgres } from "../scripts/supervised-postgres.ts";
+import { spawnProgram } from "./processes.ts";
 
 export type Backend = "redis" | "postgres";
 
@@ -44,9 +45,7 @@ export async function startProduct(backend: Backend, dir: string): Promise<Produ
   const server = backend === "redis" ? await testRedis() : null;
   const link = server === null ? null : await startTcpProxy(server.port);
   const port = await freePort();
-  const env: NodeJS.ProcessEnv = {
-    ...process.env,
-    NODE_ENV: "production",
+  const env = {
     NEXT_TELEMETRY_DISABLED: "1",
     PORT: String(port),
     PARKADE_HOST: "127.0.0.1",
@@ -105,18 +104,13 @@ async function answersReady(url: string): Promise<boolean> {
 
 let started = 0;
 
-function startProgram(script: "web" | "worker", env: NodeJS.ProcessEnv, dir: string): Program {
+function startProgram(script: "web" | "worker", env: Record<string, string>, dir: string): Program {
   const name = `${script}-${started++}`;
   const log = createWriteStream(`${dir}/${name}.log`, { flags: "a" });
-  // As the launcher does: it ends when the bench ends, in whatever way.
-  const tied = ["--import", new URL("../scripts/tied.mjs", import.meta.url).href];
   let child: ChildProcess | null = null;
   let ending = false;
   const launch = () => {
-    const one = spawn(process.execPath, [...tied, new URL(`../dist/${script}.mjs`, import.meta.url).pathname], {
-      env,
-      stdio: ["ignore", "pipe", "pipe", "ipc"],
-    });
+    const one = spawnProgram(script, env, { output: "pipe" });
     one.stdout!.pipe(log, { end: false });
     one.stderr!.pipe(log, { end: false });
     one.once("message", () => {

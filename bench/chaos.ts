@@ -1,6 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { type KilledRedrive, killedRedrive } from "@/lib/testing/killed-redrive";
@@ -12,7 +10,9 @@ import { type ChaosConsumer, PULSE, startConsumer } from "./chaos-consumer.ts";
 import { nextFault } from "./chaos-faults.ts";
 import { type ChaosLoad, SOURCES, type Stop, startLoad } from "./chaos-load.ts";
 import { type Backend, startProduct } from "./chaos-product.ts";
+import { median } from "./figures.ts";
 import { spawnWorker } from "./processes.ts";
+import { makeDataDir } from "./stack.ts";
 
 /** How long faults are caused, on each backend. */
 const SECONDS = Number(process.env.PARKADE_BENCH_SECONDS ?? 300);
@@ -79,9 +79,7 @@ async function killed(): Promise<KilledRedrive> {
 }
 
 async function chaosOn(backend: Backend): Promise<ChaosResult> {
-  const dir = mkdtempSync(join(tmpdir(), "parkade-chaos-"));
-  // mkdtemp closes the folder to other users; under root the server runs as another user, who must enter it.
-  chmodSync(dir, 0o755);
+  const dir = makeDataDir("chaos");
   console.log(`chaos on ${backend}, ${SECONDS} s, seed ${SEED}, logs in ${dir}`);
   const consumer = await startConsumer(SEED);
   const product = await startProduct(backend, dir);
@@ -263,7 +261,6 @@ type Facts = {
 };
 
 function report({ backend, load, consumer, faults, recoveries, broken }: Facts): ChaosResult {
-  const sorted = recoveries.toSorted((left, right) => left - right);
   const keys = new Set(consumer.arrivals.map((arrival) => `${arrival.source}:${arrival.eventId}`));
   return {
     backend,
@@ -273,7 +270,7 @@ function report({ backend, load, consumer, faults, recoveries, broken }: Facts):
     requests: { ...load.counts, events: load.acked.size },
     arrivals: consumer.arrivals.length,
     repeats: consumer.arrivals.length - keys.size,
-    recoveryMs: { median: sorted[Math.floor(sorted.length / 2)] ?? 0, worst: sorted.at(-1) ?? 0 },
+    recoveryMs: { median: median(recoveries), worst: Math.max(0, ...recoveries) },
     broken: broken.slice(0, 40),
   };
 }

@@ -1,4 +1,4 @@
-import { createDeps, setDeps } from "@/app/_server/deps";
+import { setDeps } from "@/app/_server/deps";
 import * as age from "@/app/(observe)/api/v1/stats/age/route";
 import * as flow from "@/app/(observe)/api/v1/stats/flow/route";
 import * as markers from "@/app/(observe)/api/v1/stats/markers/route";
@@ -8,9 +8,9 @@ import * as top from "@/app/(observe)/api/v1/stats/top-errors/route";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { createDb, type Db } from "@/lib/platform/database/db";
-import { readEnv } from "@/lib/platform/env";
-import { createLog } from "@/lib/platform/log";
+import { benchDeps } from "./deps";
 import { CODES, fillStore, SOURCES } from "./event-store";
+import { percentile, timed } from "./figures";
 import { startBenchStack } from "./stack";
 
 /**
@@ -48,8 +48,7 @@ type Phase = { cases: Case[]; worstP95Ms: number; countMs: number; ratio: number
 export async function run() {
   const stack = await startBenchStack();
   const filler = createDb(stack.databaseUrl, { max: 1 });
-  const env = readEnv({ DATABASE_URL: stack.databaseUrl, PARKADE_STATEMENT_TIMEOUT_MS: "60000" });
-  const deps = createDeps(env, createLog({ process: "bench", level: "silent" }));
+  const deps = benchDeps(stack.databaseUrl);
   setDeps(deps);
   try {
     const startedMs = performance.now();
@@ -156,11 +155,6 @@ async function ask(handler: typeof size.GET, route: string, query: string): Prom
 async function measure(name: string, work: () => Promise<unknown>): Promise<Case> {
   for (let i = 0; i < 8; i++) await work();
   const times: number[] = [];
-  for (let i = 0; i < REQUESTS; i++) {
-    const startedMs = performance.now();
-    await work();
-    times.push(performance.now() - startedMs);
-  }
-  times.sort((left, right) => left - right);
-  return { name, p50Ms: times[Math.floor(REQUESTS * 0.5)]!, p95Ms: times[Math.floor(REQUESTS * 0.95)]! };
+  for (let i = 0; i < REQUESTS; i++) times.push(await timed(work));
+  return { name, p50Ms: percentile(times, 0.5), p95Ms: percentile(times, 0.95) };
 }

@@ -1,4 +1,5 @@
-import type { HostileFigure } from "./hostile";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { HostileFigure, Web } from "./hostile";
 
 /**
  * Requests that make web or its helpers work for long, and what another person waits beside them: their own preview of an
@@ -6,8 +7,6 @@ import type { HostileFigure } from "./hostile";
  * same person's worst wait while nobody else asks.
  */
 export type Beside = HostileFigure & { neighbourMs: number };
-
-type Web = { url: string; measure(name: string, work: () => Promise<number>): Promise<HostileFigure> };
 
 /** What V8 cannot interrupt is ended after 2.4 s; then a process starts, and others have their turn. */
 const NEIGHBOUR_MS_MAX = 5_000;
@@ -95,18 +94,14 @@ export async function besideHostileRequests(web: Web): Promise<{ figures: Beside
   if (parked.some((status) => status >= 300))
     throw new Error(`events of the bench were not parked: ${parked.join(", ")}`);
   await send(web.url, HONEST);
-  const alone = await measureBeside(
-    web,
-    "nobody else",
-    () => new Promise((resolve) => setTimeout(resolve, ALONE_MS, 0)),
-  );
+  const alone = await measureBeside(web, "nobody else", () => sleep(ALONE_MS, 0));
   print(alone, alone);
   const figures = [alone];
   for (const { name, requests, leaveMs } of CASES) {
     const figure = await measureBeside(web, name, async () => {
       const statuses = await Promise.all(requests.map((one) => send(web.url, one, { leaveMs })));
       // What goes on without its client would be seen here.
-      if (leaveMs !== undefined) await new Promise((resolve) => setTimeout(resolve, ALONE_MS));
+      if (leaveMs !== undefined) await sleep(ALONE_MS);
       return Math.max(...statuses);
     });
     figures.push(figure);
@@ -129,7 +124,7 @@ async function measureBeside(web: Web, name: string, work: () => Promise<number>
       const status = await ask();
       if (status !== 200) throw new Error(`the neighbour of "${name}" was answered ${status}`);
       neighbourMs = Math.max(neighbourMs, Math.round(performance.now() - startedMs));
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await sleep(20);
     }
   };
   const neighbours = [

@@ -1,12 +1,9 @@
-import { type ChildProcess, fork, spawn } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { buildAll } from "../scripts/build.ts";
-import { freePort } from "../scripts/free-port.ts";
 import { besideHostileRequests } from "./hostile-requests";
-import { firstMessage, forkBench, rssBytes, startWorkerProcess } from "./processes.ts";
+import { firstMessage, forkBench, rssBytes, startWebProcess, startWorkerProcess } from "./processes.ts";
 import { startBenchStack } from "./stack.ts";
 
 /**
@@ -22,7 +19,6 @@ const LARGE_BYTES = Number(process.env.BENCH_LARGE_BYTES ?? 60_000_000);
 const BLOCK_MS_MAX = 100;
 const RSS_BYTES_MAX = 600e6;
 const IDLE_MS = 3_000;
-const READY_MS = 60_000;
 
 type Case = { name: string; body: () => Buffer; type?: string };
 
@@ -243,59 +239,34 @@ async function redriveMs(url: string, source: string): Promise<number> {
   }
 }
 
-type Web = {
+export type Web = {
   url: string;
   measure(name: string, work: () => Promise<number>): Promise<HostileFigure>;
   stop(): Promise<void>;
 };
 
-/** The production console in a process of its own, as `npm start` runs it, and its prober. */
+/** The production console in a process of its own, and its prober. */
 async function startWeb(databaseUrl: string): Promise<Web> {
-  const port = await freePort();
-  const { REDIS_URL: _, ...inherited } = process.env;
-  const tied = ["--import", new URL("../scripts/tied.mjs", import.meta.url).href];
-  const script = fileURLToPath(new URL("../dist/web.mjs", import.meta.url));
-  const child = spawn(process.execPath, [...tied, "--max-semi-space-size=16", script], {
-    env: {
-      ...inherited,
-      NODE_ENV: "production",
-      DATABASE_URL: databaseUrl,
-      PORT: String(port),
-      PARKADE_HOST: "127.0.0.1",
-    },
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-  });
-  await firstMessage(child);
-  const url = `http://127.0.0.1:${port}`;
-  await untilUp(url);
-  const prober = fork(
-    fileURLToPath(new URL("./health-prober.ts", import.meta.url)),
-    [`${url}/healthz`, String(child.pid)],
-    {
-      execArgv: ["--import", "tsx"],
-    },
-  );
-  await firstMessage(prober);
+  const { url, pid, stop } = await startWebProcess(databaseUrl);
+  const prober = await forkBench("./health-prober.ts", [`${url}/healthz`, String(pid)]);
   return {
     url,
-    measure: (name, work) => measure({ web: child, prober }, name, work),
+    measure: (name, work) => measure({ pid, prober: prober.child }, name, work),
     stop: async () => {
-      prober.disconnect();
-      const gone = once(child, "exit");
-      child.kill("SIGTERM");
-      await gone;
+      await prober.stop();
+      await stop();
     },
   };
 }
 
 async function measure(
-  { web, prober }: { web: ChildProcess; prober: ChildProcess },
+  { pid, prober }: { pid: number; prober: ChildProcess },
   name: string,
   work: () => Promise<number>,
 ): Promise<HostileFigure> {
   let rss = 0;
   const sampling = setInterval(() => {
-    rss = Math.max(rss, rssBytes(web.pid!));
+    rss = Math.max(rss, rssBytes(pid));
   }, 20);
   prober.send("start");
   const startedMs = performance.now();
@@ -308,16 +279,6 @@ async function measure(
   prober.send("stop");
   const { tripMs, blockMs } = await answer;
   return { name, status, ms, tripMs: Math.round(tripMs), blockMs: Math.round(blockMs), rssMb: Math.round(rss / 1e6) };
-}
-
-async function untilUp(url: string): Promise<void> {
-  const deadline = performance.now() + READY_MS;
-  while (performance.now() < deadline) {
-    const answer = await fetch(`${url}/healthz`).catch(() => null);
-    if (answer?.ok) return;
-    await sleep(100);
-  }
-  throw new Error("web did not answer");
 }
 
 /** Status of the answer; an answer may come before the body was sent to its end. */

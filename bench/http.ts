@@ -1,6 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { request } from "node:http";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
 import { createDeps, setDeps } from "@/app/_server/deps";
@@ -16,10 +14,10 @@ import { createDb, type Db } from "@/lib/platform/database/db";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import { buildAll } from "../scripts/build.ts";
-import { freePort } from "../scripts/free-port.ts";
 import { fillStore } from "./event-store";
+import { percentile } from "./figures";
 import type { Recording } from "./http-bare";
-import { cpuMsOf, firstMessage, forkBench, rssBytes } from "./processes";
+import { cpuMsOf, firstMessage, forkBench, rssBytes, startWebProcess, type WebProcess } from "./processes";
 import { startBenchStack } from "./stack";
 
 /**
@@ -51,16 +49,16 @@ export async function run() {
     await fillStore(filler, { events: EVENTS, days: 30 });
     await foldRollups(filler);
     await filler.run("vacuum analyze");
-    const web = await startWeb(stack.databaseUrl);
+    const web = await startWebProcess(stack.databaseUrl);
     stops.unshift(web.stop);
     const paths = await pathsOf(filler);
-    const bare = await startBare(stack.databaseUrl, await recorded(stack.databaseUrl, web.origin, paths));
+    const bare = await startBare(stack.databaseUrl, await recorded(stack.databaseUrl, web.url, paths));
     stops.unshift(bare.stop);
     const rates = [];
     for (const path of paths) rates.push(await compare(path, web, bare));
     const ratio = rates.reduce((product, one) => product * one.ratio, 1) ** (1 / rates.length);
     console.log(`http ratio ${ratio.toFixed(3)} of a bare server (geometric mean, aim >= ${RATIO_AIM})`);
-    const pages = [await page(web.origin, "/"), await page(web.origin, "/events")];
+    const pages = [await page(web.url, "/"), await page(web.url, "/events")];
     const memory = await memoryOfStream(web);
     const withinBounds =
       rates.every((one) => one.ratio >= RATIO_AIM) &&
@@ -73,36 +71,11 @@ export async function run() {
   }
 }
 
-type Server = { origin: string; pid: number; stop(): Promise<unknown> };
-
-async function startWeb(databaseUrl: string): Promise<Server> {
-  const port = await freePort();
-  const { REDIS_URL: _, ...inherited } = process.env;
-  const child = spawn(
-    process.execPath,
-    // As `npm start` runs it, see scripts/stack.ts.
-    ["--max-semi-space-size=16", join(import.meta.dirname, "../dist/web.mjs")],
-    {
-      env: { ...inherited, NODE_ENV: "production", DATABASE_URL: databaseUrl, PORT: String(port) },
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
-    },
-  );
-  await firstMessage(child);
-  return { origin: `http://127.0.0.1:${port}`, pid: child.pid!, stop: () => ended(child) };
-}
-
-async function startBare(url: string, recordings: Recording[]): Promise<Server> {
+async function startBare(url: string, recordings: Recording[]): Promise<WebProcess> {
   const { child, stop } = await forkBench("./http-bare.ts");
   const listening = firstMessage<{ port: number }>(child);
   child.send({ url, recordings });
-  return { origin: `http://127.0.0.1:${(await listening).port}`, pid: child.pid!, stop };
-}
-
-function ended(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    child.once("exit", () => resolve());
-    child.kill("SIGTERM");
-  });
+  return { url: `http://127.0.0.1:${(await listening).port}`, pid: child.pid!, stop };
 }
 
 /** Absolute windows: the recorded statements are then those of each request. */
@@ -173,7 +146,7 @@ type Load = { perSecond: number; cpuUs: number };
 type Rate = { path: string; web: Load; bare: Load; ratio: number };
 
 /** In turns, so that delays of the machine affect both. */
-async function compare(path: string, web: Server, bare: Server): Promise<Rate> {
+async function compare(path: string, web: WebProcess, bare: WebProcess): Promise<Rate> {
   const total = { web: { perSecond: 0, cpuUs: 0 }, bare: { perSecond: 0, cpuUs: 0 } };
   for (let turn = 0; turn <= TURNS; turn++) {
     for (const [name, server] of [
@@ -195,8 +168,8 @@ async function compare(path: string, web: Server, bare: Server): Promise<Rate> {
   return { path, ...total, ratio };
 }
 
-async function rateOf({ origin, pid }: Server, path: string): Promise<Load> {
-  const pool = new Pool(origin, { connections: CALLERS });
+async function rateOf({ url, pid }: WebProcess, path: string): Promise<Load> {
+  const pool = new Pool(url, { connections: CALLERS });
   const startedCpuMs = cpuMsOf(pid);
   const startedMs = performance.now();
   const untilMs = startedMs + (SECONDS * 1000) / TURNS;
@@ -227,8 +200,7 @@ async function page(origin: string, path: string): Promise<{ path: string; p50Ms
     if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}`);
     if (i >= 20) times.push(performance.now() - startedMs);
   }
-  times.sort((left, right) => left - right);
-  const result = { path, p50Ms: times[50]!, p95Ms: times[95]! };
+  const result = { path, p50Ms: percentile(times, 0.5), p95Ms: percentile(times, 0.95) };
   console.log(
     `http page ${path} p50 ${result.p50Ms.toFixed(1)} ms, p95 ${result.p95Ms.toFixed(1)} ms (aim <= ${PAGE_MS_AIM})`,
   );
@@ -237,13 +209,13 @@ async function page(origin: string, path: string): Promise<{ path: string; p50Ms
 
 const mb = (bytes: number) => Math.round(bytes / 1e6);
 
-async function memoryOfStream(web: Server): Promise<{ startMb: number; peakMb: number; restMb: number }> {
+async function memoryOfStream(web: WebProcess): Promise<{ startMb: number; peakMb: number; restMb: number }> {
   const seen = { start: rssBytes(web.pid), peak: 0 };
   const watch = setInterval(() => {
     seen.peak = Math.max(seen.peak, rssBytes(web.pid));
   }, 50);
   const startedMs = performance.now();
-  await stream(web.origin);
+  await stream(web.url);
   const seconds = (performance.now() - startedMs) / 1000;
   await sleep(REST_MS);
   clearInterval(watch);

@@ -1,8 +1,5 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { request } from "node:http";
 import { setImmediate } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { createDeps, setDeps } from "@/app/_server/deps";
+import { setDeps } from "@/app/_server/deps";
 import * as events from "@/app/(events)/api/v1/events/route";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
 import { readEventIn } from "@/lib/intake/event-in.shapes";
@@ -18,41 +15,36 @@ import {
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Db } from "@/lib/platform/database/db";
-import { readEnv } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
-import { createLog } from "@/lib/platform/log";
 import { addSource } from "@/lib/testing/letters";
+import { benchDeps } from "./deps";
+import { timed } from "./figures";
 import { startBenchStack } from "./stack";
 
 /**
- * How fast events come in, against COPY of the very same rows into the same tables (dlq_events,
- * dlq_event_facts, dlq_event_bodies, event_keys), encoded beforehand, a transaction for each 1,000 as ingest does. And how much memory a long stream takes.
+ * How fast events come in, against COPY of the very same rows into the same tables (dlq_events, dlq_event_facts,
+ * dlq_event_bodies, event_keys), encoded beforehand, a transaction for each 1,000 as ingest does. The bench `http`
+ * measures how much memory a long stream takes.
  *
- * BENCH_EVENTS (60,000) and BENCH_BYTES (1,000,000,000) make a quick run.
+ * BENCH_EVENTS (60,000) makes a quick run.
  */
 
 const EVENTS = Number(process.env.BENCH_EVENTS ?? 60_000);
-const STREAM_BYTES = Number(process.env.BENCH_BYTES ?? 1_000_000_000);
 const TURNS = 3;
 const BATCH = 1_000;
 const RATIO_AIM = 0.8;
-const GROWTH_BYTES_AIM = 100e6;
 
 export type IngestResult = {
   events: number;
   ingestPerSecond: number;
   copyPerSecond: number;
   ratio: number;
-  stream: { bytes: number; seconds: number; rssStartBytes: number; rssMaxBytes: number; growthBytes: number };
   withinBounds: boolean;
 };
 
 export async function run(): Promise<IngestResult> {
   const stack = await startBenchStack();
-  const deps = createDeps(
-    readEnv({ DATABASE_URL: stack.databaseUrl, PARKADE_STATEMENT_TIMEOUT_MS: "60000" }),
-    createLog({ process: "bench", level: "silent" }),
-  );
+  const deps = benchDeps(stack.databaseUrl);
   try {
     const sourceId = await addSource(deps.db, "orders");
     await ensurePartitions(deps.db, Date.now(), Date.now() + 86_400_000);
@@ -62,13 +54,8 @@ export async function run(): Promise<IngestResult> {
     console.log(
       `ingest ratio ${ratio.toFixed(3)} of COPY into the same tables (aim >= ${RATIO_AIM}): ${Math.round(rates.ingest)}/s against ${Math.round(rates.copy)}/s`,
     );
-    await empty(deps.db);
-    const stream = await longStream(stack.databaseUrl);
-    console.log(
-      `ingest stream ${(stream.bytes / 1e6).toFixed(0)} MB in ${stream.seconds.toFixed(0)} s: RSS ${mb(stream.rssStartBytes)} -> at most ${mb(stream.rssMaxBytes)}, growth ${mb(stream.growthBytes)} (aim < 100 MB)`,
-    );
-    const withinBounds = ratio >= RATIO_AIM && stream.growthBytes < GROWTH_BYTES_AIM;
-    return { events: EVENTS, ingestPerSecond: rates.ingest, copyPerSecond: rates.copy, ratio, stream, withinBounds };
+    const withinBounds = ratio >= RATIO_AIM;
+    return { events: EVENTS, ingestPerSecond: rates.ingest, copyPerSecond: rates.copy, ratio, withinBounds };
   } finally {
     setDeps(null);
     await deps.close();
@@ -76,12 +63,10 @@ export async function run(): Promise<IngestResult> {
   }
 }
 
-const mb = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
-
 const CODES = ["TIMEOUT", "UPSTREAM_5XX", "VALIDATION_ERROR", "VERSION_CONFLICT", "UNKNOWN"];
 
-/** One line of about `bytes`, as a consumer would send it. */
-function line(n: number, bytes: number): string {
+/** One line of about 1,000 bytes, as a consumer would send it. */
+function line(n: number): string {
   const code = CODES[n % CODES.length]!;
   return `${JSON.stringify({
     source: "orders",
@@ -102,7 +87,7 @@ function line(n: number, bytes: number): string {
       ["traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"],
     ],
     tags: { orderId: String(n), tenant: "acme" },
-    payload: { orderId: n, note: "x".repeat(Math.max(0, bytes - 620)) },
+    payload: { orderId: n, note: "x".repeat(380) },
   })}\n`;
 }
 
@@ -118,23 +103,18 @@ async function compare(db: Db, sourceId: string): Promise<{ ingest: number; copy
   const encoder = new TextEncoder();
   const chunks: Uint8Array[] = [];
   for (let n = 0; n < EVENTS; n += 100) {
-    chunks.push(encoder.encode(Array.from({ length: 100 }, (_, i) => line(n + i, 1_000)).join("")));
+    chunks.push(encoder.encode(Array.from({ length: 100 }, (_, i) => line(n + i)).join("")));
   }
   const copies = encodedBatches(chunks, sourceId);
   const rates = { ingest: 0, copy: 0 };
+  const perSecond = (ms: number) => (EVENTS / ms) * 1000;
   for (let turn = 0; turn < TURNS; turn++) {
     await empty(db);
-    rates.copy += (await perSecond(() => copyAll(db, copies))) / TURNS;
+    rates.copy += perSecond(await timed(() => copyAll(db, copies))) / TURNS;
     await empty(db);
-    rates.ingest += (await perSecond(() => ingestAll(chunks))) / TURNS;
+    rates.ingest += perSecond(await timed(() => ingestAll(chunks))) / TURNS;
   }
   return rates;
-}
-
-async function perSecond(work: () => Promise<void>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return (EVENTS / (performance.now() - startedMs)) * 1000;
 }
 
 async function ingestAll(chunks: Uint8Array[]): Promise<void> {
@@ -198,67 +178,4 @@ async function copyAll(db: Db, batches: Encoded[]): Promise<void> {
       await tx.copyIn(COPY_BODIES, batch.bodies);
     });
   }
-}
-
-/** Streams BENCH_BYTES of NDJSON to a server process and watches its resident memory. */
-async function longStream(databaseUrl: string): Promise<IngestResult["stream"]> {
-  const child = fork(fileURLToPath(new URL("./ingest-server.ts", import.meta.url)), {
-    // As `npm start` runs it, see scripts/stack.ts.
-    execArgv: ["--max-semi-space-size=16", "--import", "tsx"],
-    env: { ...process.env, DATABASE_URL: databaseUrl },
-  });
-  try {
-    const port = await portOf(child);
-    const seen = { last: 0, start: 0, max: 0 };
-    child.on("message", ({ rssBytes }: { rssBytes?: number }) => {
-      if (!rssBytes) return;
-      seen.last = rssBytes;
-      seen.max = Math.max(seen.max, rssBytes);
-    });
-    // The first megabytes load code and fill pools; growth counts from there.
-    await send(port, { from: 0, bytes: 30e6 });
-    seen.start = seen.last;
-    seen.max = seen.last;
-    const startedMs = performance.now();
-    await send(port, { from: 1_000_000, bytes: STREAM_BYTES });
-    const seconds = (performance.now() - startedMs) / 1000;
-    const { start, max } = seen;
-    return { bytes: STREAM_BYTES, seconds, rssStartBytes: start, rssMaxBytes: max, growthBytes: max - start };
-  } finally {
-    child.kill("SIGTERM");
-  }
-}
-
-function portOf(child: ChildProcess): Promise<number> {
-  return new Promise((resolve, reject) => {
-    child.once("message", (message: { port: number }) => resolve(message.port));
-    child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
-  });
-}
-
-const LINE_BYTES = 4_000;
-
-function send(port: number, { from, bytes }: { from: number; bytes: number }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const headers = { "content-type": "application/x-ndjson" };
-    const outgoing = request({ port, host: "127.0.0.1", method: "POST", path: "/api/v1/events", headers }, (answer) => {
-      let text = "";
-      answer.on("data", (data) => {
-        text += data;
-      });
-      answer.on("end", () => (answer.statusCode === 202 ? resolve() : reject(new Error(text.slice(0, 300)))));
-    });
-    outgoing.on("error", reject);
-    let n = from;
-    let sent = 0;
-    const pump = () => {
-      while (sent < bytes) {
-        const text = Array.from({ length: 16 }, () => line(n++, LINE_BYTES)).join("");
-        sent += Buffer.byteLength(text);
-        if (!outgoing.write(text)) return void outgoing.once("drain", pump);
-      }
-      outgoing.end();
-    };
-    pump();
-  });
 }

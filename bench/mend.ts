@@ -1,18 +1,18 @@
-import { fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
-import { createDeps } from "@/app/_server/deps";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Deps } from "@/app/_server/deps";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db } from "@/lib/platform/database/db";
-import { readEnv } from "@/lib/platform/env";
-import { createLog } from "@/lib/platform/log";
 import { countMend, previewMend } from "@/lib/repair/mends/preview-mend";
 import { requestMend } from "@/lib/repair/mends/request-mend";
 import { mendCountRequestSchema, mendPreviewSchema, type Recipe } from "@/lib/repair/recipes/recipes.shapes";
+import { benchDeps } from "./deps";
+import { mb, timed } from "./figures";
 import type { Sample } from "./mend-worker";
 import { parkMany } from "./park-many";
+import { forkScript } from "./processes";
 import { startBenchStack } from "./stack";
 
 /**
@@ -49,10 +49,7 @@ const PAYLOAD = `format('{"custId": 90071992547%s, "total": "12.50", "customer":
 
 export async function run() {
   const stack = await startBenchStack();
-  const deps = createDeps(
-    readEnv({ DATABASE_URL: stack.databaseUrl, PARKADE_STATEMENT_TIMEOUT_MS: "60000" }),
-    createLog({ process: "bench", level: "silent" }),
-  );
+  const deps = benchDeps(stack.databaseUrl);
   const { db } = deps;
   const select = { filter: { source: ["orders"] } };
   try {
@@ -102,16 +99,6 @@ export async function run() {
   }
 }
 
-const mb = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await work();
-  return performance.now() - started;
-}
-
-type Deps = ReturnType<typeof createDeps>;
-
 async function countAll(deps: Deps, select: object, recipe: Recipe): Promise<void> {
   for (let cursor: string | undefined; ; ) {
     const counts = await countMend(deps, mendCountRequestSchema.parse({ select, recipe, cursor }), VIEWER);
@@ -157,23 +144,14 @@ async function bareUpdate(db: Db): Promise<number> {
 
 /** From the request to the end; the first worker is killed when it has done a third. */
 async function applied(deps: Deps, url: string, select: Selection) {
-  const request = {
-    select,
-    recipe: RECIPES.form!,
-    reason: "bench",
-    breaking: false,
-    idempotency: null,
-  };
+  const request = { select, recipe: RECIPES.form!, reason: "bench", breaking: false, idempotency: null };
   const started = performance.now();
   const { id } = await requestMend(deps, request, VIEWER);
   const requestMs = performance.now() - started;
-  const worker = () =>
-    fork(fileURLToPath(new URL("./mend-worker.ts", import.meta.url)), [url, id!], {
-      execArgv: ["--import", "tsx", "--expose-gc"],
-    });
+  const worker = () => forkScript("./mend-worker.ts", { args: [url, id!], flags: ["--expose-gc"] });
   const killed = worker();
   const operation = async () => (await readBulkOperation(deps.db, VIEWER, id!))!;
-  while ((await operation()).changed < EVENTS / 3) await new Promise((resolve) => setTimeout(resolve, 20));
+  while ((await operation()).changed < EVENTS / 3) await sleep(20);
   killed.kill("SIGKILL");
   await once(killed, "exit");
   const left = EVENTS - (await operation()).changed;

@@ -2,6 +2,7 @@ import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../scripts/free-port.ts";
 
 export type WorkerProcess = { pid: number; stop(): Promise<void> };
 
@@ -14,30 +15,58 @@ export async function startWorkerProcess({ databaseUrl, redisUrl }: WorkerServer
   return { pid: child.pid!, stop: () => end(child) };
 }
 
-/** It is ready with its first message. */
 export function spawnWorker(servers: { DATABASE_URL: string; REDIS_URL?: string }): ChildProcess {
-  const { REDIS_URL: _, ...inherited } = process.env;
   // `node` flags for one process under study, such as --cpu-prof.
-  const studied = (process.env.PARKADE_BENCH_WORKER_FLAGS ?? "").split(" ").filter((flag) => flag !== "");
-  // The young generation of the launcher and the image.
-  const flags = ["--max-semi-space-size=16", ...studied];
-  // As the launcher does: it ends when the bench ends, in whatever way.
+  const flags = (process.env.PARKADE_BENCH_WORKER_FLAGS ?? "").split(" ").filter((flag) => flag !== "");
+  return spawnProgram("worker", { PARKADE_LOG_LEVEL: process.env.PARKADE_LOG_LEVEL ?? "info", ...servers }, { flags });
+}
+
+export type WebProcess = { url: string; pid: number; stop(): Promise<void> };
+
+/** The production web process, as `npm start` would run it. Resolves when it is ready. */
+export async function startWebProcess(databaseUrl: string): Promise<WebProcess> {
+  const port = await freePort();
+  const child = spawnProgram("web", { DATABASE_URL: databaseUrl, PORT: String(port), PARKADE_HOST: "127.0.0.1" });
+  await firstMessage(child);
+  return { url: `http://127.0.0.1:${port}`, pid: child.pid!, stop: () => end(child) };
+}
+
+type ProgramOptions = { flags?: string[]; output?: "ignore" | "pipe" };
+
+/**
+ * A built program as the launcher runs it: it ends when the bench ends, in whatever way. Its first message says that it
+ * is ready.
+ */
+export function spawnProgram(
+  script: "web" | "worker",
+  env: Record<string, string>,
+  { flags = [], output = "ignore" }: ProgramOptions = {},
+): ChildProcess {
+  const { REDIS_URL: _, ...inherited } = process.env;
   const tied = ["--import", new URL("../scripts/tied.mjs", import.meta.url).href];
-  return spawn(process.execPath, [...tied, ...flags, fileURLToPath(new URL("../dist/worker.mjs", import.meta.url))], {
-    env: {
-      PARKADE_LOG_LEVEL: "info",
-      ...inherited,
-      NODE_ENV: "production",
-      ...servers,
-    },
-    // Its log is written, as in production, and not read.
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  const path = fileURLToPath(new URL(`../dist/${script}.mjs`, import.meta.url));
+  // The young generation of the launcher and the image.
+  return spawn(process.execPath, [...tied, "--max-semi-space-size=16", ...flags, path], {
+    env: { ...inherited, NODE_ENV: "production", ...env },
+    // A log that is ignored is written all the same, as in production.
+    stdio: ["ignore", output, output === "pipe" ? "pipe" : "inherit", "ipc"],
   });
 }
 
-/** Forks a bench's own TypeScript file and resolves with its first message. */
-export async function forkBench<T>(file: string): Promise<{ child: ChildProcess; first: T; stop(): Promise<void> }> {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: ["--import", "tsx"] });
+/** Forks a bench's own TypeScript file. `flags` are those of Node. */
+export function forkScript(
+  file: string,
+  { args = [], flags = [] }: { args?: string[]; flags?: string[] },
+): ChildProcess {
+  return fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv: ["--import", "tsx", ...flags] });
+}
+
+/** Forks it and resolves with its first message. */
+export async function forkBench<T>(
+  file: string,
+  args: string[] = [],
+): Promise<{ child: ChildProcess; first: T; stop(): Promise<void> }> {
+  const child = forkScript(file, { args });
   return { child, first: await firstMessage<T>(child), stop: () => end(child) };
 }
 

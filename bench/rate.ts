@@ -1,15 +1,10 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { worstWindowExcess } from "@/lib/lane/testing/window-excess";
-import { redisInstalled, testRedis } from "@/lib/testing/redis";
-import { startPostgres } from "../scripts/embedded-postgres.ts";
-import { migrate } from "../scripts/migrate.ts";
+import { median, percentile } from "./figures.ts";
+import { firstMessage, forkScript } from "./processes.ts";
 import type { TakerNotes, TakerSettings } from "./rate-taker.ts";
+import { startBenchStack } from "./stack.ts";
 
 const SPEC = { key: "bench", ratePerSecond: 50, burst: 5 };
 const WORKERS = 4;
@@ -39,43 +34,29 @@ export type RateResult = {
 export async function run({ seconds = 60 }: { seconds?: number } = {}): Promise<RateResult[]> {
   const { ratePerSecond, burst } = SPEC;
   console.log(`rate: ${WORKERS} worker processes, ${ratePerSecond}/s, burst ${burst}, ${seconds} s`);
-  if (!redisInstalled) console.log("rate redis     skipped: redis-server is not installed");
-  const results = await Promise.all([...(redisInstalled ? [onRedis(seconds)] : []), onPostgres(seconds)]);
-  for (const result of results) print(result);
-  return results;
-}
-
-async function onRedis(seconds: number): Promise<RateResult> {
-  const server = await testRedis();
+  const { databaseUrl, redis, stop } = await startBenchStack({ redis: true });
+  if (redis === null) console.log("rate redis     skipped: redis-server is not installed");
   try {
-    return await measure({ kind: "redis", url: server.url }, seconds);
+    const results = await Promise.all([
+      ...(redis === null ? [] : [measure({ kind: "redis", url: redis.url }, seconds)]),
+      measure({ kind: "postgres", connectionString: databaseUrl }, seconds),
+    ]);
+    for (const result of results) print(result);
+    return results;
   } finally {
-    await server.stop();
-  }
-}
-
-async function onPostgres(seconds: number): Promise<RateResult> {
-  const dataDir = mkdtempSync(join(tmpdir(), "parkade-bench-"));
-  // mkdtemp closes the folder to other users; under root the server runs as another user, who must enter it.
-  chmodSync(dataDir, 0o755);
-  const server = await startPostgres({ dataDir, ephemeral: true });
-  try {
-    await migrate(server.url);
-    return await measure({ kind: "postgres", connectionString: server.url }, seconds);
-  } finally {
-    await server.stop();
-    rmSync(dataDir, { recursive: true, force: true });
+    await stop();
   }
 }
 
 async function measure(connection: LaneConnection, seconds: number): Promise<RateResult> {
   const settings: TakerSettings = { connection, spec: SPEC, attempts: ATTEMPTS_PER_WORKER };
-  const takers = Array.from({ length: WORKERS }, () => startTaker(settings));
+  const args = [JSON.stringify(settings)];
+  const takers = Array.from({ length: WORKERS }, () => forkScript("./rate-taker.ts", { args }));
   try {
-    await Promise.all(takers.map((taker) => answer(taker)));
+    await Promise.all(takers.map((taker) => firstMessage(taker)));
     for (const taker of takers) taker.send("start");
     await sleep((seconds + MARGIN_SECONDS) * 1000);
-    const answers = takers.map((taker) => answer<TakerNotes>(taker));
+    const answers = takers.map((taker) => firstMessage<TakerNotes>(taker));
     for (const taker of takers) taker.send("stop");
     return judge(connection.kind, await Promise.all(answers), seconds);
   } finally {
@@ -93,15 +74,13 @@ function judge(backend: RateResult["backend"], notes: TakerNotes[], seconds: num
   const issuedExcess = worstWindowExcess(issues, ratePerSecond, burst);
   const sends = sentMs.map((ms) => ({ fromMs: ms, toMs: ms, tokens: 1 }));
   const gaps = sentMs.slice(1).map((ms, i) => ms - sentMs[i]!);
-  gaps.sort((a, b) => a - b);
-  const at = (share: number) => gaps[Math.floor((gaps.length - 1) * share)] ?? Number.NaN;
   return {
     backend,
     ratio,
     sends: measured.length,
     issuedExcess,
     sentExcess: worstWindowExcess(sends, ratePerSecond, burst),
-    gapMs: { p5: at(0.05), p50: at(0.5), p95: at(0.95) },
+    gapMs: { p5: percentile(gaps, 0.05), p50: median(gaps), p95: percentile(gaps, 0.95) },
     withinBounds: Math.abs(ratio - 1) <= TOLERANCE && issuedExcess <= 0,
   };
 }
@@ -115,21 +94,4 @@ function print({ backend, ratio, sends, issuedExcess, sentExcess, gapMs, withinB
       `gap p5/p50/p95 ${gaps} ms: ${withinBounds ? "ok" : "MISSED"}`,
     ].join(", "),
   );
-}
-
-function startTaker(settings: TakerSettings): ChildProcess {
-  const script = fileURLToPath(new URL("./rate-taker.ts", import.meta.url));
-  return fork(script, [JSON.stringify(settings)], { execArgv: ["--import", "tsx"] });
-}
-
-/** The next message of a taker. Rejects when it ends without one. */
-function answer<T>(taker: ChildProcess): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const ended = (code: number | null) => reject(new Error(`a worker process of the bench ended with ${code}`));
-    taker.once("exit", ended);
-    taker.once("message", (message) => {
-      taker.off("exit", ended);
-      resolve(message as T);
-    });
-  });
 }

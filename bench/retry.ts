@@ -18,6 +18,7 @@ import { seeded } from "@/lib/retry/testing/seeded";
 import { CONTENTION_ALGORITHMS } from "@/lib/retry/testing/vectors/contention";
 import type { Cell } from "@/lib/retry/testing/vectors/vector";
 import vectors from "@/lib/retry/vectors.json";
+import { median } from "./figures";
 
 const ROUNDS = 9;
 const CALLS_PER_ROUND = 60_000;
@@ -155,9 +156,4 @@ async function microseconds(once: () => Promise<unknown>, calls: number): Promis
   const startMs = performance.now();
   for (let call = 0; call < calls; call++) await once();
   return ((performance.now() - startMs) * 1000) / calls;
-}
-
-function median(values: number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
 }

@@ -8,6 +8,7 @@ import { type RedriveRuleBody, readRedriveRuleBody } from "@/lib/rules/redrive-r
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
 import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { fillStore } from "./event-store";
+import { median, timed } from "./figures";
 import { startBenchStack } from "./stack";
 
 /**
@@ -48,14 +49,13 @@ export async function run(): Promise<object[]> {
       const rounds: number[] = [];
       do rounds.push(await timed(() => runRedriveRules(deps)));
       while ((await isUnderWay(filler)) && rounds.length < ROUNDS_MAX);
-      const sorted = rounds.toSorted((left, right) => left - right);
-      const medianMs = sorted[Math.floor(sorted.length / 2)]!;
+      const medianMs = median(rounds);
       const [row] = await filler.query<{ fault: string | null }>("select fault from redrive_rules");
       const result = {
         name,
         rounds: rounds.length,
         medianMs: Math.round(medianMs),
-        maxMs: Math.round(sorted.at(-1)!),
+        maxMs: Math.round(Math.max(...rounds)),
         tryMs: Math.round(tryMs),
         ratioToCount: Number((medianMs / countMs).toFixed(2)),
         fault: row!.fault,
@@ -74,12 +74,6 @@ export async function run(): Promise<object[]> {
     await filler.end();
     await stack.stop();
   }
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedMs = systemClock.nowMs();
-  await work();
-  return systemClock.nowMs() - startedMs;
 }
 
 function bodyOf(rule: object): RedriveRuleBody {

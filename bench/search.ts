@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
-import { createDeps, setDeps } from "@/app/_server/deps";
+import { setDeps } from "@/app/_server/deps";
 import * as events from "@/app/(events)/api/v1/events/route";
 import { fromSearchParams } from "@/lib/events/filter/event-filter.shapes";
 import { encodeCursor } from "@/lib/platform/api/cursor.shapes";
 import { createDb, type Db } from "@/lib/platform/database/db";
-import { readEnv } from "@/lib/platform/env";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
-import { createLog } from "@/lib/platform/log";
+import { benchDeps } from "./deps";
 import { CODES, fillStore, SOURCES, TYPES } from "./event-store";
+import { percentile, timed } from "./figures";
 import { cpuByLabel } from "./processes";
 import { startBenchStack } from "./stack";
 
@@ -84,10 +84,7 @@ export type SearchResult = Rates & {
 export async function run(): Promise<SearchResult> {
   const stack = await startBenchStack();
   const filler = createDb(stack.databaseUrl, { max: 1 });
-  const deps = createDeps(
-    readEnv({ DATABASE_URL: stack.databaseUrl, PARKADE_STATEMENT_TIMEOUT_MS: "60000" }),
-    createLog({ process: "bench", level: "silent" }),
-  );
+  const deps = benchDeps(stack.databaseUrl);
   try {
     const filledMs = await timed(() => fillStore(filler, { events: EVENTS, days: DAYS }));
     console.log(`search: ${EVENTS} events over ${DAYS} days, filled in ${Math.round(filledMs / 1000)} s`);
@@ -115,12 +112,6 @@ export async function run(): Promise<SearchResult> {
 
 function hash(n: number): string {
   return createHash("md5").update(String(n)).digest("hex");
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return performance.now() - startedMs;
 }
 
 const context = { params: Promise.resolve({}) };
@@ -162,9 +153,7 @@ async function measure(name: string, query: (i: number) => string): Promise<Sear
   for (let i = 0; i < 30; i++) await list(query(i));
   const times: number[] = [];
   for (let i = 0; i < REQUESTS; i++) times.push(await timed(() => list(query(i))));
-  times.sort((a, b) => a - b);
-  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))]!;
-  const result = { name, p50Ms: at(0.5), p95Ms: at(0.95) };
+  const result = { name, p50Ms: percentile(times, 0.5), p95Ms: percentile(times, 0.95) };
   console.log(
     `search ${name.padEnd(28)} p50 ${result.p50Ms.toFixed(2).padStart(7)} ms  p95 ${result.p95Ms.toFixed(2).padStart(7)} ms`,
   );

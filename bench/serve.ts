@@ -8,6 +8,7 @@ import { freePort } from "../scripts/free-port.ts";
 import { packKit } from "../scripts/pack-kit.ts";
 import { packServer } from "../scripts/pack-server.ts";
 import { runTool } from "../scripts/run-tool.ts";
+import { median } from "./figures.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const RUNS = Number(process.env.BENCH_RUNS || 5);
@@ -89,8 +90,8 @@ async function readyMs({ file, args, cwd }: Command, dataDir: string): Promise<n
 
 function report({ serve, npmStart }: Record<"serve" | "npmStart", Times[]>, sizes: [number, number]): ServeResult {
   const [served, started] = [serve, npmStart].map((times) => ({
-    firstMs: median(times.map(({ firstMs }) => firstMs)),
-    laterMs: median(times.map(({ laterMs }) => laterMs)),
+    firstMs: Math.round(median(times.map(({ firstMs }) => firstMs))),
+    laterMs: Math.round(median(times.map(({ laterMs }) => laterMs))),
   })) as [Times, Times];
   const over = (a: number, b: number) => Math.round((a / b) * 1_000) / 1_000;
   const ratio = { first: over(served.firstMs, started.firstMs), later: over(served.laterMs, started.laterMs) };
@@ -106,8 +107,4 @@ function report({ serve, npmStart }: Record<"serve" | "npmStart", Times[]>, size
     tarballBytes: { parkade, server },
     withinBound: worstMs <= READY_MS_MAX,
   };
-}
-
-function median(numbers: number[]): number {
-  return Math.round(numbers.toSorted((a, b) => a - b)[numbers.length >> 1]!);
 }

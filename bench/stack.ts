@@ -14,12 +14,17 @@ export type BenchStack = {
   stop(): Promise<void>;
 };
 
+/** mkdtemp closes the folder to other users; under root the server runs as another user, who must enter it. */
+export function makeDataDir(name: string): string {
+  const dataDir = mkdtempSync(join(tmpdir(), `parkade-${name}-`));
+  chmodSync(dataDir, 0o755);
+  return dataDir;
+}
+
 /** The servers of a bench, on free ports, in a temporary folder that `stop` removes. */
 export async function startBenchStack({ redis = false }: { redis?: boolean } = {}): Promise<BenchStack> {
   generate();
-  const dataDir = mkdtempSync(join(tmpdir(), "parkade-bench-"));
-  // mkdtemp closes the folder to other users; under root the server runs as another user, who must enter it.
-  chmodSync(dataDir, 0o755);
+  const dataDir = makeDataDir("bench");
   const postgres = await startPostgres({ dataDir });
   const server = redis && redisInstalled ? await testRedis() : null;
   const stop = async () => {
