@@ -29,7 +29,6 @@ export type ChartPanelProps<Row extends { atMs: number }> = {
   /** Shown when the chart has no data. */
   empty: string;
   height?: string;
-  actions?: ReactNode;
   className?: string;
   children: (rows: Row[]) => ReactNode;
 };
@@ -56,14 +55,11 @@ export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<
       }
       className={props.className}
       actions={
-        <>
-          {props.actions}
-          {rows && rows.length > 0 ? (
-            <Button size="sm" variant="ghost" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-              {asTable ? "Chart" : "Table"}
-            </Button>
-          ) : null}
-        </>
+        rows && rows.length > 0 ? (
+          <Button size="sm" variant="ghost" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+            {asTable ? "Chart" : "Table"}
+          </Button>
+        ) : null
       }
     >
       {error && rows !== undefined ? <ErrorPanel error={error} onRetry={props.onRetry} inline /> : null}

@@ -118,7 +118,6 @@ export function EventActions({
         label={<span aria-hidden>⋯</span>}
         tip="More actions"
         size={size}
-        align="end"
         entries={[
           { id: "cooldown", label: "Cooldown…", onSelect: () => setOpen("cooldown") },
           { id: "blacklist", label: "Blacklist…", onSelect: () => setOpen("blacklist") },

@@ -12,16 +12,12 @@ import { POSITIONS, parseRate, positionOf, RATE_MAX_UNLIMITED, stepRate } from "
 export function RateField({
   rate,
   laneRate,
-  label = "rate",
-  disabled,
   onChange,
   onCommit,
 }: {
   rate: number;
   /** The right end of the slider; null = unlimited. */
   laneRate: number | null;
-  label?: string;
-  disabled?: boolean;
   onChange: (rate: number) => void;
   onCommit?: (rate: number) => void;
 }) {
@@ -45,13 +41,12 @@ export function RateField({
     <div className="flex min-w-0 flex-1 flex-wrap items-center gap-2">
       <input
         type="range"
-        aria-label={label}
+        aria-label="rate"
         aria-valuetext={formatRate(rate)}
         min={0}
         max={POSITIONS}
         step={1}
         value={positionOf(rate, max)}
-        disabled={disabled}
         onChange={(event) => onChange(stepRate(rate, Number(event.target.value), max))}
         onPointerUp={() => onCommit?.(rate)}
         onKeyUp={() => onCommit?.(rate)}
@@ -60,11 +55,10 @@ export function RateField({
       <Input
         id={id}
         inputMode="decimal"
-        aria-label={`${label}, events per second`}
+        aria-label="rate, events per second"
         aria-invalid={wrong || undefined}
         aria-describedby={wrong ? `${id}-wrong` : undefined}
         value={text}
-        disabled={disabled}
         onChange={(event) => {
           setText(event.target.value);
           setRefused(false);

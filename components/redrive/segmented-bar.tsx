@@ -1,4 +1,3 @@
-import type { ReactNode } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
@@ -45,7 +44,7 @@ export function SegmentedBar({ counts, className }: { counts: ProgressCounts; cl
 }
 
 /** The legend of the bar, with the exact numbers. */
-export function SegmentLegend({ counts, extra }: { counts: ProgressCounts; extra?: ReactNode }) {
+export function SegmentLegend({ counts }: { counts: ProgressCounts }) {
   return (
     <ul className="flex flex-wrap gap-x-5 gap-y-1">
       {progressSegments(counts).map((segment) => (
@@ -56,7 +55,6 @@ export function SegmentLegend({ counts, extra }: { counts: ProgressCounts; extra
           <span className="text-sm text-faint">{percentWords(segment.count, counts.total)}</span>
         </li>
       ))}
-      {extra}
     </ul>
   );
 }

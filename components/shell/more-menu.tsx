@@ -15,7 +15,6 @@ export function MoreMenu({ children }: { children: ReactNode }) {
       label={children}
       variant="ghost"
       side="top"
-      align="end"
       className={`h-13! min-w-0 flex-1 flex-col gap-0.5! px-0! text-xs ${here ? "text-ink!" : "font-normal!"}`}
       entries={rest.map((page) => ({ kind: "link", id: page.href, label: page.label, href: page.href }))}
     />

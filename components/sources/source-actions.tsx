@@ -66,7 +66,7 @@ export function useSourceActions(
       <Button size="sm" disabled={kind === null} onClick={() => setOpen("edit")}>
         Edit…
       </Button>
-      <MenuButton name={`More for ${source.name}`} label="▾" size="sm" align="end" entries={entries} />
+      <MenuButton name={`More for ${source.name}`} label="▾" size="sm" entries={entries} />
     </div>
   );
   const results = (

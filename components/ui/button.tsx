@@ -66,15 +66,14 @@ export function IconButton({
   label,
   shortcut,
   size = "md",
-  variant = "ghost",
   className,
   children,
   ...rest
-}: Omit<ButtonProps, "aria-label"> & { label: string; shortcut?: string; children: ReactNode }) {
+}: Omit<ButtonProps, "aria-label" | "variant"> & { label: string; shortcut?: string; children: ReactNode }) {
   return (
     <Button
       {...rest}
-      variant={variant}
+      variant="ghost"
       size={size}
       aria-label={label}
       data-tip={shortcut ? `${label}  ${shortcut}` : label}

@@ -55,10 +55,10 @@ function PopupButton(
   );
 }
 
-export function MenuButton({ entries, ...button }: PopupButtonProps & { entries: MenuEntry[] }) {
+export function MenuButton({ entries, ...button }: Omit<PopupButtonProps, "align"> & { entries: MenuEntry[] }) {
   return (
     <PopupButton {...button} popup="menu" load={loadMenu}>
-      {(popup) => <MenuPanel {...popup} entries={entries} />}
+      {(popup) => <MenuPanel {...popup} align="end" entries={entries} />}
     </PopupButton>
   );
 }

@@ -11,7 +11,6 @@ export function ShortId({
   head,
   tail,
   inRow,
-  className,
 }: {
   id: string;
   /** The name of the id: `event id`, `trace id`. */
@@ -20,7 +19,6 @@ export function ShortId({
   tail?: number;
   /** Inside a grid row: the Tab key skips it, because a list has hundreds of them. */
   inRow?: boolean;
-  className?: string;
 }) {
   const { state, copy } = useCopy();
   const shown = shortenId(id, head, tail);
@@ -39,7 +37,6 @@ export function ShortId({
       className={classNames(
         "max-w-full truncate rounded-sm font-mono text-sm decoration-faint decoration-dotted underline-offset-3 hover:underline",
         state === "copied" && "text-ok",
-        className,
       )}
     >
       <bdi>{shown}</bdi>

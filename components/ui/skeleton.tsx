@@ -9,9 +9,9 @@ export function Skeleton({ className }: { className?: string }) {
 const WIDTHS = ["w-3/4", "w-1/2", "w-5/6", "w-2/3", "w-2/5"];
 
 /** Grey rows in the height of the real rows; `columns` are the widths of their cells as classes (`w-24`, `flex-1`). */
-export function SkeletonRows({ rows, columns, className }: { rows: number; columns: string[]; className?: string }) {
+export function SkeletonRows({ rows, columns }: { rows: number; columns: string[] }) {
   return (
-    <div role="status" aria-label="Loading" className={className}>
+    <div role="status" aria-label="Loading">
       {Array.from({ length: rows }, (_, row) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: rows without identity, never reordered
         <div key={row} className="flex h-8 items-center gap-3 border-b border-line px-3">

@@ -72,17 +72,9 @@ export function StateBadge({
 }
 
 /** Green only for a redrive that sent every event: DONE says only that each event is decided. */
-export function RedriveBadge({
-  state,
-  allWent,
-  className,
-}: {
-  state: RedriveState;
-  allWent: boolean;
-  className?: string;
-}) {
+export function RedriveBadge({ state, allWent }: { state: RedriveState; allWent: boolean }) {
   const look = state === "DONE" && !allWent ? { ...REDRIVE_LOOKS.DONE, colour: "text-muted" } : REDRIVE_LOOKS[state];
-  return <Badge look={look} word={state} className={className} />;
+  return <Badge look={look} word={state} />;
 }
 
 /** A dot with its word: `worker ● alive`. For health, not for states of events. */

@@ -5,10 +5,10 @@ import { showToast, type Toast } from "./toast";
 export type Submitted = Toast | "stay" | undefined;
 
 /**
- * Runs the action of a dialog, one call at a time. After success the dialog closes and the toast is shown; after an
- * error the dialog stays open, shows the error and keeps its fields.
+ * Runs the action of a dialog or form, one call at a time. After success the dialog closes and the toast is shown; after
+ * an error the dialog stays open, shows the error and keeps its fields.
  */
-export function useSubmit(onClose: () => void) {
+export function useSubmit(onClose: () => void = () => undefined) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   // A second click can come before the state of the first is rendered.

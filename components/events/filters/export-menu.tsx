@@ -16,7 +16,6 @@ export function ExportMenu({ filter }: { filter: EventFilter }) {
       }
       variant="ghost"
       size="sm"
-      align="end"
       entries={[
         { kind: "heading", id: "heading", label: "All matching, newest first" },
         {

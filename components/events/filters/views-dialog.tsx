@@ -7,7 +7,7 @@ import { Button, IconButton } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { TextField } from "@/components/ui/input";
-import { showToast } from "@/components/ui/toast";
+import { useSubmit } from "@/components/ui/use-submit";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { isEmptyFilter, termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
 import { deleteView, saveView, useSavedViews } from "@/lib/events/views/views.browser";
@@ -22,27 +22,19 @@ export function ViewsDialog({ filter, onClose }: { filter: EventFilter; onClose:
   const client = useQueryClient();
   const { data } = useSavedViews();
   const [name, setName] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const { busy, error, submit } = useSubmit(onClose);
   const views = data?.items ?? [];
   const savable = !isEmptyFilter(filter);
 
-  const attempt = async (work: () => Promise<void>) => {
-    setBusy(true);
-    setError(null);
-    try {
-      await work();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
   const save = () =>
-    attempt(async () => {
+    submit(async () => {
       await saveView(client, name.trim(), filter);
-      void showToast({ title: `Saved as ${name.trim()}`, tone: "success" });
-      onClose();
+      return { title: `Saved as ${name.trim()}`, tone: "success" };
+    });
+  const remove = (id: string) =>
+    submit(async () => {
+      await deleteView(client, id);
+      return "stay";
     });
 
   return (
@@ -84,7 +76,7 @@ export function ViewsDialog({ filter, onClose }: { filter: EventFilter; onClose:
                     label={`Delete ${view.name}`}
                     size="sm"
                     disabled={busy}
-                    onClick={() => void attempt(() => deleteView(client, view.id))}
+                    onClick={() => void remove(view.id)}
                   >
                     <Trash2 size={13} aria-hidden />
                   </IconButton>

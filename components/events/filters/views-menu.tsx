@@ -44,7 +44,6 @@ export function ViewsMenu({ filter, onFilter }: { filter: EventFilter; onFilter:
         }
         variant="ghost"
         size="sm"
-        align="end"
         entries={entries}
       />
       {managing ? <ViewsDialog filter={managing === "save" ? filter : {}} onClose={() => setManaging(null)} /> : null}

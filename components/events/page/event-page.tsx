@@ -35,7 +35,7 @@ import { HistoryView } from "./history-view";
 
 const EventEditor = whenOpened(
   () => import("@/components/repair/editor/event-editor").then(({ EventEditor }) => EventEditor),
-  <PartSkeleton label="Loading the editor" />,
+  <EditorSkeleton />,
 );
 
 const TAB_IDS = ["payload", "headers", "error", "history", "revisions", "aggregate"] as const;
@@ -113,7 +113,7 @@ function EditorOf(props: { event: EventDetail; onClose: () => void; onSaved: (sa
     () => true,
     () => false,
   );
-  if (!inBrowser) return <PartSkeleton label="Loading the editor" />;
+  if (!inBrowser) return <EditorSkeleton />;
   if (begun) return <EventEditor {...props} />;
   const redriveId = lastRedrive(props.event);
   return (
@@ -267,9 +267,9 @@ function EventTabs({ event }: { event: EventDetail }) {
   );
 }
 
-function PartSkeleton({ label }: { label: string }) {
+function EditorSkeleton() {
   return (
-    <div role="status" aria-label={label} className="flex flex-col gap-3 p-4">
+    <div role="status" aria-label="Loading the editor" className="flex flex-col gap-3 p-4">
       <Skeleton className="h-6 w-full" />
       <Skeleton className="h-64 w-full" />
     </div>

@@ -1,7 +1,7 @@
 "use client";
 
-import { useEffect, useState } from "react";
 import { RuleDialog, SwitchRuleDialog } from "@/components/rules/rule-dialogs";
+import { useSettled } from "@/components/ui/use-settled";
 import { admissionRules, useTrial } from "@/lib/intake/admission/admission.browser";
 import type { RuleOut, TryRequest } from "@/lib/intake/admission/admission.shapes";
 import { errorsOf, type RuleDraft, ruleDraft, ruleRequest, tryOf } from "./rule-draft";
@@ -9,9 +9,6 @@ import { Conditions, Effects, NameAndSource } from "./rule-fields";
 import { TrialView } from "./trial-view";
 
 type Props = { onClose: () => void };
-
-/** Long enough that typing a word asks once, short enough that the preview seems immediate. */
-const TRY_AFTER_MS = 300;
 
 /** Creates a rule or edits one. Shows all the while what the rule would do to the newest events. */
 export function AdmissionRuleDialog({ rule, onClose }: Props & { rule: RuleOut | null }) {
@@ -46,11 +43,7 @@ export function AdmissionRuleDialog({ rule, onClose }: Props & { rule: RuleOut |
 function LiveTrial({ draft, id }: { draft: RuleDraft; id: string | null }) {
   const wanted = tryOf(draft, id);
   const text = JSON.stringify(wanted);
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), TRY_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const settled = useSettled(text);
   const request = settled === text ? wanted : (JSON.parse(settled) as typeof wanted);
   const trial = useTrial(request);
   if (wanted === null) {

@@ -16,21 +16,12 @@ const SERIES = [
 ] as const;
 
 /** The time that events have been parked, on a logarithmic axis: minutes and weeks fit in one chart. */
-export function AgePanel({
-  age,
-  onRetry,
-  className,
-}: {
-  age: Part<AgeStats>;
-  onRetry: () => void;
-  className?: string;
-}) {
+export function AgePanel({ age, onRetry }: { age: Part<AgeStats>; onRetry: () => void }) {
   const rows = useMemo(() => (age.data ? ageRows(age.data) : undefined), [age.data]);
   return (
     <ChartPanel
       title="Age"
       summary="Age of what is parked over time: the oldest, the 95th and the 50th percentile, on a logarithmic scale."
-      className={className}
       stamp={age.data}
       rows={rows}
       error={age.error}

@@ -12,13 +12,12 @@ import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 const SHOWN = 5;
 
-export function ControlsInForce({ className }: { className?: string }) {
+export function ControlsInForce() {
   const controls = useControls("live");
   const items = controls.data?.pages[0]?.items ?? [];
   return (
     <Panel
       title="Controls in force"
-      className={className}
       actions={
         <Link href="/controls" className="px-1 text-sm text-accent hover:underline">
           all

@@ -14,7 +14,7 @@ const SERIES = [
 ] as const;
 
 /** Inflow and outflow over time. Where the lines cross, the number of parked events starts to rise or to fall. */
-export function FlowPanel({ filter, className }: { filter: EventFilter; className?: string }) {
+export function FlowPanel({ filter }: { filter: EventFilter }) {
   const flow = useStats("flow", filter);
   const rows = useMemo(() => {
     if (!flow.data) return undefined;
@@ -25,7 +25,6 @@ export function FlowPanel({ filter, className }: { filter: EventFilter; classNam
     <ChartPanel
       title="Inflow against outflow"
       summary="Events that came in and that went out, per bucket of time."
-      className={className}
       stamp={flow.data}
       rows={rows}
       error={flow.error}

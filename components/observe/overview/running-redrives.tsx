@@ -16,14 +16,13 @@ import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 const SHOWN = 4;
 
-export function RunningRedrives({ className }: { className?: string }) {
+export function RunningRedrives() {
   const running = useRunningRedrives(SHOWN + 1);
   const items = running.data?.items ?? [];
   const forViewer = useStatus().data?.approvalsForViewer ?? 0;
   return (
     <Panel
       title="Running redrives"
-      className={className}
       actions={
         <Link href="/redrives" className="px-1 text-sm text-accent hover:underline">
           all

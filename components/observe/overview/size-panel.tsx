@@ -33,7 +33,6 @@ export function SizePanel(props: {
   size: Part<SizeStats>;
   onRetry: () => void;
   onZoom: (window: { from: string; to: string }) => void;
-  className?: string;
 }) {
   const { filter, size } = props;
   const router = useRouter();
@@ -57,7 +56,6 @@ export function SizePanel(props: {
           ? `dlq_size over time. Now ${formatNumber(size.data?.now ?? 0)} events: ${data.series.map((series) => `${series.key} ${formatNumber(series.last)}`).join(", ")}.`
           : ""
       }
-      className={props.className}
       height="h-64"
       stamp={size.data}
       rows={data && data.series.length === 0 ? [] : data?.rows}

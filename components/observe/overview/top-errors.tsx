@@ -25,7 +25,7 @@ const BY = [
 type By = (typeof BY)[number]["value"];
 
 /** The events that arrived in the window of the page, by error code or by group; each bar links to its events. */
-export function TopErrors({ filter, className }: { filter: EventFilter; className?: string }) {
+export function TopErrors({ filter }: { filter: EventFilter }) {
   const zone = useZone();
   const [by, setBy] = useState<By>("code");
   const top = useStats("top-errors", filter);
@@ -42,7 +42,6 @@ export function TopErrors({ filter, className }: { filter: EventFilter; classNam
           </span>
         ) : undefined
       }
-      className={className}
       actions={<Toggles label="What arrived, by" options={BY} value={by} onChange={setBy} />}
     >
       <ReadError read={top} stale={stats !== undefined} />

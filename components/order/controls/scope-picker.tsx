@@ -1,10 +1,11 @@
 "use client";
 
 import Link from "next/link";
-import { type ComponentProps, useEffect, useState } from "react";
+import type { ComponentProps } from "react";
 import { TextField } from "@/components/ui/input";
 import { NumberWithKind } from "@/components/ui/number-with-kind";
 import { SelectField } from "@/components/ui/select";
+import { useSettled } from "@/components/ui/use-settled";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { useCaught } from "@/lib/order/controls/controls.browser";
 import type { ControlScopeName } from "@/lib/order/controls/controls.shapes";
@@ -12,8 +13,6 @@ import { type ControlDraft, draftScope } from "./control-draft";
 import { SCOPE_LABEL, SCOPE_NAMES, scopeFilter, scopeOf } from "./scope-words";
 
 const OPTIONS = SCOPE_NAMES.map((name) => ({ value: name, label: SCOPE_LABEL[name] }));
-/** Long enough that typing a word counts once, short enough that the count seems immediate. */
-const COUNT_AFTER_MS = 300;
 
 const EXAMPLE: Record<ControlScopeName, string> = {
   aggregateId: "order-77",
@@ -81,16 +80,6 @@ export function ScopePicker(props: {
 
 function Narrowing(props: Pick<ComponentProps<typeof TextField>, "label" | "placeholder" | "value" | "onValue">) {
   return <TextField {...props} className="min-w-0 flex-1" maxLength={512} inputClassName="font-mono" />;
-}
-
-/** The value after it has not changed for a while. */
-function useSettled(value: string): string {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), COUNT_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }
 
 /** @param scope as JSON, so that an equal scope is an equal value */

@@ -6,14 +6,12 @@ import { useId } from "react";
 export function ConcurrencyField({
   value,
   places,
-  disabled,
   onChange,
   onCommit,
 }: {
   value: number;
   /** The right end. */
   places: number;
-  disabled?: boolean;
   onChange: (value: number) => void;
   onCommit: (value: number) => void;
 }) {
@@ -33,7 +31,6 @@ export function ConcurrencyField({
         max={places}
         step={1}
         value={value}
-        disabled={disabled}
         onChange={(event) => onChange(Number(event.target.value))}
         onPointerUp={() => onCommit(value)}
         onKeyUp={() => onCommit(value)}

@@ -10,11 +10,11 @@ import { useRedriveComparison } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 
 /** What this dry run says against the one before it. Absent while there is none before it. */
-export function RedriveComparison({ redrive, className }: { redrive: RedriveOut; className?: string }) {
+export function RedriveComparison({ redrive }: { redrive: RedriveOut }) {
   const { data } = useRedriveComparison(redrive.id);
   if (!data?.with) return null;
   return (
-    <Panel title="Against the dry run before" className={className} bodyClassName="grid gap-2 p-3">
+    <Panel title="Against the dry run before" bodyClassName="grid gap-2 p-3">
       <p className="text-muted">
         <Link href={`/redrives/${data.with.id}`} className="text-accent underline">
           {shortenId(data.with.id, 4, 4)}

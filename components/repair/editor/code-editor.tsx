@@ -39,7 +39,6 @@ export type CodeEditorProps = {
   label: string;
   /** The id of an element that says how to use the editor. */
   describedBy?: string;
-  readOnly?: boolean;
   autoFocus?: boolean;
   onChange?: (text: string) => void;
   /** What the schema says of a text that is JSON. A failure is the caller's to show; it then gives no problem. */
@@ -57,7 +56,7 @@ export function CodeEditor(props: CodeEditorProps) {
   const view = useRef<EditorView | null>(null);
   const latest = useRef(props);
   latest.current = props;
-  const { text, separator, language, label, describedBy, readOnly = false } = props;
+  const { text, separator, language, label, describedBy } = props;
   const first = useRef(text);
   const [spoken] = useState(() => new Compartment());
 
@@ -70,11 +69,9 @@ export function CodeEditor(props: CodeEditorProps) {
           keymap.of([{ key: "Mod-Enter", run: () => pressed(latest.current.onDone) }]),
           ...basics(separator),
           spoken.of(languageOf(latest)),
-          readOnly ? [EditorState.readOnly.of(true)] : [],
           EditorView.contentAttributes.of({
             "aria-label": label,
             ...(describedBy === undefined ? {} : { "aria-describedby": describedBy }),
-            ...(readOnly ? { "aria-readonly": "true" } : {}),
           }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) latest.current.onChange?.(update.state.sliceDoc());
@@ -90,7 +87,7 @@ export function CodeEditor(props: CodeEditorProps) {
       editor.destroy();
       view.current = null;
     };
-  }, [separator, label, describedBy, readOnly, spoken]);
+  }, [separator, label, describedBy, spoken]);
   // A typed character can turn JSON into text: the cursor and what can be undone stay.
   // biome-ignore lint/correctness/useExhaustiveDependencies: `languageOf` reads it from the last props
   useEffect(() => view.current?.dispatch({ effects: spoken.reconfigure(languageOf(latest)) }), [language, spoken]);

@@ -1,10 +1,10 @@
 "use client";
 
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { causeViews } from "@/components/redrive/page/cause-words";
 import { ActionButton } from "@/components/ui/action-button";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
+import { useSubmit } from "@/components/ui/use-submit";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { requestRedrive, useRedriveCauses, useRedrivePreview } from "@/lib/redrive/redrives.browser";
@@ -27,8 +27,7 @@ export function MendHeld({
   onVerify: (redriveId: string) => void;
 }) {
   const client = useQueryClient();
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const { busy, error, submit } = useSubmit();
   const held = redrive.refusedByReason["held-by-head"] ?? 0;
   const select = { operation: mend };
   const along = redrive.earlier === "include";
@@ -41,19 +40,14 @@ export function MendHeld({
   const outside = along ? 0 : (earlier?.earlierEvents ?? null);
   const earlierWords =
     outside === null ? "earlier versions" : outside === 1 ? "earlier version" : plural(outside, "earlier version");
-  const verify = async () => {
-    setBusy(true);
-    setError(null);
-    try {
+  const verify = () =>
+    submit(async () => {
       const { lane, reason } = redrive;
       const request = { select, mode: "verify" as const, lane, earlier: "include" as const, reason };
       const accepted = await requestRedrive(client, { idempotencyKey: randomKey(), request });
       onVerify(accepted.id);
-    } catch (failure) {
-      setError(failure);
-    }
-    setBusy(false);
-  };
+      return undefined;
+    });
   return (
     <section
       aria-label="Held by earlier versions"

@@ -16,6 +16,7 @@ import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
+import { useSettled } from "@/components/ui/use-settled";
 import type { CountOut, EventDetail } from "@/lib/events/events.shapes";
 import { pushAddress } from "@/lib/events/filter/filter-url.browser";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
@@ -292,18 +293,6 @@ function FirstPayload({ event, of }: { event: EventDetail; of: number }) {
       </div>
     </>
   );
-}
-
-/** The time without a change before the samples are tried again. */
-const SETTLED_MS = 300;
-
-function useSettled<Value>(value: Value): Value {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), SETTLED_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }
 
 function Previewed({

@@ -14,6 +14,7 @@ import { ActionButton } from "@/components/ui/action-button";
 import { Button, buttonClass, LinkButton } from "@/components/ui/button";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { Skeleton } from "@/components/ui/skeleton";
+import { useSubmit } from "@/components/ui/use-submit";
 import { runs, useBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
@@ -74,16 +75,13 @@ type NextProps = {
 
 function Next({ operation, verified, sent, onVerify, onAgain }: { operation: BulkOperationOut } & NextProps) {
   const client = useQueryClient();
-  const [busy, setBusy] = useState(false);
+  const { busy, error, submit } = useSubmit();
   // Until the server knows of the undo.
   const [asked, setAsked] = useState(false);
-  const [error, setError] = useState<unknown>(null);
   const { id, changed, undo: known } = operation;
   const undoing = asked || known?.running === true;
-  const verify = async () => {
-    setBusy(true);
-    setError(null);
-    try {
+  const verify = () =>
+    submit(async () => {
       const accepted = await requestRedrive(client, {
         idempotencyKey: randomKey(),
         request: {
@@ -94,11 +92,8 @@ function Next({ operation, verified, sent, onVerify, onAgain }: { operation: Bul
         },
       });
       onVerify(accepted.id);
-    } catch (failure) {
-      setError(failure);
-    }
-    setBusy(false);
-  };
+      return undefined;
+    });
   const undo = async () => {
     setAsked(true);
     await takeBack(client, "mend", "undo-mend", { operation: id });

@@ -65,7 +65,6 @@ export function TargetCard({
             name={`Breaker of ${target.name}`}
             label="Breaker ▾"
             size="sm"
-            align="end"
             entries={[
               { id: "open", label: "Hold open…", hint: "nothing is sent", onSelect: () => setOrder("open") },
               {
