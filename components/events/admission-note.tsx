@@ -1,5 +1,6 @@
 import Link from "next/link";
 import { MARK_DETAIL, MARK_WORDS, ruleHref } from "@/components/intake/admission/rule-words";
+import { TextLink } from "@/components/ui/text-link";
 import { isParked } from "@/lib/events/event-state.pure";
 import type { EventDetail, EventOut } from "@/lib/events/events.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
@@ -45,10 +46,7 @@ export function AdmissionLines({ admitted }: { admitted: NonNullable<EventDetail
     <ul className="grid gap-1">
       {rules.map(({ id, name, version }) => (
         <li key={id} className="wrap-anywhere">
-          <Link href={ruleHref(id)} prefetch={false} className="text-accent hover:underline">
-            {visible(name)}
-          </Link>{" "}
-          <span className="text-muted">version {version}</span>
+          <TextLink href={ruleHref(id)}>{visible(name)}</TextLink> <span className="text-muted">version {version}</span>
         </li>
       ))}
       {arrivedAs === undefined ? null : (

@@ -1,7 +1,7 @@
 "use client";
 
-import Link from "next/link";
 import { ControlUntil } from "@/components/order/controls/control-until";
+import { TextLink } from "@/components/ui/text-link";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatShort } from "@/lib/platform/plain/format.pure";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
@@ -21,9 +21,9 @@ export function StallLine({ stalled }: { stalled: NonNullable<RedriveOut["stalle
       {way ? (
         <>
           {" "}
-          <Link href={way.href} prefetch={false} className="relative text-accent hover:underline">
+          <TextLink href={way.href} className="relative">
             {way.label}
-          </Link>
+          </TextLink>
         </>
       ) : null}
     </>

@@ -1,8 +1,8 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import Link from "next/link";
 import type { ReactNode } from "react";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Skeleton } from "@/components/ui/skeleton";
+import { TextLink } from "@/components/ui/text-link";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { shortenId } from "@/lib/platform/plain/format.pure";
 
@@ -34,14 +34,8 @@ export function TrialFrame<Trial>({
 /** An event that a rule was tried on. It opens beside the dialog of the rule. */
 export function TriedEvent({ id, eventId }: { id: string; eventId: string }) {
   return (
-    <Link
-      href={`/events/${id}`}
-      target="_blank"
-      prefetch={false}
-      data-tip={eventId}
-      className="font-mono text-sm whitespace-nowrap text-accent hover:underline"
-    >
+    <TextLink href={`/events/${id}`} target="_blank" data-tip={eventId} className="font-mono text-sm whitespace-nowrap">
       {shortenId(eventId, 20, 8)}
-    </Link>
+    </TextLink>
   );
 }

@@ -1,6 +1,6 @@
 "use client";
 
-import Link from "next/link";
+import { TextLink } from "@/components/ui/text-link";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import type { IdName } from "@/lib/events/filter/filter-params.shapes";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
@@ -47,10 +47,10 @@ export function MeaningsLine({ filter }: { filter: EventFilter }) {
         <span className="font-mono text-sm wrap-anywhere text-ink">{searched.text}</span> also as:
       </span>
       {others.map(({ key, words, count, href }) => (
-        <Link key={key} href={href} prefetch={false} className="min-h-6 leading-6 text-accent hover:underline">
+        <TextLink key={key} href={href} className="min-h-6 leading-6">
           {words}
           {count === null ? null : <span className="text-muted"> · {count}</span>}
-        </Link>
+        </TextLink>
       ))}
     </p>
   );

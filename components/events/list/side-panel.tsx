@@ -1,7 +1,6 @@
 "use client";
 
 import { ChevronDown, ChevronUp, Maximize2, X } from "lucide-react";
-import Link from "next/link";
 import { AdmissionNote } from "@/components/events/admission-note";
 import { ErrorView } from "@/components/events/error-view";
 import { EventActions } from "@/components/events/event-actions";
@@ -12,6 +11,7 @@ import { IconButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { ShortId } from "@/components/ui/short-id";
 import { Skeleton } from "@/components/ui/skeleton";
+import { TextLink } from "@/components/ui/text-link";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import { useEventDetail } from "@/lib/events/events.browser";
 import type { ListedEvent } from "@/lib/events/events.shapes";
@@ -99,10 +99,7 @@ function ControlCause({ event }: { event: ListedEvent }) {
           · until <TimeAbsolute at={event.control.expiresAt} />
         </>
       ) : null}{" "}
-      ·{" "}
-      <Link href="/controls" prefetch={false} className="text-accent hover:underline">
-        see the control
-      </Link>
+      · <TextLink href="/controls">see the control</TextLink>
     </p>
   );
 }

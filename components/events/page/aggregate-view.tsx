@@ -5,6 +5,7 @@ import { isBehind } from "@/components/events/aggregate-order";
 import { EventBadge } from "@/components/events/event-badge";
 import { classNames } from "@/components/ui/class-names";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
@@ -71,9 +72,7 @@ export function AggregateView({ event }: { event: EventDetail }) {
                   {here ? (
                     <span>{member.eventType ?? member.eventId} (this one)</span>
                   ) : (
-                    <Link href={`/events/${member.id}`} prefetch={false} className="text-accent hover:underline">
-                      {member.eventType ?? member.eventId}
-                    </Link>
+                    <TextLink href={`/events/${member.id}`}>{member.eventType ?? member.eventId}</TextLink>
                   )}
                 </Td>
                 <Td className="font-mono text-sm">{member.errorCode}</Td>

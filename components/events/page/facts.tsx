@@ -1,11 +1,11 @@
 "use client";
 
-import Link from "next/link";
 import type { ReactNode } from "react";
 import { AdmissionLines } from "@/components/events/admission-note";
 import { scopeLimits } from "@/components/order/controls/scope-words";
 import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
+import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import type { AppliedControl, EventDetail } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
@@ -36,14 +36,9 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
 /** A value that links to the events with the same value. */
 function Only({ filter, children }: { filter: EventFilter; children: ReactNode }) {
   return (
-    <Link
-      href={eventsHref(filter)}
-      prefetch={false}
-      data-tip="Events that share this"
-      className="text-accent hover:underline"
-    >
+    <TextLink href={eventsHref(filter)} data-tip="Events that share this">
       {children}
-    </Link>
+    </TextLink>
   );
 }
 
@@ -72,9 +67,7 @@ function ControlLine({ control }: { control: AppliedControl }) {
     <li className="mb-2 last:mb-0">
       <p className="flex flex-wrap items-center gap-1.5">
         <Shape {...CONTROL_LOOKS[control.kind]} />
-        <Link href="/controls" prefetch={false} className="text-accent hover:underline">
-          {control.kind}
-        </Link>
+        <TextLink href="/controls">{control.kind}</TextLink>
         <span className="wrap-anywhere">
           on {control.scope} <span className="font-mono text-sm">{control.value}</span> {scopeLimits(scopeOut(control))}
         </span>

@@ -4,6 +4,7 @@ import Link from "next/link";
 import { Findings } from "@/components/events/findings";
 import { classNames } from "@/components/ui/class-names";
 import { Shape, type ShapeName } from "@/components/ui/shape";
+import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import type { HistoryEntry } from "@/lib/events/events.shapes";
 import type { Finding } from "@/lib/redrive/list/redrive-items.shapes";
@@ -36,9 +37,9 @@ function Entry({ entry }: { entry: HistoryEntry }) {
         {entry.reason ? <p className="wrap-anywhere text-muted">“{entry.reason}”</p> : null}
         {findings.length > 0 ? <Findings findings={findings} /> : null}
         {entry.redriveId ? (
-          <Link href={`/redrives/${entry.redriveId}`} prefetch={false} className="text-sm text-accent hover:underline">
+          <TextLink href={`/redrives/${entry.redriveId}`} className="text-sm">
             redrive
-          </Link>
+          </TextLink>
         ) : null}
       </div>
     </li>

@@ -1,7 +1,6 @@
 "use client";
 
 import { useQueryClient } from "@tanstack/react-query";
-import Link from "next/link";
 import { useState } from "react";
 import { whyNotEdit } from "@/components/events/action-rules";
 import { HeadersView } from "@/components/events/page/headers-view";
@@ -14,6 +13,7 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
+import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast, showToast } from "@/components/ui/toast";
 import type { EventDetail } from "@/lib/events/events.shapes";
@@ -150,21 +150,13 @@ function Line({ item }: { item: RevisionOut }) {
           {latest ? (
             <>
               {", last by "}
-              <Link
-                href={`/redrives/${latest.redriveId}`}
-                prefetch={false}
-                className="font-mono text-sm text-accent hover:underline"
-              >
+              <TextLink href={`/redrives/${latest.redriveId}`} className="font-mono text-sm">
                 {shortenId(latest.redriveId, 4, 4)}
-              </Link>
+              </TextLink>
             </>
           ) : null}
         </span>
-        {item.operationId ? (
-          <Link href={`/operations/${item.operationId}`} prefetch={false} className="text-accent hover:underline">
-            its mend
-          </Link>
-        ) : null}
+        {item.operationId ? <TextLink href={`/operations/${item.operationId}`}>its mend</TextLink> : null}
       </p>
       {item.reason ? <p className="line-clamp-3 text-muted wrap-anywhere">“{item.reason}”</p> : null}
     </div>

@@ -1,9 +1,9 @@
 "use client";
 
-import Link from "next/link";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Skeleton } from "@/components/ui/skeleton";
 import { StateBadge } from "@/components/ui/state-badge";
+import { TextLink } from "@/components/ui/text-link";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { AUDIT_EVENTS_SHOWN, useAuditEvents } from "@/lib/guard/audit/audit.browser";
 import { formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
@@ -25,16 +25,14 @@ export function AuditEvents({ entryId, count }: { entryId: string; count: number
           ? plural(items.length, "event")
           : `The newest ${formatNumber(AUDIT_EVENTS_SHOWN)} of ${formatNumber(count)} events`}
         {whole ? (
-          <Link
+          <TextLink
             href={eventsHref({
               eventId: present.map(({ eventId }) => eventId),
               source: [...new Set(present.map(({ source }) => source))],
             })}
-            prefetch={false}
-            className="text-accent hover:underline"
           >
             Show them in Events
-          </Link>
+          </TextLink>
         ) : null}
       </p>
       <ul className="grid max-h-48 grid-cols-[repeat(auto-fill,minmax(18rem,1fr))] gap-x-4 overflow-y-auto">
@@ -44,14 +42,13 @@ export function AuditEvents({ entryId, count }: { entryId: string; count: number
             {event.eventId === null ? (
               <span className="font-mono text-sm text-faint">{shortenId(event.id)} is gone</span>
             ) : (
-              <Link
+              <TextLink
                 href={`/events/${event.id}`}
-                prefetch={false}
                 data-tip={event.eventId}
-                className="min-h-6 truncate font-mono text-sm text-accent hover:underline"
+                className="min-h-6 truncate font-mono text-sm"
               >
                 {shortenId(event.eventId, 20, 8)}
-              </Link>
+              </TextLink>
             )}
             <span className="truncate text-sm text-faint">{event.source}</span>
           </li>

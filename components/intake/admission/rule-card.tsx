@@ -1,12 +1,12 @@
 "use client";
 
-import Link from "next/link";
 import { useState } from "react";
 import { RuleCard, type RuleCardProps, RuleVersion } from "@/components/rules/rule-card";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { SkeletonRows } from "@/components/ui/skeleton";
+import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { admissionRules, useAdmissionRule } from "@/lib/intake/admission/admission.browser";
@@ -47,13 +47,9 @@ export function AdmissionRuleCard(card: RuleCardProps<RuleOut>) {
         ) : null}
         <RuleVersion rule={rule} subject="rule" />
         {found === null ? null : (
-          <Link
-            href={eventsHref(found.filter)}
-            prefetch={false}
-            className="inline-block min-h-6 text-accent hover:underline"
-          >
+          <TextLink href={eventsHref(found.filter)} className="inline-block min-h-6">
             {found.words}
-          </Link>
+          </TextLink>
         )}
       </div>
       {samples ? <Samples id={rule.id} /> : null}

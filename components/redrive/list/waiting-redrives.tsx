@@ -1,6 +1,7 @@
 "use client";
 
 import Link from "next/link";
+import { TextLink } from "@/components/ui/text-link";
 import { useStatus } from "@/lib/observe/health/status.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
@@ -27,15 +28,11 @@ export function WaitingRedrives({ chosen }: { chosen: Wait["for"] | null }) {
           {counts ? formatNumber(counts[wait]) : "?"} {WORDS[wait]}
         </Link>
       ))}
-      {chosen === null ? null : (
-        <Link href="/redrives" prefetch={false} className="text-accent hover:underline">
-          Show all
-        </Link>
-      )}
+      {chosen === null ? null : <TextLink href="/redrives">Show all</TextLink>}
       {data?.approvalsForViewer ? (
-        <Link href="/approvals" prefetch={false} className="ml-auto text-accent hover:underline">
+        <TextLink href="/approvals" className="ml-auto">
           {formatNumber(data.approvalsForViewer)} for your approval
-        </Link>
+        </TextLink>
       ) : null}
     </nav>
   );

@@ -1,13 +1,13 @@
 "use client";
 
 import { useQueryClient } from "@tanstack/react-query";
-import Link from "next/link";
 import { type ReactNode, type Ref, useEffect, useRef, useState } from "react";
 import { lastRedrive } from "@/components/events/action-rules";
 import { ActionButton } from "@/components/ui/action-button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { ReasonField } from "@/components/ui/reason-field";
 import { Shape } from "@/components/ui/shape";
+import { TextLink } from "@/components/ui/text-link";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
@@ -51,9 +51,7 @@ export function EditReview({
         <ErrorPanel error={error} inline title="This was not saved">
           <p className="text-muted">What you typed is kept.</p>
           {event.status === "QUEUED" && redriveId !== null ? (
-            <Link href={`/redrives/${redriveId}`} prefetch={false} className="text-accent hover:underline">
-              Its redrive {shortenId(redriveId)}
-            </Link>
+            <TextLink href={`/redrives/${redriveId}`}>Its redrive {shortenId(redriveId)}</TextLink>
           ) : null}
         </ErrorPanel>
       ) : null}

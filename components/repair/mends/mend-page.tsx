@@ -1,7 +1,6 @@
 "use client";
 
 import { useQueryClient } from "@tanstack/react-query";
-import Link from "next/link";
 import { useSearchParams } from "next/navigation";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import { PayloadView } from "@/components/events/payload/payload-view";
@@ -16,6 +15,7 @@ import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
+import { TextLink } from "@/components/ui/text-link";
 import { useSettled } from "@/components/ui/use-settled";
 import type { CountOut, EventDetail } from "@/lib/events/events.shapes";
 import { pushAddress } from "@/lib/events/filter/filter-url.browser";
@@ -283,9 +283,9 @@ function FirstPayload({ event, of }: { event: EventDetail; of: number }) {
     <>
       <p className="text-muted">
         The payload of{" "}
-        <Link href={`/events/${event.id}`} prefetch={false} className="font-mono text-sm text-accent hover:underline">
+        <TextLink href={`/events/${event.id}`} className="font-mono text-sm">
           {shortenId(event.eventId, 20, 8)}
-        </Link>
+        </TextLink>
         . Complete the recipe to see what it does to {plural(of, "sample")}.
       </p>
       <div className="flex max-h-96 flex-col overflow-y-auto rounded-md border border-line">

@@ -1,12 +1,12 @@
 "use client";
 
-import Link from "next/link";
 import { useState } from "react";
 import { NextPageButton } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { SkeletonRows } from "@/components/ui/skeleton";
+import { TextLink } from "@/components/ui/text-link";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { formatNumber, plural, shortenId, visible } from "@/lib/platform/plain/format.pure";
 import { MEND_FAILURES, MEND_OUTCOMES, MEND_REASONS, type MendOutcome } from "@/lib/repair/mends/mending.pure";
@@ -150,14 +150,9 @@ export function MendLine({ item }: { item: MendItem }) {
           <Shape name={shape} />
           {ONE[item.outcome]}
         </span>
-        <Link
-          href={`/events/${item.id}`}
-          prefetch={false}
-          data-tip={item.eventId}
-          className="font-mono text-sm text-accent hover:underline"
-        >
+        <TextLink href={`/events/${item.id}`} data-tip={item.eventId} className="font-mono text-sm">
           {shortenId(item.eventId, 20, 8)}
-        </Link>
+        </TextLink>
         <span className="text-sm text-faint">
           {item.source} · revision {item.revision}
           {item.outcome === "changed" || item.outcome === "breaks-schema"

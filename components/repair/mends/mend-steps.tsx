@@ -1,7 +1,6 @@
 "use client";
 
 import { useQueryClient } from "@tanstack/react-query";
-import Link from "next/link";
 import { useState } from "react";
 import { leftAlone, operationTitle, paceWords, shareWords, undoneText } from "@/components/events/bulk/bulk-words";
 import { OperationBar } from "@/components/events/bulk/operation-bar";
@@ -14,6 +13,7 @@ import { ActionButton } from "@/components/ui/action-button";
 import { Button, buttonClass, LinkButton } from "@/components/ui/button";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { Skeleton } from "@/components/ui/skeleton";
+import { TextLink } from "@/components/ui/text-link";
 import { useSubmit } from "@/components/ui/use-submit";
 import { runs, useBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
@@ -41,9 +41,9 @@ export function MendProgress({ id, ...next }: { id: string } & NextProps) {
                 {shareWords(operation)} · {operation.stalled ?? paceWords(operation)}
               </p>
             ) : null}
-            <Link href={`/operations/${id}`} prefetch={false} className="ml-auto text-accent hover:underline">
+            <TextLink href={`/operations/${id}`} className="ml-auto">
               Details
-            </Link>
+            </TextLink>
           </div>
           <OperationBar operation={operation} className="h-3!" />
           {operation.refused > 0 ? (

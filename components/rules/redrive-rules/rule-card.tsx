@@ -1,8 +1,8 @@
 "use client";
 
-import Link from "next/link";
 import { RuleCard, type RuleCardProps, RuleVersion } from "@/components/rules/rule-card";
 import { lazily } from "@/components/ui/lazily";
+import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
@@ -39,9 +39,9 @@ export function RedriveRuleCard(card: RuleCardProps<RedriveRuleOut>) {
       ) : null}
       <p className="wrap-anywhere">
         <span className="text-muted">redrives </span>
-        <Link href={eventsHref(filter)} prefetch={false} className="font-mono text-sm text-accent hover:underline">
+        <TextLink href={eventsHref(filter)} className="font-mono text-sm">
           {visible(termsOf(filter).map(writeTerm).join(" "))}
-        </Link>
+        </TextLink>
         <span className="text-muted"> → </span>
         {ruleSentence(rule)}
       </p>
@@ -57,13 +57,9 @@ function Work({ rule }: { rule: RedriveRuleOut }) {
     <div className="flex flex-wrap items-baseline gap-x-3 text-sm text-muted">
       <span>{workWords(rule) ?? "redrove nothing in 24 hours"}</span>
       {lastRun === null ? null : (
-        <Link
-          href={`/redrives/${lastRun.redriveId}`}
-          prefetch={false}
-          className="inline-block min-h-6 text-accent hover:underline"
-        >
+        <TextLink href={`/redrives/${lastRun.redriveId}`} className="inline-block min-h-6">
           {lastRun.live ? "its redrive runs" : "its last redrive"}
-        </Link>
+        </TextLink>
       )}
       {trial === null ? (
         <span>not tried</span>
