@@ -6,13 +6,13 @@ import { redisInstalled } from "@/lib/testing/redis";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
 import { randomOf } from "../prisma/demo/random.ts";
 import { buildAll } from "../scripts/build.ts";
+import { temporaryDataFolder } from "../scripts/data-folder.ts";
 import { type ChaosConsumer, PULSE, startConsumer } from "./chaos-consumer.ts";
 import { nextFault } from "./chaos-faults.ts";
 import { type ChaosLoad, SOURCES, type Stop, startLoad } from "./chaos-load.ts";
 import { type Backend, startProduct } from "./chaos-product.ts";
 import { median } from "./figures.ts";
 import { spawnWorker } from "./processes.ts";
-import { makeDataDir } from "./stack.ts";
 
 /** How long faults are caused, on each backend. */
 const SECONDS = Number(process.env.PARKADE_BENCH_SECONDS ?? 300);
@@ -79,7 +79,7 @@ async function killed(): Promise<KilledRedrive> {
 }
 
 async function chaosOn(backend: Backend): Promise<ChaosResult> {
-  const dir = makeDataDir("chaos");
+  const dir = temporaryDataFolder("chaos");
   console.log(`chaos on ${backend}, ${SECONDS} s, seed ${SEED}, logs in ${dir}`);
   const consumer = await startConsumer(SEED);
   const product = await startProduct(backend, dir);

@@ -1,7 +1,6 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
+import { temporaryDataFolder } from "../scripts/data-folder.ts";
 import { startPostgres } from "../scripts/embedded-postgres.ts";
 import { generate } from "../scripts/generate.ts";
 import { migrate } from "../scripts/migrate.ts";
@@ -14,17 +13,10 @@ export type BenchStack = {
   stop(): Promise<void>;
 };
 
-/** mkdtemp closes the folder to other users; under root the server runs as another user, who must enter it. */
-export function makeDataDir(name: string): string {
-  const dataDir = mkdtempSync(join(tmpdir(), `parkade-${name}-`));
-  chmodSync(dataDir, 0o755);
-  return dataDir;
-}
-
 /** The servers of a bench, on free ports, in a temporary folder that `stop` removes. */
 export async function startBenchStack({ redis = false }: { redis?: boolean } = {}): Promise<BenchStack> {
   generate();
-  const dataDir = makeDataDir("bench");
+  const dataDir = temporaryDataFolder("bench");
   const postgres = await startPostgres({ dataDir });
   const server = redis && redisInstalled ? await testRedis() : null;
   const stop = async () => {

@@ -39,14 +39,12 @@ function matcherOf(routes: readonly ApiRoute[]): (path: string) => Match | null 
     if (route) return { route, params: {} };
     for (const { route, pattern } of varying) {
       const groups = pattern.exec(path)?.groups;
-      if (groups) return { route, params: mapValues(groups, decodeURIComponent) };
+      if (!groups) continue;
+      const parts = Object.entries(groups).map(([name, part]) => [name, decodeURIComponent(part)]);
+      return { route, params: Object.fromEntries(parts) };
     }
     return null;
   };
-}
-
-function mapValues(record: Record<string, string>, change: (value: string) => string): Record<string, string> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }
 
 async function answerRoute({ route, params }: Match, incoming: IncomingMessage, response: ServerResponse) {

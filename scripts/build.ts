@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { build as bundle, type Plugin } from "esbuild";
 import { generate } from "./generate.ts";
@@ -142,19 +142,13 @@ const NOT_BUILT =
   /\.(test|itest|e2e)\.tsx?$|\/lib\/testing\/|\/lib\/platform\/database\/generated\/|\/lib\/retry\/vectors\.json$/;
 
 function filesOf(path: string): string[] {
-  if (!existsSync(path)) return [];
-  const entries = readdirOrNull(path);
-  if (!entries) return NOT_BUILT.test(path) ? [] : [path];
-  return entries.sort((a, b) => (a < b ? -1 : 1)).flatMap((name) => filesOf(join(path, name)));
-}
-
-function readdirOrNull(path: string): string[] | null {
-  try {
-    return readdirSync(path);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOTDIR") return null;
-    throw error;
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory()) {
+    return readdirSync(path)
+      .sort()
+      .flatMap((name) => filesOf(join(path, name)));
   }
+  return found === undefined || NOT_BUILT.test(path) ? [] : [path];
 }
 
 if (import.meta.main) await runCommand(() => buildAll((line) => console.log(line)));

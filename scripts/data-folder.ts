@@ -5,6 +5,7 @@ import {
   constants,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -12,6 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { errorText, fullDisk, StartError } from "./start-error.ts";
 
@@ -49,6 +51,14 @@ export function makeDataFolder(dataDir: string): void {
   } catch (error) {
     throw notWritable(error, dataDir);
   }
+}
+
+/** A new folder below that of the system's temporary files, for a cluster that is thrown away. */
+export function temporaryDataFolder(name: string): string {
+  const dataDir = mkdtempSync(join(tmpdir(), `parkade-${name}-`));
+  // mkdtemp closes the folder to other users; under root the server runs as another user, who must enter it.
+  chmodSync(dataDir, 0o755);
+  return dataDir;
 }
 
 function notWritable(error: unknown, dataDir: string): StartError {

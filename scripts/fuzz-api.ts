@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { temporaryDataFolder } from "./data-folder.ts";
 import { startPostgres } from "./embedded-postgres.ts";
 import { freePort } from "./free-port.ts";
 import { migrate } from "./migrate.ts";
@@ -58,9 +58,7 @@ async function installed(): Promise<Program | null> {
 }
 
 async function withWeb<Result>(work: (url: string) => Promise<Result>): Promise<Result> {
-  const dataDir = mkdtempSync(join(tmpdir(), "parkade-fuzz-"));
-  // mkdtemp closes the folder to other users; under root the server runs as another user, who must enter it.
-  chmodSync(dataDir, 0o755);
+  const dataDir = temporaryDataFolder("fuzz");
   const postgres = await startPostgres({ dataDir, settings: { fsync: "off" }, ephemeral: true });
   try {
     await migrate(postgres.url);

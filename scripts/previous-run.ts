@@ -88,8 +88,7 @@ async function endChildren(children: Run["children"], say: (line: string) => voi
   say("Waiting for the processes of a killed start to end");
   const until = performance.now() + CHILDREN_MS;
   while (left().length > 0) {
-    const signal = performance.now() > until ? "SIGKILL" : null;
-    if (signal) for (const { pid } of left()) process.kill(pid, signal);
+    if (performance.now() > until) for (const { pid } of left()) process.kill(pid, "SIGKILL");
     await sleep(100);
   }
 }

@@ -27,7 +27,9 @@ export async function readOptionalJson(request: Request, bytesMax: number): Prom
       fields: [{ field: "content-type", detail: "must be application/json" }],
     });
   }
-  const text = decodeUtf8(await readBytes(request, bytesMax));
+  const sent = await readBody(request, bytesMax);
+  sent.release();
+  const text = decodeUtf8(sent.bytes);
   if (text === "") return undefined;
   const body = parseJson(text);
   const fault = jsonFault(body);
@@ -51,13 +53,6 @@ export async function refuseBody(request: Request): Promise<void> {
   }
 }
 
-/** The whole body. Throws DomainError `payload-too-large` as soon as it exceeds `bytesMax`. */
-async function readBytes(request: Request, bytesMax: number): Promise<Buffer> {
-  const body = await readBody(request, bytesMax);
-  body.release();
-  return body.bytes;
-}
-
 /** Bodies that wait for the store add up to at most this: two of the largest, within the memory of a small container. */
 const HELD_BYTES_MAX = 136 * 1024 * 1024;
 /** Smaller ones are not counted: they are never refused because of large ones. */
@@ -71,8 +66,9 @@ export type HeldBody = {
 };
 
 /**
- * As `readBytes`; its bytes count as held until they are released. Throws DomainError `too-busy` when all bodies together
- * would take more memory than there is for them: what has come of this one is dropped, and the sender repeats it.
+ * The whole body; its bytes count as held until they are released. Throws DomainError `payload-too-large` as soon as it
+ * exceeds `bytesMax`, and `too-busy` when all bodies together would take more memory than there is for them: the part of
+ * this one that has come is dropped, and the sender repeats it.
  * `hold` counts the same bytes for the client; what it throws is thrown.
  */
 export async function readBody(
