@@ -122,11 +122,10 @@ function Legend({ legend }: { legend: NonNullable<ChartPanelProps<{ atMs: number
   );
 }
 
-function ChartTable<Row extends { atMs: number }>({
-  rows,
-  columns,
-  title,
-}: Pick<ChartPanelProps<Row>, "columns" | "title"> & { rows: Row[] }) {
+function ChartTable<Row extends { atMs: number }>(
+  props: Pick<ChartPanelProps<Row>, "columns" | "title"> & { rows: Row[] },
+) {
+  const { rows, columns, title } = props;
   const zone = useZone();
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region without a link must take the focus itself

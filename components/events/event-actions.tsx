@@ -77,15 +77,8 @@ function useEventActions(event: EventDetail, keyboard: boolean) {
 }
 
 /** The actions on one event. Redrive is one click, with Undo in the toast; its key asks first. */
-export function EventActions({
-  event,
-  keyboard = false,
-  size,
-}: {
-  event: EventDetail;
-  keyboard?: boolean;
-  size?: "sm" | "md";
-}) {
+export function EventActions(props: { event: EventDetail; keyboard?: boolean; size?: "sm" | "md" }) {
+  const { event, keyboard = false, size } = props;
   const { open, setOpen, busy, refusal, noEdit, ignoring, send, redrive, edit } = useEventActions(event, keyboard);
   return (
     <>

@@ -8,18 +8,14 @@ import { shortenId } from "@/lib/platform/plain/format.pure";
 import { HOLD_MS } from "@/lib/redrive/request/holds.browser";
 
 /** Opened by the key `r` for one event: the key alone sends nothing; Enter or a click sends. */
-export function RedriveConfirm({
-  event,
-  refusal,
-  onConfirm,
-  onClose,
-}: {
+export function RedriveConfirm(props: {
   event: { eventId: string; errorCode: string };
   /** The reason why the redrive would be refused at once; null when none is known. */
   refusal: string | null;
   onConfirm: () => void;
   onClose: () => void;
 }) {
+  const { event, refusal, onConfirm, onClose } = props;
   const stale = useStaleReason();
   const confirm = () => {
     if (refusal !== null || stale !== null) return;

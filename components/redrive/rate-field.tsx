@@ -9,18 +9,14 @@ import { POSITIONS, parseRate, positionOf, RATE_MAX_UNLIMITED, stepRate } from "
  * A slider and a number for one rate, events per second. The slider calls `onChange` while it moves and `onCommit` when
  * it is released; the number commits on Enter and when it loses the focus.
  */
-export function RateField({
-  rate,
-  laneRate,
-  onChange,
-  onCommit,
-}: {
+export function RateField(props: {
   rate: number;
   /** The right end of the slider; null = unlimited. */
   laneRate: number | null;
   onChange: (rate: number) => void;
   onCommit?: (rate: number) => void;
 }) {
+  const { rate, laneRate, onChange, onCommit } = props;
   const id = useId();
   const max = laneRate ?? RATE_MAX_UNLIMITED;
   const [text, setText] = useState(String(rate));

@@ -23,30 +23,21 @@ const LOOKS = {
 export type RuleCardProps<Rule> = { rule: Rule; above: Rule | null; below: Rule | null; onEdit: () => void };
 
 /** The card of a rule of either kind: its state, its name, its actions with their dialogs, and what the kind shows of it. */
-export function RuleCard({
-  rule,
-  above,
-  below,
-  onEdit,
-  state,
-  aside,
-  locked,
-  afterDeletion,
-  hooks,
-  switchDialog,
-  children,
-}: RuleCardProps<StoredRuleOut> & {
-  state: keyof typeof LOOKS;
-  /** Beside the name. */
-  aside?: ReactNode;
-  /** Why it cannot be edited as it is. */
-  locked?: string | undefined;
-  /** What becomes of its effects when it is deleted. */
-  afterDeletion: string;
-  hooks: Pick<ReturnType<typeof ruleHooks>, "useMove" | "useDelete">;
-  switchDialog: (onClose: () => void) => ReactNode;
-  children: ReactNode;
-}) {
+export function RuleCard(
+  props: RuleCardProps<StoredRuleOut> & {
+    state: keyof typeof LOOKS;
+    /** Beside the name. */
+    aside?: ReactNode;
+    /** Why it cannot be edited as it is. */
+    locked?: string | undefined;
+    /** What becomes of its effects when it is deleted. */
+    afterDeletion: string;
+    hooks: Pick<ReturnType<typeof ruleHooks>, "useMove" | "useDelete">;
+    switchDialog: (onClose: () => void) => ReactNode;
+    children: ReactNode;
+  },
+) {
+  const { rule, above, below, onEdit, state, aside, locked, afterDeletion, hooks, switchDialog, children } = props;
   const [open, setOpen] = useState<"switch" | "delete" | null>(null);
   const close = () => setOpen(null);
   const { id, name } = rule;

@@ -10,16 +10,7 @@ import type { FieldError } from "@/lib/platform/plain/problem.pure";
 export type RuleForm<Draft, Errors> = { draft: Draft; errors: Errors; set: (part: Partial<Draft>) => void };
 
 /** Creates a rule, switched off, or edits one. `request`: what the draft asks for, or what it lacks. */
-export function RuleDialog<Draft, Errors extends object, Request extends { name: string }>({
-  noun,
-  rule,
-  initial,
-  request,
-  errorsOf,
-  save,
-  children,
-  ...dialog
-}: {
+export function RuleDialog<Draft, Errors extends object, Request extends { name: string }>(props: {
   noun: string;
   rule: { name: string } | null;
   initial: () => Draft;
@@ -31,6 +22,7 @@ export function RuleDialog<Draft, Errors extends object, Request extends { name:
   onClose: () => void;
   children: (form: RuleForm<Draft, Errors>) => ReactNode;
 }) {
+  const { noun, rule, initial, request, errorsOf, save, children, ...dialog } = props;
   const [draft, setDraft] = useState(initial);
   const server = errorsOf(save.error?.fields ?? []);
   return (
@@ -55,14 +47,16 @@ export function RuleDialog<Draft, Errors extends object, Request extends { name:
 }
 
 /** Switches a rule on, or off when it is on. */
-export function SwitchRuleDialog({
-  rule,
-  onSwitch,
-  ...dialog
-}: Pick<ComponentProps<typeof ReasonDialog>, "description" | "variant" | "stops" | "ready" | "onClose" | "children"> & {
-  rule: { name: string; enabled: boolean };
-  onSwitch: (reason: string) => Promise<unknown>;
-}) {
+export function SwitchRuleDialog(
+  props: Pick<
+    ComponentProps<typeof ReasonDialog>,
+    "description" | "variant" | "stops" | "ready" | "onClose" | "children"
+  > & {
+    rule: { name: string; enabled: boolean };
+    onSwitch: (reason: string) => Promise<unknown>;
+  },
+) {
+  const { rule, onSwitch, ...dialog } = props;
   const verb = rule.enabled ? "Switch off" : "Switch on";
   return (
     <ReasonDialog

@@ -16,24 +16,17 @@ import type { RuleCardProps } from "./rule-card";
  * The page of one kind of rules: a card for each rule in their order, and the dialog that writes one. `intro` says what they
  * are for while there is none, `order` what their order means.
  */
-export function RulesPage<Rule extends StoredRuleOut>({
-  title,
-  noun,
-  intro,
-  order,
-  rules,
-  shows,
-  Card,
-  Dialog,
-  children,
-}: Record<"title" | "noun" | "intro" | "order", string> & {
-  rules: UseQueryResult<{ items: Rule[] }, ApiError>;
-  /** Which rules are shown, and a note above them that says so; null = all. */
-  shows: { rule: (rule: Rule) => boolean; note: ReactNode } | null;
-  Card: ComponentType<RuleCardProps<Rule>>;
-  Dialog: ComponentType<{ rule: Rule | null; onClose: () => void }>;
-  children?: ReactNode;
-}) {
+export function RulesPage<Rule extends StoredRuleOut>(
+  props: Record<"title" | "noun" | "intro" | "order", string> & {
+    rules: UseQueryResult<{ items: Rule[] }, ApiError>;
+    /** Which rules are shown, and a note above them that says so; null = all. */
+    shows: { rule: (rule: Rule) => boolean; note: ReactNode } | null;
+    Card: ComponentType<RuleCardProps<Rule>>;
+    Dialog: ComponentType<{ rule: Rule | null; onClose: () => void }>;
+    children?: ReactNode;
+  },
+) {
+  const { title, noun, intro, order, rules, shows, Card, Dialog, children } = props;
   const [editing, setEditing] = useState<Rule | "new" | null>(null);
   const items = rules.data?.items ?? [];
   const shown = shows === null ? items : items.filter(shows.rule);

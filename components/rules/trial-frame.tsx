@@ -10,17 +10,13 @@ import { shortenId } from "@/lib/platform/plain/format.pure";
 export const SAMPLES_SHOWN = 5;
 
 /** What a try of a rule found. `old`: the answer is of an earlier draft. */
-export function TrialFrame<Trial>({
-  label,
-  trial,
-  old = false,
-  children,
-}: {
+export function TrialFrame<Trial>(props: {
   label: string;
   trial: UseQueryResult<Trial, ApiError>;
   old?: boolean;
   children: (trial: Trial) => ReactNode;
 }) {
+  const { label, trial, old = false, children } = props;
   if (trial.isError) return <ErrorPanel error={trial.error} inline onRetry={() => trial.refetch()} title="Not tried" />;
   return (
     <section aria-label={label} aria-busy={old} className="rounded-md bg-canvas px-3 py-2">

@@ -61,15 +61,8 @@ function useCommands(onHelp: () => void, onStop: (order: StopOrder) => void) {
 }
 
 /** Pages, searches, ids and settings of this browser, by name. The best match comes first. */
-export function Palette({
-  onClose,
-  onHelp,
-  onStop,
-}: {
-  onClose: () => void;
-  onHelp: () => void;
-  onStop: (order: StopOrder) => void;
-}) {
+export function Palette(props: { onClose: () => void; onHelp: () => void; onStop: (order: StopOrder) => void }) {
+  const { onClose, onHelp, onStop } = props;
   const router = useRouter();
   const [text, setText] = useState("");
   const typed = text.trim();

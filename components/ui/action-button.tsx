@@ -7,17 +7,14 @@ import { Button, type ButtonProps } from "./button";
  * A button that changes something. While the data on the screen is old it does nothing, and its tooltip gives the
  * reason. Do not use it to stop a redrive or a target: that is always allowed.
  */
-export function ActionButton({
-  onClick,
-  className,
-  "data-tip": tip,
-  refusal = null,
-  ...rest
-}: ButtonProps & {
-  "data-tip"?: string;
-  /** Why it can do nothing now, for its tooltip; null = it can. */
-  refusal?: string | null;
-}) {
+export function ActionButton(
+  props: ButtonProps & {
+    "data-tip"?: string;
+    /** Why it can do nothing now, for its tooltip; null = it can. */
+    refusal?: string | null;
+  },
+) {
+  const { onClick, className, "data-tip": tip, refusal = null, ...rest } = props;
   const why = useStaleReason() ?? refusal;
   return (
     <Button

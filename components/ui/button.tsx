@@ -62,14 +62,10 @@ export function LinkButton({ variant, size, className, ...rest }: ComponentProps
 }
 
 /** A square button with an icon; its label is its accessible name and its tooltip. */
-export function IconButton({
-  label,
-  shortcut,
-  size = "md",
-  className,
-  children,
-  ...rest
-}: Omit<ButtonProps, "aria-label" | "variant"> & { label: string; shortcut?: string; children: ReactNode }) {
+export function IconButton(
+  props: Omit<ButtonProps, "aria-label" | "variant"> & { label: string; shortcut?: string; children: ReactNode },
+) {
+  const { label, shortcut, size = "md", className, children, ...rest } = props;
   return (
     <Button
       {...rest}

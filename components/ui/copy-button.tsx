@@ -24,12 +24,7 @@ export function useCopy(): { state: "idle" | "copied" | "failed"; copy: (text: s
   return { state, copy };
 }
 
-export function CopyButton({
-  text,
-  label,
-  className,
-  children,
-}: {
+export function CopyButton(props: {
   /** A function when the text is expensive to build. */
   text: string | (() => string);
   /** The name of the copied value: `event id`, `payload`. */
@@ -37,6 +32,7 @@ export function CopyButton({
   className?: string;
   children?: ReactNode;
 }) {
+  const { text, label, className, children } = props;
   const { state, copy } = useCopy();
   const said = state === "copied" ? "Copied" : state === "failed" ? "Copying was refused" : `Copy ${label}`;
   return (

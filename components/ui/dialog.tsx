@@ -13,15 +13,7 @@ const WIDTHS = { sm: "sm:w-[440px]", md: "sm:w-[640px]", lg: "sm:w-[880px]" };
  * A modal dialog. Mount it to open it, unmount it to close it; its state ends with it. On a phone it fills the bottom
  * of the screen. Load files that use it lazily (`lazily`).
  */
-export function Dialog({
-  title,
-  description,
-  size = "md",
-  onClose,
-  onEnter,
-  footer,
-  children,
-}: {
+export function Dialog(props: {
   title: ReactNode;
   description?: ReactNode;
   size?: keyof typeof WIDTHS;
@@ -32,6 +24,7 @@ export function Dialog({
   footer?: ReactNode;
   children?: ReactNode;
 }) {
+  const { title, description, size = "md", onClose, onEnter, footer, children } = props;
   const body = useRef<HTMLDivElement>(null);
   // The first field takes the focus. A dialog without fields takes it itself, not its close button.
   const firstField = () =>

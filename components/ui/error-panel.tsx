@@ -23,13 +23,11 @@ const TITLES: Partial<Record<ApiErrorCode, string>> = {
 const READ_TIMEOUT_HINT = "Narrow the time window or add a filter; what is shown elsewhere is not affected.";
 
 /** The error of a failed read, above the rows that an earlier read has left (`stale`) or in their place. */
-export function ReadError({
-  read,
-  stale = false,
-}: {
+export function ReadError(props: {
   read: { isError: boolean; error: unknown; refetch: () => unknown };
   stale?: boolean;
 }) {
+  const { read, stale = false } = props;
   return read.isError ? <ErrorPanel error={read.error} onRetry={() => read.refetch()} inline={stale} /> : null;
 }
 
@@ -37,13 +35,7 @@ export function ReadError({
  * An error in the place of the data, or (`inline`) as a banner above data that is still there. Shows the server's
  * public sentence and each wrong field, never a stack.
  */
-export function ErrorPanel({
-  error,
-  onRetry,
-  inline,
-  title: fallback = "This could not be loaded",
-  children,
-}: {
+export function ErrorPanel(props: {
   error: unknown;
   /** The title for an error that is not a failed read. */
   title?: string;
@@ -51,6 +43,7 @@ export function ErrorPanel({
   inline?: boolean;
   children?: ReactNode;
 }) {
+  const { error, onRetry, inline, title: fallback = "This could not be loaded", children } = props;
   const api = error instanceof ApiError ? error : null;
   const title = (api && TITLES[api.code]) ?? fallback;
   // The list of wrong fields already contains the sentence.

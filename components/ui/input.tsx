@@ -34,19 +34,14 @@ export function Radio({ className, ...rest }: Omit<ComponentProps<"input">, "typ
 }
 
 /** A check box with its label, and a hint behind it. */
-export function Tick({
-  label,
-  hint,
-  checked,
-  onChecked,
-  className,
-}: {
+export function Tick(props: {
   label: ReactNode;
   hint?: ReactNode;
   checked: boolean;
   onChecked: (checked: boolean) => void;
   className?: string;
 }) {
+  const { label, hint, checked, onChecked, className } = props;
   const id = useId();
   return (
     <label htmlFor={id} className={classNames("flex min-h-6 items-baseline gap-2", className)}>
@@ -64,19 +59,14 @@ export function Tick({
 }
 
 /** A choice between few values, as radio buttons. */
-export function Choice<Value extends string>({
-  label,
-  options,
-  value: chosen,
-  onChange,
-  className = "grid gap-1",
-}: {
+export function Choice<Value extends string>(props: {
   label: string;
   options: readonly { value: Value; label: ReactNode }[];
   value: Value;
   onChange: (value: Value) => void;
   className?: string;
 }) {
+  const { label, options, value: chosen, onChange, className = "grid gap-1" } = props;
   const name = useId();
   return (
     <div role="radiogroup" aria-label={label} className={className}>
@@ -105,16 +95,8 @@ export type FieldWith<Control> = FieldProps &
   Omit<Control, keyof FieldProps | "onChange"> & { inputClassName?: string; onValue: (value: string) => void };
 
 /** A field with a line of text. */
-export function TextField({
-  label,
-  hint,
-  error,
-  optional,
-  className,
-  inputClassName,
-  onValue,
-  ...input
-}: FieldWith<ComponentProps<"input">>) {
+export function TextField(props: FieldWith<ComponentProps<"input">>) {
+  const { label, hint, error, optional, className, inputClassName, onValue, ...input } = props;
   return (
     <Field label={label} hint={hint} error={error} optional={optional} className={className}>
       {(control) => (
@@ -128,14 +110,8 @@ export function TextField({
  * A label with its control, its hint and its error, connected by ids. The child function renders the control and
  * spreads its argument on it.
  */
-export function Field({
-  label,
-  hint,
-  error,
-  optional,
-  className,
-  children,
-}: FieldProps & { children: (control: FieldControl) => ReactNode }) {
+export function Field(props: FieldProps & { children: (control: FieldControl) => ReactNode }) {
+  const { label, hint, error, optional, className, children } = props;
   const id = useId();
   const describedBy = [hint ? `${id}-hint` : null, error ? `${id}-error` : null].filter(Boolean).join(" ");
   return (

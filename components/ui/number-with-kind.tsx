@@ -12,16 +12,13 @@ const KINDS: Record<CountOut["kind"], string> = {
 };
 
 /** A number with its kind: `12,481`, `≈ 3.2 M`, `≥ 10,000`; its age on hover. Unknown is `?`, never 0. */
-export function NumberWithKind({
-  count,
-  label,
-  className,
-}: {
+export function NumberWithKind(props: {
   count: CountOut;
   /** The counted things, for the tooltip. */
   label?: string;
   className?: string;
 }) {
+  const { count, label, className } = props;
   const zone = useZone();
   const asOf = `as of ${formatClock(Date.parse(count.asOf), zone)}`;
   const whole =

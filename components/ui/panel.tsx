@@ -2,14 +2,7 @@ import type { ReactNode } from "react";
 import { classNames } from "./class-names";
 
 /** A surface with a title. */
-export function Panel({
-  title,
-  meta,
-  actions,
-  className,
-  bodyClassName,
-  children,
-}: {
+export function Panel(props: {
   title?: ReactNode;
   /** Quiet text after the title: a count, `as of …`. */
   meta?: ReactNode;
@@ -18,6 +11,7 @@ export function Panel({
   bodyClassName?: string;
   children: ReactNode;
 }) {
+  const { title, meta, actions, className, bodyClassName, children } = props;
   return (
     // The name makes it a landmark for screen readers.
     <section

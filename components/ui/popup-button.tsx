@@ -63,11 +63,10 @@ export function MenuButton({ entries, ...button }: Omit<PopupButtonProps, "align
   );
 }
 
-export function PopoverButton({
-  panelClassName,
-  children,
-  ...button
-}: PopupButtonProps & { panelClassName?: string; children: (close: () => void) => ReactNode }) {
+export function PopoverButton(
+  props: PopupButtonProps & { panelClassName?: string; children: (close: () => void) => ReactNode },
+) {
+  const { panelClassName, children, ...button } = props;
   return (
     <PopupButton {...button} popup="dialog" load={loadPopover}>
       {(popup) => (

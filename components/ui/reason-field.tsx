@@ -2,15 +2,7 @@ import type { ReactNode, Ref } from "react";
 import { Field, Textarea } from "./input";
 
 /** The text field of a reason, which the audit keeps. `missing`: submitted without one. Ctrl Enter calls `onSubmit`. */
-export function ReasonField({
-  value,
-  onChange,
-  onSubmit,
-  missing = false,
-  hint,
-  optional,
-  ref,
-}: {
+export function ReasonField(props: {
   value: string;
   onChange: (value: string) => void;
   onSubmit: () => void;
@@ -19,6 +11,7 @@ export function ReasonField({
   optional?: boolean;
   ref?: Ref<HTMLTextAreaElement>;
 }) {
+  const { value, onChange, onSubmit, missing = false, hint, optional, ref } = props;
   return (
     <Field
       label="Reason"

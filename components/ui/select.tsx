@@ -5,11 +5,8 @@ import { Field, type FieldWith } from "./input";
 export type SelectOption = { value: string; label: string; disabled?: boolean };
 
 /** The browser's own select: it works with every keyboard, screen reader and phone, and needs no JavaScript. */
-export function Select({
-  options,
-  className,
-  ...rest
-}: Omit<ComponentProps<"select">, "children"> & { options: SelectOption[] }) {
+export function Select(props: Omit<ComponentProps<"select">, "children"> & { options: SelectOption[] }) {
+  const { options, className, ...rest } = props;
   return (
     <select
       {...rest}
@@ -28,16 +25,8 @@ export function Select({
 }
 
 /** A field with a select. */
-export function SelectField({
-  label,
-  hint,
-  error,
-  optional,
-  className,
-  inputClassName,
-  onValue,
-  ...select
-}: FieldWith<ComponentProps<typeof Select>>) {
+export function SelectField(props: FieldWith<ComponentProps<typeof Select>>) {
+  const { label, hint, error, optional, className, inputClassName, onValue, ...select } = props;
   return (
     <Field label={label} hint={hint} error={error} optional={optional} className={className}>
       {(control) => (

@@ -5,13 +5,7 @@ import { classNames } from "./class-names";
 import { useCopy } from "./copy-button";
 
 /** An id without its middle. The whole id is shown on hover, read by a screen reader and copied by a click. */
-export function ShortId({
-  id,
-  label = "id",
-  head,
-  tail,
-  inRow,
-}: {
+export function ShortId(props: {
   id: string;
   /** The name of the id: `event id`, `trace id`. */
   label?: string;
@@ -20,6 +14,7 @@ export function ShortId({
   /** Inside a grid row: the Tab key skips it, because a list has hundreds of them. */
   inRow?: boolean;
 }) {
+  const { id, label = "id", head, tail, inRow } = props;
   const { state, copy } = useCopy();
   const shown = shortenId(id, head, tail);
   return (

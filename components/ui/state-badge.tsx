@@ -29,17 +29,8 @@ const REDRIVE_LOOKS: Record<RedriveState, Look> = {
   CANCELLED: { shape: "cross", colour: "text-ignored" },
 };
 
-function Badge({
-  look,
-  word,
-  detail,
-  className,
-}: {
-  look: Look;
-  word: string;
-  detail?: ReactNode;
-  className?: string;
-}) {
+function Badge(props: { look: Look; word: string; detail?: ReactNode; className?: string }) {
+  const { look, word, detail, className } = props;
   return (
     <span
       className={classNames(
@@ -56,17 +47,13 @@ function Badge({
 }
 
 /** `remainingMs`: the time until a cooling event has cooled. `behind`: what a held event waits for. */
-export function StateBadge({
-  state,
-  remainingMs,
-  behind,
-  className,
-}: {
+export function StateBadge(props: {
   state: ShownState;
   remainingMs?: number | null;
   behind?: ReactNode;
   className?: string;
 }) {
+  const { state, remainingMs, behind, className } = props;
   const detail = state === "COOLING" && remainingMs ? formatDuration(remainingMs) : state === "HELD" ? behind : null;
   return <Badge look={STATE_LOOKS[state]} word={state} detail={detail} className={className} />;
 }

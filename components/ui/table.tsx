@@ -2,14 +2,13 @@ import type { ComponentProps } from "react";
 import { classNames } from "./class-names";
 
 /** A table with rows of 32 px, for lists that fit a page. The events list has its own virtual table. */
-export function Table({
-  className,
-  focusable,
-  ...rest
-}: ComponentProps<"table"> & {
-  /** For a table without a link or button: the region itself takes the focus, so that the keyboard can scroll it. */
-  focusable?: boolean;
-}) {
+export function Table(
+  props: ComponentProps<"table"> & {
+    /** For a table without a link or button: the region itself takes the focus, so that the keyboard can scroll it. */
+    focusable?: boolean;
+  },
+) {
+  const { className, focusable, ...rest } = props;
   return (
     // Wide tables scroll inside themselves. `relative` also keeps text for screen readers inside.
     <div className="relative overflow-x-auto" tabIndex={focusable ? 0 : undefined}>

@@ -10,14 +10,7 @@ export type TabEntry = {
   content: ReactNode;
 };
 
-export function Tabs({
-  label,
-  tabs,
-  value,
-  onChange,
-  panelClassName,
-  keepMounted,
-}: {
+export function Tabs(props: {
   /** The accessible name of the tab list. */
   label: string;
   tabs: TabEntry[];
@@ -27,6 +20,7 @@ export function Tabs({
   /** A hidden panel keeps its state, such as what an editor can undo. */
   keepMounted?: boolean;
 }) {
+  const { label, tabs, value, onChange, panelClassName, keepMounted } = props;
   return (
     <Base.Root value={value} onValueChange={(next) => onChange(String(next))} className="flex min-h-0 flex-1 flex-col">
       <Base.List

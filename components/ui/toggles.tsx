@@ -5,14 +5,7 @@ import { classNames } from "./class-names";
  * A choice between a few views, as buttons of which one is pressed. `joined`: in one frame, as a switch of what is shown
  * below; else side by side.
  */
-export function Toggles<Value extends string>({
-  label,
-  options,
-  value: chosen,
-  onChange,
-  joined = false,
-  className,
-}: {
+export function Toggles<Value extends string>(props: {
   label: string;
   options: readonly { value: Value; label: ReactNode; disabled?: boolean }[];
   value: Value;
@@ -20,6 +13,7 @@ export function Toggles<Value extends string>({
   joined?: boolean;
   className?: string;
 }) {
+  const { label, options, value: chosen, onChange, joined = false, className } = props;
   return (
     <fieldset className={classNames("flex", joined && "rounded-md border border-line-strong", className)}>
       <legend className="sr-only">{label}</legend>

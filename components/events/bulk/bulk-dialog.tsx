@@ -14,13 +14,7 @@ import { mustType, VERBS } from "./bulk-words";
 import { answerToast } from "./say-changed";
 
 /** Ignores, releases or confirms events, with a reason. For a large set the person types its number. */
-export function BulkDialog({
-  kind,
-  selection,
-  total,
-  onClose,
-  onDone,
-}: {
+export function BulkDialog(props: {
   kind: BulkKind;
   selection: Selection;
   /** The number of selected events; null = unknown. */
@@ -28,6 +22,7 @@ export function BulkDialog({
   onClose: () => void;
   onDone?: () => void;
 }) {
+  const { kind, selection, total, onClose, onDone } = props;
   const client = useQueryClient();
   const [keyFor] = useState(() => idempotencyKeys(randomKey));
   const [typed, setTyped] = useState("");

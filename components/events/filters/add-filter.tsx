@@ -14,17 +14,13 @@ const LABELS: Record<string, string> = { tag: "tag…", q: "words of the error" 
 const CLOSED = new Set(["status", "admission"]);
 
 /** Adds one restriction: the person chooses a name, then known values or a typed value. */
-export function AddFilter({
-  filter,
-  onAdd,
-  onRemove,
-  onDone,
-}: {
+export function AddFilter(props: {
   filter: EventFilter;
   onAdd: (term: Term) => void;
   onRemove: (term: Term) => void;
   onDone: () => void;
 }) {
+  const { filter, onAdd, onRemove, onDone } = props;
   const [name, setName] = useState("errorCode");
   const [key, setKey] = useState("");
   const [text, setText] = useState("");

@@ -16,17 +16,8 @@ import { ViewsMenu } from "./views-menu";
 
 const AddFilter = lazily(() => import("./add-filter"), "AddFilter");
 
-function Chip({
-  name,
-  value,
-  onEdit,
-  onRemove,
-}: {
-  name: string;
-  value: string;
-  onEdit?: () => void;
-  onRemove: () => void;
-}) {
+function Chip(props: { name: string; value: string; onEdit?: () => void; onRemove: () => void }) {
+  const { name, value, onEdit, onRemove } = props;
   const shown = shortenId(value, 28, 8);
   const text = (
     <>

@@ -38,14 +38,7 @@ function StateCount({ shown, onOnly }: { shown: ShownCount; onOnly: (status: Fil
 }
 
 /** The matching events by state, each count with a link; at the right, the events newer than the list. */
-export function CountsLine({
-  counts,
-  failed,
-  filter,
-  newcomers,
-  onFilter,
-  onShowNew,
-}: {
+export function CountsLine(props: {
   counts: EventCounts | undefined;
   /** The count failed: the line says so, and the list stays. */
   failed: boolean;
@@ -54,6 +47,7 @@ export function CountsLine({
   onFilter: (next: EventFilter) => void;
   onShowNew: () => void;
 }) {
+  const { counts, failed, filter, newcomers, onFilter, onShowNew } = props;
   const narrow = (status: FilterStatus) => onFilter({ ...filter, status: [status] });
   const news = `+${formatNumber(newcomers.count)}${newcomers.more ? " or more" : ""} new`;
   return (

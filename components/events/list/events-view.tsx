@@ -66,18 +66,14 @@ function ClearFilter({ onClear }: { onClear: () => void }) {
   );
 }
 
-function EventsList({
-  query,
-  filter,
-  setFilter,
-  initial,
-}: {
+function EventsList(props: {
   /** The filter as the query of the address. */
   query: string;
   filter: EventFilter;
   setFilter: (next: EventFilter) => void;
   initial: InitialList;
 }) {
+  const { query, filter, setFilter, initial } = props;
   const list = useEventRows(filter, initial);
   const counts = useEventCounts(filter);
   const { rows } = list;

@@ -16,11 +16,8 @@ const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog"), 
 type Selected = { picked: Picked; filter: EventFilter; events: ListedEvent[]; total: number | null };
 
 /** The dialog of the action that is asked for; none when none is. */
-export function ListDialogs({
-  actions,
-  setPicked,
-  ...selected
-}: Selected & { actions: ListActions; setPicked: (picked: Picked) => void }) {
+export function ListDialogs(props: Selected & { actions: ListActions; setPicked: (picked: Picked) => void }) {
+  const { actions, setPicked, ...selected } = props;
   const { action, confirming, heldId } = actions;
   return (
     <>
@@ -49,15 +46,10 @@ export function ListDialogs({
   );
 }
 
-function ActionDialog({
-  action,
-  picked,
-  filter,
-  events,
-  total,
-  onUndone,
-  ...dialog
-}: Selected & { action: BulkAction; onClose: () => void; onDone: () => void; onUndone: () => void }) {
+function ActionDialog(
+  props: Selected & { action: BulkAction; onClose: () => void; onDone: () => void; onUndone: () => void },
+) {
+  const { action, picked, filter, events, total, onUndone, ...dialog } = props;
   if (action === "cooldown" || action === "blacklist") {
     return <ControlDialog {...dialog} kind={action} scope={commonScope(picked, filter, events) ?? undefined} />;
   }

@@ -18,13 +18,7 @@ import type { ListedEvent } from "@/lib/events/events.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
 
 /** One event beside the list: its error and its payload. The list keeps the keyboard, so j and k still move. */
-export function SidePanel({
-  id,
-  position,
-  onMove,
-  onClose,
-  onPage,
-}: {
+export function SidePanel(props: {
   id: string;
   /** The place among the loaded rows; -1 when the event is not in the list. */
   position: number;
@@ -32,6 +26,7 @@ export function SidePanel({
   onClose: () => void;
   onPage: () => void;
 }) {
+  const { id, position, onMove, onClose, onPage } = props;
   const { data: event, error, refetch } = useEventDetail(id);
   return (
     <aside

@@ -126,16 +126,13 @@ function SearchInside({ search }: { search: ReturnType<typeof useSearchInside> }
 }
 
 /** A payload as received: as a tree if it is JSON, as text if it is text, and always as bytes. */
-export function PayloadView({
-  eventId,
-  body,
-  revision,
-}: {
+export function PayloadView(props: {
   eventId: string;
   body: BodyOut;
   /** The revision that `body` is; absent = the current one. */
   revision?: number;
 }) {
+  const { eventId, body, revision } = props;
   const bytes = useMemo(() => fromBase64(body.base64), [body.base64]);
   const json = useMemo(() => (body.text === null ? null : openJson(bytes)), [body.text, bytes]);
   const [chosen, setChosen] = useState<Mode | null>(null);

@@ -178,19 +178,14 @@ function Viewed({ eventId, revision }: { eventId: string; revision: number }) {
   );
 }
 
-function Compared({
-  eventId,
-  items,
-  before,
-  after,
-  onChange,
-}: {
+function Compared(props: {
   eventId: string;
   items: RevisionOut[];
   before: number;
   after: number;
   onChange: (after: number, before: number) => void;
 }) {
+  const { eventId, items, before, after, onChange } = props;
   const options = items.map(({ revision, cause }) => ({
     value: String(revision),
     label: `revision ${revision}, ${CAUSES[cause].word}`,

@@ -17,14 +17,12 @@ import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { APPROVAL_WORDS, termRows } from "./approval-words";
 
 /** What a second person approves, who decided, and the two answers for who may give one. */
-export function ApprovalPanel({
-  approval,
-  children,
-}: {
+export function ApprovalPanel(props: {
   approval: ApprovalOut;
   /** Samples of what is approved. */
   children?: ReactNode;
 }) {
+  const { approval, children } = props;
   const [answer, setAnswer] = useState<"approve" | "reject" | null>(null);
   const open = approval.state === "asked";
   const obstacle = approval.cannotDecide;
@@ -148,15 +146,8 @@ export function RedriveSamples({ redrive }: { redrive: RedriveOut }) {
   );
 }
 
-function DecisionDialog({
-  answer,
-  approval,
-  onClose,
-}: {
-  answer: "approve" | "reject";
-  approval: ApprovalOut;
-  onClose: () => void;
-}) {
+function DecisionDialog(props: { answer: "approve" | "reject"; approval: ApprovalOut; onClose: () => void }) {
+  const { answer, approval, onClose } = props;
   const decide = useDecideApproval(approval.id);
   const approves = answer === "approve";
   const events = plural(approval.terms.events, "event");

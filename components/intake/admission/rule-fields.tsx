@@ -100,17 +100,13 @@ export function Conditions({ draft, errors, set }: RulePart) {
 const CONDITIONS_MAX = 10;
 const PLACE_LABEL = { header: "Header", body: "JSON pointer" };
 
-function ConditionRow({
-  condition,
-  place,
-  error,
-  onChange,
-}: {
+function ConditionRow(props: {
   condition: ConditionDraft;
   place: number;
   error: string | undefined;
   onChange: (next: ConditionDraft | null) => void;
 }) {
+  const { condition, place, error, onChange } = props;
   const { field, is } = condition;
   const set = (part: Partial<ConditionDraft>) => onChange({ ...condition, ...part });
   const errorId = useId();

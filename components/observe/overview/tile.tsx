@@ -8,18 +8,14 @@ import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 export type Part<Data> = { data: Data | undefined; error: ApiError | null };
 
 /** One number with a link. A failed read shows its error in the tile only. */
-export function Tile<Data>({
-  title,
-  part,
-  tip,
-  children,
-}: {
+export function Tile<Data>(props: {
   title: string;
   part: Part<Data>;
   /** The age and the kind of the number, on hover. */
   tip?: (data: Data) => string;
   children: (data: Data) => { href: string; value: ReactNode; detail?: ReactNode };
 }) {
+  const { title, part, tip, children } = props;
   const { data, error } = part;
   if (data === undefined) {
     return (

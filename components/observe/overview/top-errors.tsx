@@ -51,15 +51,8 @@ export function TopErrors({ filter }: { filter: EventFilter }) {
   );
 }
 
-function Rows({
-  stats,
-  by,
-  filter,
-}: {
-  stats: Extract<TopErrorsOut, { counts: "arrived" }>;
-  by: By;
-  filter: EventFilter;
-}) {
+function Rows(props: { stats: Extract<TopErrorsOut, { counts: "arrived" }>; by: By; filter: EventFilter }) {
+  const { stats, by, filter } = props;
   const rows = arrivalRows(stats, by);
   if (rows.length === 0) {
     return <p className="px-3 py-6 text-center text-muted">No events in this time window.</p>;

@@ -13,16 +13,13 @@ const ASKED: Record<ConfirmableRefusal, (one: boolean) => string> = {
 };
 
 /** What admission asks a person about: how many events, and whether this redrive sends them all the same. */
-export function DespiteChoice({
-  refused,
-  despite,
-  onDespite,
-}: {
+export function DespiteChoice(props: {
   /** The refusals of the selection before anything was set aside. */
   refused: PreviewOut["refused"];
   despite: readonly ConfirmableRefusal[];
   onDespite: (despite: ConfirmableRefusal[]) => void;
 }) {
+  const { refused, despite, onDespite } = props;
   const id = useId();
   const asked = CONFIRMABLE_REFUSALS.filter((reason) => (refused[reason] ?? 0) > 0);
   if (asked.length === 0) return null;

@@ -36,12 +36,8 @@ const LANES = [
   { lane: "main", hint: "back to the origin queue", named: "the workers' main lane" },
 ] as const;
 
-function TargetChoice({
-  id,
-  draft,
-  targets,
-  set,
-}: Pick<DestinationProps, "draft" | "targets" | "set"> & { id: string }) {
+function TargetChoice(props: Pick<DestinationProps, "draft" | "targets" | "set"> & { id: string }) {
+  const { id, draft, targets, set } = props;
   const { target } = draft;
   const names = target === null || targets.includes(target) ? targets : [target, ...targets];
   return (

@@ -3,18 +3,14 @@
 import { useId } from "react";
 
 /** A slider for the sends at once. It calls `onChange` while it moves and `onCommit` when it is released. */
-export function ConcurrencyField({
-  value,
-  places,
-  onChange,
-  onCommit,
-}: {
+export function ConcurrencyField(props: {
   value: number;
   /** The right end. */
   places: number;
   onChange: (value: number) => void;
   onCommit: (value: number) => void;
 }) {
+  const { value, places, onChange, onCommit } = props;
   const id = useId();
   return (
     <div className="grid gap-1">

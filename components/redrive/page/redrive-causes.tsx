@@ -24,15 +24,8 @@ const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-d
 const TEXTS_SHOWN = 5;
 
 /** The events that were not taken or came back, grouped by cause, each group with samples and a button that sends it again. */
-export function RedriveCauses({
-  redrive,
-  live,
-  className,
-}: {
-  redrive: RedriveOut;
-  live: boolean;
-  className?: string;
-}) {
+export function RedriveCauses(props: { redrive: RedriveOut; live: boolean; className?: string }) {
+  const { redrive, live, className } = props;
   const causes = useRedriveCauses(redrive.id, live);
   const [chosen, setChosen] = useState<CauseView | null>(null);
   const views = causes.data ? causeViews(causes.data.causes) : [];

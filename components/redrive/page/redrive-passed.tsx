@@ -27,16 +27,13 @@ export function RedrivePassed({ redrive }: { redrive: RedriveOut }) {
 }
 
 /** One click redrives what passed the dry run; it says what has changed since. */
-export function SendPassed({
-  redrive,
-  onSent,
-  onUndone,
-}: {
+export function SendPassed(props: {
   redrive: RedriveOut;
   onSent?: (redriveId: string) => void;
   /** It was undone during its hold. */
   onUndone?: () => void;
 }) {
+  const { redrive, onSent, onUndone } = props;
   const client = useQueryClient();
   const router = useRouter();
   const [asking, setAsking] = useState(false);

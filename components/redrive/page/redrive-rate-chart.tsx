@@ -11,15 +11,8 @@ import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { type RateRow, rateLines, rateRows } from "./rate-rows";
 
 /** Sends per second over time, with the set rate as a line. The table beside it has the refusals too. */
-export function RedriveRateChart({
-  redrive,
-  live,
-  className,
-}: {
-  redrive: RedriveOut;
-  live: boolean;
-  className?: string;
-}) {
+export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; className?: string }) {
+  const { redrive, live, className } = props;
   const rate = useRedriveRate(redrive.id, live);
   const rows = useMemo(() => (rate.data ? rateRows(rate.data) : undefined), [rate.data]);
   const set = redrive.effectiveRatePerSecond;

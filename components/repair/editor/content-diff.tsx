@@ -6,15 +6,12 @@ import { type Content, headerLines, languageOf } from "./edit-draft";
 import { exactText, sameBytes } from "./exact-text";
 
 /** Two states of an event's bytes: what differs in the payload, the headers and the content type. */
-export function ContentDiff({
-  before,
-  after,
-  names,
-}: {
+export function ContentDiff(props: {
   before: Content;
   after: Content;
   names: readonly [before: string, after: string];
 }) {
+  const { before, after, names } = props;
   const [wasLines, isLines] = [headerLines(before.headers), headerLines(after.headers)];
   const samePayload = sameBytes(before.payload, after.payload);
   const sameHeaders = wasLines === isLines;

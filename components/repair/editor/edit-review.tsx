@@ -21,18 +21,14 @@ import { CHECKED_CHARS_MAX, readJson } from "./json-places";
 import { askSchema } from "./payload-editor";
 
 /** What changes, and the reason that the audit keeps. */
-export function EditReview({
-  event,
-  draft,
-  onSaved,
-  children,
-}: {
+export function EditReview(props: {
   event: EventDetail;
   draft: Draft;
   onSaved: (saved: EditedAnswer) => void;
   /** What stands against saving it. */
   children: ReactNode;
 }) {
+  const { event, draft, onSaved, children } = props;
   const { reason, setReason, missing, pressed, busy, error, problems, accepted, setAccepted, field, choice, save } =
     useSave(event, draft, onSaved);
   const redriveId = lastRedrive(event);
@@ -129,17 +125,13 @@ function useSave(event: EventDetail, draft: Draft, onSaved: (saved: EditedAnswer
 }
 
 /** The problems of the payload that would be saved, and the choice to save it with them. */
-function Problems({
-  problems,
-  accepted,
-  onAccept,
-  choice,
-}: {
+function Problems(props: {
   problems: string[];
   accepted: boolean;
   onAccept: (accepted: boolean) => void;
   choice: Ref<HTMLInputElement>;
 }) {
+  const { problems, accepted, onAccept, choice } = props;
   const count = plural(problems.length, "problem");
   return (
     <div className="grid gap-1 rounded-md border border-l-2 border-danger px-3 py-2">

@@ -31,15 +31,12 @@ import { type PartOfEdit, PayloadEditor } from "./payload-editor";
 const KEEP_AFTER_MS = 400;
 
 /** The editor of one event: its payload, headers and content type, what changes, and a reason. */
-export function EventEditor({
-  event,
-  onClose,
-  onSaved,
-}: {
+export function EventEditor(props: {
   event: EventDetail;
   onClose: () => void;
   onSaved: (saved: EditedAnswer) => void;
 }) {
+  const { event, onClose, onSaved } = props;
   const [reviewing, setReviewing] = useState(false);
   const { draft, dirty, generation, restoredAtMs, change, replace, discard, forget } = useEdit(event, reviewing);
   const fault = faultOf(draft.now);
@@ -187,17 +184,13 @@ function Notice({ children, tone = "line-strong" }: { children: ReactNode; tone?
 }
 
 /** Somebody saved another revision after this edit was begun. Both are shown, and the typed text stays. */
-function StaleBase({
-  event,
-  draft,
-  onRebase,
-  onTheirs,
-}: {
+function StaleBase(props: {
   event: EventDetail;
   draft: Draft;
   onRebase: (draft: Draft) => void;
   onTheirs: () => void;
 }) {
+  const { event, draft, onRebase, onTheirs } = props;
   const [compared, setCompared] = useState(false);
   const { data: made } = useRevision(event.id, event.revision);
   const theirs = contentOf(event);

@@ -130,17 +130,16 @@ export function PayloadEditor({ event, draft, onChange, onDone }: PartOfEdit) {
 }
 
 /** Line breaks and mark are those of the payload when the text was opened: a typed character must not change them. */
-function PayloadText({
-  payload,
-  onChange,
-  ...editor
-}: Pick<
-  ComponentProps<typeof CodeEditor>,
-  "language" | "describedBy" | "handle" | "check" | "onProblems" | "onDone"
-> & {
-  payload: Uint8Array;
-  onChange: (payload: Uint8Array) => void;
-}) {
+function PayloadText(
+  props: Pick<
+    ComponentProps<typeof CodeEditor>,
+    "language" | "describedBy" | "handle" | "check" | "onProblems" | "onDone"
+  > & {
+    payload: Uint8Array;
+    onChange: (payload: Uint8Array) => void;
+  },
+) {
+  const { payload, onChange, ...editor } = props;
   const [opened] = useState(() => exactText(payload));
   if (opened === null) return null;
   return (
@@ -180,16 +179,13 @@ export async function askSchema(
 }
 
 /** The problems in words, for whoever does not see the underlines; each leads to its place. */
-function Problems({
-  problems: found,
-  says,
-  onShow,
-}: {
+function Problems(props: {
   /** null = not checked yet. */
   problems: PlacedProblem[] | null;
   says: SchemaSays;
   onShow: (problem: PlacedProblem) => void;
 }) {
+  const { problems: found, says, onShow } = props;
   const problems = found ?? [];
   const errors = problems.filter(({ severity }) => severity === "error").length;
   return (

@@ -16,16 +16,13 @@ const CAUSES_SHOWN = 3;
  * Of a dry run of what a mend changed: the events that earlier versions hold, by which versions, and a dry run that takes
  * these along. A mend of the held events would not help them.
  */
-export function MendHeld({
-  mend,
-  redrive,
-  onVerify,
-}: {
+export function MendHeld(props: {
   /** The bulk operation. */
   mend: string;
   redrive: RedriveOut;
   onVerify: (redriveId: string) => void;
 }) {
+  const { mend, redrive, onVerify } = props;
   const client = useQueryClient();
   const { busy, error, submit } = useSubmit();
   const held = redrive.refusedByReason["held-by-head"] ?? 0;

@@ -233,18 +233,14 @@ function countWords(total: CountOut | undefined): string | null {
 }
 
 /** What the recipe does to a few of the events, while it is written. */
-function Sample({
-  events,
-  error,
-  recipe,
-  onRetry,
-}: {
+function Sample(props: {
   /** null = not read yet. */
   events: EventDetail[] | null;
   error: unknown;
   recipe: Recipe | null;
   onRetry: () => void;
 }) {
+  const { events, error, recipe, onRetry } = props;
   const settled = useSettled(recipe);
   const tried = useMendOf(events?.map(({ id }) => id) ?? [], settled);
   const [first] = events ?? [];
@@ -295,18 +291,14 @@ function FirstPayload({ event, of }: { event: EventDetail; of: number }) {
   );
 }
 
-function Previewed({
-  selection,
-  recipe,
-  stale,
-  onStarted,
-}: {
+function Previewed(props: {
   selection: Selection;
   recipe: Recipe;
   /** The recipe was changed after its preview. */
   stale: boolean;
   onStarted: (operationId: string) => void;
 }) {
+  const { selection, recipe, stale, onStarted } = props;
   const counting = useMendCounts(selection, recipe);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-3 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">

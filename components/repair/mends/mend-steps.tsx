@@ -153,13 +153,7 @@ function NotUndone({ id }: { id: string }) {
 }
 
 /** The dry run of what was mended, and the redrive of what passed it. */
-export function VerifyProgress({
-  id,
-  mend,
-  sent,
-  onVerify,
-  onSent,
-}: {
+export function VerifyProgress(props: {
   id: string;
   /** The bulk operation whose events it checks; null = the address does not say. */
   mend: string | null;
@@ -169,6 +163,7 @@ export function VerifyProgress({
   /** null: it was undone. */
   onSent: (redriveId: string | null) => void;
 }) {
+  const { id, mend, sent, onVerify, onSent } = props;
   const read = useRedrive(id);
   const redrive = read.data;
   const over = redrive !== undefined && isFinal(redrive.state);

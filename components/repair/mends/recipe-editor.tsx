@@ -38,14 +38,7 @@ const TEXT_FORMS = [
 ] as const;
 
 /** The recipe in one of its four forms, and the saved recipes. */
-export function RecipeEditor({
-  draft,
-  recipe,
-  faults,
-  places,
-  source,
-  onChange,
-}: {
+export function RecipeEditor(props: {
   draft: RecipeDraft;
   /** The recipe that the draft says; null = it is not whole. */
   recipe: Recipe | null;
@@ -55,6 +48,7 @@ export function RecipeEditor({
   source: string | null;
   onChange: (draft: RecipeDraft) => void;
 }) {
+  const { draft, recipe, faults, places, source, onChange } = props;
   // A loaded recipe makes the editors anew: they keep their own text.
   const [generation, setGeneration] = useState(0);
   const replace = (next: RecipeDraft) => {
@@ -110,16 +104,13 @@ export function RecipeEditor({
   );
 }
 
-function TextForm({
-  field,
-  name,
-  hint,
-  draft,
-  onChange,
-}: Pick<(typeof TEXT_FORMS)[number], "field" | "name" | "hint"> & {
-  draft: RecipeDraft;
-  onChange: (draft: RecipeDraft) => void;
-}) {
+function TextForm(
+  props: Pick<(typeof TEXT_FORMS)[number], "field" | "name" | "hint"> & {
+    draft: RecipeDraft;
+    onChange: (draft: RecipeDraft) => void;
+  },
+) {
+  const { field, name, hint, draft, onChange } = props;
   const keys = useId();
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-1 py-2">
@@ -138,15 +129,8 @@ function TextForm({
   );
 }
 
-function SavedRecipes({
-  recipe,
-  source,
-  onLoad,
-}: {
-  recipe: Recipe | null;
-  source: string | null;
-  onLoad: (saved: SavedRecipe) => void;
-}) {
+function SavedRecipes(props: { recipe: Recipe | null; source: string | null; onLoad: (saved: SavedRecipe) => void }) {
+  const { recipe, source, onLoad } = props;
   const { data, isError } = useRecipes();
   const { save, remove } = useChangeRecipes();
   const [chosen, setChosen] = useState("");

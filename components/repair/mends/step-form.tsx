@@ -47,12 +47,7 @@ const FIELD_WORDS: Record<string, string> = {
 };
 
 /** The steps of a recipe, in their order. Alt with an arrow key moves a step. */
-export function StepForm({
-  steps,
-  faults,
-  places,
-  onChange,
-}: {
+export function StepForm(props: {
   steps: StepDraft[];
   /** Shown at their fields; empty until the person wants the preview. */
   faults: RecipeFault[];
@@ -60,6 +55,7 @@ export function StepForm({
   places: readonly string[];
   onChange: (steps: StepDraft[]) => void;
 }) {
+  const { steps, faults, places, onChange } = props;
   const list = useRef<HTMLOListElement>(null);
   const placesId = useId();
   const change = (at: number, part: Partial<StepDraft>) =>
@@ -126,19 +122,14 @@ export function StepForm({
   );
 }
 
-function StepFields({
-  step,
-  number,
-  placesId,
-  faults,
-  onChange,
-}: {
+function StepFields(props: {
   step: StepDraft;
   number: number;
   placesId: string;
   faults: RecipeFault[];
   onChange: (part: Partial<StepDraft>) => void;
 }) {
+  const { step, number, placesId, faults, onChange } = props;
   const wrong = (field: string) => faults.some((fault) => fault.field === field) || undefined;
   const errors = useId();
   const { op, when } = step;
@@ -225,19 +216,14 @@ function StepFields({
   );
 }
 
-function Condition({
-  when,
-  number,
-  wrong,
-  placesId,
-  onChange,
-}: {
+function Condition(props: {
   when: ConditionDraft;
   number: number;
   wrong: (field: string) => true | undefined;
   placesId: string;
   onChange: (part: Partial<ConditionDraft>) => void;
 }) {
+  const { when, number, wrong, placesId, onChange } = props;
   const { test } = when;
   return (
     <span className="flex flex-wrap items-center gap-2">

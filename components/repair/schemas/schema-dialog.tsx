@@ -12,16 +12,13 @@ import { useInferSchema, useSchema, useStoreSchema, useTrySchema } from "@/lib/r
 import { inferredWords, trialWords, typeWords } from "./schema-words";
 
 /** Stores a version of a schema: pasted, from a file, or inferred from events that went through. */
-export function SchemaDialog({
-  source,
-  stored,
-  onClose,
-}: {
+export function SchemaDialog(props: {
   source: string;
   /** The version that is edited; null = a schema for a type that has none. */
   stored: SchemaVersion | null;
   onClose: () => void;
 }) {
+  const { source, stored, onClose } = props;
   const read = useSchema(source, stored?.id ?? null);
   const [typed, setTyped] = useState<string | null>(null);
   const [type, setType] = useState(stored?.eventType ?? "");
@@ -85,17 +82,13 @@ export function SchemaDialog({
 }
 
 /** Where a schema may come from, beside the text that a person pastes. */
-function SchemaOrigins({
-  source,
-  eventType,
-  onFile,
-  onInferred,
-}: {
+function SchemaOrigins(props: {
   source: string;
   eventType: string | null;
   onFile: (text: string) => void;
   onInferred: (text: string, eventsRead: number) => void;
 }) {
+  const { source, eventType, onFile, onInferred } = props;
   const infer = useInferSchema(source);
   const ask = () =>
     infer.mutate(
@@ -130,15 +123,8 @@ function SchemaOrigins({
 }
 
 /** How events fare under the schema as it is written. `schema` null = the text is no JSON object. */
-function SchemaTrial({
-  source,
-  eventType,
-  schema,
-}: {
-  source: string;
-  eventType: string | null;
-  schema: Record<string, unknown> | null;
-}) {
+function SchemaTrial(props: { source: string; eventType: string | null; schema: Record<string, unknown> | null }) {
+  const { source, eventType, schema } = props;
   const trial = useTrySchema(source);
   return (
     <Question

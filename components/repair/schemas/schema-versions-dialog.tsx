@@ -12,15 +12,8 @@ import { changeSchema, useSchema } from "@/lib/repair/schemas/schemas.browser";
 import { typeWords } from "./schema-words";
 
 /** The versions of one event type: what differs, which one is in force, and none. */
-export function SchemaVersionsDialog({
-  source,
-  of,
-  onClose,
-}: {
-  source: string;
-  of: SchemaVersion;
-  onClose: () => void;
-}) {
+export function SchemaVersionsDialog(props: { source: string; of: SchemaVersion; onClose: () => void }) {
+  const { source, of, onClose } = props;
   const client = useQueryClient();
   const newest = useSchema(source, of.id);
   const versions = newest.data?.versions ?? [];

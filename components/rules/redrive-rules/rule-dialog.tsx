@@ -105,14 +105,10 @@ function Limits(part: Part) {
 
 type TextName = { [Name in keyof RuleDraft]: RuleDraft[Name] extends string ? Name : never }[keyof RuleDraft];
 
-function RuleText({
-  draft,
-  errors,
-  set,
-  name,
-  mono,
-  ...field
-}: Part & { name: TextName; label: string; hint?: string; placeholder?: string; mono?: boolean }) {
+function RuleText(
+  props: Part & { name: TextName; label: string; hint?: string; placeholder?: string; mono?: boolean },
+) {
+  const { draft, errors, set, name, mono, ...field } = props;
   return (
     <TextField
       {...field}
@@ -125,14 +121,8 @@ function RuleText({
   );
 }
 
-function NumberField({
-  draft,
-  errors,
-  set,
-  name,
-  className = "w-40",
-  ...field
-}: Part & { name: TextName; label: string; optional?: boolean; className?: string }) {
+function NumberField(props: Part & { name: TextName; label: string; optional?: boolean; className?: string }) {
+  const { draft, errors, set, name, className = "w-40", ...field } = props;
   return (
     <TextField
       {...field}

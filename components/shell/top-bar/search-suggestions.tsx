@@ -13,14 +13,7 @@ import {
 import type { SuggestionKeys } from "./search-box";
 
 /** Suggestions at the caret: names of qualifiers, then their known values. The focus stays in the search box. */
-export function SearchSuggestions({
-  listId,
-  text,
-  notice,
-  keys,
-  onActive,
-  onPick,
-}: {
+export function SearchSuggestions(props: {
   listId: string;
   text: string;
   /** The part of the text that was not understood; null = none. */
@@ -30,6 +23,7 @@ export function SearchSuggestions({
   onActive: (optionId: string | undefined) => void;
   onPick: (text: string) => void;
 }) {
+  const { listId, text, notice, keys, onActive, onPick } = props;
   const { before, name, part } = typedToken(text);
   const values = useValueSuggestions(name);
   const offered: Suggestion[] = name === null ? matching(NAME_SUGGESTIONS, part, 10) : matching(values, part);

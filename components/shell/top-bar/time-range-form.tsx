@@ -12,15 +12,8 @@ import type { Zone } from "@/lib/platform/plain/format.pure";
 type Window = { from?: string; to?: string };
 
 /** Named windows on the left, exact bounds in the chosen zone on the right. */
-export function TimeRangeForm({
-  value,
-  openLabel,
-  onChange,
-}: {
-  value: Window;
-  openLabel: string;
-  onChange: (next: Window) => void;
-}) {
+export function TimeRangeForm(props: { value: Window; openLabel: string; onChange: (next: Window) => void }) {
+  const { value, openLabel, onChange } = props;
   const zone = useZone();
   const [from, setFrom] = useState(() => toTyped(value.from, zone));
   const [to, setTo] = useState(() => toTyped(value.to, zone));

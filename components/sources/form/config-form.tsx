@@ -10,13 +10,7 @@ import { type Config, isMapping, jsonObject, type SourceErrors, valueAt } from "
 const NO_OBJECT = "Not a JSON object.";
 
 /** The settings of a source but its mapping: as fields, the rare ones folded, or all of them as JSON. */
-export function ConfigForm({
-  kind,
-  config,
-  errors,
-  onConfig,
-  probe,
-}: {
+export function ConfigForm(props: {
   kind: KindOut;
   config: Config;
   errors: SourceErrors;
@@ -24,6 +18,7 @@ export function ConfigForm({
   /** The answer of the last probe, which belongs to the address. */
   probe?: ReactNode;
 }) {
+  const { kind, config, errors, onConfig, probe } = props;
   const [json, setJson] = useState<string | null>(null);
   const rare = kind.fields.filter((field) => field.advanced && !isMapping(field));
   const [unfolded, setUnfolded] = useState(() => rare.some(({ path }) => valueAt(config, path) !== undefined));

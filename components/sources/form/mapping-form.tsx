@@ -12,14 +12,7 @@ import { selectorsIn } from "./selectors";
 import { type Config, isMapping, mappingOf, type SourceErrors, valueAt, withValue } from "./source-draft";
 
 /** Where each fact of an event is found, and beside it what the sampled messages give. */
-export function MappingForm({
-  kind,
-  config,
-  errors,
-  samples,
-  sampledAt,
-  onConfig,
-}: {
+export function MappingForm(props: {
   kind: KindOut;
   config: Config;
   errors: SourceErrors;
@@ -27,6 +20,7 @@ export function MappingForm({
   sampledAt: number;
   onConfig: (config: Config) => void;
 }) {
+  const { kind, config, errors, samples, sampledAt, onConfig } = props;
   const places = useId();
   const fields = kind.fields.filter(isMapping);
   const selectors = useMemo(() => selectorsIn(samples), [samples]);

@@ -29,15 +29,8 @@ const BREAKER_LOOKS: Record<BreakerWord, { shape: ShapeName; colour: string; wor
 };
 
 /** One target: live breaker, rate, bulkhead, budget and latency, and the changes that an operator may make. */
-export function TargetCard({
-  target,
-  others,
-  policies,
-}: {
-  target: TargetOut;
-  others: readonly string[];
-  policies: PolicyOut[] | undefined;
-}) {
+export function TargetCard(props: { target: TargetOut; others: readonly string[]; policies: PolicyOut[] | undefined }) {
+  const { target, others, policies } = props;
   const [editing, setEditing] = useState(false);
   const [order, setOrder] = useState<NonNullable<TargetChange["breaker"]> | null>(null);
   const [stop, setStop] = useState<StopOrder | null>(null);

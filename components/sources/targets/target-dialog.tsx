@@ -78,16 +78,13 @@ type Part = {
 
 type NumberName = "rate" | "burst" | "bulkhead" | "warmUp" | "deferMinutes";
 
-function NumberField({
-  draft,
-  errors,
-  set,
-  name,
-  ...field
-}: Part &
-  Pick<ComponentProps<typeof TextField>, "label" | "hint" | "inputMode" | "disabled" | "placeholder"> & {
-    name: NumberName;
-  }) {
+function NumberField(
+  props: Part &
+    Pick<ComponentProps<typeof TextField>, "label" | "hint" | "inputMode" | "disabled" | "placeholder"> & {
+      name: NumberName;
+    },
+) {
+  const { draft, errors, set, name, ...field } = props;
   return (
     <TextField
       inputMode="decimal"
