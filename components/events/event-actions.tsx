@@ -37,13 +37,7 @@ function useEventActions(event: EventDetail, keyboard: boolean) {
   const send = async (mode: "deliver" | "verify") => {
     if (busy) return;
     setBusy(true);
-    await redriveOne(
-      client,
-      event,
-      mode,
-      (href) => router.push(href),
-      () => setOpen("order"),
-    );
+    await redriveOne(client, event, mode, router.push, () => setOpen("order"));
     setBusy(false);
   };
   // A parked earlier version would hold the event, so a dialog asks about that version and nothing is sent.

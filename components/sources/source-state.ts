@@ -54,11 +54,8 @@ export function retryWords(retryAt: string | null | undefined, nowMs: number): s
 }
 
 /** Since when, by whom and why a source is not read; null while it runs by itself. */
-export function modeWords({
-  mode,
-  modeBy,
-  modeReason,
-}: Pick<SourceOut, "mode" | "modeBy" | "modeReason">): string | null {
+export function modeWords(source: Pick<SourceOut, "mode" | "modeBy" | "modeReason">): string | null {
+  const { mode, modeBy, modeReason } = source;
   if (mode === "running" || modeBy === null) return null;
   return `${mode} by ${modeBy}${modeReason === null ? "" : `: ${modeReason}`}`;
 }

@@ -131,19 +131,14 @@ export function EventTable({
 }
 
 /** Scrolls the table to its first position, and on the calls of `handle`. */
-function useTableScroll({
-  scroller,
-  handle,
-  rows,
-  startAt,
-  openId,
-  headPx,
-  rowPx,
-}: Pick<EventTableProps, "handle" | "rows" | "startAt" | "openId"> & {
-  scroller: RefObject<HTMLDivElement | null>;
-  headPx: number;
-  rowPx: number;
-}) {
+function useTableScroll(
+  options: Pick<EventTableProps, "handle" | "rows" | "startAt" | "openId"> & {
+    scroller: RefObject<HTMLDivElement | null>;
+    headPx: number;
+    rowPx: number;
+  },
+) {
+  const { scroller, handle, rows, startAt, openId, headPx, rowPx } = options;
   useLayoutEffect(() => {
     handle.current = {
       scrollToRow: (index) => {

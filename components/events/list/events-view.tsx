@@ -166,17 +166,13 @@ function OpenEvent({ cursor: { openId, openAt, move, setOpenId, goToPage } }: { 
   );
 }
 
-function useListKeys({
-  cursor,
-  selection,
-  actions,
-  showNew,
-}: {
+function useListKeys(options: {
   cursor: Cursor;
   selection: ReturnType<typeof useListSelection>;
   actions: ListActions;
   showNew: () => Promise<void>;
 }) {
+  const { cursor, selection, actions, showNew } = options;
   const { activeId, openId, move } = cursor;
   const toggleActive = (range: boolean) => {
     if (activeId !== null) selection.toggleRow(activeId, range);

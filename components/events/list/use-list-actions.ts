@@ -49,13 +49,7 @@ export function useListActions({
 
   const sendOne = (event: ListedEvent, mode: "deliver" | "verify") => {
     void loadChunk(loadOneClick).then(({ redriveOne }) =>
-      redriveOne(
-        client,
-        event,
-        mode,
-        (href) => router.push(href),
-        () => setHeldId(event.id),
-      ),
+      redriveOne(client, event, mode, router.push, () => setHeldId(event.id)),
     );
   };
 

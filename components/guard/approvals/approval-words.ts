@@ -28,16 +28,8 @@ export function termRows({ terms }: Pick<ApprovalOut, "terms">): { name: string;
   ];
 }
 
-function sendRows({
-  lane,
-  target,
-  ratePerSecond,
-  canary,
-  brake,
-  earlier,
-  despite,
-  startAt,
-}: ApprovalOut["terms"] & { lane: string }): { name: string; words: string }[] {
+function sendRows(terms: ApprovalOut["terms"] & { lane: string }): { name: string; words: string }[] {
+  const { lane, target, ratePerSecond, canary, brake, earlier, despite, startAt } = terms;
   const brakeTerms = brake as { ratio: number; window: number } | null;
   return [
     ...(startAt === undefined

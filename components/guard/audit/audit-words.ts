@@ -54,16 +54,12 @@ function pluralOf(kind: AuditSubject): string {
 }
 
 /** The two revisions of an entry that made another one current; null = an entry of another kind. */
-export function revisedBy({
-  action,
-  subjectId,
-  before,
-  after,
-}: Pick<AuditOut, "action" | "subjectId" | "before" | "after">): {
+export function revisedBy(entry: Pick<AuditOut, "action" | "subjectId" | "before" | "after">): {
   eventId: string;
   before: number;
   after: number;
 } | null {
+  const { action, subjectId, before, after } = entry;
   const [from, to] = [revisionIn(before), revisionIn(after)];
   const revises = action === "event.edited" || action === "event.restored";
   return revises && subjectId !== null && from !== null && to !== null

@@ -42,12 +42,10 @@ export function controlRequest(draft: ControlDraft, reason: string, nowMs: numbe
 }
 
 /** The scope in the form of the API. */
-export function draftScope({
-  scopeName,
-  scopeValue,
-  source,
-  aggregateType,
-}: Pick<ControlDraft, "scopeName" | "scopeValue" | "source" | "aggregateType">): ControlRequest["scope"] {
+export function draftScope(
+  draft: Pick<ControlDraft, "scopeName" | "scopeValue" | "source" | "aggregateType">,
+): ControlRequest["scope"] {
+  const { scopeName, scopeValue, source, aggregateType } = draft;
   const narrowed: Record<string, string> = { [scopeName]: scopeValue.trim() };
   if (scopeName !== "source" && source.trim() !== "") narrowed.source = source.trim();
   if (scopeName === "aggregateId" && aggregateType.trim() !== "") narrowed.aggregateType = aggregateType.trim();

@@ -5,13 +5,8 @@ import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 export type EarlierOption = { choice: Earlier; label: string; detail: string };
 
 /** `7 of these events are behind 6 earlier versions that stay parked, in 3 aggregates.` */
-export function earlierSentence({
-  heldEvents,
-  heldAggregates,
-  earlierEvents,
-  takenAlong,
-  bounded,
-}: EarlierOut): string {
+export function earlierSentence(counts: EarlierOut): string {
+  const { heldEvents, heldAggregates, earlierEvents, takenAlong, bounded } = counts;
   const least = bounded ? "at least " : "";
   const selected =
     heldEvents === 1 ? `${least}1 of the events is` : `${least}${formatNumber(heldEvents)} of the events are`;

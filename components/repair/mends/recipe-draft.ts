@@ -200,15 +200,8 @@ function draftOfStep(step: RecipeStep, key: number): StepDraft {
   return "to" in step ? { ...draft, to: step.to } : draft;
 }
 
-function draftOfCondition({
-  at,
-  exists,
-  equals,
-  equalsJson,
-  type,
-  matches,
-  not = false,
-}: RecipeCondition): ConditionDraft {
+function draftOfCondition(condition: RecipeCondition): ConditionDraft {
+  const { at, exists, equals, equalsJson, type, matches, not = false } = condition;
   if (exists !== undefined) return { at, test: exists === not ? "missing" : "exists", value: "" };
   if (type !== undefined) return { at, test: "type", value: type };
   if (matches !== undefined) return { at, test: "matches", value: matches };
