@@ -123,10 +123,6 @@ async function bundleBins(folder: string): Promise<void> {
     logLevel: "silent",
     banner: { js: "#!/usr/bin/env node" },
   });
-  const page = await runTool(process.execPath, [join(folder, "bin/parkade.mjs"), "man"], { cwd: folder });
-  if (page.code !== 0) throw new StartError(`The manual page could not be written:\n${page.output}`);
-  mkdirSync(join(folder, "man"));
-  writeFileSync(join(folder, "man/parkade.1"), page.output);
 }
 
 function manifest(imported: ReadonlySet<string>): { name: string; version: string; [field: string]: unknown } {
@@ -157,7 +153,6 @@ function manifest(imported: ReadonlySet<string>): { name: string; version: strin
       "./package.json": "./package.json",
     },
     bin: Object.fromEntries(Object.keys(BINS).map((name) => [name, `bin/${name}.mjs`])),
-    man: "man/parkade.1",
     peerDependencies: Object.fromEntries(peers),
     peerDependenciesMeta: Object.fromEntries(peers.map(([name]) => [name, { optional: true }])),
   };

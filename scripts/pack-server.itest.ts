@@ -558,12 +558,6 @@ words=(parkade search --limit ''); CURRENT=4; _parkade`;
       expect([out.trim().split("\n"), err]).toEqual([["--status=BOUNCED", "pause", "queue", "shop", "files"], ""]);
     },
   );
-
-  test("finds the manual page where npm puts it", async () => {
-    const page = join(dir, "node_modules/parkade/man/parkade.1");
-    expect(existsSync(page)).toBe(true);
-    expect((await parkade("man")).out).toBe(readFileSync(page, "utf8"));
-  });
 });
 
 test("says when Parkade does not answer, with 3", async () => {

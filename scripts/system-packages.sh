@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs from Debian's packages what the tests need and the machine lacks: Redis, RabbitMQ, Chromium, pip, which fetches Celery and
 # the API fuzzer, and what scripts/test-servers needs: Java, Maven, debootstrap. openssl makes the certificates of tests;
-# groff and zsh read the manual page and the completion of the command line.
+# zsh reads the completion of the command line.
 # Needs root and apt-get; prints one line and ends with 0 when it may do nothing, with 1 when an install failed.
 set -euo pipefail
 
@@ -14,7 +14,6 @@ command -v java >/dev/null || missing+=(default-jre-headless)
 command -v mvn >/dev/null || missing+=(maven)
 command -v debootstrap >/dev/null || [ -x /usr/sbin/debootstrap ] || missing+=(debootstrap)
 command -v openssl >/dev/null || missing+=(openssl)
-command -v groff >/dev/null || missing+=(groff-base)
 command -v zsh >/dev/null || missing+=(zsh)
 
 if [ ${#missing[@]} -eq 0 ]; then exit 0; fi

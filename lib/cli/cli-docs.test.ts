@@ -1,8 +1,6 @@
-import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { COMMANDS, ENVIRONMENT, FILTER_OPTIONS, FILTER_RULE, GLOBAL_OPTIONS, optionsOf } from "./command-table";
 import { commandText, exitLines, optionText, overviewText, SUMMARY } from "./help";
-import { manPage } from "./man-page";
 
 const listed = (rows: readonly (readonly [string, string])[]) =>
   rows.map(([left, text]) => `- \`${left}\`: ${text}`).join("\n");
@@ -11,7 +9,7 @@ const listed = (rows: readonly (readonly [string, string])[]) =>
 const PAGE = `# The command line
 
 ${SUMMARY} This page is made of the table in
-\`lib/cli/command-table.ts\`, as are \`--help\`, the manual page (\`man parkade\`) and the completion; a test holds it to them.
+\`lib/cli/command-table.ts\`, as are \`--help\` and the completion; a test holds it to them.
 
 ## Install
 
@@ -66,13 +64,10 @@ test("docs/cli.md is what the table says", async () => {
   await expect(PAGE).toMatchFileSnapshot("../../docs/cli.md");
 });
 
-describe("help and manual page", () => {
-  const page = manPage("1.2.3");
-
-  test("name every command", () => {
+describe("help", () => {
+  test("names every command", () => {
     for (const { name, summary } of COMMANDS) {
       expect(overviewText()).toMatch(new RegExp(`^  ${name} +${summary.slice(0, 20)}`, "m"));
-      expect(page).toContain(`.SS "parkade ${name.replaceAll("-", "\\-")}`);
     }
   });
 
@@ -86,25 +81,4 @@ describe("help and manual page", () => {
       expect(Math.max(...help.split("\n").map((line) => line.length))).toBeLessThanOrEqual(140);
     },
   );
-
-  test("no line of the page begins a request of its own by accident", () => {
-    const requests = page.split("\n").filter((line) => /^[.']/.test(line));
-    expect(new Set(requests.map((line) => line.split(" ")[0]))).toEqual(
-      new Set([".TH", ".SH", ".SS", ".B", ".PP", ".TP", ".nf", ".fi", ".RS", ".RE", ".nh", ".ad"]),
-    );
-  });
-
-  test("every hyphen is one that can be copied into a shell", () => {
-    const [, ...lines] = page.split("\n");
-    expect(lines.filter((line) => /(?<!\\)-/.test(line))).toEqual([]);
-  });
-
-  test.skipIf(spawnSync("groff", ["--version"]).status !== 0)("groff reads the page without a warning", () => {
-    const { status, stdout, stderr } = spawnSync("groff", ["-man", "-ww", "-Tutf8", "-P-c"], {
-      input: page,
-      encoding: "utf8",
-    });
-    expect([status, stderr]).toEqual([0, ""]);
-    expect(stdout).toContain('parkade redrive --source orders --errorCode TIMEOUT --reason "stock');
-  });
 });

@@ -5,7 +5,7 @@ import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
 import { SOURCE_MODES } from "@/lib/sources/source-mode.pure";
 
-/** The one description of the command line: parser, help, manual page, completion and docs/cli.md are made of it. */
+/** The one description of the command line: parser, help, completion and docs/cli.md are made of it. */
 
 export type Option = {
   /** Without the dashes. */
@@ -99,7 +99,6 @@ export const COMMAND_NAMES = [
   "redrive-rule on",
   "redrive-rule off",
   "completion",
-  "man",
 ] as const;
 export type CommandName = (typeof COMMAND_NAMES)[number];
 
@@ -918,12 +917,6 @@ export const COMMANDS: readonly Command[] = [
     arguments: [{ name: "shell", values: ["bash", "zsh"] }],
     details: "The script asks `parkade` itself, so it stays right after an update.",
     examples: ["source <(parkade completion bash)", "parkade completion zsh > ~/.zfunc/_parkade"],
-  },
-  {
-    name: "man",
-    summary: "Print the manual page",
-    details: "The source text for `man`; npm installs the same page with the package.",
-    examples: ["parkade man | man -l -"],
   },
 ];
 

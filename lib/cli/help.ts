@@ -31,7 +31,7 @@ export function overviewText(): string {
       ENVIRONMENT.map(({ name, text }) => [name, text]),
     ),
     section("Exit codes", exitLines()),
-    "parkade <command> --help says more. parkade man | man -l - shows everything.",
+    "parkade <command> --help says more.",
   ].join("\n\n");
 }
 
@@ -51,7 +51,7 @@ export function commandText(command: Command, { whole = true } = {}): string {
     .join("\n\n");
 }
 
-export function usageLine(command: Command): string {
+function usageLine(command: Command): string {
   const needed = (command.options ?? []).filter(({ required }) => required).map(optionText);
   return [
     `parkade ${command.name}`,
@@ -68,7 +68,7 @@ export function optionText({ name, short, value, values }: Option): string {
 }
 
 /** An option and its text, with its values when they are too many to stand beside it. */
-export function optionLine(option: Option): [string, string] {
+function optionLine(option: Option): [string, string] {
   const long = option.values && option.values.join("|").length > 30 ? { ...option, values: undefined } : option;
   const more = [
     long !== option && `one of ${option.values!.join(", ")}`,

@@ -12,7 +12,6 @@ import { follow, setPace, steer } from "@/lib/cli/follow";
 import { changeSkip, releaseTail, showTail } from "@/lib/cli/held";
 import { commandText, overviewText } from "@/lib/cli/help";
 import { listAudit, listControls, listRedrives } from "@/lib/cli/lists";
-import { manPage } from "@/lib/cli/man-page";
 import { listRecipes, mend, removeRecipe, saveRecipe, undoMend } from "@/lib/cli/mend";
 import { park } from "@/lib/cli/park";
 import { redrive } from "@/lib/cli/redrive";
@@ -96,7 +95,6 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   "redrive-rule on": (call) => switchRedriveRule(call, true),
   "redrive-rule off": (call) => switchRedriveRule(call, false),
   completion: ({ line }) => printed(SCRIPTS[line.arguments[0] as Shell]),
-  man: () => printed(manPage(version)),
 };
 
 const stopped = new AbortController();
