@@ -13,7 +13,7 @@ export const POSITIONS = 100;
 export function rateAt(position: number, max: number): number {
   if (position <= 0) return Math.min(RATE_MIN, max);
   if (position >= POSITIONS) return max;
-  return Math.min(max, twoDigits(RATE_MIN * (max / RATE_MIN) ** (position / POSITIONS)));
+  return Math.min(max, Number((RATE_MIN * (max / RATE_MIN) ** (position / POSITIONS)).toPrecision(2)));
 }
 
 export function positionOf(rate: number, max: number): number {
@@ -31,10 +31,6 @@ export function stepRate(rate: number, position: number, max: number): number {
   let at = position;
   while (step !== 0 && at > 0 && at < POSITIONS && (rateAt(at, max) - rate) * step <= 0) at += step;
   return rateAt(at, max);
-}
-
-function twoDigits(rate: number): number {
-  return Number(rate.toPrecision(2));
 }
 
 /** The typed text as a rate; null when it is none. */

@@ -66,7 +66,11 @@ function Loaded({ operation }: { operation: BulkOperationOut }) {
           {operation.approval ? <ApprovalPanel approval={operation.approval} /> : null}
           <Progress operation={operation} />
         </div>
-        <Facts operation={operation} />
+        <WorkFacts
+          work={operation}
+          name="operation"
+          audit={{ href: `/audit?operationId=${operation.id}`, text: "which events, and by whom" }}
+        />
       </div>
     </>
   );
@@ -145,9 +149,4 @@ function Progress({ operation }: { operation: BulkOperationOut }) {
       </span>
     </Panel>
   );
-}
-
-function Facts({ operation }: { operation: BulkOperationOut }) {
-  const audit = { href: `/audit?operationId=${operation.id}`, text: "which events, and by whom" };
-  return <WorkFacts work={operation} name="operation" audit={audit} />;
 }

@@ -168,9 +168,8 @@ function useTableScroll(
   }, [rows, handle]);
 }
 
-type HeadRowProps = Pick<EventTableProps, "onToggleLoaded"> & { some: boolean; every: boolean };
-
-function HeadRow({ some, every, onToggleLoaded }: HeadRowProps) {
+function HeadRow(props: { some: boolean; every: boolean; onToggleLoaded: () => void }) {
+  const { some, every, onToggleLoaded } = props;
   return (
     <thead className={classNames(styles.head, "sticky top-0 z-10 block bg-surface")}>
       <tr aria-rowindex={1} className={classNames(styles.line, "h-8 border-b border-line text-sm text-faint")}>

@@ -30,7 +30,7 @@ export function AgePanel({ age, onRetry }: { age: Part<AgeStats>; onRetry: () =>
       legend={SERIES}
       columns={SERIES.map((series) => ({
         label: series.label,
-        value: (row: AgeRow) => ageText(row.values[series.key]),
+        value: ({ values: { [series.key]: ms } }: AgeRow) => (ms === null ? "none" : formatDuration(ms)),
       }))}
     >
       {(drawn) => {
@@ -47,8 +47,4 @@ export function AgePanel({ age, onRetry }: { age: Part<AgeStats>; onRetry: () =>
       }}
     </ChartPanel>
   );
-}
-
-function ageText(ms: number | null): string {
-  return ms === null ? "none" : formatDuration(ms);
 }

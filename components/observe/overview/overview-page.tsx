@@ -14,7 +14,7 @@ import { ControlsInForce } from "./controls-in-force";
 import { FilteredBy } from "./filtered-by";
 import { FlowPanel } from "./flow-panel";
 import { NothingParked } from "./nothing-parked";
-import { chartable, isRestricted, windowed } from "./parked-filter";
+import { chartable, isRestricted, windowed, windowOf } from "./parked-filter";
 import { RunningRedrives } from "./running-redrives";
 import { SizePanel } from "./size-panel";
 import { Tiles } from "./tiles";
@@ -68,7 +68,8 @@ function Overview({ filter, setFilter, patch, children }: Props) {
       <FilteredBy filter={filter} onFilter={setFilter} />
       {children}
       {nothing && !restricted ? <NothingParked /> : null}
-      {nothing && restricted ? <HiddenByFilter onClear={() => patchAway(filter, setFilter)} /> : null}
+      {/* The window stays: it does not hide parked events. */}
+      {nothing && restricted ? <HiddenByFilter onClear={() => setFilter(windowOf(filter))} /> : null}
       {/* Events parked and redriven within one bucket leave no area, but their success still counts. */}
       {nothing && !hadSome && restricted ? (
         <div className="px-3 pb-4">
@@ -94,11 +95,6 @@ function Overview({ filter, setFilter, patch, children }: Props) {
       )}
     </>
   );
-}
-
-/** The window stays: it does not hide parked events. */
-function patchAway({ from, to }: EventFilter, setFilter: Props["setFilter"]) {
-  setFilter({ ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) });
 }
 
 function HiddenByFilter({ onClear }: { onClear: () => void }) {

@@ -10,6 +10,11 @@ export function windowed(filter: EventFilter): EventFilter {
   return filter.from === undefined && filter.to === undefined ? { ...filter, from: WINDOW_DEFAULT } : filter;
 }
 
+/** The window of a filter alone. */
+export function windowOf({ from, to }: EventFilter): EventFilter {
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+}
+
 /** The same filter over a short window up to now, for rates. */
 export function lately(filter: EventFilter, from: string): EventFilter {
   return withPart(filter, { from, to: undefined });

@@ -15,14 +15,10 @@ import { useStats } from "@/lib/observe/stats/stats.browser";
 import type { SizeStats } from "@/lib/observe/stats/stats.shapes";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatNumber, formatShort } from "@/lib/platform/plain/format.pure";
-import { parkedNow } from "./parked-filter";
+import { parkedNow, windowOf } from "./parked-filter";
 import type { Part } from "./tile";
 
 type Window = { fromMs: number; toMs: number };
-
-function windowOf({ from, to }: EventFilter): EventFilter {
-  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
-}
 
 /** Markers closer than this share of the window are drawn as one. */
 const MARKER_SHARE = 1 / 80;

@@ -28,7 +28,9 @@ export function sampleView({ sample, eligible }: Pick<PreviewOut, "sample" | "el
   }
   const { checked, refused, samples } = sample;
   const whole = sample.whole || (eligible !== null && checked >= eligible);
-  const scope = whole ? checkedAll(checked) : `Checked ${formatNumber(checked)} of ${countOf(eligible)}`;
+  const scope = whole
+    ? checkedAll(checked)
+    : `Checked ${formatNumber(checked)} of ${eligible === null ? "all that match" : formatNumber(eligible)}`;
   const bad = refusedTotal(refused);
   const own = samples.filter(({ refusal }) => refusal !== "held-by-head");
   const rest = whole || eligible === null ? "" : `the other ${formatNumber(eligible - checked)}, and `;
@@ -66,10 +68,6 @@ function labelOf({ version, eventId }: Pick<SampleOut["samples"][number], "versi
 
 function checkedAll(checked: number): string {
   return checked === 1 ? "Checked the one event" : `Checked all ${formatNumber(checked)}`;
-}
-
-function countOf(eligible: number | null): string {
-  return eligible === null ? "all that match" : formatNumber(eligible);
 }
 
 /** The targets that take nothing now, one line each, with the time left. */

@@ -42,9 +42,8 @@ export function ConfigFields({ fields, belowAddress, ...rest }: FieldsProps) {
   });
 }
 
-type FieldProps = Omit<FieldsProps, "fields" | "belowAddress"> & { field: KindField };
-
-function ConfigField({ field, config, errors, onConfig }: FieldProps) {
+function ConfigField(props: Omit<FieldsProps, "fields" | "belowAddress"> & { field: KindField }) {
+  const { field, config, errors, onConfig } = props;
   const { path, label, hint, required, input } = field;
   const error = errors[path.join(".")];
   const value = valueAt(config, path);
@@ -77,7 +76,9 @@ function ValueInput({ field, value, set, ...control }: ValueProps & { id: string
   }
   const kept = role === "secret" && value === KEPT;
   const text = kept ? "" : textOf(value);
-  const placeholder = kept ? "kept as it is: type to replace it" : (example ?? placeholderOf(fallback));
+  const placeholder = kept
+    ? "kept as it is: type to replace it"
+    : (example ?? (fallback === undefined ? undefined : `${fallback} unless set`));
   if (input === "list") {
     return (
       <CodeTextarea
@@ -111,10 +112,6 @@ function ValueInput({ field, value, set, ...control }: ValueProps & { id: string
       inputMode={input === "number" ? "numeric" : undefined}
     />
   );
-}
-
-function placeholderOf(fallback: KindField["default"]): string | undefined {
-  return fallback === undefined ? undefined : `${fallback} unless set`;
 }
 
 /** A list as its lines; anything that the form does not know as JSON. */

@@ -25,7 +25,12 @@ export function engineView(engines: TargetEngine[]): EngineView | null {
   const [first] = engines;
   if (!first) return null;
   const worst = engines
-    .map((engine) => ({ forced: false, waitMs: null, ...engine.breaker, state: breakerWord(engine) }))
+    .map((engine) => ({
+      forced: false,
+      waitMs: null,
+      ...engine.breaker,
+      state: engine.breaker?.state ?? ("none" as const),
+    }))
     .reduce((a, b) => (WORSE[b.state] > WORSE[a.state] ? b : a));
   const sum = (of: (engine: TargetEngine) => number) => engines.reduce((total, engine) => total + of(engine), 0);
   const most = (of: (engine: TargetEngine) => number | null) =>
@@ -48,10 +53,6 @@ export function engineView(engines: TargetEngine[]): EngineView | null {
     counters: summedCounters(engines),
     asOf: engines.map((engine) => engine.asOf).reduce((a, b) => (Date.parse(b) < Date.parse(a) ? b : a)),
   };
-}
-
-function breakerWord(engine: TargetEngine): BreakerWord {
-  return engine.breaker?.state ?? "none";
 }
 
 /** JSON has no Infinity: an unlimited budget arrives as null. */
