@@ -1,7 +1,5 @@
 import { PARKED_AS } from "@/lib/events/event-state.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
-import type { Settings } from "@/lib/guard/settings/settings.pure";
-import { readSettings } from "@/lib/guard/settings/settings.read";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { admissionRecord } from "@/lib/intake/admission/admission.pure";
 import {
@@ -19,34 +17,15 @@ import {
   RulesChanged,
 } from "@/lib/intake/admission/admit-arrivals";
 import type { Arrival } from "@/lib/intake/arrival.shapes";
-import { meaningOf, storedMsOf } from "@/lib/intake/bounce.pure";
 import { claimKeys, reviveKeys } from "@/lib/intake/event-keys.write";
-import { holdSources, insertEvents, type Parking, touchGroups } from "@/lib/intake/park.write";
+import { holdSources, insertEvents, type Parking } from "@/lib/intake/park.write";
 import { ensurePartitions, isMissingPartition } from "@/lib/intake/partitions.write";
-import {
-  type Bounce,
-  countBounces,
-  findKnown,
-  knownRedrives,
-  type OpenSend,
-  ofSentRecords,
-  ReceiptOutstanding,
-  recordBounces,
-  stillOpen,
-  storeBounces,
-} from "@/lib/intake/record-bounces.write";
-import { type AggregateName, aggregateKey } from "@/lib/order/aggregate.pure";
-import { type BouncedAggregate, countAggregateFailures } from "@/lib/order/aggregate-failures.write";
-import { readProcessedAbove } from "@/lib/order/aggregate-order.read";
-import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
-import { cooldownAfter } from "@/lib/order/cooldown.pure";
+import { type OpenSend, ofSentRecords, ReceiptOutstanding, stillOpen } from "@/lib/intake/record-bounces.write";
+import { keyOf, markSuperseded, type ParkContext, recordKnown } from "@/lib/intake/record-known";
 import type { Clock } from "@/lib/platform/clock";
 import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
-import { supersededText } from "@/lib/redrive/gate/dry-run.pure";
-import { bounceRedrive } from "@/lib/redrive/pace/canary-and-brake";
-import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
 
 /** Events of one transaction: large enough that a commit costs little, small enough that a refusal wastes little. */
 export const PARK_BATCH_MAX = 1_000;
@@ -168,20 +147,11 @@ function parkRepeating(
   return retrying(once, { repair, pause: db.pause });
 }
 
-type BatchOptions = {
-  actor: string;
-  nowMs: number;
+type BatchOptions = Pick<ParkContext, "actor" | "nowMs"> & {
   /** Of the rules that judged the arrivals; null = whatever it is. */
   revision: bigint | null;
   /** For the receipts of sends that are under way. */
   mayWait: boolean;
-};
-
-type ParkContext = BatchOptions & {
-  /** Ids of the sources of which a consumer may have processed versions. */
-  processed: ReadonlySet<string>;
-  /** Ids of the arrivals of which a newer version was processed before. */
-  superseded: Set<string>;
 };
 
 /** One arrival of a known source. `id` is used when the event is new. */
@@ -191,10 +161,11 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
   const sources = await holdSources(tx, [...new Set(arrivals.map(({ source }) => source))]);
   const { revision } = sources;
   if (options.revision !== null && revision !== null && revision !== options.revision) throw new RulesChanged();
-  const context: ParkContext = { ...options, processed: sources.processed, superseded: new Set() };
+  const { actor, nowMs } = options;
+  const context: ParkContext = { actor, nowMs, processed: sources.processed, superseded: new Set() };
   // Ids of one millisecond are random; sorted, they keep the order of arrival, which is the order of an aggregate
   // whose events carry no version.
-  const ids = arrivals.map(() => uuidv7(context.nowMs)).sort();
+  const ids = arrivals.map(() => uuidv7(nowMs)).sort();
   const outcomes: ParkOutcome[] = arrivals.map(() => "unknown-source");
   const places = new Map<string, number>();
   const incoming = arrivals.flatMap((admitted, index): Incoming[] => {
@@ -232,10 +203,6 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
   }
   await recordAdmission(tx, incoming, (id) => outcomes[places.get(id)!]!, context);
   return outcomes;
-}
-
-function keyOf({ sourceId, letter }: Parking): string {
-  return `${sourceId}${letter.eventId}`;
 }
 
 /**
@@ -286,29 +253,6 @@ async function recordAdmission(
   await sampleAdmission(tx, samples, nowMs);
 }
 
-/** Marks the events of which a newer version was processed before they arrived. */
-async function markSuperseded(tx: Tx, parkings: readonly Parking[], context: ParkContext): Promise<readonly Parking[]> {
-  if (context.processed.size === 0) return parkings;
-  const aggregates = new Map<string, AggregateName & { above: bigint }>();
-  const keys = parkings.map(({ sourceId, letter: { aggregateType, aggregateId, version } }) => {
-    if (aggregateId === null || version === null || !context.processed.has(sourceId)) return null;
-    const aggregate = { sourceId, aggregateType, aggregateId, above: version };
-    const key = aggregateKey(aggregate);
-    const known = aggregates.get(key);
-    if (known === undefined || version < known.above) aggregates.set(key, aggregate);
-    return key;
-  });
-  const versions = await readProcessedAbove(tx, [...aggregates.values()]);
-  if (versions.size === 0) return parkings;
-  return parkings.map((parking, index) => {
-    const [version, processed] = [parking.letter.version, versions.get(keys[index] ?? "")];
-    if (version === null || processed === undefined || processed <= version) return parking;
-    context.superseded.add(parking.id);
-    const record = { rules: [], ...parking.record, finding: supersededText(version, processed) };
-    return { ...parking, mark: parking.mark ?? "superseded", record };
-  });
-}
-
 /** Splits the arrivals into groups that hold no event twice. */
 function withoutRepeats(parkings: Parking[]): Parking[][] {
   const result: Parking[][] = [];
@@ -349,116 +293,4 @@ async function parkNew(tx: Tx, parkings: Parking[], context: ParkContext): Promi
     });
   }
   return free;
-}
-
-/** Separates bounces from duplicates and records the bounces. Returns the ids (of the arrivals) of the bounces. */
-async function recordKnown(tx: Tx, parkings: Parking[], context: ParkContext): Promise<Set<string>> {
-  const marks = parkings.flatMap(({ letter }) => letter.redrive?.redriveId ?? []);
-  const ours = await knownRedrives(tx, [...new Set(marks)]);
-  const settings = await readSettings(tx);
-  const bounced = new Set<string>();
-  let left = parkings;
-  while (left.length > 0) {
-    const bounces = await bouncesAmong(tx, left, { ours, settings });
-    if (bounces.length === 0) break;
-    const marked = await markSuperseded(
-      tx,
-      bounces.map(({ parking }) => parking),
-      context,
-    );
-    const judged = bounces.map((bounce, index) => ({ ...bounce, parking: marked[index]! }));
-    const moved = await recordBounces(tx, judged, context.nowMs);
-    const done = judged.filter(({ found }) => moved.has(found.id));
-    if (done.length > 0) await settleBounces(tx, done, { ...context, settings });
-    for (const { parking } of done) bounced.add(parking.id);
-    // These events changed between the read and the update: read them again.
-    left = judged.filter(({ found }) => !moved.has(found.id)).map(({ parking }) => parking);
-  }
-  return bounced;
-}
-
-type BounceRules = { ours: ReadonlySet<string>; settings: Settings };
-
-async function bouncesAmong(tx: Tx, parkings: Parking[], { ours, settings }: BounceRules): Promise<Bounce[]> {
-  const found = new Map((await findKnown(tx, parkings)).map((event) => [`${event.sourceId}${event.eventId}`, event]));
-  return parkings.flatMap((parking): Bounce[] => {
-    const event = found.get(keyOf(parking));
-    if (!event) return [];
-    const mark = parking.letter.redrive?.redriveId ?? null;
-    const markedRedrive = mark !== null && ours.has(mark) ? mark : null;
-    const arrived = { markedRedrive, storedMs: storedMsOf(parking.letter.origin) };
-    const meaning = meaningOf(event, arrived, settings.redriveLimit);
-    if (meaning.kind === "duplicate") return [];
-    const { status, redriveId } = meaning;
-    // A send that counted as failed and bounced later is one failure of its redrive, not two.
-    const counts = redriveId === null || !event.failedRedrives.includes(redriveId);
-    return [
-      { found: event, parking, status, redriveId, counts, cooldownMs: cooldownAfter(event.failures + 1, settings) },
-    ];
-  });
-}
-
-async function settleBounces(
-  tx: Tx,
-  bounces: Bounce[],
-  { actor, nowMs, settings }: ParkContext & { settings: Settings },
-): Promise<void> {
-  const brought = await storeBounces(tx, bounces, { actor, nowMs });
-  await touchGroups(
-    tx,
-    bounces.map(({ found, parking }) => ({ ...parking, id: found.id })),
-    nowMs,
-  );
-  for (const { found, parking, status, redriveId, counts } of bounces) {
-    await appendAudit(tx, {
-      actor,
-      action: "event.bounced",
-      subjectKind: "event",
-      subjectId: found.id,
-      redriveId,
-      reason: status === "IGNORED" && found.status !== "IGNORED" ? "the redrive limit is reached" : null,
-      before: { status: found.status, errorCode: found.errorCode, bounces: found.bounces, attempts: found.attempts },
-      after: {
-        status,
-        errorCode: parking.letter.errorCode,
-        bounces: found.bounces + 1,
-        failures: found.failures + (counts ? 1 : 0),
-        attempts: Math.min(found.attempts + parking.letter.attempts, INT4_MAX),
-        ...(parking.mark === null ? {} : { admission: parking.mark }),
-        ...brought.get(found.id),
-      },
-      count: 1,
-      atMs: nowMs,
-      eventIds: [found.id],
-    });
-  }
-  for (const { redriveId, sampled } of await countBounces(tx, bounces)) {
-    await bounceRedrive(tx, redriveId, sampled, nowMs);
-  }
-  await failAggregates(tx, bounces, { limit: settings.aggregateFailureLimit, nowMs });
-}
-
-/**
- * A bounce is a failure of its aggregate; all bounces of one redrive count as one. At the limit of consecutive failures
- * the aggregate is blacklisted.
- */
-async function failAggregates(
-  tx: Tx,
-  bounces: Bounce[],
-  { limit, nowMs }: { limit: number; nowMs: number },
-): Promise<void> {
-  const failed = new Map<string, BouncedAggregate>();
-  for (const { found, redriveId, counts } of bounces) {
-    const { sourceId, aggregateType, aggregateId } = found;
-    if (!counts || aggregateId === null) continue;
-    const aggregate = { sourceId, aggregateType, aggregateId };
-    const key = aggregateKey(aggregate);
-    const { redriveIds, unknown } = failed.get(key) ?? { redriveIds: [], unknown: 0 };
-    const known = redriveId === null ? redriveIds : [...new Set([...redriveIds, redriveId])];
-    failed.set(key, { ...aggregate, redriveIds: known, unknown: unknown + Number(redriveId === null) });
-  }
-  for (const aggregate of await countAggregateFailures(tx, [...failed.values()], limit)) {
-    const redriveId = failed.get(aggregateKey(aggregate))!.redriveIds.at(-1) ?? null;
-    await blacklistAggregate(tx, aggregate, { redriveId, limit, nowMs });
-  }
 }
