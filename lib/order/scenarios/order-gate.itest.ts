@@ -9,7 +9,8 @@ import { readOrderFacts } from "@/lib/redrive/gate/dry-run-facts.read";
 import { listRedriveItems } from "@/lib/redrive/list/redrive-items.read";
 import { planRedrive } from "@/lib/redrive/plan/plan-redrive";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
-import { claimItems, releaseClaims } from "@/lib/redrive/run/store/claim-items.write";
+import { claimItems } from "@/lib/redrive/run/store/claim-items.write";
+import { releaseClaims } from "@/lib/redrive/run/store/free-claims.write";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 /** The order of an aggregate is a gate: nothing is sent while an earlier version is parked, until a person says otherwise. */

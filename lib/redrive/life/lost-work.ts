@@ -1,7 +1,7 @@
 import type { Deps } from "@/lib/platform/deps";
 import { reconcile } from "@/lib/redrive/life/reconcile";
 import { CLAIM_LEASE_MS, type Claims } from "@/lib/redrive/run/claims";
-import { freeForgottenClaims, freeLostClaims } from "@/lib/redrive/run/store/claim-items.write";
+import { freeForgottenClaims, freeLostClaims } from "@/lib/redrive/run/store/free-claims.write";
 
 /** A worker writes a heartbeat this often. */
 export const HEARTBEAT_MS = 2_000;

@@ -6,9 +6,9 @@ import {
   type ClaimRequest,
   claimItems,
   lockCanary,
-  releaseClaims,
   renewClaims,
 } from "@/lib/redrive/run/store/claim-items.write";
+import { releaseClaims } from "@/lib/redrive/run/store/free-claims.write";
 
 /** How long a claim lasts without a renewal: the items of a killed worker wait this long before another takes them. */
 export const CLAIM_LEASE_MS = 30_000;

@@ -6,15 +6,9 @@ import type { Earlier } from "@/lib/order/order-gate.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
 import { insertItems } from "@/lib/redrive/plan/freeze-events.write";
-import {
-  type ClaimedItem,
-  claimItems,
-  freeForgottenClaims,
-  freeLostClaims,
-  releaseClaims,
-  renewClaims,
-} from "@/lib/redrive/run/store/claim-items.write";
+import { type ClaimedItem, claimItems, renewClaims } from "@/lib/redrive/run/store/claim-items.write";
 import { closeAttempts, settleAggregates } from "@/lib/redrive/run/store/finish-items.write";
+import { freeForgottenClaims, freeLostClaims, releaseClaims } from "@/lib/redrive/run/store/free-claims.write";
 import {
   type AttemptIntent,
   attemptKey,
