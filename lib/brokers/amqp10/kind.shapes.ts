@@ -6,6 +6,7 @@ import {
   field,
   mapping,
   secret,
+  slowLane,
   text,
   tlsSettings,
   urlOf,
@@ -50,11 +51,7 @@ const config = z.strictObject({
       }),
     }),
   ),
-  slowLaneAddress: field(z.optional(address), {
-    label: "Slow-lane address",
-    hint: "Where the slow lane delivers. Without it the slow lane uses the main destination.",
-    example: "orders.slow",
-  }),
+  slowLaneAddress: slowLane(address, "address", "orders.slow"),
   credit: field(z.optional(wholeNumber(1, 2_000)), {
     label: "Credit",
     hint: "Messages held unsettled at a time; a batch is at most half of it.",

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
-import { checkCall, field, mapping, text, tlsSettings, urlOf } from "@/lib/brokers/kinds/fields.shapes";
+import { checkCall, field, mapping, slowLane, text, tlsSettings, urlOf } from "@/lib/brokers/kinds/fields.shapes";
 
 const name = text(1, 300);
 
@@ -25,11 +25,7 @@ const config = z.strictObject({
       }),
     }),
   ),
-  slowLaneQueue: field(z.optional(name), {
-    label: "Slow-lane queue",
-    hint: "Where the slow lane delivers. Without it the slow lane uses the main destination.",
-    example: "orders.slow",
-  }),
+  slowLaneQueue: slowLane(name, "queue", "orders.slow"),
   keyPrefix: field(z.optional(text(1, 200)), {
     label: "Key prefix",
     hint: "global_keyprefix of the application's broker_transport_options.",

@@ -5,16 +5,16 @@ import {
   choice,
   field,
   flag,
+  isWebhookSecret,
   list,
   mapping,
-  referenceIn,
   secret,
   text,
   urlOf,
   wholeNumber,
 } from "@/lib/brokers/kinds/fields.shapes";
 import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
-import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/intake/signatures/webhook-secret.pure";
+import { NO_WEBHOOK_SECRET } from "@/lib/intake/signatures/webhook-secret.pure";
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Set by the publisher itself; a fixed value would break the request or its meaning. */
@@ -62,8 +62,6 @@ const SENT_BY = "Signature of what Parkade sends";
 const SENT_TO = "Signature of what is sent to Parkade";
 const sentBy = signature(SENT_BY);
 const sentTo = signature(SENT_TO);
-
-const isWebhookSecret = (value: string): boolean => referenceIn(value) !== null || WEBHOOK_SECRET.test(value);
 
 const config = z.strictObject({
   redriveUrl: field(z.optional(urlOf(["http:", "https:"], "https://orders.example/events")), {

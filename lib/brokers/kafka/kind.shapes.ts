@@ -9,6 +9,7 @@ import {
   list,
   mapping,
   secret,
+  slowLane,
   text,
   tlsSettings,
   wholeNumber,
@@ -76,11 +77,7 @@ const config = z.strictObject({
       }),
     }),
   ),
-  slowLaneTopic: field(z.optional(topic), {
-    label: "Slow-lane topic",
-    hint: "Where the slow lane delivers. Without it the slow lane uses the main destination.",
-    example: "orders.slow",
-  }),
+  slowLaneTopic: slowLane(topic, "topic", "orders.slow"),
   compression: field(z.optional(choice(["none", "gzip", "snappy", "lz4", "zstd"])), {
     label: "Compression",
     hint: "Of what a redrive sends. Without it: none.",

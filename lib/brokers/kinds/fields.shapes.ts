@@ -126,6 +126,15 @@ export const tlsSettings = z.strictObject({
 });
 export type TlsSettings = z.infer<typeof tlsSettings>;
 
+/** Where a kind's slow lane delivers. `what`: the broker's word for a destination. */
+export function slowLane<T extends z.ZodMiniType>(schema: T, what: string, example: string) {
+  return field(z.optional(schema), {
+    label: `Slow-lane ${what}`,
+    hint: "Where the slow lane delivers. Without it the slow lane uses the main destination.",
+    example,
+  });
+}
+
 /** A header name, `property:NAME` for a property of the broker, or a JSON pointer such as `/order/id`. */
 const selector = (label: string, example: string) =>
   field(z.optional(text(1, 200)), {
@@ -134,6 +143,11 @@ const selector = (label: string, example: string) =>
     hint: "A header, property:NAME, or a JSON pointer.",
     advanced: true,
   });
+
+/** A secret of Standard Webhooks, or a reference to one. */
+export function isWebhookSecret(value: string): boolean {
+  return referenceIn(value) !== null || WEBHOOK_SECRET.test(value);
+}
 
 /** An HTTP endpoint of a target's owner that says whether they would take events. */
 const checkCallSchema = z.strictObject({
@@ -144,19 +158,12 @@ const checkCallSchema = z.strictObject({
     role: "address",
     advanced: true,
   }),
-  secret: field(
-    z.optional(
-      secret().check(
-        z.refine((value) => referenceIn(value) !== null || WEBHOOK_SECRET.test(value), { error: NO_WEBHOOK_SECRET }),
-      ),
-    ),
-    {
-      label: "Check secret",
-      hint: "Signs each check call by Standard Webhooks: base64 behind whsec_, at best env:PARKADE_SECRET_NAME.",
-      role: "secret",
-      advanced: true,
-    },
-  ),
+  secret: field(z.optional(secret().check(z.refine(isWebhookSecret, { error: NO_WEBHOOK_SECRET }))), {
+    label: "Check secret",
+    hint: "Signs each check call by Standard Webhooks: base64 behind whsec_, at best env:PARKADE_SECRET_NAME.",
+    role: "secret",
+    advanced: true,
+  }),
   timeoutMs: field(z._default(wholeNumber(100, 10_000), 3_000), {
     label: "Check timeout",
     hint: "Milliseconds that one call about at most 100 events may take.",

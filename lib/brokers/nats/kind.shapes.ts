@@ -9,6 +9,7 @@ import {
   list,
   mapping,
   secret,
+  slowLane,
   text,
   tlsSettings,
   wholeNumber,
@@ -92,11 +93,7 @@ const config = z
         }),
       }),
     ),
-    slowLaneSubject: field(z.optional(subject), {
-      label: "Slow-lane subject",
-      hint: "Where the slow lane delivers. Without it the slow lane uses the main destination.",
-      example: "orders.slow",
-    }),
+    slowLaneSubject: slowLane(subject, "subject", "orders.slow"),
     ackWaitSeconds: field(z.optional(wholeNumber(2, 43_200)), {
       label: "Acknowledgement wait",
       hint: "Seconds until NATS hands a message out again when the worker dies; extended while the worker holds it.",

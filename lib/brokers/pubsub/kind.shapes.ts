@@ -5,6 +5,7 @@ import {
   field,
   mapping,
   secret,
+  slowLane,
   text,
   tlsSettings,
   urlOf,
@@ -62,11 +63,7 @@ const config = z
         }),
       }),
     ),
-    slowLaneTopic: field(z.optional(topic), {
-      label: "Slow-lane topic",
-      hint: "Where the slow lane delivers. Without it the slow lane uses the main destination.",
-      example: "orders-slow",
-    }),
+    slowLaneTopic: slowLane(topic, "topic", "orders-slow"),
     ackDeadlineSeconds: field(z.optional(wholeNumber(10, 600)), {
       label: "Acknowledgement deadline",
       hint: "Seconds until Pub/Sub hands a message out again when the worker dies; extended while the worker holds it.",

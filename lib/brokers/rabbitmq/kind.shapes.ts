@@ -5,6 +5,7 @@ import {
   choice,
   field,
   mapping,
+  slowLane,
   text,
   tlsSettings,
   urlOf,
@@ -54,11 +55,7 @@ const config = z.strictObject({
       }),
     }),
   ),
-  slowLaneQueue: field(z.optional(amqpName), {
-    label: "Slow-lane queue",
-    hint: "Where the slow lane delivers. Without it the slow lane uses the main destination.",
-    example: "orders.slow",
-  }),
+  slowLaneQueue: slowLane(amqpName, "queue", "orders.slow"),
   streamOffset: field(z.optional(streamStart), {
     label: "First offset of a stream",
     hint: "Only for a stream: where the first reading begins (first, next, an offset or a time). Without it: first.",

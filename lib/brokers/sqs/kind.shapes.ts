@@ -5,6 +5,7 @@ import {
   field,
   mapping,
   secret,
+  slowLane,
   text,
   tlsSettings,
   urlOf,
@@ -84,11 +85,7 @@ const config = z
         }),
       }),
     ),
-    slowLaneQueue: field(z.optional(queue), {
-      label: "Slow-lane queue",
-      hint: "Where the slow lane delivers. Without it the slow lane uses the main destination.",
-      example: "orders-slow",
-    }),
+    slowLaneQueue: slowLane(queue, "queue", "orders-slow"),
     visibilitySeconds: field(z.optional(wholeNumber(3, 43_200)), {
       label: "Visibility timeout",
       hint: "Seconds until SQS hands a message out again when the worker dies; extended while the worker holds it.",
