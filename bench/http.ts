@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
-import { createDeps, setDeps } from "@/app/_server/deps";
+import { setDeps } from "@/app/_server/deps";
 import * as detail from "@/app/(events)/api/v1/events/[id]/route";
 import * as count from "@/app/(events)/api/v1/events/count/route";
 import * as events from "@/app/(events)/api/v1/events/route";
@@ -11,9 +11,8 @@ import * as size from "@/app/(observe)/api/v1/stats/size/route";
 import * as topErrors from "@/app/(observe)/api/v1/stats/top-errors/route";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { createDb, type Db } from "@/lib/platform/database/db";
-import { readEnv } from "@/lib/platform/env";
-import { createLog } from "@/lib/platform/log";
 import { buildAll } from "../scripts/build.ts";
+import { benchDeps } from "./deps";
 import { fillStore } from "./event-store";
 import { percentile } from "./figures";
 import type { Recording } from "./http-bare";
@@ -97,8 +96,7 @@ async function pathsOf(db: Db): Promise<string[]> {
 
 /** The statements that each path sends to the store, and the answer of the web process. */
 async function recorded(databaseUrl: string, origin: string, paths: string[]): Promise<Recording[]> {
-  const env = readEnv({ DATABASE_URL: databaseUrl });
-  const deps = createDeps(env, createLog({ process: "bench", level: "silent" }));
+  const deps = benchDeps(databaseUrl);
   setDeps(deps);
   const statements: Recording["statements"] = [];
   for (const db of [deps.db, deps.lists]) record(db, statements);

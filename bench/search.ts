@@ -170,6 +170,8 @@ async function compareRates(db: Db, url: string): Promise<Rates> {
   // The same plans as the console has: the ratio measures the layers above them.
   const onConnect = (client: pg.ClientBase) => client.query("set plan_cache_mode = force_generic_plan");
   const pool = new pg.Pool({ connectionString: url, max: 10, ...{ onConnect } });
+  // The server may end an idle connection before its close arrives.
+  pool.on("error", () => undefined);
   const plain = async (i: number) => {
     const values = sent.values.map((value) =>
       Array.isArray(value) && value[0] === CODES[0] ? [pick(CODES, i)] : value,
