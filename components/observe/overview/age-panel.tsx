@@ -30,7 +30,7 @@ export function AgePanel({ age, onRetry }: { age: Part<AgeStats>; onRetry: () =>
       legend={SERIES}
       columns={SERIES.map((series) => ({
         label: series.label,
-        value: ({ values: { [series.key]: ms } }: AgeRow) => (ms === null ? "none" : formatDuration(ms)),
+        value: (row: AgeRow) => ageText(row.values[series.key]),
       }))}
     >
       {(drawn) => {
@@ -47,4 +47,8 @@ export function AgePanel({ age, onRetry }: { age: Part<AgeStats>; onRetry: () =>
       }}
     </ChartPanel>
   );
+}
+
+function ageText(ms: number | null): string {
+  return ms === null ? "none" : formatDuration(ms);
 }
