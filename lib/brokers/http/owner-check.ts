@@ -9,6 +9,7 @@ import { excerpt, secretsOfPayload } from "@/lib/brokers/scrub";
 import { ADDRESS_REFUSED, type AddressFilter, addressRefusal, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { type Clock, within } from "@/lib/platform/clock";
 import { isJson } from "@/lib/platform/plain/json-text.pure";
+import { Bulkhead } from "@/lib/retry/bulkhead";
 
 /** Calls under way at a time, of this process to one endpoint. */
 const CALLS_MAX = 2;
@@ -42,19 +43,14 @@ export function createOwnerCheck(
   const kept = new Map<string, { answer: CheckAnswer; atMs: number }>();
   let restUntilMs = Number.NEGATIVE_INFINITY;
   let resting = "";
-  const waiting: (() => void)[] = [];
-  let underWay = 0;
+  const calls = new Bulkhead({ permits: CALLS_MAX, queueMax: Number.POSITIVE_INFINITY });
 
   async function inTurn<T>(call: () => Promise<T>): Promise<T> {
-    if (underWay >= CALLS_MAX) await new Promise<void>((resolve) => waiting.push(resolve));
-    else underWay++;
+    if (!calls.tryEnter()) await new Promise<void>((resolve) => calls.queue(resolve));
     try {
       return await call();
     } finally {
-      // The turn goes to the next one that waits.
-      const next = waiting.shift();
-      if (next) next();
-      else underWay--;
+      calls.release();
     }
   }
 
@@ -71,18 +67,7 @@ export function createOwnerCheck(
       await answer.body.dump();
       throw new Unanswered(`${address} answered ${answer.statusCode}, and not 200`);
     }
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-      bytes += chunk.byteLength;
-      if (bytes > ANSWER_BYTES_MAX) throw new Unanswered(`${address} answered more than ${ANSWER_BYTES_MAX} bytes`);
-      chunks.push(chunk);
-    }
-    try {
-      return JSON.parse(Buffer.concat(chunks).toString("utf8"));
-    } catch {
-      throw new Unanswered(`${address} answered no JSON`);
-    }
+    return await jsonOf(answer.body, address);
   }
 
   async function askBatch(batch: readonly CheckedEvent[], signal: AbortSignal): Promise<CheckAnswer[]> {
@@ -177,6 +162,22 @@ function bodyOf(batch: readonly CheckedEvent[]): string {
     return `${JSON.stringify(facts).slice(0, -1)},${data}}`;
   });
   return `{"events":[${events.join(",")}]}`;
+}
+
+/** The body of an answer, at most ANSWER_BYTES_MAX of it. */
+async function jsonOf(body: AsyncIterable<Buffer>, address: string): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    if (bytes > ANSWER_BYTES_MAX) throw new Unanswered(`${address} answered more than ${ANSWER_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  } catch {
+    throw new Unanswered(`${address} answered no JSON`);
+  }
 }
 
 /** `{ answers: [{ id, take, reason?, pointer? }] }`; an entry of another form counts as left out. */
