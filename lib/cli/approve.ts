@@ -1,6 +1,6 @@
 import { type Call, printAnswer } from "@/lib/cli/call";
+import { EXIT } from "@/lib/cli/command";
 import { UsageError } from "@/lib/cli/command-line";
-import { EXIT } from "@/lib/cli/command-table";
 import { factsText, tableText } from "@/lib/cli/table";
 import type { ApprovalList, ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { formatNumber, formatRate } from "@/lib/platform/plain/format.pure";

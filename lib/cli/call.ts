@@ -1,6 +1,6 @@
 import type { Api } from "@/lib/cli/api";
+import { FILTER_OPTIONS } from "@/lib/cli/command";
 import { type CommandLine, UsageError } from "@/lib/cli/command-line";
-import { FILTER_OPTIONS } from "@/lib/cli/command-table";
 import type { EventList } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import type { Clock } from "@/lib/platform/clock";

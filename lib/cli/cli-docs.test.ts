@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { COMMANDS, ENVIRONMENT, FILTER_OPTIONS, FILTER_RULE, GLOBAL_OPTIONS, optionsOf } from "./command-table";
+import { ENVIRONMENT, FILTER_OPTIONS, FILTER_RULE, GLOBAL_OPTIONS } from "./command";
+import { COMMANDS, optionsOf } from "./command-table";
 import { commandText, exitLines, optionText, overviewText, SUMMARY } from "./help";
 
 const listed = (rows: readonly (readonly [string, string])[]) =>

@@ -1,13 +1,15 @@
 import { describe, expect, it, test } from "vitest";
 import { FILTER_NAMES } from "@/lib/events/filter/filter-params.shapes";
+import { FILTER_OPTIONS } from "./command";
 import { readCommandLine, UsageError } from "./command-line";
-import { COMMAND_NAMES, COMMANDS, FILTER_OPTIONS, optionsOf } from "./command-table";
+import { COMMANDS, optionsOf } from "./command-table";
 
 const read = (text: string) => readCommandLine(text.split(" "))!;
 
 describe("the table", () => {
-  test("has each command once, in the order in which they are listed", () => {
-    expect(COMMANDS.map(({ name }) => name)).toEqual([...COMMAND_NAMES]);
+  test("has each command once", () => {
+    const names = COMMANDS.map(({ name }) => name);
+    expect(names).toEqual([...new Set(names)]);
   });
 
   test("has the names of the API's filter, and no others", () => {

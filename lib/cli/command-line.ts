@@ -1,12 +1,6 @@
 import { parseArgs } from "node:util";
-import {
-  COMMAND_NAMES,
-  type Command,
-  commandOf,
-  FILTER_OPTIONS,
-  type Option,
-  optionsOf,
-} from "@/lib/cli/command-table";
+import { type Command, FILTER_OPTIONS, type Option } from "@/lib/cli/command";
+import { COMMANDS, optionsOf } from "@/lib/cli/command-table";
 import { TAG_PREFIX } from "@/lib/events/filter/filter-params.shapes";
 
 /** The command line is wrong: `message` says what, and `command` whose help has the answer. */
@@ -57,14 +51,14 @@ export function takeCommand(words: readonly string[]): { command: Command | null
   const first = words.findIndex((word, at) => !word.startsWith("-") && !takesNext(words[at - 1]));
   if (first === -1) return { command: null, rest: [...words] };
   for (const length of [2, 1]) {
-    const name = COMMAND_NAMES.find((known) => known === words.slice(first, first + length).join(" "));
-    if (name) return { command: commandOf(name), rest: [...words.slice(0, first), ...words.slice(first + length)] };
+    const command = COMMANDS.find(({ name }) => name === words.slice(first, first + length).join(" "));
+    if (command) return { command, rest: [...words.slice(0, first), ...words.slice(first + length)] };
   }
   const word = words[first]!;
-  const group = COMMAND_NAMES.filter((known) => known.startsWith(`${word} `));
+  const group = COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
   throw new UsageError(
     group.length > 0
-      ? `${word} needs one of ${group.map((known) => known.slice(word.length + 1)).join(", ")}`
+      ? `${word} needs one of ${group.map(({ name }) => name.slice(word.length + 1)).join(", ")}`
       : `There is no command ${JSON.stringify(word)}: parkade --help lists them`,
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import type { Names } from "./command-table";
+import type { Names } from "./command";
 import { candidates, type Shell } from "./completion";
 
 const namesOf = async (names: Names) => ({ sources: ["billing", "orders"], targets: ["orders.audit"] })[names];

@@ -1,12 +1,6 @@
+import { type Command, FILTER_OPTIONS, type Names, type Option } from "@/lib/cli/command";
 import { takeCommand, takesNext, UsageError } from "@/lib/cli/command-line";
-import {
-  COMMAND_NAMES,
-  type Command,
-  FILTER_OPTIONS,
-  type Names,
-  type Option,
-  optionsOf,
-} from "@/lib/cli/command-table";
+import { COMMANDS, optionsOf } from "@/lib/cli/command-table";
 
 export type Shell = "bash" | "zsh";
 
@@ -46,7 +40,7 @@ export async function candidates(
   const command = commandBefore(joined);
   if (command === null) {
     const typed = joined.filter((word, at) => !word.startsWith("-") && !takesNext(joined[at - 1]));
-    return COMMAND_NAMES.map((name) => name.split(" "))
+    return COMMANDS.map(({ name }) => name.split(" "))
       .filter((name) => typed.every((word, at) => name[at] === word))
       .map((name) => name[typed.length] ?? "")
       .filter(startsWith(current))

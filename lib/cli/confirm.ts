@@ -1,6 +1,6 @@
 import type { Call } from "@/lib/cli/call";
+import { UNASKED_MAX } from "@/lib/cli/command";
 import { UsageError } from "@/lib/cli/command-line";
-import { UNASKED_MAX } from "@/lib/cli/command-table";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 /**

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Call, printAnswer } from "@/lib/cli/call";
+import { EXIT } from "@/lib/cli/command";
 import { UsageError } from "@/lib/cli/command-line";
-import { EXIT } from "@/lib/cli/command-table";
 import { confirmed } from "@/lib/cli/confirm";
 import { givenOptions, scopeText } from "@/lib/cli/lists";
 import type { ControlOut, ControlRequest, LiftedMany } from "@/lib/order/controls/controls.shapes";

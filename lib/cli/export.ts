@@ -1,5 +1,5 @@
 import type { Call } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command-table";
+import { EXIT } from "@/lib/cli/command";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 
 export async function exportEvents({ line, api, terminal, signal }: Call): Promise<number> {

@@ -1,6 +1,6 @@
 import { type Call, countText, patiently, printAnswer } from "@/lib/cli/call";
+import { EXIT } from "@/lib/cli/command";
 import { UsageError } from "@/lib/cli/command-line";
-import { EXIT } from "@/lib/cli/command-table";
 import { factsText } from "@/lib/cli/table";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";

@@ -1,6 +1,4 @@
 import {
-  argumentText,
-  COMMANDS,
   type Command,
   ENVIRONMENT,
   EXIT,
@@ -9,7 +7,8 @@ import {
   FILTER_RULE,
   GLOBAL_OPTIONS,
   type Option,
-} from "@/lib/cli/command-table";
+} from "@/lib/cli/command";
+import { argumentText, COMMANDS } from "@/lib/cli/command-table";
 import { wrapped } from "@/lib/cli/table";
 
 const WIDTH = 100;

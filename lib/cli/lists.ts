@@ -1,5 +1,5 @@
 import { type Call, printAnswer } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command-table";
+import { EXIT } from "@/lib/cli/command";
 import { type Column, tableText } from "@/lib/cli/table";
 import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
 import type { ControlOut } from "@/lib/order/controls/controls.shapes";

@@ -3,8 +3,9 @@ import { createApi } from "@/lib/cli/api";
 import { decide, listApprovals } from "@/lib/cli/approve";
 import type { Call } from "@/lib/cli/call";
 import { changeEvents } from "@/lib/cli/change";
+import { EXIT, type Names } from "@/lib/cli/command";
 import { type CommandLine, readCommandLine, UsageError } from "@/lib/cli/command-line";
-import { type CommandName, EXIT, type Names } from "@/lib/cli/command-table";
+import type { CommandName } from "@/lib/cli/command-table";
 import { COMPLETE_WORD, candidates, SCRIPTS, type Shell } from "@/lib/cli/completion";
 import { imposeControl, liftControl } from "@/lib/cli/control";
 import { exportEvents } from "@/lib/cli/export";
@@ -124,7 +125,13 @@ async function main(words: readonly string[]): Promise<number> {
     stopped.abort(new Error("stopped"));
     process.once("SIGINT", () => process.exit(EXIT.interrupted));
   });
-  return RUN[line.command.name]({ line, api: apiFor(line), terminal, clock: systemClock, signal: stopped.signal });
+  return RUN[line.command.name as CommandName]({
+    line,
+    api: apiFor(line),
+    terminal,
+    clock: systemClock,
+    signal: stopped.signal,
+  });
 }
 
 function apiFor(line: Pick<CommandLine, "text">, signal = stopped.signal) {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Call, countText, printAnswer, selectOf } from "@/lib/cli/call";
+import { EXIT } from "@/lib/cli/command";
 import { UsageError } from "@/lib/cli/command-line";
-import { EXIT } from "@/lib/cli/command-table";
 import { confirmed } from "@/lib/cli/confirm";
 import { followOperation } from "@/lib/cli/follow";
 import { factsText, tableText } from "@/lib/cli/table";

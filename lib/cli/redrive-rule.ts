@@ -1,5 +1,5 @@
 import { type Call, printAnswer } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command-table";
+import { EXIT } from "@/lib/cli/command";
 import { factsText, tableText } from "@/lib/cli/table";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatDuration, formatNumber } from "@/lib/platform/plain/format.pure";

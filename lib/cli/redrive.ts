@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Call, countText, printAnswer, reasonsText, selectOf } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command-table";
+import { EXIT } from "@/lib/cli/command";
 import { confirmed } from "@/lib/cli/confirm";
 import { followRedrive } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";

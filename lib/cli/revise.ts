@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Call, printAnswer } from "@/lib/cli/call";
+import { EXIT } from "@/lib/cli/command";
 import { UsageError } from "@/lib/cli/command-line";
-import { EXIT } from "@/lib/cli/command-table";
 import { findEvent } from "@/lib/cli/show";
 import { factsText, tableText } from "@/lib/cli/table";
 import { formatBytes } from "@/lib/platform/plain/format.pure";

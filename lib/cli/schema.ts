@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Call, printAnswer } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command-table";
+import { EXIT } from "@/lib/cli/command";
 import { readJson } from "@/lib/cli/source";
 import { factsText, tableText } from "@/lib/cli/table";
 import type { InferredSchema, SchemaList, SchemaVersionDetail } from "@/lib/repair/schemas/payload-schemas.shapes";

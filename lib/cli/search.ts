@@ -1,5 +1,5 @@
 import { type Call, printAnswer } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command-table";
+import { EXIT } from "@/lib/cli/command";
 import { EVENT_COLUMNS, EVENT_COLUMNS_NARROW } from "@/lib/cli/event-columns";
 import { moreText, readPages } from "@/lib/cli/lists";
 import { factsText, tableText } from "@/lib/cli/table";

@@ -1,5 +1,5 @@
 import type { Call } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command-table";
+import { EXIT } from "@/lib/cli/command";
 
 /** Installed beside this package by those who run Parkade; services that use the kit do without. */
 const SERVER_PACKAGE = "parkade-server";

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { type Call, idOfProducers, printAnswer } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command-table";
+import { EXIT } from "@/lib/cli/command";
 import { factsText, tableText } from "@/lib/cli/table";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";

@@ -1,5 +1,5 @@
 import { type Call, printAnswer } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command-table";
+import { EXIT } from "@/lib/cli/command";
 import type { ImposedStop, StopOut } from "@/lib/guard/stops/stops.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 

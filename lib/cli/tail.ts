@@ -1,7 +1,7 @@
 import type { Api } from "@/lib/cli/api";
 import { type Call, patiently } from "@/lib/cli/call";
+import { EXIT } from "@/lib/cli/command";
 import { UsageError } from "@/lib/cli/command-line";
-import { EXIT } from "@/lib/cli/command-table";
 import { EVENT_COLUMNS } from "@/lib/cli/event-columns";
 import { PAGE_MAX } from "@/lib/cli/lists";
 import { tableText } from "@/lib/cli/table";

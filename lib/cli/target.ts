@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Call, printAnswer } from "@/lib/cli/call";
-import { EXIT } from "@/lib/cli/command-table";
+import { EXIT } from "@/lib/cli/command";
 import { configOf } from "@/lib/cli/source";
 import { factsText, tableText } from "@/lib/cli/table";
 import { formatRate } from "@/lib/platform/plain/format.pure";

@@ -1,0 +1,127 @@
+import { FILTER_STATUSES } from "@/lib/events/filter/filter-params.shapes";
+import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
+
+export type Option = {
+  /** Without the dashes. */
+  name: string;
+  short?: string;
+  /** What stands for the value; absent = the option takes none. */
+  value?: string;
+  /** The only values it takes. */
+  values?: readonly string[];
+  /** Numbers above 0: `whole` ones, or any. */
+  number?: "whole" | "any";
+  many?: true;
+  required?: true;
+  /** Completed with these names, as Parkade has them. */
+  names?: Names;
+  text: string;
+};
+
+export type Names = "sources" | "targets";
+
+export type Argument = { name: string; values?: readonly string[]; names?: Names; optional?: true; many?: true };
+
+export type Command = {
+  name: string;
+  summary: string;
+  arguments?: readonly Argument[];
+  options?: readonly Option[];
+  /** It takes the options of the filter. */
+  filter?: true;
+  details: string;
+  examples: readonly string[];
+};
+
+/** More events than this are changed only after the person has typed their number, or with --yes. */
+export const UNASKED_MAX = 10;
+
+export const EXIT = {
+  done: 0,
+  refused: 1,
+  usage: 2,
+  unreachable: 3,
+  partly: 4,
+  interrupted: 130,
+} as const;
+
+export const EXIT_TEXTS: Record<keyof typeof EXIT, string> = {
+  done: "All was done as asked.",
+  refused: "Parkade refused it, or it failed; the error names the code, the field and the fix.",
+  usage: "The command line is wrong, or a change needs --yes; nothing was asked of Parkade, or nothing was changed.",
+  unreachable: "Parkade did not answer.",
+  partly: "It ended, and not for every event: some failed, were refused or cancelled; or the redrive is paused.",
+  interrupted: "Ctrl-C.",
+};
+
+export const GLOBAL_OPTIONS: readonly Option[] = [
+  { name: "url", value: "url", text: "Parkade's address, in place of PARKADE_URL" },
+  { name: "actor", value: "name", text: "Name recorded in the audit, in place of PARKADE_ACTOR" },
+  { name: "json", text: "Answers as JSON, in the shapes of the API; errors as a JSON line on standard error" },
+  { name: "help", short: "h", text: "Show the help of the command" },
+  { name: "version", text: "Show the version" },
+];
+
+/** The variable with the secret that `park` signs with: on a command line others on the machine would see it. */
+export const SIGNING_SECRET = "PARKADE_SIGNING_SECRET";
+
+export const ENVIRONMENT: readonly { name: string; text: string }[] = [
+  { name: "PARKADE_URL", text: "Parkade's address; default http://127.0.0.1:3000" },
+  { name: "PARKADE_ACTOR", text: "Name recorded in the audit; default: the name of the operating system's user" },
+  {
+    name: SIGNING_SECRET,
+    text: "park: the secret of a source that takes signed requests only; with it requests are signed",
+  },
+  { name: "PARKADE_DATA_DIR", text: "serve: the folder of the data; default .parkade" },
+  { name: "PORT", text: "serve: the port; default 3000. serve takes every other variable of `npm start`, too" },
+];
+
+/** `tag.<key>` is read for any key. */
+export const FILTER_OPTIONS: readonly Option[] = [
+  { name: "source", value: "name", many: true, names: "sources", text: "Name of the source" },
+  { name: "eventId", value: "id", many: true, text: "The producer's id of the event" },
+  { name: "aggregateId", value: "id", many: true, text: "Id of the aggregate" },
+  { name: "aggregateType", value: "type", many: true, text: "Type of the aggregate" },
+  { name: "eventType", value: "type", many: true, text: "Type of the event" },
+  { name: "errorCode", value: "code", many: true, text: "Error code, such as TIMEOUT" },
+  { name: "fingerprint", value: "hash", many: true, text: "Fingerprint of the group" },
+  { name: "status", value: "status", values: FILTER_STATUSES, many: true, text: "State" },
+  { name: "traceId", value: "id", many: true, text: "Id of the trace" },
+  { name: "admission", value: "mark", values: ADMISSION_MARKS, many: true, text: "Mark that it got when it arrived" },
+  { name: "from", value: "time", text: "First parked at or after: ISO 8601, epoch milliseconds, or like -24h" },
+  { name: "to", value: "time", text: "First parked before, in the same forms" },
+  { name: "q", value: "words", text: "Words of the error; all must occur" },
+  { name: "tag.<key>", value: "value", many: true, text: "A tag of the event, such as --tag.orderId=77" },
+];
+
+export const FILTER_RULE =
+  "The names are those of the API. All names must match; a name that is given several times matches any of its values.";
+
+export const ids: Argument = { name: "id", many: true, optional: true };
+export const all: Option = { name: "all", text: "Every event, in place of ids or a filter" };
+export const yes: Option = {
+  name: "yes",
+  short: "y",
+  text: `Do not ask before more than ${UNASKED_MAX} events or controls are changed`,
+};
+export const detach: Option = { name: "detach", text: "Return when it has begun, and do not follow it" };
+export const reason: Option = { name: "reason", value: "text", text: "Why; kept in the audit for ever" };
+export const neededReason: Option = { ...reason, required: true };
+export const key: Option = {
+  name: "idempotency-key",
+  value: "key",
+  text: "A request that is repeated with this key within 24 hours does nothing new; default: a random key",
+};
+export const lane: Option = { name: "lane", value: "lane", values: ["main", "slow"], text: "Default: slow" };
+export const target: Option = {
+  name: "target",
+  value: "name",
+  names: "targets",
+  text: "Target to send to; default: the target of each event's source on the lane",
+};
+export const paging: readonly Option[] = [
+  { name: "limit", value: "n", number: "whole", text: "Number of entries to list at most; default 50" },
+  { name: "cursor", value: "cursor", text: "Go on where an earlier list ended: its nextCursor" },
+];
+export const SELECTION =
+  "The events are named by their ids as `search` lists them or as their producer has them, by a filter, or with --all.";

@@ -1,0 +1,194 @@
+import {
+  type Argument,
+  all,
+  type Command,
+  detach,
+  ids,
+  key,
+  lane,
+  neededReason,
+  type Option,
+  reason,
+  SELECTION,
+  target,
+  yes,
+} from "@/lib/cli/command";
+import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
+import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
+
+const digest: Option = {
+  name: "digest",
+  value: "digest",
+  text: "Of what was looked at, from `parkade approvals --json`; default: what is shown before the question",
+};
+const rate: Option = { name: "rate", value: "n", number: "any", text: "Maximum events per second" };
+const preview: Option = { name: "preview", text: "Only say what would be sent and what would be refused" };
+const despite: Option = {
+  name: "despite",
+  value: "refusal",
+  values: CONFIRMABLE_REFUSALS,
+  many: true,
+  text: "Send also events that were marked so when they arrived",
+};
+const operation: Option = {
+  name: "operation",
+  value: "id",
+  text: "What a bulk operation has changed, in place of ids or a filter",
+};
+const earlier: Option = {
+  name: "earlier",
+  value: "choice",
+  values: EARLIER_CHOICES,
+  text: "Earlier versions that are parked and not selected: wait for them, take them along, or pass them",
+};
+const redriveOptions = [neededReason, lane, target, rate, operation, earlier, despite, preview, all, detach, key];
+const redriveId: Argument = { name: "id" };
+const FOLLOWED =
+  "The command follows it to its end and prints the counts. Ctrl-C stops following, not the redrive; `parkade follow` shows it again and `parkade cancel` stops it.";
+
+export const REDRIVE_COMMANDS = [
+  {
+    name: "redrive",
+    summary: "Send events back to where they came from",
+    arguments: [ids],
+    filter: true,
+    options: [
+      ...redriveOptions,
+      { name: "canary", text: "Send 1, then 10, then 100, then everything, and watch what comes back" },
+      { name: "at", value: "time", text: "Start at this time (ISO 8601); the events are frozen now and wait" },
+      { name: "when-closed", text: "Start when the breakers of its targets close; after a day without that, cancel" },
+      yes,
+    ],
+    details: `${SELECTION} ${FOLLOWED}`,
+    examples: [
+      'parkade redrive --source orders --errorCode TIMEOUT --reason "stock service is back" --canary',
+      'parkade redrive --source orders --from -24h --target orders.audit --reason "the audit missed them"',
+      "parkade redrive --aggregateId order-77 --preview",
+    ],
+  },
+  {
+    name: "verify",
+    summary: "Check events as a redrive would, and send nothing",
+    arguments: [ids],
+    filter: true,
+    options: redriveOptions,
+    details: `${SELECTION} ${FOLLOWED}`,
+    examples: [
+      'parkade verify --source orders --reason "would they go through?"',
+      'parkade verify --operation 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60 --earlier include --reason "mended"',
+    ],
+  },
+  {
+    name: "ignore",
+    summary: "Ignore events: they are not redriven any more",
+    arguments: [ids],
+    filter: true,
+    options: [neededReason, all, yes, detach, key],
+    details: `${SELECTION} More than 2,000 events are changed by a worker, which the command follows.`,
+    examples: ['parkade ignore --errorCode VALIDATION_ERROR --reason "fixed at the producer"'],
+  },
+  {
+    name: "release",
+    summary: "Take events back that were ignored",
+    arguments: [ids],
+    filter: true,
+    options: [
+      neededReason,
+      operation,
+      { name: "keep-limits", text: "Failures, redrives and cooldown stay as they were; otherwise they start anew" },
+      all,
+      yes,
+      detach,
+      key,
+    ],
+    details: `${SELECTION} More than 2,000 events are changed by a worker, which the command follows.`,
+    examples: ['parkade release --eventId order-77-v3 --reason "it is needed after all"'],
+  },
+  {
+    name: "follow",
+    summary: "Follow a redrive or a bulk operation to its end",
+    arguments: [redriveId],
+    details: "Ctrl-C stops following, and nothing else. A redrive that is paused ends the command with 4.",
+    examples: ["parkade follow 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+  },
+  {
+    name: "pause",
+    summary: "Pause a redrive",
+    arguments: [redriveId],
+    options: [reason],
+    details: "After the answer no further send begins; it says how many are under way.",
+    examples: ['parkade pause 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --reason "too many failures"'],
+  },
+  {
+    name: "resume",
+    summary: "Go on with a paused redrive",
+    arguments: [redriveId],
+    options: [reason, rate, { name: "canary", text: "What is left begins with a canary again: 1, then 10, then 100" }],
+    details: "It does not follow the redrive: `parkade follow` does.",
+    examples: ["parkade resume 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --rate 2 --canary"],
+  },
+  {
+    name: "cancel",
+    summary: "Cancel a redrive or a bulk operation",
+    arguments: [redriveId],
+    options: [reason],
+    details: "What was sent or changed by then stays so.",
+    examples: ["parkade cancel 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+  },
+  {
+    name: "undo",
+    summary: "Take back a redrive that is still held or being frozen",
+    arguments: [redriveId],
+    options: [reason],
+    details: "It is refused once something may have been sent: `parkade cancel` then gives back what is open.",
+    examples: ["parkade undo 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+  },
+  {
+    name: "start",
+    summary: "Start a redrive now that waits for a time or a breaker",
+    arguments: [redriveId],
+    options: [reason],
+    details: "A redrive that also waits for an approval still waits for that.",
+    examples: ["parkade start 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+  },
+  {
+    name: "approvals",
+    summary: "List what waits for the approval of a second person",
+    details: "Newest first, at most 50.",
+    examples: ["parkade approvals"],
+  },
+  {
+    name: "approve",
+    summary: "Approve what another person asked for",
+    arguments: [redriveId],
+    options: [digest, reason],
+    details:
+      "Shows what is approved, and asks. With --digest it asks nothing; Parkade refuses a digest of what has changed since. Who asked cannot approve.",
+    examples: ["parkade approve 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --actor maria"],
+  },
+  {
+    name: "reject",
+    summary: "Reject what another person asked for",
+    arguments: [redriveId],
+    options: [digest, neededReason],
+    details: "It is cancelled, and its events are parked again.",
+    examples: ['parkade reject 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --reason "not before the release"'],
+  },
+  {
+    name: "pace",
+    summary: "Change the rate, the sends at once or the lane of a redrive",
+    arguments: [redriveId],
+    options: [
+      { ...rate, text: "Maximum events per second, no more than its targets take" },
+      {
+        name: "concurrency",
+        value: "n",
+        number: "whole",
+        text: "Sends at once for each worker, no more than its targets have places",
+      },
+      { ...lane, text: "The lane that it goes on with" },
+    ],
+    details: "Each is in force within half a second and has an audit entry.",
+    examples: ["parkade pace 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --rate 2 --concurrency 1"],
+  },
+] as const satisfies readonly Command[];
