@@ -666,7 +666,8 @@ function publishTests(): void {
     await java.disconnect();
     const placed = async (topic: string) => {
       const lists = await Promise.all(Array.from({ length: 6 }, (_, partition) => recordsFrom(topic, partition)));
-      return lists.map((list) => list.map(({ value }) => value!.toString("hex")).sort());
+      // kafkajs sends a request again of which a part failed, as for a topic that was just made.
+      return lists.map((list) => [...new Set(list.map(({ value }) => value!.toString("hex")))].sort());
     };
     expect(await placed(ours)).toEqual(await placed(theirs));
   });
