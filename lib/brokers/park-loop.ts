@@ -195,18 +195,10 @@ export class ParkLoop<Handle> implements Consumer {
   }
 
   private failing(error: unknown): void {
-    // A rejected commit has set a better text already.
-    if (error instanceof ParkRejected) this.current = { ...this.current, state: "failing", lag: null, parts: [] };
-    else {
-      this.current = {
-        ...this.current,
-        state: "failing",
-        lag: null,
-        parts: [],
-        ...this.errorNow(this.reader.describe(error)),
-      };
-      this.deps.report(`cannot read ${this.reader.what}`, error);
-    }
+    this.current = { ...this.current, state: "failing", lag: null, parts: [] };
+    if (error instanceof ParkRejected) return; // `rejected` has set a better text already
+    this.current = { ...this.current, ...this.errorNow(this.reader.describe(error)) };
+    this.deps.report(`cannot read ${this.reader.what}`, error);
   }
 
   private errorNow(lastError: string): Pick<ConsumerState, "lastError" | "lastErrorAtMs"> {
