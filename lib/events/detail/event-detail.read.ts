@@ -214,10 +214,8 @@ async function readAggregate(
   };
 }
 
-type ControlRow = Omit<AppliedControl, "expiresAt"> & { expiresMs: number | null };
-
 async function readAppliedControls(db: Queryable, row: DetailRow, nowMs: number): Promise<AppliedControl[]> {
-  const rows = await db.query<ControlRow>(
+  const rows = await db.query<Omit<AppliedControl, "expiresAt"> & { expiresMs: number | null }>(
     `select id, kind, scope, value, source, aggregate_type as "aggregateType", reason, origin,
             created_by as "createdBy", expires_at as "expiresMs" from controls
       where lifted_at is null and (expires_at is null or expires_at > to_timestamp($5::float8 / 1000))

@@ -129,10 +129,8 @@ function kindOf(action: string): HistoryEntry["kind"] {
   return action === "event.confirmed" ? "confirmed" : "state";
 }
 
-type VerdictRow = { redriveId: string; atMs: number; verdict: StoredCheck[]; result: string | null };
-
 async function readVerdicts(db: Queryable, id: string): Promise<Entry[]> {
-  const rows = await db.query<VerdictRow>(
+  const rows = await db.query<{ redriveId: string; atMs: number; verdict: StoredCheck[]; result: string | null }>(
     `select i.redrive_id as "redriveId", coalesce(i.finished_at, r.started_at, r.created_at) as "atMs", i.verdict, i.result
        from redrive_items i join redrives r on r.id = i.redrive_id
       where i.id = $1 and i.verdict is not null order by i.redrive_id desc limit ${ENTRIES_MAX}`,

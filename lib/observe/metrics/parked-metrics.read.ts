@@ -129,10 +129,8 @@ export async function flowMetrics(db: Queryable, { scope, nowMs }: Scrape): Prom
   ];
 }
 
-type ControlCount = { kind: string; origin: string; n: number };
-
 export async function controlMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
-  const counts = await db.query<ControlCount>(
+  const counts = await db.query<{ kind: string; origin: string; n: number }>(
     `select kind, origin, count(*) as n from controls c
       where lifted_at is null and (expires_at is null or expires_at > now()) and ${seesControl("$1")}
       group by kind, origin

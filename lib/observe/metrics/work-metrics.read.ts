@@ -72,10 +72,8 @@ function lagSamples(source: string, consumers: Consumer[]): Metric["samples"] {
   return parts.map(([part, value]) => ({ labels: { source, part }, value }));
 }
 
-type RuleCount = { name: string; state: "on" | "off" | "stopped"; events: number };
-
 export async function ruleMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
-  const rules = await db.query<RuleCount>(
+  const rules = await db.query<{ name: string; state: "on" | "off" | "stopped"; events: number }>(
     `select r.name, case when r.enabled then 'on' when r.stopped_at is not null then 'stopped' else 'off' end as state,
             (select coalesce(sum(x.events), 0)::bigint from redrive_rule_runs x
               where x.rule_id = r.id and x.at > now() - interval '24 hours') as events

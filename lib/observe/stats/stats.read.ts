@@ -97,8 +97,6 @@ function sizeBucket(startMs: number, level: Map<string, number>): SizeStats["buc
 /** A chart shows all kinds but the last, which takes back confirmations. */
 const CHARTED = ["parked", "redriven", "confirmed", "failed", "bounced", "ignored", "released", "unconfirmed"] as const;
 type FlowCounts = Record<(typeof CHARTED)[number], number>;
-type FlowRow = FlowCounts & { bucket: number };
-
 const NO_FLOW = Object.fromEntries(CHARTED.map((kind) => [kind, 0])) as FlowCounts;
 
 async function flowByBucket(db: Queryable, query: StatsQuery): Promise<{ startMs: number; counts: FlowCounts }[]> {
@@ -107,7 +105,9 @@ async function flowByBucket(db: Queryable, query: StatsQuery): Promise<{ startMs
   const text = `with flow as (${flow.sql})
      select ${binOf("at", `$${flow.values.push(query.bucketMs)}`)} as bucket, ${sums}
        from flow group by 1`;
-  const rows = await db.query<FlowRow>(text, flow.values, { name: statementName("flow", text) });
+  const rows = await db.query<FlowCounts & { bucket: number }>(text, flow.values, {
+    name: statementName("flow", text),
+  });
   const byStart = new Map(rows.map(({ bucket, ...counts }) => [bucket, counts]));
   return bucketStarts(query).map((startMs) => ({ startMs, counts: byStart.get(startMs) ?? NO_FLOW }));
 }

@@ -21,7 +21,16 @@ export type LiftedControl = StoredScope & { kind: ControlKind };
 
 const LIFTED = `kind, scope, value, source, aggregate_type as "aggregateType"`;
 
-type Lift = { id: string; actor: string; reason: string; atMs: number };
+export type Lift = { id: string; actor: string; reason: string; atMs: number };
+
+/** SQL: ends the blacklists of Parkade on the aggregates `was`, whose failures before it no longer count. */
+export const FREED = `freed as (
+       update aggregates a
+          set blacklist_id = null, blacklisted_at = null, blacklist_reason = null, blacklist_redrive = null,
+              consecutive_failures = 0, failed_redrives = '{}'
+         from was w
+        where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id and a.aggregate_type = w.aggregate_type
+     )`;
 
 /** Lifts a control in force by compare-and-set. null = no control with this id is in force. */
 export async function liftControl(tx: Tx, lift: Lift): Promise<LiftedControl | null> {
@@ -43,13 +52,7 @@ async function liftBlacklist(tx: Tx, lift: Lift): Promise<LiftedControl | null> 
     `with was as materialized (
        select a.source_id, a.aggregate_type, a.aggregate_id, a.blacklist_id, a.blacklisted_at, a.blacklist_reason
          from aggregates a where a.blacklist_id = $1 for update
-     ), freed as (
-       update aggregates a
-          set blacklist_id = null, blacklisted_at = null, blacklist_reason = null, blacklist_redrive = null,
-              consecutive_failures = 0, failed_redrives = '{}'
-         from was w
-        where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id and a.aggregate_type = w.aggregate_type
-     )
+     ), ${FREED}
      insert into controls (id, kind, scope, value, source, aggregate_type, reason, origin, created_by, created_at,
                            lifted_at, lifted_by, lift_reason)
      select w.blacklist_id, 'blacklist', 'aggregateId', w.aggregate_id, s.name, w.aggregate_type, w.blacklist_reason,

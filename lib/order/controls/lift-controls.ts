@@ -8,9 +8,6 @@ import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
-type Lift = Extract<LiftMany, { filter: unknown }>;
-type Undo = Extract<LiftMany, { undo: unknown }>;
-
 /**
  * Ends the controls in force that match the filter, those that people imposed and the blacklists of Parkade, at most
  * LIFT_MAX in one call: `more` says that there are others. With `dryRun` it counts them alone. One audit entry. Throws
@@ -18,7 +15,7 @@ type Undo = Extract<LiftMany, { undo: unknown }>;
  */
 export async function liftControls(
   deps: Pick<Deps, "db" | "clock">,
-  { filter, reason, dryRun = false }: Lift,
+  { filter, reason, dryRun = false }: Extract<LiftMany, { filter: unknown }>,
   viewer: Viewer,
 ): Promise<LiftedMany> {
   assertMay(viewer, "control", filter.source === undefined ? "all" : [filter.source]);
@@ -42,7 +39,7 @@ export async function liftControls(
  */
 export async function undoLift(
   deps: Pick<Deps, "db" | "clock">,
-  { undo: id, reason }: Undo,
+  { undo: id, reason }: Extract<LiftMany, { undo: unknown }>,
   viewer: Viewer,
 ): Promise<LiftedMany> {
   assertMay(viewer, "control");

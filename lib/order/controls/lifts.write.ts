@@ -1,4 +1,5 @@
 import type { LiftFilter } from "@/lib/order/controls/controls.shapes";
+import { FREED, type Lift } from "@/lib/order/controls/controls.write";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 
 /** Controls that one call lifts. A bad redrive of a large selection blacklists some thousand aggregates at most. */
@@ -55,8 +56,6 @@ async function lockAggregates(tx: Tx, filter: LiftFilter): Promise<void> {
   );
 }
 
-type Lift = { id: string; actor: string; reason: string; atMs: number };
-
 /**
  * Lifts at most LIFT_MAX controls that match, under one id. The aggregates are locked in the order in which claims lock
  * them; their failures before the lift no longer count. Returns the ids of the controls.
@@ -85,13 +84,7 @@ export async function liftMatching(tx: Tx, filter: LiftFilter, { id, actor, reas
        select a.source_id, a.aggregate_type, a.aggregate_id, a.blacklist_id, a.blacklisted_at, a.blacklist_reason, a.blacklist_redrive
          from aggregates a where ${OF_PARKADE}
         order by a.aggregate_id, a.source_id, a.aggregate_type limit ${LIFT_MAX} - $10::int for update
-     ), freed as (
-       update aggregates a
-          set blacklist_id = null, blacklisted_at = null, blacklist_reason = null, blacklist_redrive = null,
-              consecutive_failures = 0, failed_redrives = '{}'
-         from was w
-        where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id and a.aggregate_type = w.aggregate_type
-     )
+     ), ${FREED}
      insert into controls (id, kind, scope, value, source, aggregate_type, reason, origin, created_by, created_at,
                            lifted_at, lifted_by, lift_reason, lift_id, redrive_id)
      select w.blacklist_id, 'blacklist', 'aggregateId', w.aggregate_id, s.name, w.aggregate_type, w.blacklist_reason,

@@ -6,7 +6,6 @@ import { DELIVERED_BY } from "@/lib/redrive/confirm/confirm-quiet.write";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { EVENT, EVENT_MOVE } from "@/lib/redrive/states/state.sql";
 
-type ConfirmedFrom = (typeof EVENT_MOVES.confirm.from)[number];
 export type Confirmable = { id: string; status: EventStatus; confirmed: boolean };
 
 /** The stored events of these keys, locked: see `lockConfirmable`. */
@@ -89,7 +88,7 @@ export async function recordProcessed(
 export async function confirmEvents(
   tx: Tx,
   ids: readonly string[],
-): Promise<{ id: string; from: ConfirmedFrom; redriveId: string | null }[]> {
+): Promise<{ id: string; from: (typeof EVENT_MOVES.confirm.from)[number]; redriveId: string | null }[]> {
   await lockEvents(tx, ids);
   return tx.query(
     `with was as materialized (

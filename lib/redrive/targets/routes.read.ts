@@ -9,8 +9,6 @@ export type SentTo = { sentTo: string | null; aggregateSentTo: string | null };
 /** SQL: the target of an attempt `a`. A name is reused for no other target while attempts of an older version count. */
 const TARGET_ID = "coalesce(a.target_id, (select t.id from targets t where t.name = a.target))";
 
-type Item = { id: string; sourceId: string; aggregateType: string | null; aggregateId: string | null };
-
 /**
  * By the item's id. For the aggregate, an attempt that certainly failed does not count; for the item, every attempt
  * counts.
@@ -18,7 +16,7 @@ type Item = { id: string; sourceId: string; aggregateType: string | null; aggreg
 export async function readSentTo(
   db: Queryable,
   redriveId: string,
-  items: readonly Item[],
+  items: readonly { id: string; sourceId: string; aggregateType: string | null; aggregateId: string | null }[],
 ): Promise<Map<string, SentTo>> {
   if (items.length === 0) return new Map();
   const rows = await db.query<SentTo & { id: string }>(

@@ -9,11 +9,10 @@ import { JSON_NUMBER } from "./number-text";
 /** Changes one message. Throws MendFault. */
 export type Edit = (message: MendedMessage) => void;
 
-type Form = Extract<Recipe, { kind: "form" }>;
 type Step<Op extends RecipeStep["op"]> = Extract<RecipeStep, { op: Op }>;
 
 /** Throws RecipeFault. */
-export function compileForm({ steps }: Form): Edit {
+export function compileForm({ steps }: Extract<Recipe, { kind: "form" }>): Edit {
   const edits = steps.map((step, index) => compileStep(step, `recipe.steps[${index}]`));
   return (message) => {
     for (const edit of edits) edit(message);
