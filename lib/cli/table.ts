@@ -15,7 +15,7 @@ export function tableText<Row>(rows: readonly Row[], shown: readonly Column<Row>
   const cells = rows.map((row) => shown.map(({ of }) => oneLine(of(row))));
   if (columns === null) return cells.map((row) => `${row.join("\t")}\n`).join("");
   const lines = [shown.map(({ title }) => title.toUpperCase()), ...cells];
-  const widths = shown.map((_, at) => Math.max(...lines.map((line) => widthOf(line[at]!))));
+  const widths = shown.map((_, at) => Math.max(...lines.map((line) => lengthOf(line[at]!))));
   const available = columns - GAP.length * (shown.length - 1);
   for (let excess = sum(widths) - available; excess > 0; excess--) {
     const cut = widths.map((width, at) => (shown[at]!.whole ? 0 : width));
@@ -52,24 +52,12 @@ function oneLine(value: string | number | null): string {
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
-/** Characters of East Asia and emoji take two columns, marks on a letter none. */
-const WIDE =
-  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
-const NONE = /\p{M}|\u200d/u;
-
-export function widthOf(text: string): number {
-  return sum([...text].map((character) => (WIDE.test(character) ? 2 : NONE.test(character) ? 0 : 1)));
-}
+/** In code points: half of a surrogate pair would be no character. */
+const lengthOf = (text: string) => [...text].length;
 
 function fitted(text: string, width: number): string {
-  const own = widthOf(text);
-  if (own <= width) return text + " ".repeat(width - own);
-  let kept = "";
-  for (const character of text) {
-    if (widthOf(kept + character) > width - 1) break;
-    kept += character;
-  }
-  return `${kept}…${" ".repeat(width - 1 - widthOf(kept))}`;
+  const missing = width - lengthOf(text);
+  return missing >= 0 ? text + " ".repeat(missing) : `${[...text].slice(0, width - 1).join("")}…`;
 }
 
 /** Words in lines of at most `width` characters, each after `indent`. */
