@@ -1,10 +1,11 @@
+import "./as-installed";
 import { createHash } from "node:crypto";
 import pg from "pg";
 import { setDeps } from "@/app/_server/deps";
 import * as events from "@/app/(events)/api/v1/events/route";
 import { fromSearchParams } from "@/lib/events/filter/event-filter.shapes";
 import { encodeCursor } from "@/lib/platform/api/cursor.shapes";
-import { createDb, type Db } from "@/lib/platform/database/db";
+import { createDb, type Db, type Queryable } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { benchDeps } from "./deps";
 import { CODES, fillStore, SOURCES, TYPES } from "./event-store";
@@ -160,7 +161,7 @@ async function measure(name: string, query: (i: number) => string): Promise<Sear
   return result;
 }
 
-/** Four callers at a time, the same requests: through the route, and its SQL as the route sent it through `pg`. */
+/** Four callers at a time, the same requests: through the route, and its statements as the route sent them through `pg`. */
 const CALLERS = 4;
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
 
@@ -173,10 +174,10 @@ async function compareRates(db: Db, url: string): Promise<Rates> {
   // The server may end an idle connection before its close arrives.
   pool.on("error", () => undefined);
   const plain = async (i: number) => {
-    const values = sent.values.map((value) =>
-      Array.isArray(value) && value[0] === CODES[0] ? [pick(CODES, i)] : value,
-    );
-    await pool.query({ name: sent.name, text: sent.text, values });
+    for (const { name, text, values } of sent) {
+      const own = values.map((value) => (Array.isArray(value) && value[0] === CODES[0] ? [pick(CODES, i)] : value));
+      await pool.query({ name, text, values: own });
+    }
   };
   try {
     const rates: Rates = { api: 0, pg: 0, apiCpuUs: 0, pgCpuUs: 0 };
@@ -202,16 +203,20 @@ type Rates = { api: number; pg: number; apiCpuUs: number; pgCpuUs: number };
 
 type Sent = { text: string; values: unknown[]; name: string | undefined };
 
-async function recorded(db: Db, call: () => Promise<unknown>): Promise<Sent> {
-  const query = db.query;
-  let sent: Sent | null = null;
-  db.query = ((text: string, values: unknown[] = [], options?: { name?: string }) => {
-    sent = { text, values, name: options?.name };
-    return query(text, values, options);
-  }) as Db["query"];
+/** All statements that a call sends, in their order, also those of its transactions. */
+async function recorded(db: Db, call: () => Promise<unknown>): Promise<Sent[]> {
+  const { query, transaction } = db;
+  const sent: Sent[] = [];
+  const noting = (send: Queryable["query"]) =>
+    ((text: string, values: unknown[] = [], options?: { name?: string }) => {
+      sent.push({ text, values, name: options?.name });
+      return send(text, values, options);
+    }) as Queryable["query"];
+  db.query = noting(query);
+  db.transaction = (work, options) => transaction((tx) => work({ ...tx, query: noting(tx.query) }), options);
   await call();
-  db.query = query;
-  return sent!;
+  Object.assign(db, { query, transaction });
+  return sent;
 }
 
 async function rate(call: (i: number) => Promise<unknown>): Promise<{ perSecond: number; cpuUs: number }> {
