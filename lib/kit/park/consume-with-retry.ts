@@ -2,7 +2,7 @@ import { headerValue, isRedriven } from "@/lib/kit/inbox/confirm";
 import type { Inbox } from "@/lib/kit/inbox/consumer";
 import type { EventVersion, Processed } from "@/lib/kit/inbox/process-once";
 import type { FailedMessage } from "@/lib/kit/park/event";
-import type { Parked, Parker } from "@/lib/kit/park/parker";
+import type { Parked, Parker } from "@/lib/kit/park/parker-types";
 import type { Attempt } from "@/lib/kit/retry/bare";
 import { classifyAny } from "@/lib/kit/retry/classify";
 import { type Runner, tryExecute } from "@/lib/kit/retry/execute";

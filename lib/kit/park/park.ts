@@ -8,12 +8,6 @@ export {
   consumeWithRetry,
 } from "@/lib/kit/park/consume-with-retry";
 export type { FailedMessage } from "@/lib/kit/park/event";
-export {
-  createParker,
-  type DropReason,
-  type Parked,
-  type Parker,
-  type ParkerObserver,
-  type ParkerOptions,
-} from "@/lib/kit/park/parker";
+export { createParker } from "@/lib/kit/park/parker";
+export type { DropReason, Parked, Parker, ParkerObserver, ParkerOptions } from "@/lib/kit/park/parker-types";
 export type { Fsync } from "@/lib/kit/park/spool";
