@@ -1,3 +1,5 @@
+import { isRefusal, isTaken, ParkRejected, parkFailure } from "@/lib/brokers/park-failure";
+import { isDrainedTo, isEmpty, lagOf, type Session, stillHeld } from "@/lib/brokers/park-session";
 import type {
   AdapterDeps,
   Consumer,
@@ -23,11 +25,6 @@ const BACKOFF = {
 const PAUSE_MS_MIN = 250;
 /** How long a draining source waits for a message before it is counted as empty, if its broker counts none. */
 const DRAIN_WAIT_MS = 2_000;
-/**
- * Empty waits before a draining source counts as drained although its broker still reports messages (or reports no count).
- * The console goes on showing the reported number, or that it is unknown.
- */
-const DRAIN_WAITS_MAX = 15;
 /** How often the lag is read. */
 const LAG_EVERY_MS = 5_000;
 /** How often a message that alone cannot be committed is tried again. */
@@ -42,51 +39,6 @@ const OUTAGE_AFTER = 3;
 export type ParkLoopDeps = AdapterDeps & {
   /** Called with every failure, for the log; a person sees `state()`. */
   report: (what: string, error: unknown) => void;
-};
-
-/** The commit failed; the broker gets the batch back. */
-class ParkRejected extends Error {
-  override readonly name = "ParkRejected";
-}
-
-/** Codes are safe to show; the texts of a database are not. */
-function parkFailure(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === "string" && code !== "" ? code : error instanceof Error ? error.name : "unknown error";
-}
-
-/** The store takes no values of this message, ever: no outage, whatever happens to the others. */
-function isRefusal(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === "invalid-request";
-}
-
-/** The store takes messages, but not of this consumer: another one reads the log now. */
-function isTaken(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === "READ_BY_ANOTHER_WORKER";
-}
-
-/** Unknown when it cannot be read. A session that has lost its broker fails in `take` as well. */
-function lagOf(read: Pick<ReadSession<unknown>, "lag">): Promise<Lag> {
-  return read.lag().catch((): Lag => ({ total: null, parts: [] }));
-}
-
-function stillHeld<Handle>(read: ReadSession<Handle>, taken: Taken<Handle>[]): Taken<Handle>[] {
-  return taken.filter((one) => read.holds?.(one.handle) ?? true);
-}
-
-function messages(count: number): string {
-  return count === 1 ? "1 message" : `${count} messages`;
-}
-
-type Session<Handle> = {
-  read: ReadSession<Handle>;
-  /** Messages that could not be committed while others could: kept unacknowledged, tried again at `retryAtMs`. */
-  setAside: Taken<Handle>[];
-  retryAtMs: number;
-  /** Waits in a row without a message. */
-  emptyWaits: number;
-  /** Where the drain of this turn ends, for a log that is never empty. */
-  drainEnd: { turn: AbortSignal; isReached: () => Promise<boolean> } | null;
 };
 
 /**
@@ -229,6 +181,10 @@ export class ParkLoop<Handle> implements Consumer {
     return { lastError: text, lastErrorAtMs: atMs };
   }
 
+  private showLag({ total, parts }: Lag): void {
+    this.current = { ...this.current, lag: total, parts };
+  }
+
   private isPaused(): boolean {
     return this.mode === "paused";
   }
@@ -281,9 +237,9 @@ export class ParkLoop<Handle> implements Consumer {
   private async watchLag(session: Session<Handle>, signal: AbortSignal): Promise<void> {
     const { read } = session;
     while (!signal.aborted) {
-      const { total, parts } = await lagOf(read);
+      const lag = await lagOf(read);
       if (signal.aborted) return;
-      this.current = { ...this.current, lag: total, parts };
+      this.showLag(lag);
       if (this.notice !== null && !this.parkFails && session.setAside.length === 0)
         this.current = { ...this.current, ...this.notified() };
       await this.deps.clock.sleep(LAG_EVERY_MS, signal).catch(() => undefined); // the session ended
@@ -297,7 +253,7 @@ export class ParkLoop<Handle> implements Consumer {
       const draining = this.mode === "draining";
       if (this.current.state === "running" || this.current.state === "draining")
         this.current = { ...this.current, state: this.readingState() };
-      if (draining && (await this.isDrainedTo(session, turn))) {
+      if (draining && (await isDrainedTo(session, turn))) {
         this.drained = { total: 0 }; // of what there was when the drain began
         return;
       }
@@ -307,27 +263,11 @@ export class ParkLoop<Handle> implements Consumer {
       await this.retrySetAside(session, signal);
       session.emptyWaits = batch.length > 0 || turn.aborted ? 0 : session.emptyWaits + 1;
       if (batch.length > 0 && !signal.aborted) await this.settle(session, batch, signal);
-      else if (draining && (await this.isEmpty(session)) && !turn.aborted) {
+      else if (draining && (await isEmpty(session, (lag) => this.showLag(lag))) && !turn.aborted) {
         this.drained = { total: this.current.lag };
         return;
       }
     }
-  }
-
-  /** Whether a log is parked up to where it ended when the drain began. */
-  private async isDrainedTo(session: Session<Handle>, turn: AbortSignal): Promise<boolean> {
-    const { read, setAside } = session;
-    if (read.untilNow === undefined) return false;
-    if (session.drainEnd?.turn !== turn) session.drainEnd = { turn, isReached: await read.untilNow() };
-    return setAside.length === 0 && (await session.drainEnd.isReached()) && !turn.aborted;
-  }
-
-  /** Whether a source that gave no message in time is empty. A message that cannot be committed keeps it from being so. */
-  private async isEmpty(session: Session<Handle>): Promise<boolean> {
-    if (session.emptyWaits === 0 || session.setAside.length > 0 || session.drainEnd !== null) return false;
-    const { total, parts } = await lagOf(session.read);
-    this.current = { ...this.current, lag: total, parts };
-    return total === 0 || session.emptyWaits >= DRAIN_WAITS_MAX;
   }
 
   /** Commits a batch, then acknowledges it. Nothing is acknowledged that was not committed. */
@@ -449,4 +389,8 @@ export class ParkLoop<Handle> implements Consumer {
       return;
     }
   }
+}
+
+function messages(count: number): string {
+  return count === 1 ? "1 message" : `${count} messages`;
 }
