@@ -77,13 +77,7 @@ export function createOwnerCheck(
         post(bodyOf(batch), AbortSignal.any([signal, late])),
       );
       const byId = answersIn(answered, address);
-      return batch.map((event) => {
-        const said = byId.get(event.id);
-        if (!said) return { unanswered: `${address} left it out of its answer` };
-        if (said === "both")
-          return { unanswered: `${address} answered both that it would take it and that it would not` };
-        return said.take ? { take: true } : refusal(event, said);
-      });
+      return batch.map((event) => answerFor(event, byId.get(event.id), address));
     } catch (error) {
       signal.throwIfAborted();
       resting = reasonOf(error, address, config.timeoutMs);
@@ -132,6 +126,12 @@ export function createOwnerCheck(
 }
 
 class Unanswered extends Error {}
+
+function answerFor(event: CheckedEvent, said: Said | "both" | undefined, address: string): CheckAnswer {
+  if (!said) return { unanswered: `${address} left it out of its answer` };
+  if (said === "both") return { unanswered: `${address} answered both that it would take it and that it would not` };
+  return said.take ? { take: true } : refusal(event, said);
+}
 
 /** An edit is another revision, of which nothing is known. */
 function keyOf({ id, revision }: CheckedEvent): string {

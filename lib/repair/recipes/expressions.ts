@@ -49,14 +49,10 @@ function processFile(): string {
   return join(process.cwd(), built ? "dist/expression-process.mjs" : "lib/repair/recipes/expression-process.ts");
 }
 
-/**
- * One process, which takes the calls in turns, and the people who ask: one that is slow for each of its events holds the
- * others up for a turn at a time, and twenty of one person hold another person up for one. It is started when it is needed, and again after it had to be ended.
- */
-export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Expressions {
+/** The process in which jobs run: started when it is needed, and again after it had to be ended. */
+function createProcess(clock: Clock, limitMs: number) {
   let child: ChildProcess | null = null;
   let closed = false;
-  const inTurn = createFairQueue();
 
   function start(): ChildProcess {
     const limits = [`--max-old-space-size=${MEMORY_MB}`, "--max-semi-space-size=8"];
@@ -116,6 +112,26 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
     }
   }
 
+  return {
+    run,
+    isClosed: () => closed,
+    close: async () => {
+      closed = true;
+      // Its end is waited for, and must keep this process alive until then.
+      child?.ref();
+      if (child?.kill("SIGKILL")) await once(child, "exit");
+    },
+  };
+}
+
+/**
+ * One process, which takes the calls in turns, and the people who ask: one that is slow for each of its events holds the
+ * others up for a turn at a time, and twenty of one person hold another person up for one.
+ */
+export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Expressions {
+  const { run, isClosed, close } = createProcess(clock, limitMs);
+  const inTurn = createFairQueue();
+
   const evaluate: Expressions["evaluate"] = async ({ inputs, asker, ...rest }, take) => {
     const call = randomUUID();
     let done = 0;
@@ -137,7 +153,7 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
       if (typeof end === "object") return end;
       const ended = end !== "done";
       // It was ended by `close`, not by what it evaluated.
-      if (ended && closed) throw new Error(CLOSED);
+      if (ended && isClosed()) throw new Error(CLOSED);
       if (ended && batch.length === 0) {
         return end === "killed" ? null : { unusable: "it takes too much memory or time to parse" };
       }
@@ -161,15 +177,7 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
     return null;
   };
 
-  return {
-    evaluate,
-    close: async () => {
-      closed = true;
-      // Its end is waited for, and must keep this process alive until then.
-      child?.ref();
-      if (child?.kill("SIGKILL")) await once(child, "exit");
-    },
-  };
+  return { evaluate, close };
 }
 
 type Input = ExpressionJob["inputs"][number];
