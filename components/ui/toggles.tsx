@@ -27,7 +27,7 @@ export function Toggles<Value extends string>(props: {
           className={classNames(
             "h-6 px-2 text-sm text-muted hover:bg-hover disabled:opacity-50",
             joined
-              ? "first:rounded-l-[4px] last:rounded-r-[4px] aria-pressed:bg-hover aria-pressed:font-medium aria-pressed:text-ink"
+              ? "first-of-type:rounded-l-[4px] last:rounded-r-[4px] aria-pressed:bg-hover aria-pressed:font-medium aria-pressed:text-ink"
               : "rounded-md aria-pressed:bg-selected aria-pressed:text-ink",
           )}
         >
