@@ -234,7 +234,7 @@ export async function claimItems(db: Queryable, request: ClaimRequest): Promise<
  */
 export async function renewClaims(db: Queryable, items: readonly ClaimedItem[], leaseMs: number): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>(
-    `with w as materialized (select * from unnest($2::uuid[], $3::bigint[]) as w(id, fence))${lockedItems("$2::uuid[]", "$1::uuid")}, mine as (
+    `with w as materialized (select * from unnest($2::uuid[], $3::bigint[]) as w(id, fence))${lockedItems("$1::uuid")}, mine as (
        update redrive_items i set claimed_until = now() + make_interval(secs => $4)
          from locked w where ${lockedItem("$1::uuid")}
        returning i.id, i.source_id, i.aggregate_type, i.aggregate_id
@@ -269,7 +269,7 @@ export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Prom
   await db.run(
     `with w as materialized (
        select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::float8[]) as w(id, redrive_id, fence, wait_ms)
-     )${lockedItems("$1::uuid[]", "w.redrive_id")}
+     )${lockedItems("w.redrive_id")}
      update redrive_items i set not_before = now() + w.wait_ms * interval '1 ms'
        from locked w where ${lockedItem("w.redrive_id")}`,
     [

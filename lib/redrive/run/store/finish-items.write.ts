@@ -91,7 +91,7 @@ export async function closeItems(
        select * from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[],
                             $10::text[], $11::uuid[])
          as w(id, fence, state, wait_ms, attempts, result, detail, verdict, record, entry)
-     )${lockedItems("$2::uuid[]", "$1::uuid")}
+     )${lockedItems("$1::uuid")}
      update redrive_items i
         set state = w.state, claimed_until = null, not_before = now() + w.wait_ms * interval '1 ms', attempts = w.attempts,
             result = w.result, detail = w.detail, sent_record = w.record, verdict = coalesce(w.verdict::jsonb, i.verdict),
@@ -316,16 +316,18 @@ export async function settleAggregates(
 ): Promise<FailedAggregate[]> {
   if (results.length === 0) return [];
   const rows = await tx.query<FailedAggregate & { failed: boolean }>(
-    `with want as (
+    `with want as materialized (
        select * from unnest($2::uuid[], $3::text[], $4::text[], $5::boolean[], $6::int[])
          as w(source_id, aggregate_type, aggregate_id, reset, failures)
+        order by w.aggregate_id, w.source_id, w.aggregate_type
      ), locked as materialized (
-       select a.source_id, a.aggregate_type, a.aggregate_id, w.reset, w.failures,
-              w.failures > 0 and (w.reset or $1 <> all(a.failed_redrives)) as counts
-         from want w join aggregates a on a.aggregate_id = w.aggregate_id and a.source_id = w.source_id
-                                      and a.aggregate_type = w.aggregate_type
-        where w.reset or w.failures > 0 or ${LEASE_IS_OVER}
-        order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
+       select w.*, a.counts
+         from want w cross join lateral (
+           select w.failures > 0 and (w.reset or $1 <> all(a.failed_redrives)) as counts
+             from aggregates a
+            where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id and a.aggregate_type = w.aggregate_type
+              and (w.reset or w.failures > 0 or ${LEASE_IS_OVER})
+              for update of a) a
      )
      update aggregates a
         set consecutive_failures = least(
@@ -334,7 +336,8 @@ export async function settleAggregates(
               then ${lastRedrives("(case when w.reset then '{}' else a.failed_redrives end) || $1::uuid")}
               when w.reset then '{}' else a.failed_redrives end,
             failed_at = case when w.failures > 0 then now() else a.failed_at end,
-            lease_until = case when ${LEASE_IS_OVER} then clock_timestamp() - interval '1 day' else a.lease_until end
+            lease_until = case when not (w.reset or w.failures > 0) or ${LEASE_IS_OVER}
+              then clock_timestamp() - interval '1 day' else a.lease_until end
        from locked w
       where a.source_id = w.source_id and a.aggregate_id = w.aggregate_id and a.aggregate_type = w.aggregate_type
      returning a.source_id as "sourceId", a.aggregate_type as "aggregateType", a.aggregate_id as "aggregateId",

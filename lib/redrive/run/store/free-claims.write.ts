@@ -26,7 +26,7 @@ const END_LEASES = `, held as materialized (
  */
 export async function releaseClaims(db: Queryable, items: readonly ClaimedItem[]): Promise<void> {
   await db.query(
-    `with w as materialized (select * from unnest($2::uuid[], $3::bigint[]) as w(id, fence))${lockedItems("$2::uuid[]", "$1::uuid")}, freed as (
+    `with w as materialized (select * from unnest($2::uuid[], $3::bigint[]) as w(id, fence))${lockedItems("$1::uuid")}, freed as (
        update redrive_items i set claimed_until = null
          from locked w where ${lockedItem("$1::uuid")}
        returning i.redrive_id, i.source_id, i.aggregate_type, i.aggregate_id

@@ -58,8 +58,8 @@ with want as (
     as w(id, redrive_id, fence, attempt, target, idempotency_key, event_id, aggregate_type, aggregate_id, error_code,
          source, whitelisted, source_id, target_id, revision)
 ), held as materialized (
-  select w.* from redrive_items i join want w on ${heldItem("w.redrive_id")}
-   where i.id = any($1::uuid[]) order by i.id for share of i
+  select w.* from (select * from want order by id, redrive_id) w
+   cross join lateral (select from redrive_items i where ${heldItem("w.redrive_id")} for share of i) held
 )
 insert into redrive_attempts (id, redrive_id, attempt, fence, target, target_id, idempotency_key, revision, opened_at)
 select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.target_id, w.idempotency_key, w.revision, clock_timestamp()
