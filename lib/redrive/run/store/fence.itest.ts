@@ -22,9 +22,10 @@ async function parkedDaysAgo(days: number, count: number): Promise<string[]> {
     letter: deadLetter({ eventId: `event-${days}-${index}`, aggregateId: null, version: null }),
   }));
   await parkEvents({ ...world.deps, clock }, letters, localViewer("tester"));
-  const rows = await world.db.query<{ id: string }>("select id from dlq_events where event_id like $1 order by id desc", [
-    `event-${days}-%`,
-  ]);
+  const rows = await world.db.query<{ id: string }>(
+    "select id from dlq_events where event_id like $1 order by id desc",
+    [`event-${days}-%`],
+  );
   return rows.map(({ id }) => id);
 }
 

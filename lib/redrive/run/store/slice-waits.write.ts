@@ -16,10 +16,13 @@ export async function rememberSliceWait(db: Queryable, redriveId: string, slice:
   );
 }
 
+/** SQL: the redrive `r` runs, and no canary holds it back. */
+const RELEASED = `r.state = ${REDRIVE.RUNNING} and r.released is null`;
+
 /**
  * SQL: the slices of other running redrives that hold the first open item of an aggregate of which `ids` (items of
  * redrive $1) were closed. The items behind the first one wait for it. A slice of a canary is left out: the canary adds
- * its own job.
+ * its own job. Where no other redrive runs, which is asked once, no item is read.
  */
 const NEXT_IN_LINE = `
   from (select distinct source_id, aggregate_type, aggregate_id from redrive_items
@@ -31,7 +34,8 @@ const NEXT_IN_LINE = `
     order by ${PLACE}, o.id
     limit 1) next
   join redrives r on r.id = next.redrive_id
- where next.redrive_id <> $1::uuid and r.state = ${REDRIVE.RUNNING} and r.released is null`;
+ where next.redrive_id <> $1::uuid and ${RELEASED}
+   and exists (select 1 from redrives r where r.id <> $1::uuid and ${RELEASED})`;
 
 export async function slicesNextInLine(
   db: Queryable,
