@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SELECTED_IDS_MAX } from "@/lib/events/selection/selected-ids.shapes";
 import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import { buildBundles } from "../scripts/build.ts";
 import { BROKER_CASES, type BrokerCase, type RunningBroker } from "./broker-cases.ts";
 import { median } from "./figures.ts";
 import { parkMany } from "./park-many.ts";
@@ -42,7 +41,6 @@ export type DrainResult = {
 };
 
 export async function run(): Promise<DrainResult[]> {
-  await buildBundles((line) => console.log(line));
   const results: DrainResult[] = [];
   for (const one of BROKER_CASES) {
     if (WANTED !== undefined && !WANTED.includes(one.kind)) continue;

@@ -1,4 +1,3 @@
-import "./as-installed";
 import { setImmediate } from "node:timers/promises";
 import { setDeps } from "@/app/_server/deps";
 import * as events from "@/app/(events)/api/v1/events/route";

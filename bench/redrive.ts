@@ -12,7 +12,6 @@ import { readRedrive } from "@/lib/redrive/list/redrives.read";
 import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
 import { requestRedrive } from "@/lib/redrive/request/request-redrive";
 import { redisInstalled } from "@/lib/testing/redis";
-import { buildBundles } from "../scripts/build.ts";
 import { parkMany } from "./park-many.ts";
 import { cpuByLabel, firstMessage, forkBench, rssBytes, startWorkerProcess } from "./processes.ts";
 import { startBenchStack } from "./stack.ts";
@@ -64,7 +63,6 @@ export type PlanResult = {
  * POSTs to the same sink; then plans a million. Embedded PostgreSQL with the settings of `npm start`.
  */
 export async function run(): Promise<{ deliver: DeliverResult[]; plan: PlanResult | null }> {
-  await buildBundles((line) => console.log(line));
   const deliver: DeliverResult[] = [];
   for (const backend of ["redis", "postgres"] as const) {
     if (!BACKENDS.includes(backend)) continue;

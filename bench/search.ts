@@ -1,4 +1,3 @@
-import "./as-installed";
 import { createHash } from "node:crypto";
 import pg from "pg";
 import { setDeps } from "@/app/_server/deps";
