@@ -55,6 +55,8 @@ type ExactHarness<Config> = {
   arrivedExact(): Promise<ExactMessage[]>;
   /** Puts a message that was redriven back where the source reads, as a consumer that fails again would. */
   bounce(message: ExactMessage): Promise<void>;
+  /** Makes the broker store what a kill would take with it, but for messages. */
+  beforeRestart?: () => Promise<void>;
   /** Stops the broker with kill -9 and starts it again with its data, at its address. */
   restart: (() => Promise<void>) | null;
   /** Configurations that cannot work: what a person reads must name the cause. */
@@ -626,6 +628,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
       it("goes on after the broker was killed and came back, and loses nothing", async (context) => {
         const restart = harness.exact?.restart ?? null;
         if (restart === null || harness.produce === null) return context.skip("the broker cannot be restarted here");
+        await harness.exact?.beforeRestart?.();
         const parked = new Set<string>();
         const consumer = consume(async (batch) => {
           for (const letter of batch) parked.add(bodyOf(letter));

@@ -31,6 +31,7 @@ for (const [version, missing] of [
       const channel = await before.createConfirmChannel();
       channel.on("error", () => undefined);
       await channel.assertQueue("kept", { durable: true });
+      await rabbit.storeDefinitions();
       channel.sendToQueue("kept", Buffer.from("kept"), { persistent: true });
       await channel.waitForConfirms();
       await rabbit.kill();

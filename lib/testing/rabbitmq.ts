@@ -88,6 +88,11 @@ export type TestRabbitmq = TestServer & {
   connect(): Promise<ChannelModel>;
   /** Runs `rabbitmqctl` against this node (half a second) and resolves with what it printed. */
   ctl(...args: string[]): Promise<string>;
+  /**
+   * Writes the definitions of queues to disk, half a second. RabbitMQ does so some seconds late, and a kill before it takes a
+   * durable queue away; only messages are on disk when they are confirmed.
+   */
+  storeDefinitions(): Promise<void>;
   /** Messages of a queue: ready, and handed out but not acknowledged. */
   messages(queue: string): Promise<{ ready: number; unacknowledged: number }>;
 };
@@ -138,14 +143,12 @@ export async function testRabbitmq(options: RabbitmqOptions = {}): Promise<TestR
     await mapper?.end("SIGKILL");
     await server.stop();
   };
-  // RabbitMQ writes the definition of a new queue some seconds late; only messages are on disk when they are confirmed.
-  const kill = async () => {
+  const storeDefinitions = async () => {
     await ctl("eval", "mnesia:sync_log().");
-    await server.kill();
   };
   const url = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
   return {
-    ...{ ...server, kill, stop, ctl, messages, url, port: ports.amqp, connect: () => connect(url) },
+    ...{ ...server, stop, ctl, storeDefinitions, messages, url, port: ports.amqp, connect: () => connect(url) },
     ...{ tlsUrl: `amqps://guest:guest@127.0.0.1:${ports.tls}`, managementUrl: `http://127.0.0.1:${ports.management}` },
     streamPort: ports.stream,
   };

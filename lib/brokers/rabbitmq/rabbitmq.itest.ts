@@ -208,6 +208,7 @@ async function makeHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
       bounce: async ({ body, headers }) => {
         await produceExact("", dlq, { headers: headers.map(asField) }, body!);
       },
+      beforeRestart: () => rabbit.storeDefinitions(),
       restart: async () => {
         await rabbit.kill();
         await rabbit.start();
@@ -1071,6 +1072,7 @@ function streamTests(): void {
 function restartTests(): void {
   it("comes back, and consumer and publisher go on without a loss", async () => {
     const { queue, dlq } = await queueWithDlq();
+    await rabbit.storeDefinitions();
     const parked = new Set<string>();
     const adapter = rabbitmqAdapter({ clock: systemClock, random: () => 0 });
     const config: RabbitmqConfig = { url: rabbit.url, queue: dlq };

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { upperBoundMs } from "@/lib/retry/bounds";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
 import { storePolicy } from "@/lib/sources/policies/store-policy";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
@@ -30,7 +29,7 @@ describe("with connections that are cut", () => {
 
   const PLAIN: Policy = {
     ...POLICY_PRESETS["slow-lane"],
-    // Each fault meets all sends under way: on a busy machine one event had eight of them in a row.
+    // Each fault breaks all sends under way: on a busy machine one event lost eight in a row.
     maxAttempts: 40,
     attemptTimeoutMs: 700,
     deadlineMs: 60_000,
@@ -92,7 +91,7 @@ describe("with connections that are cut", () => {
     expect(ambiguous.length).toBeGreaterThan(3);
   });
 
-  test("an operation whose every answer is held back ends within its upper bound, and its event waits for the target", async () => {
+  test("an operation whose sends get no answer ends after its last attempt's timeout, and its event waits for the target", async () => {
     // Long enough to connect on a busy machine: a target that was not reached is waited for, and gets no second send.
     const change: Partial<Policy> = {
       maxAttempts: 3,
@@ -118,8 +117,6 @@ describe("with connections that are cut", () => {
          from redrive_attempts order by attempt limit 3`,
     );
     expect(attempts.map((attempt) => attempt.state)).toEqual(["ambiguous", "ambiguous", "ambiguous"]);
-    // Three sends of 2 s and two waits: what it takes beyond is how late a timer and a commit are on this machine.
-    expect(upperBoundMs({ ...PLAIN, ...change })).toBe(6_160);
     expect(attempts.map((attempt) => attempt.timeoutMs)).toEqual([2_000, 2_000, 2_000]);
     for (const { latencyMs } of attempts) expect(latencyMs).toBeGreaterThanOrEqual(1_999);
     expect(new Set(world.sink.arrived.map((entry) => entry.key))).toEqual(new Set(["orders:event-0000"]));

@@ -115,6 +115,7 @@ afterAll(async () => {
 
 test("after whatever came before, a preview says what the dry run passes and a redrive sends", {
   timeout: 0,
+  retry: 0,
 }, async () => {
   await fc.assert(
     fc.asyncProperty(

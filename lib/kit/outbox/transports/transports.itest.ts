@@ -299,6 +299,7 @@ describeWith(rabbitmqMissing, "RabbitMQ", () => {
     await setUp.assertQueue("outbox", { durable: true });
     await setUp.assertExchange("shop", "topic");
     await setUp.bindQueue("outbox", "shop", "order.*");
+    await rabbit.storeDefinitions();
     const transport = rabbitmqTransport(channel);
     expect((await publish(transport, events("shop/order.moved"))).sent).toBe(AGGREGATES * EACH);
     const got = [];
