@@ -260,6 +260,13 @@ describe("a read that is shared", () => {
   });
 });
 
-test("every code has a status of its class", () => {
-  for (const code of PROBLEM_CODES) expect(PROBLEMS[code][0]).toBeGreaterThanOrEqual(400);
+/** `unknown-lane` is a wrong word in a query, not a thing that the request is about. */
+test.each([
+  ["unknown-*, except unknown-lane,", /^unknown-(?!lane$)/, 404],
+  ["*-unavailable", /-unavailable$/, 503],
+  ["internal", /^internal$/, 500],
+])("each code %s has the status of its kind", (_, kind, status) => {
+  const codes = PROBLEM_CODES.filter((code) => kind.test(code));
+  expect(codes).not.toEqual([]);
+  expect(codes.filter((code) => PROBLEMS[code][0] !== status)).toEqual([]);
 });
