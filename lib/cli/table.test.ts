@@ -41,8 +41,14 @@ describe("a table", () => {
     expect(tableText([["o-1", "a\tb\nc"]], COLUMNS, null)).toBe("o-1\ta b c\n");
   });
 
-  it("cuts between characters, never within one", () => {
-    expect(tableText([["🎉🎉🎉🎉🎉🎉🎉", "x"]], COLUMNS, 12).split("\n")[1]).toBe("🎉🎉🎉🎉🎉…  x");
+  it.each([
+    ["an emoji", "🎉"],
+    ["a letter and its combining accent", "e\u0301"],
+    ["emojis that are joined to one", "👩\u200d🚒"],
+    ["a flag, which is two code points", "🇵🇹"],
+  ])("cuts between characters, never within %s", (_, character) => {
+    const line = tableText([[character.repeat(7), "x"]], COLUMNS, 12).split("\n")[1];
+    expect(line).toBe(`${character.repeat(5)}…  x`);
   });
 
   it("lets no control character of a producer reach the terminal", () => {

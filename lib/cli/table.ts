@@ -52,12 +52,15 @@ function oneLine(value: string | number | null): string {
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
-/** In code points: half of a surrogate pair would be no character. */
-const lengthOf = (text: string) => [...text].length;
+/** A letter with its accents, or a joined emoji, is one character. */
+const SEGMENTER = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+const charactersOf = (text: string) => Array.from(SEGMENTER.segment(text), ({ segment }) => segment);
+const lengthOf = (text: string) => charactersOf(text).length;
 
 function fitted(text: string, width: number): string {
-  const missing = width - lengthOf(text);
-  return missing >= 0 ? text + " ".repeat(missing) : `${[...text].slice(0, width - 1).join("")}…`;
+  const characters = charactersOf(text);
+  const missing = width - characters.length;
+  return missing >= 0 ? text + " ".repeat(missing) : `${characters.slice(0, width - 1).join("")}…`;
 }
 
 /** Words in lines of at most `width` characters, each after `indent`. */
