@@ -37,8 +37,8 @@ export type ChaosResult = {
   requests: Record<string, number>;
   arrivals: number;
   repeats: number;
-  /** From "all well" to the next delivery, after each fault. Milliseconds. */
-  recoveryMs: { median: number; worst: number };
+  /** From "all well" to the next delivery, after each fault. Milliseconds; null when no delivery followed any fault. */
+  recoveryMs: { median: number | null; worst: number | null };
   broken: unknown[];
 };
 
@@ -270,7 +270,10 @@ function report({ backend, load, consumer, faults, recoveries, broken }: Facts):
     requests: { ...load.counts, events: load.acked.size },
     arrivals: consumer.arrivals.length,
     repeats: consumer.arrivals.length - keys.size,
-    recoveryMs: { median: median(recoveries), worst: Math.max(0, ...recoveries) },
+    recoveryMs:
+      recoveries.length === 0
+        ? { median: null, worst: null }
+        : { median: median(recoveries), worst: Math.max(...recoveries) },
     broken: broken.slice(0, 40),
   };
 }
