@@ -1,6 +1,11 @@
 import type { Parking } from "@/lib/intake/park.write";
 import type { Tx } from "@/lib/platform/database/db";
 
+/** The event that an arrival names: two arrivals of one event have the same key. */
+export function keyOf({ sourceId, letter }: Parking): string {
+  return `${sourceId}${letter.eventId}`;
+}
+
 /**
  * Claims the deduplication keys. Returns the ids whose key was free: exactly these events are new, even while other
  * transactions park them. Keys are claimed in one order, so that two batches wait for each other but never deadlock.

@@ -17,11 +17,12 @@ import {
   RulesChanged,
 } from "@/lib/intake/admission/admit-arrivals";
 import type { Arrival } from "@/lib/intake/arrival.shapes";
-import { claimKeys, reviveKeys } from "@/lib/intake/event-keys.write";
-import { holdSources, insertEvents, type Parking } from "@/lib/intake/park.write";
+import { claimKeys, keyOf, reviveKeys } from "@/lib/intake/event-keys.write";
+import { markSuperseded } from "@/lib/intake/mark-superseded";
+import { holdSources, insertEvents, type ParkContext, type Parking } from "@/lib/intake/park.write";
 import { ensurePartitions, isMissingPartition } from "@/lib/intake/partitions.write";
 import { type OpenSend, ofSentRecords, ReceiptOutstanding, stillOpen } from "@/lib/intake/record-bounces.write";
-import { keyOf, markSuperseded, type ParkContext, recordKnown } from "@/lib/intake/record-known";
+import { recordKnownEvents } from "@/lib/intake/record-known-events";
 import type { Clock } from "@/lib/platform/clock";
 import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
@@ -198,7 +199,7 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
   const stored = firsts.filter(({ id }) => !parked.has(id));
   // Arrivals of the same event are recorded one at a time, in their order: each sees the result of the one before.
   for (const group of withoutRepeats([...stored, ...repeats])) {
-    const bounced = await recordKnown(tx, group, context);
+    const bounced = await recordKnownEvents(tx, group, context);
     for (const parking of group) settle([parking], bounced.has(parking.id) ? "bounced" : "duplicate");
   }
   await recordAdmission(tx, incoming, (id) => outcomes[places.get(id)!]!, context);

@@ -31,6 +31,16 @@ export type HeldSources = {
   revision: bigint | null;
 };
 
+/** Of a batch that is parked in one transaction. */
+export type ParkContext = {
+  actor: string;
+  nowMs: number;
+  /** Ids of the sources of which a consumer may have processed versions. */
+  processed: ReadonlySet<string>;
+  /** Ids of the arrivals of which a newer version was processed before. */
+  superseded: Set<string>;
+};
+
 /** Locks sources against deletion until the transaction ends. */
 export async function holdSources(tx: Tx, names: string[]): Promise<HeldSources> {
   const rows = await tx.query<{ id: string; name: string; processed: boolean; revision: string }>(

@@ -2,7 +2,9 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { meaningOf, storedMsOf } from "@/lib/intake/bounce.pure";
-import { type Parking, touchGroups } from "@/lib/intake/park.write";
+import { keyOf } from "@/lib/intake/event-keys.write";
+import { markSuperseded } from "@/lib/intake/mark-superseded";
+import { type ParkContext, type Parking, touchGroups } from "@/lib/intake/park.write";
 import {
   type Bounce,
   countBounces,
@@ -11,59 +13,19 @@ import {
   recordBounces,
   storeBounces,
 } from "@/lib/intake/record-bounces.write";
-import { type AggregateName, aggregateKey } from "@/lib/order/aggregate.pure";
+import { aggregateKey } from "@/lib/order/aggregate.pure";
 import { type BouncedAggregate, countAggregateFailures } from "@/lib/order/aggregate-failures.write";
-import { readProcessedAbove } from "@/lib/order/aggregate-order.read";
 import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
 import { cooldownAfter } from "@/lib/order/cooldown.pure";
 import type { Tx } from "@/lib/platform/database/db";
-import { supersededText } from "@/lib/redrive/gate/dry-run.pure";
 import { bounceRedrive } from "@/lib/redrive/pace/canary-and-brake";
 import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
 
-export type ParkContext = {
-  actor: string;
-  nowMs: number;
-  /** Ids of the sources of which a consumer may have processed versions. */
-  processed: ReadonlySet<string>;
-  /** Ids of the arrivals of which a newer version was processed before. */
-  superseded: Set<string>;
-};
-
-/** The event that an arrival names: two arrivals of one event have the same key. */
-export function keyOf({ sourceId, letter }: Parking): string {
-  return `${sourceId}${letter.eventId}`;
-}
-
-/** Marks the events of which a newer version was processed before they arrived. */
-export async function markSuperseded(
-  tx: Tx,
-  parkings: readonly Parking[],
-  context: ParkContext,
-): Promise<readonly Parking[]> {
-  if (context.processed.size === 0) return parkings;
-  const aggregates = new Map<string, AggregateName & { above: bigint }>();
-  const keys = parkings.map(({ sourceId, letter: { aggregateType, aggregateId, version } }) => {
-    if (aggregateId === null || version === null || !context.processed.has(sourceId)) return null;
-    const aggregate = { sourceId, aggregateType, aggregateId, above: version };
-    const key = aggregateKey(aggregate);
-    const known = aggregates.get(key);
-    if (known === undefined || version < known.above) aggregates.set(key, aggregate);
-    return key;
-  });
-  const versions = await readProcessedAbove(tx, [...aggregates.values()]);
-  if (versions.size === 0) return parkings;
-  return parkings.map((parking, index) => {
-    const [version, processed] = [parking.letter.version, versions.get(keys[index] ?? "")];
-    if (version === null || processed === undefined || processed <= version) return parking;
-    context.superseded.add(parking.id);
-    const record = { rules: [], ...parking.record, finding: supersededText(version, processed) };
-    return { ...parking, mark: parking.mark ?? "superseded", record };
-  });
-}
-
-/** Separates bounces from duplicates and records the bounces. Returns the ids (of the arrivals) of the bounces. */
-export async function recordKnown(tx: Tx, parkings: Parking[], context: ParkContext): Promise<Set<string>> {
+/**
+ * Of arrivals of events that are parked already, separates bounces from duplicates and records the bounces. Returns the ids
+ * (of the arrivals) of the bounces.
+ */
+export async function recordKnownEvents(tx: Tx, parkings: Parking[], context: ParkContext): Promise<Set<string>> {
   const marks = parkings.flatMap(({ letter }) => letter.redrive?.redriveId ?? []);
   const ours = await knownRedrives(tx, [...new Set(marks)]);
   const settings = await readSettings(tx);
