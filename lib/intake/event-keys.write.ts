@@ -1,9 +1,9 @@
 import type { Parking } from "@/lib/intake/park.write";
 import type { Tx } from "@/lib/platform/database/db";
 
-/** The event that an arrival names: two arrivals of one event have the same key. */
-export function keyOf({ sourceId, letter }: Parking): string {
-  return `${sourceId}${letter.eventId}`;
+/** Names an event in maps and sets: two arrivals of one event have the same key. */
+export function keyOf(sourceId: string, eventId: string): string {
+  return `${sourceId}${eventId}`;
 }
 
 /**

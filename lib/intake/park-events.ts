@@ -158,6 +158,8 @@ type BatchOptions = Pick<ParkContext, "actor" | "nowMs"> & {
 /** One arrival of a known source. `id` is used when the event is new. */
 type Incoming = Parking & { admitted: AdmittedArrival };
 
+const arrivalKey = ({ sourceId, letter }: Parking) => keyOf(sourceId, letter.eventId);
+
 async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: BatchOptions): Promise<ParkOutcome[]> {
   const sources = await holdSources(tx, [...new Set(arrivals.map(({ source }) => source))]);
   const { revision } = sources;
@@ -188,8 +190,8 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
   const seen = new Set<string>();
   const [firsts, repeats]: [Incoming[], Incoming[]] = [[], []];
   for (const parking of kept) {
-    (seen.has(keyOf(parking)) ? repeats : firsts).push(parking);
-    seen.add(keyOf(parking));
+    (seen.has(arrivalKey(parking)) ? repeats : firsts).push(parking);
+    seen.add(arrivalKey(parking));
   }
   const parked = await parkNew(tx, firsts, context);
   settle(
@@ -217,10 +219,10 @@ async function dropNoise(
   const noise = incoming.filter(({ admitted, letter }) => admitted.dropped !== null && letter.redrive === null);
   if (noise.length === 0) return { kept: incoming, dropped: [], again: [] };
   const stored = await storedAmong(tx, noise);
-  const gone = noise.filter((parking) => !stored.has(keyOf(parking)));
+  const gone = noise.filter((parking) => !stored.has(arrivalKey(parking)));
   const fresh = await rememberDrops(tx, gone);
   const [dropped, again]: [Incoming[], Incoming[]] = [[], []];
-  for (const parking of gone) (fresh.delete(keyOf(parking)) ? dropped : again).push(parking);
+  for (const parking of gone) (fresh.delete(arrivalKey(parking)) ? dropped : again).push(parking);
   const left = new Set(gone);
   return { kept: incoming.filter((parking) => !left.has(parking)), dropped, again };
 }
@@ -259,7 +261,7 @@ function withoutRepeats(parkings: Parking[]): Parking[][] {
   const result: Parking[][] = [];
   const depth = new Map<string, number>();
   for (const parking of parkings) {
-    const key = keyOf(parking);
+    const key = arrivalKey(parking);
     const round = depth.get(key) ?? 0;
     depth.set(key, round + 1);
     if (!result[round]) result[round] = [];

@@ -53,9 +53,10 @@ export async function recordKnownEvents(tx: Tx, parkings: Parking[], context: Pa
 type BounceRules = { ours: ReadonlySet<string>; settings: Settings };
 
 async function bouncesAmong(tx: Tx, parkings: Parking[], { ours, settings }: BounceRules): Promise<Bounce[]> {
-  const found = new Map((await findKnown(tx, parkings)).map((event) => [`${event.sourceId}${event.eventId}`, event]));
+  const known = await findKnown(tx, parkings);
+  const found = new Map(known.map((event) => [keyOf(event.sourceId, event.eventId), event]));
   return parkings.flatMap((parking): Bounce[] => {
-    const event = found.get(keyOf(parking));
+    const event = found.get(keyOf(parking.sourceId, parking.letter.eventId));
     if (!event) return [];
     const mark = parking.letter.redrive?.redriveId ?? null;
     const markedRedrive = mark !== null && ours.has(mark) ? mark : null;

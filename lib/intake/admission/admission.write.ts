@@ -1,5 +1,6 @@
 import type { RuleRef } from "@/lib/intake/admission/admission.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import { keyOf } from "@/lib/intake/event-keys.write";
 import type { Parking } from "@/lib/intake/park.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -34,17 +35,19 @@ export async function countAdmission(tx: Tx, counts: readonly AdmissionCount[], 
   );
 }
 
-/** Of these arrivals, the keys (`sourceId` and `eventId` in one text) of the events that are stored. */
+type EventName = { sourceId: string; eventId: string };
+
+/** Of these arrivals, the keys (see `keyOf`) of the events that are stored. */
 export async function storedAmong(tx: Tx, parkings: readonly Parking[]): Promise<Set<string>> {
-  const rows = await tx.query<{ key: string }>(
-    `select w.source_id || w.event_id as key
+  const rows = await tx.query<EventName>(
+    `select w.source_id as "sourceId", w.event_id as "eventId"
        from unnest($1::uuid[], $2::text[]) as w (source_id, event_id)
        join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
        join dlq_events e on e.id = k.id`,
     [parkings.map(({ sourceId }) => sourceId), parkings.map(({ letter }) => letter.eventId)],
     { name: "stored-among" },
   );
-  return new Set(rows.map(({ key }) => key));
+  return new Set(rows.map(({ sourceId, eventId }) => keyOf(sourceId, eventId)));
 }
 
 /**
@@ -52,15 +55,15 @@ export async function storedAmong(tx: Tx, parkings: readonly Parking[]): Promise
  * again. Keys are written in one order, as in `claimKeys`.
  */
 export async function rememberDrops(tx: Tx, parkings: readonly Parking[]): Promise<Set<string>> {
-  const rows = await tx.query<{ key: string }>(
+  const rows = await tx.query<EventName>(
     `insert into admission_drops (event_id, source_id)
      select w.event_id, w.source_id from unnest($1::uuid[], $2::text[]) as w (source_id, event_id)
       order by w.event_id, w.source_id
-     on conflict do nothing returning source_id || event_id as key`,
+     on conflict do nothing returning source_id as "sourceId", event_id as "eventId"`,
     [parkings.map(({ sourceId }) => sourceId), parkings.map(({ letter }) => letter.eventId)],
     { name: "remember-drops" },
   );
-  return new Set(rows.map(({ key }) => key));
+  return new Set(rows.map(({ sourceId, eventId }) => keyOf(sourceId, eventId)));
 }
 
 export type AdmissionSample = {
