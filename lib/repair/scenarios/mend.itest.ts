@@ -543,12 +543,20 @@ describe("undo of a mend", () => {
 });
 
 describe("a preview", () => {
-  /** A page ends with its time: here none passes, however slow the machine is. */
-  const unhurried = () => ({ ...world.deps, clock: { ...world.deps.clock, nowMs: () => 0 } });
+  /** A page ends when its time is over: with this clock it never is, however slow the machine is. */
+  const withStoppedClock = () => ({ ...world.deps, clock: { ...world.deps.clock, nowMs: () => 0 } });
   const preview = (change: object, viewer = ada) =>
-    previewMend(unhurried(), mendPreviewSchema.parse({ select: { filter: {} }, recipe: RENAME, ...change }), viewer);
+    previewMend(
+      withStoppedClock(),
+      mendPreviewSchema.parse({ select: { filter: {} }, recipe: RENAME, ...change }),
+      viewer,
+    );
   const count = (change: object = {}) =>
-    countMend(unhurried(), mendCountRequestSchema.parse({ select: { filter: {} }, recipe: RENAME, ...change }), ada);
+    countMend(
+      withStoppedClock(),
+      mendCountRequestSchema.parse({ select: { filter: {} }, recipe: RENAME, ...change }),
+      ada,
+    );
 
   beforeEach(async () => {
     await world.source("strict", { schema: { type: "object", required: ["custId"] } });
