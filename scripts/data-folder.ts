@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { errorText, fullDisk, StartError } from "./start-error.ts";
+import { asFullDisk, errorText, StartError } from "./start-error.ts";
 
 const LOG_BYTES_MAX = 10 * 2 ** 20;
 
@@ -63,7 +63,7 @@ export function temporaryDataFolder(name: string): string {
 
 function notWritable(error: unknown, dataDir: string): StartError {
   return (
-    fullDisk(error, dataDir) ??
+    asFullDisk(error, dataDir) ??
     new StartError(
       `The data folder ${dataDir} cannot be written (${errorText(error)}): set PARKADE_DATA_DIR to a folder that you may write.`,
     )

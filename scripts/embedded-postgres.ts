@@ -31,7 +31,7 @@ import { guardAgainstOrphan } from "./orphan-guard.ts";
 import { type Binaries, canEnter, placeFor, postgresBinaries, type RunAs, runAsFor } from "./postgres-binaries.ts";
 import { releaseLock, takeLock } from "./process-identity.ts";
 import { boundedClient } from "./servers.ts";
-import { diskFull, errorCode, fullDisk, StartError } from "./start-error.ts";
+import { asFullDisk, errorCode, fullDiskError, StartError } from "./start-error.ts";
 
 const MAJOR = "18";
 const USER = "parkade";
@@ -114,7 +114,7 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedP
     return await startLocked(options, lock);
   } catch (error) {
     releaseLock(lock);
-    throw fullDisk(error, dataDir) ?? error;
+    throw asFullDisk(error, dataDir) ?? error;
   }
 }
 
@@ -241,7 +241,7 @@ function serverEnv(): NodeJS.ProcessEnv {
 /** A known fault of a start as one sentence with the fix; else the last lines of PostgreSQL's output. */
 function serverError(log: string, dir: string): StartError {
   if (/No space left on device|Disk quota exceeded/.test(log)) {
-    return diskFull(dir);
+    return fullDiskError(dir);
   }
   if (/could not (access|create|open|change permissions|read).*Permission denied|EACCES/s.test(log)) {
     return new StartError(

@@ -9,7 +9,7 @@ import { runTool } from "./run-tool.ts";
 import { checkRedis, connectPostgres } from "./servers.ts";
 import { demoPortOf, ROOT, type Stack, startStack } from "./stack.ts";
 import type { StartEnv } from "./start-env.ts";
-import { fullDisk, runCommand, StartError } from "./start-error.ts";
+import { asFullDisk, runCommand, StartError } from "./start-error.ts";
 import { sideBySide, stopwatch, timed } from "./steps.ts";
 import { type SupervisedPostgres, supervisePostgres } from "./supervised-postgres.ts";
 
@@ -57,7 +57,7 @@ async function runUntilStopped(options: LaunchOptions): Promise<void> {
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   } catch (error) {
     // An error of a step that Ctrl-C has ended is not shown.
-    if (!signal.aborted) throw fullDisk(error, options.env.dataDir) ?? error;
+    if (!signal.aborted) throw asFullDisk(error, options.env.dataDir) ?? error;
     process.exitCode = 130;
   } finally {
     await stopAll(launcher);
@@ -152,7 +152,7 @@ function noteChildren(launcher: Launcher): void {
       noted = text;
     } catch (error) {
       // Noted at the next round: until there is room the list is as old as the last change of a process.
-      if (!fullDisk(error, "")) throw error;
+      if (!asFullDisk(error, "")) throw error;
     }
   };
   note();

@@ -16,13 +16,13 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);
 }
 
-/** A full disk as one sentence; null for any other error. */
-export function fullDisk(error: unknown, dir: string): StartError | null {
+/** The error of a full disk as one sentence; null for any other error. */
+export function asFullDisk(error: unknown, dir: string): StartError | null {
   if (errorCode(error) !== "ENOSPC" && errorCode(error) !== "EDQUOT") return null;
-  return diskFull(dir);
+  return fullDiskError(dir);
 }
 
-export function diskFull(dir: string): StartError {
+export function fullDiskError(dir: string): StartError {
   return new StartError(
     `The disk that holds ${dir} is full: free some space, or set PARKADE_DATA_DIR to a folder on another disk.`,
   );
