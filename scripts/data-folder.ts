@@ -19,8 +19,11 @@ import { asFullDisk, errorText, StartError } from "./start-error.ts";
 
 const LOG_BYTES_MAX = 10 * 2 ** 20;
 
-/** Facts that the next start needs. Mode 0600: it holds the passwords of the superuser and of the role of web and worker. */
-export type Remembered = { clusterDir: string; port: number; password: string; appPassword: string };
+/**
+ * Facts about the embedded server that the next start needs. Their file has mode 0600: it holds the passwords of the
+ * superuser and of the role of web and worker.
+ */
+export type ServerFacts = { clusterDir: string; port: number; password: string; appPassword: string };
 
 /** Makes the folder and what the server writes beside its cluster. Throws StartError when it cannot be written. */
 export function prepareFolder(dataDir: string): void {
@@ -88,43 +91,44 @@ export function checkSpace(dir: string, bytesMin: number): void {
   );
 }
 
-export function memoryPath(dataDir: string): string {
+export function serverFactsPath(dataDir: string): string {
   return join(dataDir, "postgres.json");
 }
 
-export function recall(dataDir: string): Remembered | null {
-  const path = memoryPath(dataDir);
+/** Null when no server was ever made in this folder. Throws StartError when the file cannot be used. */
+export function readServerFacts(dataDir: string): ServerFacts | null {
+  const path = serverFactsPath(dataDir);
   if (!existsSync(path)) return null;
-  let memory: Partial<Remembered> | null;
+  let facts: Partial<ServerFacts> | null;
   try {
-    memory = JSON.parse(readFileSync(path, "utf8"));
+    facts = JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    throw noMemory(dataDir, `${path} cannot be read (${errorText(error)})`);
+    throw serverFactsError(dataDir, `${path} cannot be read (${errorText(error)})`);
   }
-  const { clusterDir, port, password, appPassword } = memory ?? {};
+  const { clusterDir, port, password, appPassword } = facts ?? {};
   const whole =
     typeof clusterDir === "string" &&
     Number.isInteger(port) &&
     port! >= 0 &&
     port! <= 65_535 &&
     typeof password === "string";
-  if (!whole) throw noMemory(dataDir, `${path} lacks clusterDir, port or password`);
+  if (!whole) throw serverFactsError(dataDir, `${path} lacks clusterDir, port or password`);
   if (typeof appPassword === "string") return { clusterDir, port: port!, password, appPassword };
   // Made by a release whose web and worker were the superuser.
   const completed = { clusterDir, port: port!, password, appPassword: newPassword() };
-  remember(dataDir, completed);
+  writeServerFacts(dataDir, completed);
   return completed;
 }
 
-export function noMemory(dataDir: string, fault: string): StartError {
+export function serverFactsError(dataDir: string, fault: string): StartError {
   return new StartError(
-    `${fault}: restore ${memoryPath(dataDir)}, which holds the password of the embedded database, or set PARKADE_DATA_DIR to an empty folder to start anew.`,
+    `${fault}: restore ${serverFactsPath(dataDir)}, which holds the password of the embedded database, or set PARKADE_DATA_DIR to an empty folder to start anew.`,
   );
 }
 
-export function remember(dataDir: string, memory: Remembered): void {
-  const path = memoryPath(dataDir);
-  writeFileSync(`${path}.new`, `${JSON.stringify(memory, null, 2)}\n`, { mode: 0o600 });
+export function writeServerFacts(dataDir: string, facts: ServerFacts): void {
+  const path = serverFactsPath(dataDir);
+  writeFileSync(`${path}.new`, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${path}.new`, path);
 }
 

@@ -16,14 +16,14 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   checkSpace,
-  memoryPath,
   newPassword,
-  noMemory,
   openLogFile,
   prepareFolder,
-  type Remembered,
-  recall,
-  remember,
+  readServerFacts,
+  type ServerFacts,
+  serverFactsError,
+  serverFactsPath,
+  writeServerFacts,
 } from "./data-folder.ts";
 import { endOrphanedBackends, endServer, stopLeftover } from "./end-postgres.ts";
 import { freePort, isPortFree } from "./free-port.ts";
@@ -89,8 +89,8 @@ export type EmbeddedOptions = {
   /** Skips the syncs of initdb; for throw-away clusters. */
   ephemeral?: boolean;
   /**
-   * Answer on the remembered port or throw StartError, and never remember another: for a server whose address is in use
-   * by running processes.
+   * Answer on the port of the start before or throw StartError, and never write another: for a server whose address is in
+   * use by running processes.
    */
   samePort?: boolean;
 };
@@ -120,42 +120,47 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedP
 
 async function startLocked(options: EmbeddedOptions, lock: string): Promise<EmbeddedPostgres> {
   const { dataDir, settings = {}, ephemeral = false, samePort = false } = options;
-  const known = recall(dataDir);
+  const known = readServerFacts(dataDir);
   const user = runAsFor(known?.clusterDir ?? null);
   const binaries = await postgresBinaries(user);
-  const memory = known ?? {
+  const facts = known ?? {
     clusterDir: join(placeFor(dataDir, user), "postgres"),
     port: 0,
     password: newPassword(),
     appPassword: newPassword(),
   };
-  const { clusterDir } = memory;
+  const { clusterDir } = facts;
   checkReach(clusterDir, user);
   const fresh = !existsSync(join(clusterDir, "PG_VERSION"));
-  if (!known && !fresh) throw noMemory(dataDir, `${memoryPath(dataDir)} is missing beside the cluster ${clusterDir}`);
-  if (!known) remember(dataDir, memory);
+  if (!known && !fresh) {
+    throw serverFactsError(dataDir, `${serverFactsPath(dataDir)} is missing beside the cluster ${clusterDir}`);
+  }
+  if (!known) writeServerFacts(dataDir, facts);
   checkSpace(dirname(clusterDir), fresh ? FREE_BYTES_MIN.create : FREE_BYTES_MIN.start);
-  if (fresh) initialise(clusterDir, { binaries, user, password: memory.password, ephemeral });
+  if (fresh) initialise(clusterDir, { binaries, user, password: facts.password, ephemeral });
   checkVersion(clusterDir);
   await stopLeftover(clusterDir);
   await endOrphanedBackends(clusterDir);
 
   const logFile = openLogFile(dataDir);
-  const launching = { dataDir, memory, binaries, user, logFile, samePort, settings: { ...SETTINGS, ...settings } };
+  const launching = { dataDir, facts, binaries, user, logFile, samePort, settings: { ...SETTINGS, ...settings } };
   const started = await launch(launching);
   void started.exited.then(() => releaseLock(lock));
   try {
-    await createDatabase(started.port, memory.password);
+    await createDatabase(started.port, facts.password);
   } catch (error) {
     await started.stop();
     if (errorCode(error) !== "28P01") throw error;
-    throw noMemory(dataDir, `${memoryPath(dataDir)} does not hold the password of the cluster ${clusterDir}`);
+    throw serverFactsError(
+      dataDir,
+      `${serverFactsPath(dataDir)} does not hold the password of the cluster ${clusterDir}`,
+    );
   }
   const { port } = started;
   return {
     ...started,
-    url: urlFor(port, memory.password, DATABASE),
-    appUrl: urlFor(port, memory.appPassword, DATABASE, APP_USER),
+    url: urlFor(port, facts.password, DATABASE),
+    appUrl: urlFor(port, facts.appPassword, DATABASE, APP_USER),
     clusterDir,
     logFile,
   };
@@ -163,8 +168,8 @@ async function startLocked(options: EmbeddedOptions, lock: string): Promise<Embe
 
 /** Where the server of a `npm start` on this folder answers while it runs; null when there never was one. */
 export function rememberedUrl(dataDir: string): string | null {
-  const memory = recall(dataDir);
-  return memory === null ? null : urlFor(memory.port, memory.password, DATABASE);
+  const facts = readServerFacts(dataDir);
+  return facts === null ? null : urlFor(facts.port, facts.password, DATABASE);
 }
 
 function urlFor(port: number, password: string, database: string, user = USER): string {
@@ -257,7 +262,7 @@ function serverError(log: string, dir: string): StartError {
 
 type Launch = {
   dataDir: string;
-  memory: Remembered;
+  facts: ServerFacts;
   binaries: Binaries;
   user: RunAs;
   logFile: string;
@@ -273,19 +278,19 @@ const TRIES_MAX = 10;
 
 /** Keeps the port of the start before while it is free, so that a connection string stays valid. */
 async function launch(options: Launch): Promise<Running> {
-  const { dataDir, memory, samePort } = options;
-  let portTaken = memory.port === 0;
+  const { dataDir, facts, samePort } = options;
+  let portTaken = facts.port === 0;
   for (let attempt = 1; ; attempt++) {
-    if (portTaken || !(await isPortFree(memory.port))) {
-      if (samePort) throw new StartError(`port ${memory.port} is taken by another program`);
-      memory.port = await freePort();
-      remember(dataDir, memory);
+    if (portTaken || !(await isPortFree(facts.port))) {
+      if (samePort) throw new StartError(`port ${facts.port} is taken by another program`);
+      facts.port = await freePort();
+      writeServerFacts(dataDir, facts);
     }
-    const outcome = await runOnce(options, memory.port);
+    const outcome = await runOnce(options, facts.port);
     if (typeof outcome !== "string") return outcome;
     // The processes of a killed server hold its memory for a moment, and not its port.
     const passing = PORT_TAKEN.test(outcome) || SHARED_MEMORY_IN_USE.test(outcome);
-    if (!passing || attempt === TRIES_MAX) throw serverError(outcome, dirname(memory.clusterDir));
+    if (!passing || attempt === TRIES_MAX) throw serverError(outcome, dirname(facts.clusterDir));
     portTaken = PORT_TAKEN.test(outcome);
     await sleep(attempt * 100);
   }
@@ -293,14 +298,14 @@ async function launch(options: Launch): Promise<Running> {
 
 /** One try: the running server, or what it wrote before it ended. */
 async function runOnce(options: Launch, port: number): Promise<Running | string> {
-  const { memory, binaries, user, logFile, settings } = options;
+  const { facts, binaries, user, logFile, settings } = options;
   const logStart = existsSync(logFile) ? statSync(logFile).size : 0;
   const log = openSync(logFile, "a", 0o600);
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   // Its own process group: Ctrl-C in the terminal must reach the launcher alone, or the store would go before the worker.
-  const server = spawn(binaries.postgres, ["-D", memory.clusterDir, "-p", String(port), ...flags], {
+  const server = spawn(binaries.postgres, ["-D", facts.clusterDir, "-p", String(port), ...flags], {
     ...user,
-    cwd: memory.clusterDir,
+    cwd: facts.clusterDir,
     env: serverEnv(),
     detached: true,
     stdio: ["ignore", log, log],
@@ -310,7 +315,7 @@ async function runOnce(options: Launch, port: number): Promise<Running | string>
     server.once("exit", (code, signal) => resolve({ code, signal }));
     server.once("error", () => resolve({ code: null, signal: null }));
   });
-  const ready = await untilReady(server, exited, memory.clusterDir);
+  const ready = await untilReady(server, exited, facts.clusterDir);
   if (!ready || server.pid === undefined) {
     if (server.pid !== undefined && server.exitCode === null) await endServer(server.pid);
     return readFileSync(logFile).subarray(logStart).toString("utf8") || `${binaries.postgres} could not be run`;
@@ -319,7 +324,7 @@ async function runOnce(options: Launch, port: number): Promise<Running | string>
   const callOff = guardAgainstOrphan(pid, {
     signal: "INT",
     graceSeconds: ORPHAN_GRACE_S,
-    pidFile: join(memory.clusterDir, "postmaster.pid"),
+    pidFile: join(facts.clusterDir, "postmaster.pid"),
     user,
   });
   void exited.then(callOff);
