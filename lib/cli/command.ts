@@ -97,29 +97,29 @@ export const FILTER_OPTIONS: readonly Option[] = [
 export const FILTER_RULE =
   "The names are those of the API. All names must match; a name that is given several times matches any of its values.";
 
-export const ids: Argument = { name: "id", many: true, optional: true };
-export const all: Option = { name: "all", text: "Every event, in place of ids or a filter" };
-export const yes: Option = {
+export const idsArgument: Argument = { name: "id", many: true, optional: true };
+export const allOption: Option = { name: "all", text: "Every event, in place of ids or a filter" };
+export const yesOption: Option = {
   name: "yes",
   short: "y",
   text: `Do not ask before more than ${UNASKED_MAX} events or controls are changed`,
 };
-export const detach: Option = { name: "detach", text: "Return when it has begun, and do not follow it" };
-export const reason: Option = { name: "reason", value: "text", text: "Why; kept in the audit for ever" };
-export const neededReason: Option = { ...reason, required: true };
-export const key: Option = {
+export const detachOption: Option = { name: "detach", text: "Return when it has begun, and do not follow it" };
+export const reasonOption: Option = { name: "reason", value: "text", text: "Why; kept in the audit for ever" };
+export const requiredReasonOption: Option = { ...reasonOption, required: true };
+export const idempotencyKeyOption: Option = {
   name: "idempotency-key",
   value: "key",
   text: "A request that is repeated with this key within 24 hours does nothing new; default: a random key",
 };
-export const lane: Option = { name: "lane", value: "lane", values: ["main", "slow"], text: "Default: slow" };
-export const target: Option = {
+export const laneOption: Option = { name: "lane", value: "lane", values: ["main", "slow"], text: "Default: slow" };
+export const targetOption: Option = {
   name: "target",
   value: "name",
   names: "targets",
   text: "Target to send to; default: the target of each event's source on the lane",
 };
-export const paging: readonly Option[] = [
+export const pagingOptions: readonly Option[] = [
   { name: "limit", value: "n", number: "whole", text: "Number of entries to list at most; default 50" },
   { name: "cursor", value: "cursor", text: "Go on where an earlier list ended: its nextCursor" },
 ];

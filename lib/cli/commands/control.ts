@@ -1,21 +1,21 @@
 import {
   type Argument,
   type Command,
-  detach,
-  key,
-  lane,
-  neededReason,
+  detachOption,
+  idempotencyKeyOption,
+  laneOption,
   type Option,
-  paging,
-  reason,
-  target,
-  yes,
+  pagingOptions,
+  reasonOption,
+  requiredReasonOption,
+  targetOption,
+  yesOption,
 } from "@/lib/cli/command";
 
-const stoppedTarget: Option = { ...target, text: "Only the sends to this target; default: all sends" };
-const heldId: Argument = { name: "id" };
-const until: Option = { name: "until", value: "time", text: "It ends at this time: ISO 8601 with an offset" };
-const controlScope: readonly Option[] = [
+const stoppedTargetOption: Option = { ...targetOption, text: "Only the sends to this target; default: all sends" };
+const idArgument: Argument = { name: "id" };
+const untilOption: Option = { name: "until", value: "time", text: "It ends at this time: ISO 8601 with an offset" };
+const scopeOptions: readonly Option[] = [
   { name: "eventId", value: "id", text: "The producer's id of an event" },
   { name: "aggregateId", value: "id", text: "Id of an aggregate" },
   { name: "aggregateType", value: "type", text: "With --aggregateId: only an aggregate of this type" },
@@ -29,15 +29,15 @@ export const CONTROL_COMMANDS = [
   {
     name: "held show",
     summary: "Show the head of an event's aggregate and the events that it holds",
-    arguments: [heldId],
+    arguments: [idArgument],
     details: "The events are listed in the order in which they are sent.",
     examples: ["parkade held show 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20"],
   },
   {
     name: "held skip",
     summary: "Let the later versions of an aggregate pass by its head",
-    arguments: [heldId],
-    options: [neededReason],
+    arguments: [idArgument],
+    options: [requiredReasonOption],
     details:
       "Nothing is sent. It ends when the head is revised, released or comes back, or by held undo. Once a later version is confirmed the head cannot be sent any more.",
     examples: ['parkade held skip 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20 --reason "corrected by hand"'],
@@ -45,23 +45,23 @@ export const CONTROL_COMMANDS = [
   {
     name: "held undo",
     summary: "Let a skipped event hold the later versions again",
-    arguments: [heldId],
-    options: [reason],
+    arguments: [idArgument],
+    options: [reasonOption],
     details: "It changes nothing when the event was not skipped.",
     examples: ["parkade held undo 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20"],
   },
   {
     name: "held release",
     summary: "Redrive what an event's head holds, in its order, past the head",
-    arguments: [heldId],
-    options: [neededReason, lane, yes, detach, key],
+    arguments: [idArgument],
+    options: [requiredReasonOption, laneOption, yesOption, detachOption, idempotencyKeyOption],
     details: "Once one of them is confirmed the head is superseded and cannot be sent any more.",
     examples: ['parkade held release 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20 --reason "the head was corrected by hand"'],
   },
   {
     name: "stop",
     summary: "Stop all sends, or those to one target",
-    options: [neededReason, stoppedTarget],
+    options: [requiredReasonOption, stoppedTargetOption],
     details:
       "After the answer no further send begins, in any redrive; it says how many are under way. Confirmations, parking and consumers go on.",
     examples: [
@@ -72,7 +72,7 @@ export const CONTROL_COMMANDS = [
   {
     name: "go",
     summary: "Lift a stop, of everything or of one target",
-    options: [reason, stoppedTarget],
+    options: [reasonOption, stoppedTargetOption],
     details: "It says which stops are still in force: lifting the stop of everything lifts that of no target.",
     examples: ["parkade go", 'parkade go --target orders --reason "stock is back"'],
   },
@@ -86,7 +86,7 @@ export const CONTROL_COMMANDS = [
         values: ["live", "ended"],
         text: "In force, or lifted or expired; default: live",
       },
-      ...paging,
+      ...pagingOptions,
     ],
     details:
       "Shows what each control is over, how many parked events it catches, and who imposed it. Parkade itself blacklists an aggregate that keeps failing.",
@@ -95,7 +95,7 @@ export const CONTROL_COMMANDS = [
   {
     name: "control blacklist",
     summary: "Refuse to redrive what matches",
-    options: [...controlScope, neededReason, until, key],
+    options: [...scopeOptions, requiredReasonOption, untilOption, idempotencyKeyOption],
     details: `${CONTROL_SCOPE} It is in force until it is lifted, or until --until.`,
     examples: [
       'parkade control blacklist --source orders --errorCode VALIDATION_ERROR --reason "until the producer is fixed"',
@@ -104,7 +104,7 @@ export const CONTROL_COMMANDS = [
   {
     name: "control cooldown",
     summary: "Refuse to redrive what matches until a time",
-    options: [...controlScope, neededReason, { ...until, required: true }, key],
+    options: [...scopeOptions, requiredReasonOption, { ...untilOption, required: true }, idempotencyKeyOption],
     details: CONTROL_SCOPE,
     examples: [
       'parkade control cooldown --source orders --until 2026-11-22T18:00:00Z --reason "stock is rebuilt until then"',
@@ -113,7 +113,7 @@ export const CONTROL_COMMANDS = [
   {
     name: "control whitelist",
     summary: "Let what matches be redriven despite cooldowns, the redrive limit and Parkade's own blacklists",
-    options: [...controlScope, neededReason, until, key],
+    options: [...scopeOptions, requiredReasonOption, untilOption, idempotencyKeyOption],
     details: `${CONTROL_SCOPE} A blacklist that a person imposed stays in force. Nothing is redriven by it.`,
     examples: [
       'parkade control whitelist --source orders --until 2026-11-22T18:00:00Z --reason "the consumer is fixed"',
@@ -133,9 +133,9 @@ export const CONTROL_COMMANDS = [
       { name: "aggregateId", value: "id", text: "Those over this aggregate" },
       { name: "kind", value: "kind", text: "blacklist, whitelist or cooldown" },
       { name: "automatic", text: "Those that Parkade imposed on aggregates that kept failing" },
-      reason,
-      yes,
-      key,
+      reasonOption,
+      yesOption,
+      idempotencyKeyOption,
     ],
     details:
       "The id is the one that `control list` shows. Without an id it lifts all that match, after a question when they are many. Nothing is redriven by lifting.",

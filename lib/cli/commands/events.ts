@@ -1,25 +1,25 @@
 import {
-  all,
+  allOption,
   type Command,
-  detach,
-  ids,
-  key,
-  neededReason,
+  detachOption,
+  idempotencyKeyOption,
+  idsArgument,
   type Option,
-  paging,
-  reason,
+  pagingOptions,
+  reasonOption,
+  requiredReasonOption,
   SELECTION,
-  yes,
+  yesOption,
 } from "@/lib/cli/command";
 
-const ofSource: Option = {
+const sourceOption: Option = {
   name: "source",
   value: "name",
   names: "sources",
   text: "The source, when several have an event of this id",
 };
-const recipe = { name: "recipe", value: "file" } as const;
-const base = { name: "base", value: "n", number: "whole", required: true } as const;
+const recipeOption = { name: "recipe", value: "file" } as const;
+const baseOption = { name: "base", value: "n", number: "whole", required: true } as const;
 
 export const EVENT_COMMANDS = [
   {
@@ -39,7 +39,7 @@ export const EVENT_COMMANDS = [
     summary: "List events, newest first",
     filter: true,
     options: [
-      ...paging,
+      ...pagingOptions,
       {
         name: "count",
         text: "Only count the events, in all and by state; an indented line is a part of the state above it",
@@ -54,7 +54,7 @@ export const EVENT_COMMANDS = [
     summary: "Show one event: error, headers, payload, history",
     arguments: [{ name: "id" }],
     options: [
-      ofSource,
+      sourceOption,
       { name: "payload", text: "Only the payload, byte for byte" },
       {
         name: "revision",
@@ -70,7 +70,7 @@ export const EVENT_COMMANDS = [
     name: "revisions",
     summary: "List the revisions of one event, newest first",
     arguments: [{ name: "id" }],
-    options: [ofSource],
+    options: [sourceOption],
     details: "What arrived, what bounces brought, what edits and mends made of it, and how often each was sent.",
     examples: ["parkade revisions order-77-v3"],
   },
@@ -80,11 +80,11 @@ export const EVENT_COMMANDS = [
     arguments: [{ name: "id" }],
     options: [
       { name: "file", value: "name", required: true, text: "The file with the payload, stored byte for byte" },
-      { ...base, text: "The revision that was edited; refused when it is not the current one any more" },
+      { ...baseOption, text: "The revision that was edited; refused when it is not the current one any more" },
       { name: "content-type", value: "type", text: "Default: as it is" },
       { name: "breaking", text: "Store also a payload that the dry run would refuse" },
-      neededReason,
-      ofSource,
+      requiredReasonOption,
+      sourceOption,
     ],
     details:
       "Adds a revision, which the next redrive sends; what arrived stays. An event in a redrive is refused, and so is a payload that is not valid JSON or breaks its JSON Schema, unless --breaking is given.",
@@ -96,9 +96,9 @@ export const EVENT_COMMANDS = [
     arguments: [{ name: "id" }],
     options: [
       { name: "revision", value: "n", number: "whole", required: true, text: "The revision to make current" },
-      { ...base, text: "The one that is current now" },
-      neededReason,
-      ofSource,
+      { ...baseOption, text: "The one that is current now" },
+      requiredReasonOption,
+      sourceOption,
     ],
     details: "No bytes are copied: a later redrive sends the revision under the key that it had.",
     examples: ['parkade restore order-77-v3 --revision 1 --base 2 --reason "it was not the field"'],
@@ -106,18 +106,18 @@ export const EVENT_COMMANDS = [
   {
     name: "mend",
     summary: "Revise events by a recipe",
-    arguments: [ids],
+    arguments: [idsArgument],
     filter: true,
     options: [
-      { ...recipe, text: "The file with the recipe, as docs/repair.md describes it" },
+      { ...recipeOption, text: "The file with the recipe, as docs/repair.md describes it" },
       { name: "saved", value: "name", text: "A saved recipe, in place of --recipe" },
       { name: "preview", text: "Only count what would change, break its schema or fail, with samples" },
       { name: "breaking", text: "Revise also events that then break their JSON Schema" },
-      reason,
-      all,
-      yes,
-      detach,
-      key,
+      reasonOption,
+      allOption,
+      yesOption,
+      detachOption,
+      idempotencyKeyOption,
     ],
     details: `${SELECTION} What the recipe does is counted first; what would change is asked for before it begins. The events changed are those of its bulk operation: \`undo-mend\`, \`verify --operation\` and \`redrive --operation\` take them.`,
     examples: [
@@ -129,7 +129,7 @@ export const EVENT_COMMANDS = [
     name: "undo-mend",
     summary: "Make the revisions before a mend current again",
     arguments: [{ name: "operation" }],
-    options: [neededReason, detach, key],
+    options: [requiredReasonOption, detachOption, idempotencyKeyOption],
     details: "Events that were sent, queued or revised since keep what they have, and are counted by reason.",
     examples: ['parkade undo-mend 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60 --reason "it was not the field"'],
   },
@@ -144,7 +144,7 @@ export const EVENT_COMMANDS = [
     summary: "Save a recipe; under a known name as its next version",
     arguments: [{ name: "name" }],
     options: [
-      { ...recipe, required: true, text: "The file with the recipe" },
+      { ...recipeOption, required: true, text: "The file with the recipe" },
       {
         name: "source",
         value: "name",

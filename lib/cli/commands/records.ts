@@ -1,4 +1,4 @@
-import { type Command, paging, SIGNING_SECRET } from "@/lib/cli/command";
+import { type Command, pagingOptions, SIGNING_SECRET } from "@/lib/cli/command";
 import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-entry.pure";
 
 export const RECORD_COMMANDS = [
@@ -12,7 +12,7 @@ export const RECORD_COMMANDS = [
         value: "what",
         text: "Of those that are not started: approval, time or breaker, with commas between them, or any",
       },
-      ...paging,
+      ...pagingOptions,
     ],
     details:
       "Shows the counts of each redrive, and why one does not move. `parkade follow` shows one of them as it goes on.",
@@ -35,7 +35,7 @@ export const RECORD_COMMANDS = [
       { name: "operationId", value: "id", text: "Of a bulk operation: its changes and its cancel" },
       { name: "from", value: "time", text: "At or after: ISO 8601, epoch milliseconds, or like -24h" },
       { name: "to", value: "time", text: "Before, in the same forms" },
-      ...paging,
+      ...pagingOptions,
     ],
     details:
       "An entry must match every option that is given. --by is who did it; --actor, as everywhere, is your own name. --json shows also what was before and after.",

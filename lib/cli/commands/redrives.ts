@@ -1,48 +1,60 @@
 import {
   type Argument,
-  all,
+  allOption,
   type Command,
-  detach,
-  ids,
-  key,
-  lane,
-  neededReason,
+  detachOption,
+  idempotencyKeyOption,
+  idsArgument,
+  laneOption,
   type Option,
-  reason,
+  reasonOption,
+  requiredReasonOption,
   SELECTION,
-  target,
-  yes,
+  targetOption,
+  yesOption,
 } from "@/lib/cli/command";
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
 
-const digest: Option = {
+const digestOption: Option = {
   name: "digest",
   value: "digest",
   text: "Of what was looked at, from `parkade approvals --json`; default: what is shown before the question",
 };
-const rate: Option = { name: "rate", value: "n", number: "any", text: "Maximum events per second" };
-const preview: Option = { name: "preview", text: "Only say what would be sent and what would be refused" };
-const despite: Option = {
+const rateOption: Option = { name: "rate", value: "n", number: "any", text: "Maximum events per second" };
+const previewOption: Option = { name: "preview", text: "Only say what would be sent and what would be refused" };
+const despiteOption: Option = {
   name: "despite",
   value: "refusal",
   values: CONFIRMABLE_REFUSALS,
   many: true,
   text: "Send also events that were marked so when they arrived",
 };
-const operation: Option = {
+const operationOption: Option = {
   name: "operation",
   value: "id",
   text: "What a bulk operation has changed, in place of ids or a filter",
 };
-const earlier: Option = {
+const earlierOption: Option = {
   name: "earlier",
   value: "choice",
   values: EARLIER_CHOICES,
   text: "Earlier versions that are parked and not selected: wait for them, take them along, or pass them",
 };
-const redriveOptions = [neededReason, lane, target, rate, operation, earlier, despite, preview, all, detach, key];
-const redriveId: Argument = { name: "id" };
+const redriveOptions = [
+  requiredReasonOption,
+  laneOption,
+  targetOption,
+  rateOption,
+  operationOption,
+  earlierOption,
+  despiteOption,
+  previewOption,
+  allOption,
+  detachOption,
+  idempotencyKeyOption,
+];
+const idArgument: Argument = { name: "id" };
 const FOLLOWED =
   "The command follows it to its end and prints the counts. Ctrl-C stops following, not the redrive; `parkade follow` shows it again and `parkade cancel` stops it.";
 
@@ -50,14 +62,14 @@ export const REDRIVE_COMMANDS = [
   {
     name: "redrive",
     summary: "Send events back to where they came from",
-    arguments: [ids],
+    arguments: [idsArgument],
     filter: true,
     options: [
       ...redriveOptions,
       { name: "canary", text: "Send 1, then 10, then 100, then everything, and watch what comes back" },
       { name: "at", value: "time", text: "Start at this time (ISO 8601); the events are frozen now and wait" },
       { name: "when-closed", text: "Start when the breakers of its targets close; after a day without that, cancel" },
-      yes,
+      yesOption,
     ],
     details: `${SELECTION} ${FOLLOWED}`,
     examples: [
@@ -69,7 +81,7 @@ export const REDRIVE_COMMANDS = [
   {
     name: "verify",
     summary: "Check events as a redrive would, and send nothing",
-    arguments: [ids],
+    arguments: [idsArgument],
     filter: true,
     options: redriveOptions,
     details: `${SELECTION} ${FOLLOWED}`,
@@ -81,25 +93,25 @@ export const REDRIVE_COMMANDS = [
   {
     name: "ignore",
     summary: "Ignore events: they are not redriven any more",
-    arguments: [ids],
+    arguments: [idsArgument],
     filter: true,
-    options: [neededReason, all, yes, detach, key],
+    options: [requiredReasonOption, allOption, yesOption, detachOption, idempotencyKeyOption],
     details: `${SELECTION} More than 2,000 events are changed by a worker, which the command follows.`,
     examples: ['parkade ignore --errorCode VALIDATION_ERROR --reason "fixed at the producer"'],
   },
   {
     name: "release",
     summary: "Take events back that were ignored",
-    arguments: [ids],
+    arguments: [idsArgument],
     filter: true,
     options: [
-      neededReason,
-      operation,
+      requiredReasonOption,
+      operationOption,
       { name: "keep-limits", text: "Failures, redrives and cooldown stay as they were; otherwise they start anew" },
-      all,
-      yes,
-      detach,
-      key,
+      allOption,
+      yesOption,
+      detachOption,
+      idempotencyKeyOption,
     ],
     details: `${SELECTION} More than 2,000 events are changed by a worker, which the command follows.`,
     examples: ['parkade release --eventId order-77-v3 --reason "it is needed after all"'],
@@ -107,47 +119,51 @@ export const REDRIVE_COMMANDS = [
   {
     name: "follow",
     summary: "Follow a redrive or a bulk operation to its end",
-    arguments: [redriveId],
+    arguments: [idArgument],
     details: "Ctrl-C stops following, and nothing else. A redrive that is paused ends the command with 4.",
     examples: ["parkade follow 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
   },
   {
     name: "pause",
     summary: "Pause a redrive",
-    arguments: [redriveId],
-    options: [reason],
+    arguments: [idArgument],
+    options: [reasonOption],
     details: "After the answer no further send begins; it says how many are under way.",
     examples: ['parkade pause 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --reason "too many failures"'],
   },
   {
     name: "resume",
     summary: "Go on with a paused redrive",
-    arguments: [redriveId],
-    options: [reason, rate, { name: "canary", text: "What is left begins with a canary again: 1, then 10, then 100" }],
+    arguments: [idArgument],
+    options: [
+      reasonOption,
+      rateOption,
+      { name: "canary", text: "What is left begins with a canary again: 1, then 10, then 100" },
+    ],
     details: "It does not follow the redrive: `parkade follow` does.",
     examples: ["parkade resume 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --rate 2 --canary"],
   },
   {
     name: "cancel",
     summary: "Cancel a redrive or a bulk operation",
-    arguments: [redriveId],
-    options: [reason],
+    arguments: [idArgument],
+    options: [reasonOption],
     details: "What was sent or changed by then stays so.",
     examples: ["parkade cancel 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
   },
   {
     name: "undo",
     summary: "Take back a redrive that is still held or being frozen",
-    arguments: [redriveId],
-    options: [reason],
+    arguments: [idArgument],
+    options: [reasonOption],
     details: "It is refused once something may have been sent: `parkade cancel` then gives back what is open.",
     examples: ["parkade undo 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
   },
   {
     name: "start",
     summary: "Start a redrive now that waits for a time or a breaker",
-    arguments: [redriveId],
-    options: [reason],
+    arguments: [idArgument],
+    options: [reasonOption],
     details: "A redrive that also waits for an approval still waits for that.",
     examples: ["parkade start 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
   },
@@ -160,8 +176,8 @@ export const REDRIVE_COMMANDS = [
   {
     name: "approve",
     summary: "Approve what another person asked for",
-    arguments: [redriveId],
-    options: [digest, reason],
+    arguments: [idArgument],
+    options: [digestOption, reasonOption],
     details:
       "Shows what is approved, and asks. With --digest it asks nothing; Parkade refuses a digest of what has changed since. Who asked cannot approve.",
     examples: ["parkade approve 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --actor maria"],
@@ -169,24 +185,24 @@ export const REDRIVE_COMMANDS = [
   {
     name: "reject",
     summary: "Reject what another person asked for",
-    arguments: [redriveId],
-    options: [digest, neededReason],
+    arguments: [idArgument],
+    options: [digestOption, requiredReasonOption],
     details: "It is cancelled, and its events are parked again.",
     examples: ['parkade reject 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --reason "not before the release"'],
   },
   {
     name: "pace",
     summary: "Change the rate, the sends at once or the lane of a redrive",
-    arguments: [redriveId],
+    arguments: [idArgument],
     options: [
-      { ...rate, text: "Maximum events per second, no more than its targets take" },
+      { ...rateOption, text: "Maximum events per second, no more than its targets take" },
       {
         name: "concurrency",
         value: "n",
         number: "whole",
         text: "Sends at once for each worker, no more than its targets have places",
       },
-      { ...lane, text: "The lane that it goes on with" },
+      { ...laneOption, text: "The lane that it goes on with" },
     ],
     details: "Each is in force within half a second and has an audit entry.",
     examples: ["parkade pace 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --rate 2 --concurrency 1"],

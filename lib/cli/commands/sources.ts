@@ -1,9 +1,16 @@
-import { type Argument, type Command, key, neededReason, type Option, reason } from "@/lib/cli/command";
+import {
+  type Argument,
+  type Command,
+  idempotencyKeyOption,
+  type Option,
+  reasonOption,
+  requiredReasonOption,
+} from "@/lib/cli/command";
 import { SOURCE_MODES } from "@/lib/sources/source-mode.pure";
 
-const name: Argument = { name: "name", names: "sources" };
-const sourceOf: Argument = { name: "source", names: "sources" };
-const eventType: Option = {
+const sourceNameArgument: Argument = { name: "name", names: "sources" };
+const sourceArgument: Argument = { name: "source", names: "sources" };
+const eventTypeOption: Option = {
   name: "type",
   value: "type",
   text: "The event type; default: all types without a schema of their own",
@@ -42,7 +49,7 @@ export const SOURCE_COMMANDS = [
   {
     name: "source probe",
     summary: "Try whether a source can be reached, and what would be read",
-    arguments: [{ ...name, optional: true }],
+    arguments: [{ ...sourceNameArgument, optional: true }],
     options: [
       { name: "kind", value: "kind", text: "Of a configuration that is not stored, in place of a name" },
       { name: "set", value: "path=text", many: true, text: "A field of that configuration, as in `source add`" },
@@ -57,39 +64,39 @@ export const SOURCE_COMMANDS = [
   {
     name: "source pause",
     summary: "Read nothing more from a source for now",
-    arguments: [name],
-    options: [reason],
+    arguments: [sourceNameArgument],
+    options: [reasonOption],
     details: "The broker keeps what is not read. Events that are parked can be redriven all the same.",
     examples: ['parkade source pause orders --reason "the broker moves"'],
   },
   {
     name: "source drain",
     summary: "Read a source until it is empty, then pause it",
-    arguments: [name],
-    options: [reason],
+    arguments: [sourceNameArgument],
+    options: [reasonOption],
     details: "It returns at once; `parkade source list` shows how far it is.",
     examples: ['parkade source drain orders --reason "moved to another broker"'],
   },
   {
     name: "source stop",
     summary: "Read nothing from a source, and connect to it no more",
-    arguments: [name],
-    options: [reason],
+    arguments: [sourceNameArgument],
+    options: [reasonOption],
     details: "No worker reports it any more. Its events stay.",
     examples: ["parkade source stop orders"],
   },
   {
     name: "source resume",
     summary: "Read from a source again",
-    arguments: [name],
-    options: [reason],
+    arguments: [sourceNameArgument],
+    options: [reasonOption],
     details: "The worker begins within seconds.",
     examples: ["parkade source resume orders"],
   },
   {
     name: "schema list",
     summary: "List the schemas of a source by event type",
-    arguments: [sourceOf],
+    arguments: [sourceArgument],
     options: [],
     details: "Of each type the version in force, else the newest one.",
     examples: ["parkade schema list orders"],
@@ -97,19 +104,19 @@ export const SOURCE_COMMANDS = [
   {
     name: "schema infer",
     summary: "Print a schema of the events of a type that went through",
-    arguments: [sourceOf],
-    options: [eventType],
+    arguments: [sourceArgument],
+    options: [eventTypeOption],
     details: "Stores nothing. --json also says how many events were read, and which fields are optional.",
     examples: ["parkade schema infer orders --type OrderCreated > order.json"],
   },
   {
     name: "schema set",
     summary: "Store a version of a schema, and make it current",
-    arguments: [sourceOf],
+    arguments: [sourceArgument],
     options: [
-      eventType,
+      eventTypeOption,
       { name: "schema", value: "json", required: true, text: "JSON Schema 2020-12; @file reads it from a file" },
-      neededReason,
+      requiredReasonOption,
     ],
     details: "The dry run refuses events of the type whose payload breaks it. Every version is kept.",
     examples: ['parkade schema set orders --type OrderCreated --schema @order.json --reason "amount became a number"'],
@@ -128,8 +135,8 @@ export const SOURCE_COMMANDS = [
       { name: "source", value: "name", names: "sources", required: true, text: "The source, whose connection it uses" },
       { name: "set", value: "path=text", many: true, text: "A field of the destination, as in `source add`" },
       { name: "config", value: "json", text: "The destination as JSON; @file reads it from a file" },
-      neededReason,
-      key,
+      requiredReasonOption,
+      idempotencyKeyOption,
     ],
     details:
       "Another destination at the same broker. Nothing goes there by itself: a redrive names it with --target. It begins at 5 events per second; its rate and its breaker are changed in the console, or by the API.",
@@ -141,7 +148,7 @@ export const SOURCE_COMMANDS = [
     name: "target remove",
     summary: "Remove a named target",
     arguments: [{ name: "name", names: "targets" }],
-    options: [neededReason],
+    options: [requiredReasonOption],
     details:
       "Refused while a redrive delivers to it, or another target falls back to it. The history of events keeps its name.",
     examples: ['parkade target remove orders.audit --reason "the audit has them"'],
@@ -166,7 +173,7 @@ export const SOURCE_COMMANDS = [
     arguments: [{ name: "name" }],
     options: [
       { name: "trial", value: "id", required: true, text: "The trial of the rule as it is, from `redrive-rule try`" },
-      neededReason,
+      requiredReasonOption,
     ],
     details: "A worker begins within seconds. The rule switches itself off when its events fail or come back.",
     examples: [
@@ -177,7 +184,7 @@ export const SOURCE_COMMANDS = [
     name: "redrive-rule off",
     summary: "Switch a redrive rule off",
     arguments: [{ name: "name" }],
-    options: [neededReason],
+    options: [requiredReasonOption],
     details: "The rule starts no more redrives. Redrives it already started continue: `parkade cancel` stops them.",
     examples: ['parkade redrive-rule off "timeouts of orders" --reason "the stock service is rebuilt"'],
   },
