@@ -1,14 +1,102 @@
 import { type Argument, type Command, GLOBAL_OPTIONS, type Option } from "@/lib/cli/command";
-import { CONTROL_COMMANDS } from "@/lib/cli/commands/control";
+import { APPROVAL_COMMANDS } from "@/lib/cli/commands/approvals";
+import { AUDIT_COMMANDS } from "@/lib/cli/commands/audit";
+import { CONTROL_COMMANDS } from "@/lib/cli/commands/controls";
 import { EVENT_COMMANDS } from "@/lib/cli/commands/events";
-import { RECORD_COMMANDS } from "@/lib/cli/commands/records";
+import { HELD_COMMANDS } from "@/lib/cli/commands/held";
+import { MEND_COMMANDS } from "@/lib/cli/commands/mends";
+import { PROGRAM_COMMANDS } from "@/lib/cli/commands/program";
+import { REDRIVE_RULE_COMMANDS } from "@/lib/cli/commands/redrive-rules";
 import { REDRIVE_COMMANDS } from "@/lib/cli/commands/redrives";
+import { SCHEMA_COMMANDS } from "@/lib/cli/commands/schemas";
 import { SOURCE_COMMANDS } from "@/lib/cli/commands/sources";
+import { STOP_COMMANDS } from "@/lib/cli/commands/stops";
+import { TARGET_COMMANDS } from "@/lib/cli/commands/targets";
 
+/** Each command is described in the file of its noun. */
+const DESCRIBED = [
+  ...EVENT_COMMANDS,
+  ...MEND_COMMANDS,
+  ...REDRIVE_COMMANDS,
+  ...REDRIVE_RULE_COMMANDS,
+  ...APPROVAL_COMMANDS,
+  ...HELD_COMMANDS,
+  ...STOP_COMMANDS,
+  ...CONTROL_COMMANDS,
+  ...AUDIT_COMMANDS,
+  ...SOURCE_COMMANDS,
+  ...SCHEMA_COMMANDS,
+  ...TARGET_COMMANDS,
+  ...PROGRAM_COMMANDS,
+];
+
+/** The order of the help. `RUN` in main.ts does not compile with a command that has no place here. */
+const HELP_ORDER = [
+  "serve",
+  "search",
+  "show",
+  "revisions",
+  "edit",
+  "restore",
+  "mend",
+  "undo-mend",
+  "recipe list",
+  "recipe save",
+  "recipe remove",
+  "redrive",
+  "verify",
+  "ignore",
+  "release",
+  "follow",
+  "pause",
+  "resume",
+  "cancel",
+  "undo",
+  "start",
+  "approvals",
+  "approve",
+  "reject",
+  "pace",
+  "held show",
+  "held skip",
+  "held undo",
+  "held release",
+  "stop",
+  "go",
+  "control list",
+  "control blacklist",
+  "control cooldown",
+  "control whitelist",
+  "control lift",
+  "redrives",
+  "audit",
+  "park",
+  "tail",
+  "export",
+  "source list",
+  "source add",
+  "source probe",
+  "source pause",
+  "source drain",
+  "source stop",
+  "source resume",
+  "schema list",
+  "schema infer",
+  "schema set",
+  "target list",
+  "target add",
+  "target remove",
+  "redrive-rule list",
+  "redrive-rule try",
+  "redrive-rule on",
+  "redrive-rule off",
+  "completion",
+] as const satisfies readonly (typeof DESCRIBED)[number]["name"][];
+export type CommandName = (typeof HELP_ORDER)[number];
+
+const byName = new Map<string, Command>(DESCRIBED.map((command) => [command.name, command]));
 /** The one description of the command line: parser, help, completion and docs/cli.md are made of it. */
-const TABLE = [...EVENT_COMMANDS, ...REDRIVE_COMMANDS, ...CONTROL_COMMANDS, ...RECORD_COMMANDS, ...SOURCE_COMMANDS];
-export const COMMANDS: readonly Command[] = TABLE;
-export type CommandName = (typeof TABLE)[number]["name"];
+export const COMMANDS: readonly Command[] = HELP_ORDER.map((name) => byName.get(name)!);
 
 /** What a command takes besides the filter. */
 export function optionsOf(command: Command): readonly Option[] {

@@ -97,6 +97,7 @@ export const FILTER_OPTIONS: readonly Option[] = [
 export const FILTER_RULE =
   "The names are those of the API. All names must match; a name that is given several times matches any of its values.";
 
+export const idArgument: Argument = { name: "id" };
 export const idsArgument: Argument = { name: "id", many: true, optional: true };
 export const allOption: Option = { name: "all", text: "Every event, in place of ids or a filter" };
 export const yesOption: Option = {
@@ -123,5 +124,10 @@ export const pagingOptions: readonly Option[] = [
   { name: "limit", value: "n", number: "whole", text: "Number of entries to list at most; default 50" },
   { name: "cursor", value: "cursor", text: "Go on where an earlier list ended: its nextCursor" },
 ];
+export const operationOption: Option = {
+  name: "operation",
+  value: "id",
+  text: "What a bulk operation has changed, in place of ids or a filter",
+};
 export const SELECTION =
   "The events are named by their ids as `search` lists them or as their producer has them, by a filter, or with --all.";

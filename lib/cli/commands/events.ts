@@ -2,13 +2,15 @@ import {
   allOption,
   type Command,
   detachOption,
+  idArgument,
   idempotencyKeyOption,
   idsArgument,
   type Option,
+  operationOption,
   pagingOptions,
-  reasonOption,
   requiredReasonOption,
   SELECTION,
+  SIGNING_SECRET,
   yesOption,
 } from "@/lib/cli/command";
 
@@ -18,22 +20,9 @@ const sourceOption: Option = {
   names: "sources",
   text: "The source, when several have an event of this id",
 };
-const recipeOption = { name: "recipe", value: "file" } as const;
 const baseOption = { name: "base", value: "n", number: "whole", required: true } as const;
 
 export const EVENT_COMMANDS = [
-  {
-    name: "serve",
-    summary: "Start Parkade on this machine",
-    options: [
-      { name: "port", value: "n", text: "In place of PORT" },
-      { name: "data-dir", value: "folder", text: "In place of PARKADE_DATA_DIR" },
-      { name: "demo", text: "Also load dead letters to try it with, and a flaky service that takes them" },
-    ],
-    details:
-      "Starts the embedded PostgreSQL (or uses DATABASE_URL), migrates it, and starts console and worker, which were built before. It needs the package parkade-server beside parkade. Ctrl-C or SIGTERM stops all of it in order.",
-    examples: ["parkade serve", "parkade serve --port 8080 --data-dir /var/lib/parkade"],
-  },
   {
     name: "search",
     summary: "List events, newest first",
@@ -52,7 +41,7 @@ export const EVENT_COMMANDS = [
   {
     name: "show",
     summary: "Show one event: error, headers, payload, history",
-    arguments: [{ name: "id" }],
+    arguments: [idArgument],
     options: [
       sourceOption,
       { name: "payload", text: "Only the payload, byte for byte" },
@@ -69,7 +58,7 @@ export const EVENT_COMMANDS = [
   {
     name: "revisions",
     summary: "List the revisions of one event, newest first",
-    arguments: [{ name: "id" }],
+    arguments: [idArgument],
     options: [sourceOption],
     details: "What arrived, what bounces brought, what edits and mends made of it, and how often each was sent.",
     examples: ["parkade revisions order-77-v3"],
@@ -77,7 +66,7 @@ export const EVENT_COMMANDS = [
   {
     name: "edit",
     summary: "Give one event another payload",
-    arguments: [{ name: "id" }],
+    arguments: [idArgument],
     options: [
       { name: "file", value: "name", required: true, text: "The file with the payload, stored byte for byte" },
       { ...baseOption, text: "The revision that was edited; refused when it is not the current one any more" },
@@ -93,7 +82,7 @@ export const EVENT_COMMANDS = [
   {
     name: "restore",
     summary: "Make another revision of one event the current one",
-    arguments: [{ name: "id" }],
+    arguments: [idArgument],
     options: [
       { name: "revision", value: "n", number: "whole", required: true, text: "The revision to make current" },
       { ...baseOption, text: "The one that is current now" },
@@ -104,62 +93,75 @@ export const EVENT_COMMANDS = [
     examples: ['parkade restore order-77-v3 --revision 1 --base 2 --reason "it was not the field"'],
   },
   {
-    name: "mend",
-    summary: "Revise events by a recipe",
+    name: "ignore",
+    summary: "Ignore events: they are not redriven any more",
+    arguments: [idsArgument],
+    filter: true,
+    options: [requiredReasonOption, allOption, yesOption, detachOption, idempotencyKeyOption],
+    details: `${SELECTION} More than 2,000 events are changed by a worker, which the command follows.`,
+    examples: ['parkade ignore --errorCode VALIDATION_ERROR --reason "fixed at the producer"'],
+  },
+  {
+    name: "release",
+    summary: "Take events back that were ignored",
     arguments: [idsArgument],
     filter: true,
     options: [
-      { ...recipeOption, text: "The file with the recipe, as docs/repair.md describes it" },
-      { name: "saved", value: "name", text: "A saved recipe, in place of --recipe" },
-      { name: "preview", text: "Only count what would change, break its schema or fail, with samples" },
-      { name: "breaking", text: "Revise also events that then break their JSON Schema" },
-      reasonOption,
+      requiredReasonOption,
+      operationOption,
+      { name: "keep-limits", text: "Failures, redrives and cooldown stay as they were; otherwise they start anew" },
       allOption,
       yesOption,
       detachOption,
       idempotencyKeyOption,
     ],
-    details: `${SELECTION} What the recipe does is counted first; what would change is asked for before it begins. The events changed are those of its bulk operation: \`undo-mend\`, \`verify --operation\` and \`redrive --operation\` take them.`,
-    examples: [
-      "parkade mend --source orders --errorCode VALIDATION_ERROR --recipe rename.json --preview",
-      'parkade mend --source orders --saved "custId to customerId" --reason "the producer renamed it" --yes',
-    ],
+    details: `${SELECTION} More than 2,000 events are changed by a worker, which the command follows.`,
+    examples: ['parkade release --eventId order-77-v3 --reason "it is needed after all"'],
   },
   {
-    name: "undo-mend",
-    summary: "Make the revisions before a mend current again",
-    arguments: [{ name: "operation" }],
-    options: [requiredReasonOption, detachOption, idempotencyKeyOption],
-    details: "Events that were sent, queued or revised since keep what they have, and are counted by reason.",
-    examples: ['parkade undo-mend 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60 --reason "it was not the field"'],
-  },
-  {
-    name: "recipe list",
-    summary: "List the saved recipes in their newest versions",
-    details: "With the kind, the source whose viewers see it, and who saved it.",
-    examples: ["parkade recipe list"],
-  },
-  {
-    name: "recipe save",
-    summary: "Save a recipe; under a known name as its next version",
-    arguments: [{ name: "name" }],
+    name: "park",
+    summary: "Park events from standard input",
     options: [
-      { ...recipeOption, required: true, text: "The file with the recipe" },
+      { name: "source", value: "name", names: "sources", text: "The source of events that name none" },
       {
-        name: "source",
+        name: "signature",
+        value: "scheme",
+        values: ["standard-webhooks", "hmac"],
+        text: `How ${SIGNING_SECRET} signs; default: standard-webhooks`,
+      },
+      { name: "signature-header", value: "name", text: "Of hmac; default: x-signature" },
+      { name: "signature-prefix", value: "text", text: "Of hmac: stands before the signature, such as sha256=" },
+      { name: "signature-encoding", value: "encoding", values: ["hex", "base64"], text: "Of hmac; default: hex" },
+      {
+        name: "signature-timestamp",
         value: "name",
-        names: "sources",
-        text: "Only who sees this source sees it; default: everybody",
+        text: "Of hmac: the header of the time, when the source asks for it",
       },
     ],
-    details: "The recipe is checked before it is saved.",
-    examples: ['parkade recipe save "custId to customerId" --recipe rename.json --source orders'],
+    details:
+      "A line of JSON for each event, or one JSON document, in the forms of POST /api/v1/events. An event that is parked already is counted and not stored again, so the same input can be parked twice. Exit code 4: some events were refused; standard error names their lines.",
+    examples: [
+      "parkade park --source orders < events.ndjson",
+      `${SIGNING_SECRET}="$SECRET" parkade park --source billing < event.json`,
+    ],
   },
   {
-    name: "recipe remove",
-    summary: "Remove a saved recipe in all its versions",
-    arguments: [{ name: "name" }],
-    details: "What was mended by it stays; the audit keeps its versions.",
-    examples: ['parkade recipe remove "custId to customerId"'],
+    name: "tail",
+    summary: "Print events as they are parked",
+    filter: true,
+    options: [
+      { name: "lines", value: "n", number: "whole", text: "Number of earlier events to begin with; default 10" },
+    ],
+    details:
+      "Oldest first, each event once, until Ctrl-C; an event that comes back after a redrive is no new one. With --json one event a line. While Parkade does not answer it is asked again; events of that time are printed afterwards. It takes no --from and no --to: `search` and `export` read what is past.",
+    examples: ["parkade tail --errorCode TIMEOUT", "parkade tail --json | jq -r .eventId"],
+  },
+  {
+    name: "export",
+    summary: "Write all events that match to standard output",
+    filter: true,
+    options: [{ name: "format", value: "format", values: ["ndjson", "csv"], text: "Default: ndjson" }],
+    details: "As a stream: any number of events, read only as fast as they are written.",
+    examples: ["parkade export --source orders > orders.ndjson", "parkade export --format csv > events.csv"],
   },
 ] as const satisfies readonly Command[];

@@ -1,12 +1,14 @@
 import {
-  type Argument,
   allOption,
   type Command,
   detachOption,
+  idArgument,
   idempotencyKeyOption,
   idsArgument,
   laneOption,
   type Option,
+  operationOption,
+  pagingOptions,
   reasonOption,
   requiredReasonOption,
   SELECTION,
@@ -16,11 +18,6 @@ import {
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
 
-const digestOption: Option = {
-  name: "digest",
-  value: "digest",
-  text: "Of what was looked at, from `parkade approvals --json`; default: what is shown before the question",
-};
 const rateOption: Option = { name: "rate", value: "n", number: "any", text: "Maximum events per second" };
 const previewOption: Option = { name: "preview", text: "Only say what would be sent and what would be refused" };
 const despiteOption: Option = {
@@ -29,11 +26,6 @@ const despiteOption: Option = {
   values: CONFIRMABLE_REFUSALS,
   many: true,
   text: "Send also events that were marked so when they arrived",
-};
-const operationOption: Option = {
-  name: "operation",
-  value: "id",
-  text: "What a bulk operation has changed, in place of ids or a filter",
 };
 const earlierOption: Option = {
   name: "earlier",
@@ -54,7 +46,6 @@ const redriveOptions = [
   detachOption,
   idempotencyKeyOption,
 ];
-const idArgument: Argument = { name: "id" };
 const FOLLOWED =
   "The command follows it to its end and prints the counts. Ctrl-C stops following, not the redrive; `parkade follow` shows it again and `parkade cancel` stops it.";
 
@@ -91,30 +82,20 @@ export const REDRIVE_COMMANDS = [
     ],
   },
   {
-    name: "ignore",
-    summary: "Ignore events: they are not redriven any more",
-    arguments: [idsArgument],
-    filter: true,
-    options: [requiredReasonOption, allOption, yesOption, detachOption, idempotencyKeyOption],
-    details: `${SELECTION} More than 2,000 events are changed by a worker, which the command follows.`,
-    examples: ['parkade ignore --errorCode VALIDATION_ERROR --reason "fixed at the producer"'],
-  },
-  {
-    name: "release",
-    summary: "Take events back that were ignored",
-    arguments: [idsArgument],
-    filter: true,
+    name: "redrives",
+    summary: "List the redrives, newest first",
     options: [
-      requiredReasonOption,
-      operationOption,
-      { name: "keep-limits", text: "Failures, redrives and cooldown stay as they were; otherwise they start anew" },
-      allOption,
-      yesOption,
-      detachOption,
-      idempotencyKeyOption,
+      { name: "state", value: "states", text: "States with commas between them, or live: not yet final; default: all" },
+      {
+        name: "waitsFor",
+        value: "what",
+        text: "Of those that are not started: approval, time or breaker, with commas between them, or any",
+      },
+      ...pagingOptions,
     ],
-    details: `${SELECTION} More than 2,000 events are changed by a worker, which the command follows.`,
-    examples: ['parkade release --eventId order-77-v3 --reason "it is needed after all"'],
+    details:
+      "Shows the counts of each redrive, and why one does not move. `parkade follow` shows one of them as it goes on.",
+    examples: ["parkade redrives", "parkade redrives --state live"],
   },
   {
     name: "follow",
@@ -166,29 +147,6 @@ export const REDRIVE_COMMANDS = [
     options: [reasonOption],
     details: "A redrive that also waits for an approval still waits for that.",
     examples: ["parkade start 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
-  },
-  {
-    name: "approvals",
-    summary: "List what waits for the approval of a second person",
-    details: "Newest first, at most 50.",
-    examples: ["parkade approvals"],
-  },
-  {
-    name: "approve",
-    summary: "Approve what another person asked for",
-    arguments: [idArgument],
-    options: [digestOption, reasonOption],
-    details:
-      "Shows what is approved, and asks. With --digest it asks nothing; Parkade refuses a digest of what has changed since. Who asked cannot approve.",
-    examples: ["parkade approve 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --actor maria"],
-  },
-  {
-    name: "reject",
-    summary: "Reject what another person asked for",
-    arguments: [idArgument],
-    options: [digestOption, requiredReasonOption],
-    details: "It is cancelled, and its events are parked again.",
-    examples: ['parkade reject 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --reason "not before the release"'],
   },
   {
     name: "pace",

@@ -1,19 +1,13 @@
 import {
-  type Argument,
   type Command,
-  detachOption,
   idempotencyKeyOption,
-  laneOption,
   type Option,
   pagingOptions,
   reasonOption,
   requiredReasonOption,
-  targetOption,
   yesOption,
 } from "@/lib/cli/command";
 
-const stoppedTargetOption: Option = { ...targetOption, text: "Only the sends to this target; default: all sends" };
-const idArgument: Argument = { name: "id" };
 const untilOption: Option = { name: "until", value: "time", text: "It ends at this time: ISO 8601 with an offset" };
 const scopeOptions: readonly Option[] = [
   { name: "eventId", value: "id", text: "The producer's id of an event" },
@@ -26,56 +20,6 @@ const CONTROL_SCOPE =
   "It is over one event, one aggregate, one error code or one source, and holds for the events parked now and later.";
 
 export const CONTROL_COMMANDS = [
-  {
-    name: "held show",
-    summary: "Show the head of an event's aggregate and the events that it holds",
-    arguments: [idArgument],
-    details: "The events are listed in the order in which they are sent.",
-    examples: ["parkade held show 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20"],
-  },
-  {
-    name: "held skip",
-    summary: "Let the later versions of an aggregate pass by its head",
-    arguments: [idArgument],
-    options: [requiredReasonOption],
-    details:
-      "Nothing is sent. It ends when the head is revised, released or comes back, or by held undo. Once a later version is confirmed the head cannot be sent any more.",
-    examples: ['parkade held skip 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20 --reason "corrected by hand"'],
-  },
-  {
-    name: "held undo",
-    summary: "Let a skipped event hold the later versions again",
-    arguments: [idArgument],
-    options: [reasonOption],
-    details: "It changes nothing when the event was not skipped.",
-    examples: ["parkade held undo 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20"],
-  },
-  {
-    name: "held release",
-    summary: "Redrive what an event's head holds, in its order, past the head",
-    arguments: [idArgument],
-    options: [requiredReasonOption, laneOption, yesOption, detachOption, idempotencyKeyOption],
-    details: "Once one of them is confirmed the head is superseded and cannot be sent any more.",
-    examples: ['parkade held release 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20 --reason "the head was corrected by hand"'],
-  },
-  {
-    name: "stop",
-    summary: "Stop all sends, or those to one target",
-    options: [requiredReasonOption, stoppedTargetOption],
-    details:
-      "After the answer no further send begins, in any redrive; it says how many are under way. Confirmations, parking and consumers go on.",
-    examples: [
-      'parkade stop --reason "stock answers with wrong data"',
-      'parkade stop --target orders --reason "stock is down"',
-    ],
-  },
-  {
-    name: "go",
-    summary: "Lift a stop, of everything or of one target",
-    options: [reasonOption, stoppedTargetOption],
-    details: "It says which stops are still in force: lifting the stop of everything lifts that of no target.",
-    examples: ["parkade go", 'parkade go --target orders --reason "stock is back"'],
-  },
   {
     name: "control list",
     summary: "List the controls, newest first",

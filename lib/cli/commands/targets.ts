@@ -1,0 +1,36 @@
+import { type Command, idempotencyKeyOption, requiredReasonOption } from "@/lib/cli/command";
+
+export const TARGET_COMMANDS = [
+  {
+    name: "target list",
+    summary: "List the targets",
+    details: "Those of each source's lanes, and the named ones: where they deliver, and how fast.",
+    examples: ["parkade target list"],
+  },
+  {
+    name: "target add",
+    summary: "Give a source a further target",
+    arguments: [{ name: "name" }],
+    options: [
+      { name: "source", value: "name", names: "sources", required: true, text: "The source, whose connection it uses" },
+      { name: "set", value: "path=text", many: true, text: "A field of the destination, as in `source add`" },
+      { name: "config", value: "json", text: "The destination as JSON; @file reads it from a file" },
+      requiredReasonOption,
+      idempotencyKeyOption,
+    ],
+    details:
+      "Another destination at the same broker. Nothing goes there by itself: a redrive names it with --target. It begins at 5 events per second; its rate and its breaker are changed in the console, or by the API.",
+    examples: [
+      'parkade target add orders.audit --source orders --set redriveTo.queue=audit.orders --reason "the audit missed a day"',
+    ],
+  },
+  {
+    name: "target remove",
+    summary: "Remove a named target",
+    arguments: [{ name: "name", names: "targets" }],
+    options: [requiredReasonOption],
+    details:
+      "Refused while a redrive delivers to it, or another target falls back to it. The history of events keeps its name.",
+    examples: ['parkade target remove orders.audit --reason "the audit has them"'],
+  },
+] as const satisfies readonly Command[];
