@@ -33,7 +33,7 @@ export function ReasonDialog({
   stops?: boolean;
   /** False disables the submit button. A missing reason does not disable it: a press shows the error. */
   ready?: (reason: string) => boolean;
-  /** "stay" keeps the dialog open: a field is wrong, and has `aria-invalid` after the first press. */
+  /** "stay" keeps the dialog open, as when a field is wrong; such a field has `aria-invalid` after the first press. */
   onSubmit: (reason: string) => Promise<Submitted>;
   children?: ReactNode | ((pressed: boolean) => ReactNode);
 }) {

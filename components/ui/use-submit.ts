@@ -1,12 +1,13 @@
 import { useRef, useState } from "react";
 import { showToast, type Toast } from "./toast";
 
-/** The result of a submitted dialog: a toast, nothing, or "stay" while its fields are wrong. */
-export type Submitted = Toast | "stay" | undefined;
+/** The result of a submitted dialog: a toast to show, nothing, or "stay": the dialog stays open. */
+// biome-ignore lint/suspicious/noConfusingVoidType: an action that shows nothing ends without a return
+export type Submitted = Toast | "stay" | void;
 
 /**
  * Runs the action of a dialog or form, one call at a time. After success the dialog closes and the toast is shown; after
- * an error the dialog stays open, shows the error and keeps its fields.
+ * "stay" or an error it stays open with its fields, and an error is shown.
  */
 export function useSubmit(onClose: () => void = () => undefined) {
   const [busy, setBusy] = useState(false);

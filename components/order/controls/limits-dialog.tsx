@@ -23,7 +23,7 @@ export function LimitsDialog({ settings, onClose }: { settings: SettingOut[]; on
       onClose={onClose}
       onSubmit={async (reason) => {
         if (wrong.length > 0) return "stay";
-        if (changed.length === 0) return undefined;
+        if (changed.length === 0) return;
         const values = Object.fromEntries(
           changed.map((setting) => [setting.name, limitValue(setting, typed[setting.name]!)!]),
         );

@@ -43,7 +43,6 @@ export function MendHeld(props: {
       const request = { select, mode: "verify" as const, lane, earlier: "include" as const, reason };
       const accepted = await requestRedrive(client, { idempotencyKey: randomKey(), request });
       onVerify(accepted.id);
-      return undefined;
     });
   return (
     <section

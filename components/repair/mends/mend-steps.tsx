@@ -92,7 +92,6 @@ function Next({ operation, verified, sent, onVerify, onAgain }: { operation: Bul
         },
       });
       onVerify(accepted.id);
-      return undefined;
     });
   const undo = async () => {
     setAsked(true);

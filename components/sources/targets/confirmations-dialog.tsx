@@ -22,7 +22,7 @@ export function ConfirmationsDialog({ url, onClose }: { url: string | null; onCl
       onClose={onClose}
       onSubmit={async (reason) => {
         if (fault !== null) return "stay";
-        if (!isChanged) return undefined;
+        if (!isChanged) return;
         await save.mutateAsync({ settings: {}, confirmedUrl: address === "" ? null : address, reason });
         return { title: address === "" ? "Confirmations end" : "Confirmations go to the new address", tone: "success" };
       }}

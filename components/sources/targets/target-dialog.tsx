@@ -33,7 +33,7 @@ export function TargetDialog(props: {
       onSubmit={async (reason) => {
         const result = targetChange(target, draft, reason);
         if (!result.ok) return "stay";
-        if (!changesSomething(result.change)) return undefined;
+        if (!changesSomething(result.change)) return;
         await save.mutateAsync(result.change);
         return { title: `Changed ${target.name}`, tone: "success" };
       }}
