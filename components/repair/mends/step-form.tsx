@@ -122,6 +122,16 @@ export function StepForm(props: {
   );
 }
 
+type StepText = {
+  label: string;
+  /** As a fault names it. */
+  field: string;
+  value: string;
+  onValue: (value: string) => void;
+  /** Absent for the place of a value, which is offered while it is typed. */
+  example?: string;
+};
+
 function StepFields(props: {
   step: StepDraft;
   number: number;
@@ -133,8 +143,7 @@ function StepFields(props: {
   const wrong = (field: string) => faults.some((fault) => fault.field === field) || undefined;
   const errors = useId();
   const { op, when } = step;
-  /** `example` is absent for the place of a value, which is offered while it is typed. */
-  const text = (label: string, field: string, value: string, change: (value: string) => void, example?: string) => (
+  const textInput = ({ label, field, value, onValue, example }: StepText) => (
     <Input
       aria-label={label}
       aria-invalid={wrong(field)}
@@ -142,12 +151,11 @@ function StepFields(props: {
       list={example === undefined ? placesId : undefined}
       placeholder={example ?? "/customer/id"}
       value={value}
-      onChange={(event) => change(event.target.value)}
+      onChange={(event) => onValue(event.target.value)}
       className="w-52! font-mono text-sm max-sm:w-full!"
     />
   );
   const from = op === "copy" || op === "move" ? "From" : "Place";
-  const json = 'JSON: "text", 12, null';
   return (
     <div className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)] gap-2 max-sm:basis-full">
       <div className="flex flex-wrap items-center gap-2">
@@ -157,12 +165,29 @@ function StepFields(props: {
           value={op}
           onChange={(event) => onChange({ op: STEP_OPS.find((one) => one === event.target.value) ?? "set", to: "" })}
         />
-        {text(`${from} of step ${number}`, "at", step.at, (at) => onChange({ at }))}
+        {textInput({
+          label: `${from} of step ${number}`,
+          field: "at",
+          value: step.at,
+          onValue: (at) => onChange({ at }),
+        })}
         {op === "remove" ? null : <span className="text-muted">to</span>}
         {op === "set" ? (
-          text(`Value of step ${number}, as JSON`, "value", step.value, (value) => onChange({ value }), json)
+          textInput({
+            label: `Value of step ${number}, as JSON`,
+            field: "value",
+            value: step.value,
+            onValue: (value) => onChange({ value }),
+            example: 'JSON: "text", 12, null',
+          })
         ) : op === "rename" ? (
-          text(`New name of step ${number}`, "to", step.to, (to) => onChange({ to }), "customerId")
+          textInput({
+            label: `New name of step ${number}`,
+            field: "to",
+            value: step.to,
+            onValue: (to) => onChange({ to }),
+            example: "customerId",
+          })
         ) : op === "convert" ? (
           <Select
             aria-label={`Type of step ${number}`}
@@ -172,7 +197,7 @@ function StepFields(props: {
             className="max-w-full"
           />
         ) : op === "remove" ? null : (
-          text(`To of step ${number}`, "to", step.to, (to) => onChange({ to }))
+          textInput({ label: `To of step ${number}`, field: "to", value: step.to, onValue: (to) => onChange({ to }) })
         )}
       </div>
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-sm text-muted">
