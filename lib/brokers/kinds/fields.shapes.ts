@@ -126,10 +126,10 @@ export const tlsSettings = z.strictObject({
 });
 export type TlsSettings = z.infer<typeof tlsSettings>;
 
-/** Where a kind's slow lane delivers. `what`: the broker's word for a destination. */
-export function slowLane<T extends z.ZodMiniType>(schema: T, what: string, example: string) {
+/** Where a kind's slow lane delivers. */
+export function slowLane<T extends z.ZodMiniType>(schema: T, destination: string, example: string) {
   return field(z.optional(schema), {
-    label: `Slow-lane ${what}`,
+    label: `Slow-lane ${destination}`,
     hint: "Where the slow lane delivers. Without it the slow lane uses the main destination.",
     example,
   });
