@@ -111,11 +111,24 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
           { id: "whitelist", label: "Whitelist…", onSelect: () => setOpen("whitelist") },
           { kind: "separator", id: "separator" },
           { kind: "heading", id: "curl", label: "Copy as curl" },
-          copyEntry("redrive it", "Redrive it", (origin) => curlRedrive(origin, event)),
-          copyEntry("read it", "Read it", (origin) => curlRead(origin, event.id)),
-          copyEntry("send its payload", "Send its payload to a service of yours", (origin) =>
-            curlReplay(origin, event),
-          ),
+          copyEntry({
+            id: "curl-redrive",
+            label: "Redrive it",
+            purpose: "redrive it",
+            command: (origin) => curlRedrive(origin, event),
+          }),
+          copyEntry({
+            id: "curl-read",
+            label: "Read it",
+            purpose: "read it",
+            command: (origin) => curlRead(origin, event.id),
+          }),
+          copyEntry({
+            id: "curl-replay",
+            label: "Send its payload to a service of yours",
+            purpose: "send its payload",
+            command: (origin) => curlReplay(origin, event),
+          }),
         ]}
       />
       {open === "redrive" ? (
@@ -134,11 +147,12 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
   );
 }
 
-/** A menu entry that copies a shell command. `id` says in the toast what the command does. */
-function copyEntry(id: string, label: string, command: (origin: string) => string) {
+/** A menu entry that copies a shell command. `purpose` says in the toast what the command does. */
+function copyEntry(props: { id: string; label: string; purpose: string; command: (origin: string) => string }) {
+  const { id, label, purpose, command } = props;
   const onSelect = () =>
     navigator.clipboard?.writeText(command(window.location.origin)).then(
-      () => void showToast({ title: `Copied: ${id}` }),
+      () => void showToast({ title: `Copied: ${purpose}` }),
       () => void showToast({ title: "The browser refused to copy", tone: "error" }),
     );
   return { id, label, onSelect };
