@@ -90,9 +90,12 @@ type FieldProps = {
   className?: string;
 };
 
-/** A field together with its control. `className` is that of the field. */
+/** A field together with its control. `className` is that of the field; the field sets the id of the control, too. */
 export type FieldWith<Control> = FieldProps &
-  Omit<Control, keyof FieldProps | "onChange"> & { inputClassName?: string; onValue: (value: string) => void };
+  Omit<Control, keyof FieldProps | keyof FieldControl | "onChange"> & {
+    inputClassName?: string;
+    onValue: (value: string) => void;
+  };
 
 /** A field with a line of text. */
 export function TextField(props: FieldWith<ComponentProps<"input">>) {
@@ -100,7 +103,7 @@ export function TextField(props: FieldWith<ComponentProps<"input">>) {
   return (
     <Field label={label} hint={hint} error={error} optional={optional} className={className}>
       {(control) => (
-        <Input {...control} {...input} className={inputClassName} onChange={(event) => onValue(event.target.value)} />
+        <Input {...input} {...control} className={inputClassName} onChange={(event) => onValue(event.target.value)} />
       )}
     </Field>
   );

@@ -30,7 +30,7 @@ export function SelectField(props: FieldWith<ComponentProps<typeof Select>>) {
   return (
     <Field label={label} hint={hint} error={error} optional={optional} className={className}>
       {(control) => (
-        <Select {...control} {...select} className={inputClassName} onChange={(event) => onValue(event.target.value)} />
+        <Select {...select} {...control} className={inputClassName} onChange={(event) => onValue(event.target.value)} />
       )}
     </Field>
   );
