@@ -1,8 +1,11 @@
 import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
 import { comparePlaces } from "@/lib/order/place.pure";
 
-/** Mean items of a slice. Hashing spreads them, so a slice stays below 100 unless one aggregate alone is larger. */
-const SLICE_ITEMS_MEAN = 64;
+/** Mean items of a slice of a large redrive: two or three claims. Each slice is a job, whose turn costs as much as some sends. */
+const SLICE_ITEMS_MEAN = 200;
+/** A smaller redrive is cut finer, so that its slices keep a worker's twelve jobs busy. */
+const SMALL_SLICE_ITEMS_MEAN = 64;
+const SMALL_SLICES_MAX = 12;
 const SINGLE_SLICE_ITEMS_MAX = 100;
 
 /**
@@ -10,7 +13,9 @@ const SINGLE_SLICE_ITEMS_MAX = 100;
  * is an estimate.
  */
 export function sliceCount(total: number): number {
-  return total <= SINGLE_SLICE_ITEMS_MAX ? 1 : Math.ceil(total / SLICE_ITEMS_MEAN);
+  if (total <= SINGLE_SLICE_ITEMS_MAX) return 1;
+  const small = Math.min(Math.ceil(total / SMALL_SLICE_ITEMS_MEAN), SMALL_SLICES_MAX);
+  return Math.max(small, Math.ceil(total / SLICE_ITEMS_MEAN));
 }
 
 export type OrderedItem = {

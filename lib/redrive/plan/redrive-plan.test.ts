@@ -14,7 +14,10 @@ describe("the plan of a redrive", () => {
     [1, 1],
     [100, 1],
     [101, 2],
-    [1_000_000, 15_625],
+    [768, 12],
+    [2_400, 12],
+    [2_401, 13],
+    [1_000_000, 5_000],
   ])("%i events make %i slices", (total, slices) => {
     expect(sliceCount(total)).toBe(slices);
   });
