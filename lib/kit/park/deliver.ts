@@ -14,6 +14,8 @@ export class ParkadeUnavailable extends Error {
   readonly retryAfterMs: number | null;
   /** Parkade gave this answer, and would give it again under the same Idempotency-Key. */
   readonly answered: boolean;
+  /** A gateway before Parkade called each of the events too large: it is the events only when others come through it. */
+  readonly tooLarge: Extract<Delivery, { kind: "refused" }> | null;
 
   constructor(
     text: string,
@@ -21,12 +23,19 @@ export class ParkadeUnavailable extends Error {
       retryAfterMs = null,
       cause,
       answered = false,
-    }: { retryAfterMs?: number | null; cause?: unknown; answered?: boolean } = {},
+      tooLarge = null,
+    }: {
+      retryAfterMs?: number | null;
+      cause?: unknown;
+      answered?: boolean;
+      tooLarge?: ParkadeUnavailable["tooLarge"];
+    } = {},
   ) {
     super(text, { cause });
     this.name = "ParkadeUnavailable";
     this.retryAfterMs = retryAfterMs;
     this.answered = answered;
+    this.tooLarge = tooLarge;
   }
 }
 
@@ -49,9 +58,8 @@ export type DeliverOptions = {
 export async function deliver(events: readonly ParkEvent[], options: DeliverOptions): Promise<Delivery[]> {
   const results = await deliverParts(events, options);
   const byGateway = results.find((result) => result.kind === "refused" && result.byGateway);
-  // It is the event that is too large only when others came through the same gateway to Parkade.
   if (byGateway?.kind === "refused" && results.every((result) => result.kind === "refused" && result.byGateway)) {
-    throw new ParkadeUnavailable(byGateway.detail);
+    throw new ParkadeUnavailable(byGateway.detail, { tooLarge: byGateway });
   }
   return results;
 }

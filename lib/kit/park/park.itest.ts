@@ -202,6 +202,30 @@ describe("Parkade does not answer", () => {
     expect(readFileSync(join(folder, "refused.ndjson"), "utf8")).toMatch(/"eventId\\":\\"large/);
   });
 
+  test.each([
+    ["in a segment of its own", 200],
+    ["in a request of its own", 1],
+  ])(
+    "what is too large for a gateway, %s, waits for others to come through, and holds none of them",
+    async (_, batch) => {
+      await parkade.down();
+      const gateway: typeof fetch = async (url, init) =>
+        String(init?.body).length > 1_500 ? html(413) : fetch(url, init);
+      const by = parker({ fetch: gateway, batch });
+      expect((await park(by, "large-0", "x".repeat(1_800))).status).toBe("spooled");
+      await parkade.up();
+      const tries = () => by.reported.delays.length;
+      const before = tries();
+      await expect.poll(tries).toBeGreaterThan(before + 1);
+      expect(by.reported.setAside).toEqual([]);
+      expect((await park(by, "large-1", "x".repeat(1_800))).status).toBe("spooled");
+      expect((await park(by, "e-0")).status).toBe("spooled");
+      await expect.poll(() => parkade.parked()).toEqual(["e-0"]);
+      await expect.poll(() => by.reported.setAside).toEqual(["large-0 http-413", "large-1 http-413"]);
+      await expect.poll(segments).toEqual([]);
+    },
+  );
+
   test("429 with Retry-After: waits at least that long, loses nothing", async () => {
     await parkade.stop();
     parkade = await parkadeServer({ PARKADE_CLIENT_REQUESTS: "2" });

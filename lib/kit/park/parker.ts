@@ -14,6 +14,8 @@ const ROUND_MS_MAX = 15_000;
 
 /** How long the disk alone is used after a failed request: were it full or broken, Parkade is asked again. */
 const DOWN_MS = 1_000;
+/** A gateway that refuses everything is asked about no more of the segments behind, at each try. */
+const SEGMENTS_TRIED_MAX = 20;
 
 /** `toDisk`: it went, or goes, to the disk: a failed request does not spool it once more. */
 type Waiting = { event: ParkEvent; settle: (parked: Parked) => void; toDisk: boolean };
@@ -247,12 +249,25 @@ class SpoolingParker implements Parker {
 
   async #replayOnce(): Promise<boolean> {
     await this.#spool.rotate();
-    for (const segment of await this.#spool.segments()) {
+    const segments = await this.#spool.segments();
+    let cameThrough = false;
+    for (const [at, segment] of segments.entries()) {
       if (this.#closing.signal.aborted) return false;
-      const lines = await this.#spool.read(segment);
       let count = 0;
-      for (let at = 0; at < lines.length; at += this.#options.batch) {
-        count += await this.#replayLines(lines.slice(at, at + this.#options.batch));
+      let left = await this.#spool.read(segment);
+      while (left.length > 0) {
+        const lines = left.slice(0, this.#options.batch);
+        left = left.slice(lines.length);
+        const stored = await this.#replayLines(lines).catch(async (error: unknown) => {
+          const tooLarge = error instanceof ParkadeUnavailable ? error.tooLarge : null;
+          if (tooLarge === null) throw error;
+          cameThrough ||= await this.#comesThrough(left, segments.slice(at + 1));
+          if (!cameThrough) throw error;
+          for (const line of lines) await this.#setAside(line, tooLarge);
+          return 0;
+        });
+        cameThrough ||= stored > 0;
+        count += stored;
         await this.#spool.touch();
       }
       await this.#spool.remove(segment);
@@ -260,6 +275,26 @@ class SpoolingParker implements Parker {
     }
     await this.#spool.segments();
     return !this.#spool.holds;
+  }
+
+  /**
+   * Whether a gateway that has called events too large lets one of those behind them through: of each segment the smallest is
+   * sent, which is stored then and known when its turn comes. Otherwise events that are too large would hold the spool for ever.
+   */
+  async #comesThrough(left: readonly string[], segments: readonly string[]): Promise<boolean> {
+    for (const each of [left, ...segments.slice(0, SEGMENTS_TRIED_MAX)]) {
+      const lines = typeof each === "string" ? await this.#spool.read(each) : each;
+      const whole = lines.filter((one) => eventIdOf(one) !== "");
+      const [line] = whole.sort((one, other) => one.length - other.length);
+      if (line === undefined) continue;
+      try {
+        await this.#deliver([{ eventId: eventIdOf(line), line }]);
+        return true;
+      } catch (error) {
+        if (!(error instanceof ParkadeUnavailable && error.tooLarge)) throw error;
+      }
+    }
+    return false;
   }
 
   /** @returns how many of the events Parkade has now */
