@@ -95,6 +95,26 @@ export async function readProcessedAbove(
   return new Map(rows.map((row) => [aggregateKey(row), BigInt(row.version)]));
 }
 
+/** The newest version of each aggregate that its consumer has processed, by `aggregateKey`; those without one are absent. */
+export async function readVersionsProcessed(
+  db: Queryable,
+  aggregates: readonly AggregateName[],
+): Promise<Map<string, bigint>> {
+  if (aggregates.length === 0) return new Map();
+  const rows = await db.query<AggregateName & { version: string | null }>(
+    `select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
+            (${versionProcessed("w")})::text as version
+       from unnest($1::uuid[], $2::text[], $3::text[]) as w(source_id, aggregate_type, aggregate_id)`,
+    [
+      aggregates.map(({ sourceId }) => sourceId),
+      aggregates.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
+      aggregates.map(({ aggregateId }) => aggregateId),
+    ],
+    { name: "versions-processed" },
+  );
+  return new Map(rows.flatMap((row) => (row.version === null ? [] : [[aggregateKey(row), BigInt(row.version)]])));
+}
+
 export type AggregateOrder = {
   versionProcessed: bigint | null;
   /** The first parked versions in their order, the head first; at most HEADS_MAX. */

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { listEvents } from "@/lib/events/list/event-list.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
+import { heldBehindOf, readHeldBehind } from "@/lib/order/tails/held-behind.read";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 /** More parked events of one aggregate than are read before a limit of time holds. */
@@ -42,4 +45,44 @@ test("a page is shown without what holds its events when that cannot be read in 
       `large-${STORM - 2} behind nothing`,
     ]);
   });
+});
+
+test("a page says what the gate says, whatever became of the earlier versions", async () => {
+  await world.park(120, (index) => ({
+    eventId: `mixed-${index}`,
+    aggregateId: `mixed-${index % 24}`,
+    version: index % 7 === 3 ? null : BigInt((index * 5) % 11),
+  }));
+  const turned = (every: number, change: string) =>
+    world.db.run(`update dlq_events set ${change} where aggregate_id like 'mixed-%' and hashtext(event_id) & 7 = $1`, [
+      every,
+    ]);
+  await turned(1, "status = 'IGNORED'");
+  await turned(2, "cooldown_until = now() + interval '1 hour'");
+  await turned(3, "status = 'REDRIVEN', confirmed_at = now()");
+  await world.db.run(
+    `insert into skipped_heads (id, revision, bounces, reason, created_by, created_at)
+     select id, revision, bounces, 'tested', 'ada', now() from dlq_events
+      where aggregate_id like 'mixed-%' and hashtext(event_id) & 7 = 4`,
+  );
+  const { items } = await listEvents(
+    world.db,
+    localViewer("ada"),
+    { filter: {}, limit: 120, cursor: null },
+    Date.now(),
+  );
+  const [source] = await world.db.query<{ id: string }>("select id from sources where name = 'orders'");
+  const sourceId = source!.id;
+  const named = items.map((item) => ({ ...item, sourceId }));
+  const orders = await readAggregateOrder(
+    world.db,
+    named.map(({ aggregateType, aggregateId }) => ({ sourceId, aggregateType, aggregateId: aggregateId! })),
+    null,
+  );
+  const expected = named.flatMap((event) => {
+    const held = heldBehindOf(event, orders.get(aggregateKeyOf(event)!)!);
+    return held === null ? [] : [[event.id, held]];
+  });
+  expect(expected.length).toBeGreaterThan(10);
+  expect([...(await readHeldBehind(world.db, items))]).toEqual(expected);
 });
