@@ -68,7 +68,7 @@ const DRAFT: RedriveDraft = {
 /** Fields of the request that the dialog folds. */
 const FOLDED_FIELD = /^(target|ratePerSecond|canary|brake|startAt|startWhen)\b/;
 
-/** The previews of what is chosen. `shown`: the newest preview, also while another one is counted. */
+/** The previews of what is chosen. `shown`: the last one of a choice, also while another choice is counted. */
 function usePreviews(selection: Selection, mode: RedriveOut["mode"], draft: RedriveDraft) {
   const { target } = draft;
   const previewOf = (lane: RedriveDraft["lane"]) => ({
@@ -90,7 +90,9 @@ function usePreviews(selection: Selection, mode: RedriveOut["mode"], draft: Redr
     current.isSuccess && target === null,
   );
   const preview = current.data;
-  const newest = preview ?? held.data;
+  // The first preview is of another choice than the one that stands where earlier versions are taken along: it would say "none
+  // of these can be sent" for as long as the second is counted. It is shown only where the second cannot be had.
+  const newest = preview ?? (current.isError ? held.data : undefined);
   const [before, setBefore] = useState<PreviewOut | undefined>();
   if (newest !== undefined && newest !== before) setBefore(newest);
   // While another lane or target is counted, or cannot be, the form stays with the focus and with the choice.
