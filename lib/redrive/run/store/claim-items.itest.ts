@@ -449,6 +449,40 @@ describe("the claims of a worker", () => {
   });
 });
 
+describe("the end of an item", () => {
+  const settle = (item: ClaimedItem) =>
+    world.db.transaction((tx) =>
+      settleAggregates(tx, item.redriveId, [{ ...item, aggregateId: item.aggregateId!, reset: false, failures: 0 }]),
+    );
+  const closed = ({ id }: ClaimedItem) =>
+    world.db.run("update redrive_items set state = 'delivered', claimed_until = null where id = $1", [id]);
+  const leases = async () => (await world.db.query("select 1 from aggregates where lease_until > now()")).length;
+
+  test("ends the lease of its aggregate once its redrive holds no other item of it", async () => {
+    await world.park(2, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
+    const { id } = await world.request();
+    const [first, second] = await claim(id);
+    await closed(first!);
+    await settle(first!);
+    expect(await leases()).toBe(1);
+    await closed(second!);
+    await settle(second!);
+    expect(await leases()).toBe(0);
+  });
+
+  test("names the slice of the running redrive that is next in its aggregate, and none of one that does not run", async () => {
+    await world.park(2, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
+    const first = await freeze(["event-0000"]);
+    const second = await freeze(["event-0001"], "pass");
+    const [item] = await claim(first);
+    await closed(item!);
+    const next = () => slicesNextInLine(world.db, first, [item!.id]);
+    expect(await next()).toEqual([{ lane: "main", redriveId: second, slice: 0 }]);
+    await world.db.run("update redrives set state = 'PAUSED' where id = $1", [second]);
+    expect(await next()).toEqual([]);
+  });
+});
+
 describe("a plan that was made while no item was open", () => {
   /** Statistics that show no open item, then a redrive of 1,200 aggregates. */
   async function freezeUnseen(): Promise<ClaimedItem[]> {
