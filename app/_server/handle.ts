@@ -4,8 +4,10 @@ import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { eventBytesMax } from "@/lib/intake/arrival.shapes";
 import { noParams, noQuery } from "@/lib/platform/api/query.shapes";
 import { uuidv7 } from "@/lib/platform/ids";
+import { invalidFields } from "@/lib/platform/plain/problem.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 import { JSON_BYTES_MAX, readJson, readOptionalJson } from "./body";
+import { readBody } from "./body-faults";
 import { type Deps, deps as processDeps } from "./deps";
 import { describeOperation, type Operation, problemsOf } from "./operation";
 import { problemResponse, toDomainError } from "./problem";
@@ -143,9 +145,11 @@ async function bodyOf(
 ): Promise<unknown> {
   if (!body || bodyMedia) return;
   const bytesMax = Math.min(deps.env.requestBytesMax, largeBody ? eventBytesMax(deps.env) : JSON_BYTES_MAX);
-  if (!bodyOptional) return body.parse(await readJson(request, bytesMax));
-  const sent = await readOptionalJson(request, bytesMax);
-  return body.parse(sent === undefined ? {} : sent); // `null` is a body, and a wrong one
+  const sent = bodyOptional ? await readOptionalJson(request, bytesMax) : await readJson(request, bytesMax);
+  // `null` is a body, and a wrong one.
+  const read = readBody(body, bodyOptional && sent === undefined ? {} : sent);
+  if (read.faults !== null) throw invalidFields(read.faults);
+  return read.body;
 }
 
 function failure(error: unknown, route: Operation, { request, url, requestId, deps: { log } }: Incoming): Response {

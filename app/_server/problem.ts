@@ -1,6 +1,5 @@
-import * as z from "zod/mini";
 import type { Problem } from "@/lib/platform/api/problem.shapes";
-import { DomainError, type FieldError, invalidFields, type ProblemCode } from "@/lib/platform/plain/problem.pure";
+import { DomainError, type ProblemCode } from "@/lib/platform/plain/problem.pure";
 
 /** Complete on purpose: a new code that has no status and no title here does not compile. */
 export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: string]> = {
@@ -99,42 +98,8 @@ export function problemResponse(error: DomainError, requestId: string): Response
   return new Response(body, { status, headers });
 }
 
-/** A zod error becomes `invalid-request`, an unknown error `internal` without its text. */
-export function toDomainError(error: unknown, code: ProblemCode = "invalid-request"): DomainError {
+/** An unknown error becomes `internal` without its text. */
+export function toDomainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
-  if (error instanceof z.core.$ZodError) return invalidFields(fieldErrors(error.issues), code);
   return new DomainError("internal", "The log has the details under the id in `instance`", { internal: error });
-}
-
-/** Longest list of faults one answer repeats: enough to fix a request, too little to amplify one. */
-const FAULTS_MAX = 20;
-
-/** One entry for each wrong field; of a union the branch that came closest. */
-function fieldErrors(issues: readonly z.core.$ZodIssue[], prefix: PropertyKey[] = []): FieldError[] {
-  return issues.flatMap((issue) => fieldError(issue, prefix)).slice(0, FAULTS_MAX);
-}
-
-function fieldError(issue: z.core.$ZodIssue, prefix: PropertyKey[]): FieldError[] {
-  const path = [...prefix, ...issue.path];
-  if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({ field: pathText([...path, key]), detail: "unknown: leave it out" }));
-  }
-  if (issue.code === "invalid_union" && issue.errors.length > 0) {
-    const closest = issue.errors.reduce((best, branch) => (distance(branch) < distance(best) ? branch : best));
-    if (closest.some((inner) => inner.path.length > 0)) return fieldErrors(closest, path);
-  }
-  return [{ field: pathText(path), detail: issue.message }];
-}
-
-/** A branch whose keys are all known is nearer than one that misses the point; then fewer faults are nearer. */
-function distance(branch: readonly z.core.$ZodIssue[]): number {
-  const foreign = branch.filter((issue) => issue.code === "unrecognized_keys").length;
-  return foreign * 100 + branch.length;
-}
-
-function pathText(path: readonly PropertyKey[]): string {
-  if (path.length === 0) return "body";
-  return path
-    .map((part, index) => (typeof part === "number" ? `[${part}]` : `${index > 0 ? "." : ""}${String(part)}`))
-    .join("");
 }
