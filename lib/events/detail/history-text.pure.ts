@@ -138,9 +138,9 @@ export function verdictText(findings: readonly Finding[]): string {
   if (failed.length === 0) {
     const elsewhere = findings.find(({ check }) => check === "fallback");
     const passed = findings.filter(({ ok }) => ok).length - (elsewhere ? 1 : 0);
-    return `Dry run passed ${passed} ${passed === 1 ? "check" : "checks"}${elsewhere ? `; ${elsewhere.detail}` : ""}`;
+    return `Passed ${passed} ${passed === 1 ? "check" : "checks"}${elsewhere ? `; ${elsewhere.detail}` : ""}`;
   }
-  return `Dry run refused: ${failed.map((finding) => finding.detail || finding.check).join("; ")}`;
+  return `Refused: ${failed.map((finding) => finding.detail || finding.check).join("; ")}`;
 }
 
 export function controlText(kind: string, scope: string, lifted: boolean): string {

@@ -62,9 +62,9 @@ describe("attempts", () => {
 
 test("a dry run names what it refused", () => {
   const passed = { check: "parses", ok: true, detail: "valid JSON" };
-  expect(verdictText([passed])).toBe("Dry run passed 1 check");
+  expect(verdictText([passed])).toBe("Passed 1 check");
   expect(verdictText([passed, { check: "schema", ok: false, detail: "/items is missing" }])).toBe(
-    "Dry run refused: /items is missing",
+    "Refused: /items is missing",
   );
   expect(controlText("cooldown", "eventId", true)).toBe("Cooldown by eventId lifted");
 });

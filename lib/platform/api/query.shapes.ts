@@ -93,6 +93,8 @@ export const noQuery = queryOf({});
 
 export const noParams: PathOf<Record<never, never>> = { parameters: {}, problems: [], read: () => ({}) };
 
+const EVENT_ID = "must be the event's id, a UUID: look an eventId up with GET /api/v1/events?eventId=";
+
 /** The path parameter `id`: what is no UUID names nothing, so it is refused with `code` too. */
 export function byId(code: ProblemCode & `unknown-${string}`): PathOf<{ id: string }> {
   return {
@@ -101,7 +103,7 @@ export function byId(code: ProblemCode & `unknown-${string}`): PathOf<{ id: stri
     read: ({ id = "" }) => {
       if (UUID.test(id)) return { id: id.toLowerCase() };
       throw new DomainError(code, `There is no ${code.slice("unknown-".length)} ${id}`, {
-        fields: [{ field: "id", detail: "must be a UUID" }],
+        fields: [{ field: "id", detail: code === "unknown-event" ? EVENT_ID : "must be a UUID" }],
       });
     },
   };
