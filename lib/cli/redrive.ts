@@ -70,19 +70,21 @@ function previewText(
 ) {
   const about = kind === "exact" ? "" : kind === "atLeast" ? "at least " : "about ";
   const refusals = Object.values(refused).reduce((sum, count) => sum + count, 0);
-  const wouldBeRefused = sample === null ? 0 : sample.checked - sample.wouldGo;
+  const checked = sample !== null && sample.checked > 0 ? sample : null;
+  const wouldBeRefused = checked === null ? 0 : checked.checked - checked.wouldGo;
   return factsText([
     ["selected", total === null ? "unknown" : about + formatNumber(total)],
     ["would be taken", eligible === null ? "unknown" : about + formatNumber(eligible)],
     ["refused", refusals === 0 ? null : countText(refusals, refused)],
     ["by error code", reasonsText(byErrorCode) || null],
-    ["rate", ratePerSecond === null ? "unlimited" : formatRate(ratePerSecond)],
+    // Where nothing goes there is no rate, and nothing was checked.
+    ["rate", eligible === 0 ? null : ratePerSecond === null ? "unlimited" : formatRate(ratePerSecond)],
     ["takes about", etaMs === null ? null : formatDuration(etaMs)],
     ["approval", approvalCauses?.length ? `by a second person: ${approvalCauses.map(causeWords).join(", ")}` : null],
     [
       "dry run",
-      sample &&
-        `${wouldBeRefused === 0 ? "none" : formatNumber(wouldBeRefused)} of ${formatNumber(sample.checked)} ${sample.whole ? "checked" : "sampled"} would be refused${wouldBeRefused === 0 ? "" : `: ${reasonsText(sample.refused)}`}`,
+      checked &&
+        `${wouldBeRefused === 0 ? "none" : formatNumber(wouldBeRefused)} of ${formatNumber(checked.checked)} ${checked.whole ? "checked" : "sampled"} would be refused${wouldBeRefused === 0 ? "" : `: ${reasonsText(checked.refused)}`}`,
     ],
     ["for example", sample?.samples[0] ? sampleText(sample.samples[0]) : null],
     [
