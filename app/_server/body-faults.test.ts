@@ -15,6 +15,7 @@ test("a misspelt name is told the one that is near, and all that there are", () 
   expect(fault).toMatch(/^select\.filter\.agregateId: unknown: is aggregateId meant\? it takes .*errorCode.* and /);
   expect(others).toEqual([]);
   expect(redrive({ resaon: "x" })[0]).toMatch(/^resaon: unknown: is reason meant\? it takes select,/);
+  expect(redrive({ constructor: 1 })[0]).toMatch(/^constructor: unknown: it takes select,/);
   expect(redrive({ colour: "red" })[0]).toMatch(/^colour: unknown: it takes select,/);
 });
 

@@ -118,8 +118,8 @@ function schemasAt(schema: Schema, path: readonly PropertyKey[]): Schema[] {
 function stepInto(schema: Schema, part: PropertyKey): Schema[] {
   const { def } = schema._zod;
   if (def.type === "object") {
-    const next = shapeOf(schema)[String(part)];
-    return next ? branchesOf(next) : [];
+    const shape = shapeOf(schema);
+    return Object.hasOwn(shape, part) ? branchesOf(shape[String(part)]!) : [];
   }
   if (def.type === "array") return branchesOf((def as z.core.$ZodArrayDef).element);
   if (def.type === "record") return branchesOf((def as z.core.$ZodRecordDef).valueType);
