@@ -105,8 +105,8 @@ test("an aggregate is never split over slices, slices are even, and a half-plann
   );
   expect(split).toEqual([]);
   const before = await sizes();
-  expect(before).toHaveLength(16);
-  for (const { n } of before) expect(n).toBeLessThan(120);
+  expect(before).toHaveLength(12);
+  for (const { n } of before) expect(n).toBeLessThan(150);
 
   await world.db.run("update redrives set state = 'PLANNING' where id = $1", [id]);
   await world.db.run("update redrive_items set slice = 0");
