@@ -10,7 +10,7 @@ const FAULTS_MAX = 20;
 const NAMES_MAX = 40;
 
 /**
- * What is wrong with a body: one entry for each wrong field, with what the field takes. Empty when the schema takes it. No message
+ * The body as its schema reads it, or what is wrong with it: one fault for each wrong field, with what the field takes. No fault
  * repeats a value.
  */
 export function readBody<Body extends Schema>(
@@ -42,7 +42,7 @@ function unknownKeys(keys: readonly string[], path: readonly PropertyKey[], sche
 }
 
 /**
- * Of the branch that came closest. A branch that was not even begun says what the first one lacks; then all are named.
+ * The faults of the branch that came closest. Where the body begins none of them, all branches are named instead.
  */
 function unionFaults(
   issue: Extract<Issue, { code: "invalid_union" }>,

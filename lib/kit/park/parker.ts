@@ -278,8 +278,8 @@ class SpoolingParker implements Parker {
   }
 
   /**
-   * Whether a gateway that has called events too large lets one of those behind them through: of each segment the smallest is
-   * sent, which is stored then and known when its turn comes. Otherwise events that are too large would hold the spool for ever.
+   * Whether a gateway that has called events too large lets one of those behind them through: the smallest of each segment is
+   * tried. Parkade stores it then, and takes it for a repeat when its turn comes.
    */
   async #comesThrough(left: readonly string[], segments: readonly string[]): Promise<boolean> {
     for (const each of [left, ...segments.slice(0, SEGMENTS_TRIED_MAX)]) {
