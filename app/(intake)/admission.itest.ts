@@ -473,7 +473,7 @@ describe("a request that is wrong names the field and the fix", () => {
       { when: [{ field: "errorCode", is: "matches", value: "(a+)+$" }] },
       "when[0].is: must be one of equals",
     ],
-    ["no value", { when: [{ field: "errorCode", is: "equals" }] }, "when[0].value: must be text"],
+    ["no value", { when: [{ field: "errorCode", is: "equals" }] }, "when[0].value: is missing: must be text"],
     [
       "an empty value",
       { when: [{ field: "errorCode", is: "contains", value: "" }] },
@@ -484,7 +484,11 @@ describe("a request that is wrong names the field and the fix", () => {
       { when: [{ field: "body", pointer: "order.id", is: "present" }] },
       "when[0].pointer: must be a JSON pointer",
     ],
-    ["a header without a name", { when: [{ field: "header", is: "present" }] }, "when[0].name: must be text"],
+    [
+      "a header without a name",
+      { when: [{ field: "header", is: "present" }] },
+      "when[0].name: is missing: must be text",
+    ],
     [
       "a number as text",
       { when: [{ field: "attempts", is: "above", value: "3" }] },

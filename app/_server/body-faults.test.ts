@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
+import { controlRequestSchema } from "@/lib/order/controls/controls.shapes";
 import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
+import { sourceRequestSchema } from "@/lib/sources/sources.shapes";
 import { readBody } from "./body-faults";
 
 function faults(schema: z.core.$ZodType, sent: unknown): string[] {
@@ -49,8 +51,18 @@ test("a wrong type is told the right one, also in a list and beside others", () 
     "names: is missing: must be a list",
     "count: is missing: must be a number",
     "on: is missing: must be true or false",
-    "how: must be fast or slow",
-    "own: must be a name",
+    "how: is missing: must be fast or slow",
+    "own: is missing: must be a name",
   ]);
   expect(faults(schema, "text")).toEqual(["body: must be an object"]);
+});
+
+test("a required field that is not there is said to be missing, whatever its schema says of a wrong value", () => {
+  expect(faults(sourceRequestSchema, {})).toEqual(["name: is missing: must be text", "kind: is missing: must be text"]);
+  expect(faults(sourceRequestSchema, { name: null, kind: "http" })).toEqual(["name: must be text"]);
+  expect(faults(controlRequestSchema, { reason: "the producer is broken" })).toEqual([
+    "kind: is missing: must be blacklist, whitelist or cooldown",
+    expect.stringMatching(/^scope: is missing: must name exactly one of eventId/),
+  ]);
+  expect(faults(redriveRequestSchema, {})).toEqual([expect.stringMatching(/^select: is missing: must be an object/)]);
 });

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { listOf, nearName } from "@/lib/platform/plain/near-name.pure";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
 
 type Schema = z.core.$ZodType;
@@ -36,7 +37,7 @@ function unknownKeys(keys: readonly string[], path: readonly PropertyKey[], sche
   const known = keysOf(schemasAt(schema, path));
   const takes = known.length === 0 ? "leave it out" : `it takes ${listOf(known.slice(0, NAMES_MAX), "and")}`;
   return keys.map((key) => {
-    const near = known.find((name) => isNear(key, name));
+    const near = nearName(key, known);
     return { field: pathText([...path, key]), detail: `unknown: ${near ? `is ${near} meant? ` : ""}${takes}` };
   });
 }
@@ -55,8 +56,8 @@ function unionFaults(
   const unknown = closest.filter(({ code }) => code === "unrecognized_keys");
   if (unknown.length > 0) return faultsOf(unknown, schema, path);
   const forms = [...new Set(schemasAt(schema, path).flatMap(formOf))];
-  if (isOwn(issue.message) || forms.length === 0) return [{ field: pathText(path), detail: issue.message }];
-  return [{ field: pathText(path), detail: `must be ${listOf(forms, "or")}` }];
+  const words = isOwn(issue.message) || forms.length === 0 ? issue.message : `must be ${listOf(forms, "or")}`;
+  return [{ field: pathText(path), detail: missingWord(issue) + words }];
 }
 
 /** A branch whose keys are all known is nearer than one that misses the point; then fewer faults are nearer. */
@@ -66,6 +67,12 @@ function distance(branch: readonly Issue[]): number {
 
 function isMissing(issue: Issue): boolean {
   return issue.code === "invalid_type" && "input" in issue && issue.input === undefined;
+}
+
+/** What a schema of ours says of a wrong value does not say that there is none. */
+function missingWord(issue: Issue): string {
+  const ofValue = issue.code === "invalid_type" || issue.code === "invalid_value" || issue.code === "invalid_union";
+  return ofValue && issue.path.length > 0 && "input" in issue && issue.input === undefined ? "is missing: " : "";
 }
 
 /** The text of a schema of ours, not the validator's own. */
@@ -85,8 +92,8 @@ const TYPES: Record<string, string> = {
 };
 
 function wordsOf(issue: Issue): string {
-  if (isOwn(issue.message)) return issue.message;
-  const missing = isMissing(issue) ? "is missing: " : "";
+  const missing = missingWord(issue);
+  if (isOwn(issue.message)) return missing + issue.message;
   if (issue.code === "invalid_type") return `${missing}must be ${TYPES[issue.expected] ?? issue.expected}`;
   if (issue.code === "invalid_value") return `${missing}must be ${listOf(issue.values.map(literal), "or")}`;
   return issue.message;
@@ -144,33 +151,6 @@ function shapeOf(schema: Schema): Record<string, Schema> {
 
 function keysOf(schemas: readonly Schema[]): string[] {
   return [...new Set(schemas.flatMap((each) => (each._zod.def.type === "object" ? Object.keys(shapeOf(each)) : [])))];
-}
-
-/** Two names that differ in case, or in at most two letters that were left out, added or mistaken. */
-function isNear(name: string, known: string): boolean {
-  const [left, right] = [name.toLowerCase(), known.toLowerCase()];
-  return (
-    Math.abs(left.length - right.length) <= 2 &&
-    editDistance(left.slice(0, 64), right) <= Math.min(2, right.length >> 1)
-  );
-}
-
-/** Levenshtein's distance: insertions, deletions and substitutions. */
-function editDistance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, at) => at);
-  for (const [at, letter] of [...left].entries()) {
-    const next = [at + 1];
-    for (let to = 0; to < right.length; to++) {
-      next.push(Math.min(next[to]! + 1, row[to + 1]! + 1, row[to]! + (letter === right[to] ? 0 : 1)));
-    }
-    row = next;
-  }
-  return row.at(-1)!;
-}
-
-/** `a, b and c`. */
-function listOf(names: readonly string[], word: "and" | "or"): string {
-  return names.length <= 1 ? (names[0] ?? "") : `${names.slice(0, -1).join(", ")} ${word} ${names.at(-1)}`;
 }
 
 function pathText(path: readonly PropertyKey[]): string {
