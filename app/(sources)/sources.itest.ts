@@ -8,6 +8,7 @@ import { deadLetter } from "@/lib/testing/letters";
 import * as retried from "./api/v1/sources/[name]/retry/route";
 import * as source from "./api/v1/sources/[name]/route";
 import * as targets from "./api/v1/sources/[name]/targets/route";
+import * as probe from "./api/v1/sources/probe/route";
 import * as sources from "./api/v1/sources/route";
 
 let console: TestConsole;
@@ -205,6 +206,17 @@ test.each([
 ])("refuses %s", async (_, body, code) => {
   await create(orders);
   expect((await create(body)).body).toMatchObject({ code });
+});
+
+test("names the settings that there are to who names another, in a new source, a change and a probe", async () => {
+  await create(orders);
+  const config = { redriveUrl: "http://127.0.0.1:9/", redriveURL: "http://127.0.0.1:9/" };
+  const detail = expect.stringMatching(/is redriveUrl meant\? it takes redriveUrl, slowLaneUrl, /);
+  const refusal = { status: 422, body: { code: "invalid-config", errors: [{ field: "config.redriveURL", detail }] } };
+  expect(await create({ name: "other", kind: "http", config })).toMatchObject(refusal);
+  const changed = { method: "PATCH", params: { name: "orders" }, body: { config } };
+  expect(await console.call(source.PATCH, changed)).toMatchObject(refusal);
+  expect(await console.call(probe.POST, { body: { kind: "http", config } })).toMatchObject(refusal);
 });
 
 test("deletes a source only when no event refers to it", async () => {

@@ -4,7 +4,6 @@ import {
   type ConfigLimits,
   KINDS,
   kindOf,
-  parseSourceConfig,
   redactConfig,
   restoreMasked,
 } from "@/lib/brokers/kinds/kinds.shapes";
@@ -18,6 +17,7 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
 import type { SchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
+import { parseEditedConfig } from "@/lib/sources/edited-config.shapes";
 import type { SourceMode } from "@/lib/sources/source-mode.pure";
 import type { SourceRequest } from "@/lib/sources/sources.shapes";
 import { insertSource } from "@/lib/sources/sources.write";
@@ -40,7 +40,7 @@ export async function createSource(
   { repeated = false } = {},
 ): Promise<void> {
   assertMay(viewer, "change-source", [request.name]);
-  const config = parseSourceConfig(request.kind, restoreMasked(request.kind, request.config, null));
+  const config = parseEditedConfig(request.kind, restoreMasked(request.kind, request.config, null));
   assertPermitted(config, deps.env);
   const payloadSchema = request.payloadSchema ?? null;
   await assertPayloadSchema(deps.schemas, payloadSchema);

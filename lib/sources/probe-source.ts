@@ -1,7 +1,6 @@
 import { configAt } from "@/lib/brokers/kinds/destination.shapes";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import {
-  parseMapping,
   parseSourceConfig,
   redactConfig,
   restoreMasked,
@@ -18,6 +17,7 @@ import type { Target } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { CachePolicy, ResponseCache } from "@/lib/retry/cache/response-cache";
+import { parseEditedConfig, parseEditedMapping } from "@/lib/sources/edited-config.shapes";
 import { unknownSource } from "@/lib/sources/sources.read";
 import type { MappingPreview, MappingPreviewRequest, ProbeOut, ProbeRequest } from "@/lib/sources/sources.shapes";
 
@@ -58,7 +58,7 @@ export async function probeStoredSource(
   const { targets, ...stored } = found;
   if (config !== undefined) {
     const edited = restoreMasked(stored.kind, config, stored.config as Record<string, unknown>);
-    return probe(deps, { source: parseSourceConfig(stored.kind, edited), name, targets }, viewer);
+    return probe(deps, { source: parseEditedConfig(stored.kind, edited), name, targets }, viewer);
   }
   const source = parseSourceConfig(stored.kind, stored.config);
   // The viewer's name: the audit names everybody who got an answer.
@@ -74,7 +74,7 @@ export async function probeStoredSource(
 /** The same for a configuration that is not stored yet. */
 export async function probeSource(deps: ProbeDeps, { kind, config }: ProbeRequest, viewer: Viewer): Promise<ProbeOut> {
   assertMay(viewer, "change-source");
-  const source = parseSourceConfig(kind, restoreMasked(kind, config, null));
+  const source = parseEditedConfig(kind, restoreMasked(kind, config, null));
   return probe(deps, { source, name: null, targets: [] }, viewer);
 }
 
@@ -168,7 +168,7 @@ export function previewMapping(
   viewer: Viewer,
 ): MappingPreview {
   assertMay(viewer, "change-source");
-  const parsed = parseMapping(mapping);
+  const parsed = parseEditedMapping(mapping);
   return { samples: samples.map((sample) => mapSample(sample, parsed)) };
 }
 

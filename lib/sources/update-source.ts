@@ -2,7 +2,6 @@ import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
 import {
   assertPermitted,
   type ConfigLimits,
-  parseSourceConfig,
   redactConfig,
   restoreMasked,
   type SourceConfig,
@@ -14,6 +13,7 @@ import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
 import { currentSchema } from "@/lib/repair/schemas/payload-schemas.write";
 import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
 import { assertModeOf, type SourceDeps } from "@/lib/sources/create-source";
+import { parseEditedConfig } from "@/lib/sources/edited-config.shapes";
 import type { SourceMode } from "@/lib/sources/source-mode.pure";
 import { unknownSource } from "@/lib/sources/sources.read";
 import type { SourceChange } from "@/lib/sources/sources.shapes";
@@ -37,7 +37,7 @@ export async function updateSource(
     const before = shown(stored, schemaBefore);
     if (config) {
       const edited = restoreMasked(stored.kind, config, stored.config as Record<string, unknown>);
-      const source = parseSourceConfig(stored.kind, edited);
+      const source = parseEditedConfig(stored.kind, edited);
       assertPermitted(source, deps.env);
       columns.config = source.config;
       const targets = await prisma.target.findMany({ where: { sourceId: stored.id, lane: null } });
