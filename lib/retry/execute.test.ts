@@ -78,10 +78,8 @@ describe("attempts", () => {
 
   it("makes one more attempt even when the numbering is past the limit", async () => {
     const on = bench({ maxAttempts: 2 });
-    const done = on.start({ firstAttempt: 9 });
-    await settle();
-    await fail(on, coded("ECONNRESET"));
-    expect(await done).toMatchObject({ reason: "exhausted", attempts: 1 });
+    const end = await on.play([coded("ECONNRESET")], { firstAttempt: 9 });
+    expect(end).toMatchObject({ reason: "exhausted", attempts: 1 });
   });
 
   it("treats a synchronous throw like a rejection", async () => {
@@ -94,7 +92,7 @@ describe("attempts", () => {
 });
 
 describe("what is not repeated", () => {
-  it.each<[string, Partial<Call<string>>, unknown, object]>([
+  it.each<[string, Partial<Call<string>>, Error, object]>([
     ["a permanent failure", {}, coded("HTTP_404"), { reason: "permanent", code: "HTTP_404", sent: "no" }],
     ["an unknown failure", {}, new TypeError("x"), { reason: "permanent", code: "UNKNOWN", sent: "maybe" }],
     ["a target off the whitelist", { retryable: false }, coded("ECONNREFUSED"), { reason: "not-retryable" }],
@@ -112,20 +110,13 @@ describe("what is not repeated", () => {
     ],
   ])("%s", async (_, call, error, expected) => {
     const on = bench();
-    const done = on.start(call);
-    await settle();
-    await fail(on, error);
-    expect(await done).toMatchObject({ kind: "failed", attempts: 1, ...expected });
+    expect(await on.play([error], call)).toMatchObject({ kind: "failed", attempts: 1, ...expected });
   });
 
   it("but a send without a key that surely did not arrive is", async () => {
     const on = bench({ maxAttempts: 2 });
-    const done = on.start({ idempotencyKey: null });
-    await settle();
-    await fail(on, coded("ECONNREFUSED"));
-    await on.clock.advance(0);
-    await succeed(on);
-    expect(await done).toMatchObject({ kind: "ok", attempts: 2 });
+    const end = await on.play([coded("ECONNREFUSED"), "done"], { idempotencyKey: null });
+    expect(end).toMatchObject({ kind: "ok", attempts: 2 });
   });
 
   it("a code more often than its own limit allows", async () => {
@@ -147,10 +138,7 @@ describe("what is not repeated", () => {
       attempts: 0,
     });
     expect(on.sends).toEqual([]);
-    const done = on.start({ ambiguous: true });
-    await settle();
-    await fail(on, coded("HTTP_404"));
-    expect(await done).toMatchObject({ sent: "maybe", attempts: 1 });
+    expect(await on.play([coded("HTTP_404")], { ambiguous: true })).toMatchObject({ sent: "maybe", attempts: 1 });
   });
 
   it("a failure that an aborted fetch of the caller's own made is a cancellation", async () => {
@@ -167,21 +155,15 @@ describe("what is not repeated", () => {
 describe("amplification", () => {
   it("counts the caller's repeats against the same limit and passes the sum on", async () => {
     const on = bench({ maxAttempts: 5 });
-    const done = on.start({ incomingRetryCount: 3 });
-    await settle();
-    await fail(on, coded("ECONNREFUSED"));
-    await on.clock.advance(0);
-    await fail(on, coded("ECONNREFUSED"));
-    expect(await done).toMatchObject({ reason: "amplified", attempts: 2 });
+    const end = await on.play([coded("ECONNREFUSED"), coded("ECONNREFUSED")], { incomingRetryCount: 3 });
+    expect(end).toMatchObject({ reason: "amplified", attempts: 2 });
     expect(on.sends.map(({ context }) => context.retryCount)).toEqual([3, 4]);
   });
 
   it("still makes the one attempt it was asked for", async () => {
     const on = bench({ maxAttempts: 2 });
-    const done = on.start({ incomingRetryCount: 100 });
-    await settle();
-    await fail(on, coded("ECONNREFUSED"));
-    expect(await done).toMatchObject({ reason: "amplified", attempts: 1 });
+    const end = await on.play([coded("ECONNREFUSED")], { incomingRetryCount: 100 });
+    expect(end).toMatchObject({ reason: "amplified", attempts: 1 });
     expect(on.sends[0]!.context.retryCount).toBe(100);
   });
 
@@ -215,12 +197,8 @@ describe("Retry-After", () => {
 
   it("is ignored when malformed", async () => {
     const on = bench({ backoff: FIXED });
-    const done = on.start();
-    await settle();
-    await fail(on, coded("HTTP_429", { retryAfter: "-1" }));
-    await on.clock.advance(1_000);
-    await succeed(on);
-    expect(await done).toMatchObject({ kind: "ok", elapsedMs: 1_000 });
+    const end = await on.play([coded("HTTP_429", { retryAfter: "-1" }), 1_000, "done"]);
+    expect(end).toMatchObject({ kind: "ok", elapsedMs: 1_000 });
     expect(on.target.counters.retryAfterHonored).toBe(0);
   });
 
@@ -278,18 +256,13 @@ describe("Retry-After", () => {
 
   it("a gRPC pushback that does not fit the deadline defers", async () => {
     const on = bench({ backoff: FIXED, deadlineMs: 30_000, marginMs: 500 });
-    const done = on.start();
-    await settle();
-    await fail(on, coded("HTTP_503", { pushback: "60000" }));
-    expect(await done).toMatchObject({ kind: "deferred", untilMs: on.clock.wallMs() + 60_000 });
+    const end = await on.play([coded("HTTP_503", { pushback: "60000" })]);
+    expect(end).toMatchObject({ kind: "deferred", untilMs: on.clock.wallMs() + 60_000 });
   });
 
   it("defers what does not fit the deadline, never retrying early", async () => {
     const on = bench({ deadlineMs: 20_000, marginMs: 500 });
-    const done = on.start();
-    await settle();
-    await fail(on, coded("HTTP_429", { retryAfter: "20" }));
-    expect(await done).toMatchObject({
+    expect(await on.play([coded("HTTP_429", { retryAfter: "20" })])).toMatchObject({
       kind: "deferred",
       cause: "retry-after",
       code: "HTTP_429",
@@ -303,20 +276,13 @@ describe("Retry-After", () => {
 
   it("fits exactly up to the margin before the deadline", async () => {
     const on = bench({ deadlineMs: 20_000, marginMs: 1_000 });
-    const done = on.start();
-    await settle();
-    await fail(on, coded("HTTP_429", { retryAfter: "19" }));
-    await on.clock.advance(19_000);
-    await succeed(on);
-    expect(await done).toMatchObject({ kind: "ok" });
+    expect(await on.play([coded("HTTP_429", { retryAfter: "19" }), 19_000, "done"])).toMatchObject({ kind: "ok" });
   });
 
   it("is believed up to the policy's limit", async () => {
     const on = bench({ retryAfterMsMax: 60_000 });
-    const done = on.start();
-    await settle();
-    await fail(on, coded("HTTP_503", { retryAfter: "99999999" }));
-    expect(await done).toMatchObject({ kind: "deferred", untilMs: on.clock.wallMs() + 60_000 });
+    const end = await on.play([coded("HTTP_503", { retryAfter: "99999999" })]);
+    expect(end).toMatchObject({ kind: "deferred", untilMs: on.clock.wallMs() + 60_000 });
   });
 
   it("reads a date against the wall clock, and a wall clock that jumps changes no delay", async () => {
@@ -337,34 +303,21 @@ describe("Retry-After", () => {
 
   it("tells when trying again makes sense once the attempts are used up", async () => {
     const on = bench({ maxAttempts: 1 });
-    const done = on.start();
-    await settle();
-    await fail(on, coded("HTTP_429", { retryAfter: "7" }));
-    expect(await done).toMatchObject({ reason: "exhausted", untilMs: on.clock.wallMs() + 7_000 });
+    const end = await on.play([coded("HTTP_429", { retryAfter: "7" })]);
+    expect(end).toMatchObject({ reason: "exhausted", untilMs: on.clock.wallMs() + 7_000 });
   });
 });
 
 describe("the throttled backoff", () => {
   it("takes the place of the other after a throttled attempt without a hint", async () => {
     const on = bench({ backoff: FIXED, throttledBackoff: { ...FIXED, delayMs: 4_000 }, deadlineMs: 60_000 });
-    const done = on.start();
-    await settle();
-    await fail(on, coded("HTTP_429"));
-    await on.clock.advance(4_000);
-    await fail(on, coded("HTTP_500"));
-    await on.clock.advance(1_000);
-    await succeed(on);
-    expect(await done).toMatchObject({ elapsedMs: 5_000, attempts: 3 });
+    const end = await on.play([coded("HTTP_429"), 4_000, coded("HTTP_500"), 1_000, "done"]);
+    expect(end).toMatchObject({ elapsedMs: 5_000, attempts: 3 });
   });
 
   it("is the same as the other when there is none", async () => {
     const on = bench({ backoff: FIXED });
-    const done = on.start();
-    await settle();
-    await fail(on, coded("HTTP_429"));
-    await on.clock.advance(1_000);
-    await succeed(on);
-    expect(await done).toMatchObject({ kind: "ok", elapsedMs: 1_000 });
+    expect(await on.play([coded("HTTP_429"), 1_000, "done"])).toMatchObject({ kind: "ok", elapsedMs: 1_000 });
   });
 });
 
@@ -401,10 +354,7 @@ describe("timeouts", () => {
 
   it("ignore an answer that comes after the time is up", async () => {
     const on = bench({ attemptTimeoutMs: 700, maxAttempts: 1 });
-    const done = on.start();
-    await on.clock.advance(700);
-    await succeed(on, "too late");
-    expect(await done).toMatchObject({ kind: "failed", code: "TIMEOUT_ATTEMPT" });
+    expect(await on.play([700, "too late"])).toMatchObject({ kind: "failed", code: "TIMEOUT_ATTEMPT" });
   });
 
   it("hand an already aborted signal to an attempt that asks for it late", async () => {
@@ -428,9 +378,7 @@ describe("timeouts", () => {
 
   it("of the operation cut the attempt that is under way", async () => {
     const on = bench({ attemptTimeoutMs: 3_000, deadlineMs: 15_001, maxAttempts: 4, backoff: FIXED });
-    const done = on.start({ takeToken: () => on.clock.sleep(1_500) });
-    await on.clock.advance(60_000);
-    expect(await done).toMatchObject({
+    expect(await on.play([60_000], { takeToken: () => on.clock.sleep(1_500) })).toMatchObject({
       kind: "failed",
       reason: "deadline",
       code: "TIMEOUT_DEADLINE",
@@ -442,16 +390,13 @@ describe("timeouts", () => {
 
   it("are the attempt's own when it had its whole time, deadline or not", async () => {
     const on = bench({ attemptTimeoutMs: 3_000, deadlineMs: 3_000, maxAttempts: 1 });
-    const done = on.start();
-    await on.clock.advance(3_000);
-    expect(await done).toMatchObject({ reason: "exhausted", code: "TIMEOUT_ATTEMPT" });
+    expect(await on.play([3_000])).toMatchObject({ reason: "exhausted", code: "TIMEOUT_ATTEMPT" });
   });
 
   it("of the operation leave a send without a key ambiguous", async () => {
     const on = bench({ attemptTimeoutMs: 3_000, deadlineMs: 3_000, maxAttempts: 1 });
-    const done = on.start({ idempotencyKey: null, takeToken: () => on.clock.sleep(1_000) });
-    await on.clock.advance(3_000);
-    expect(await done).toMatchObject({ reason: "ambiguous", code: "TIMEOUT_DEADLINE", sent: "maybe" });
+    const end = await on.play([3_000], { idempotencyKey: null, takeToken: () => on.clock.sleep(1_000) });
+    expect(end).toMatchObject({ reason: "ambiguous", code: "TIMEOUT_DEADLINE", sent: "maybe" });
   });
 
   it("reach every reader of the signal: it is one and the same", async () => {
@@ -467,9 +412,8 @@ describe("timeouts", () => {
 
   it("of the operation are a deadline also at the last attempt", async () => {
     const on = bench({ attemptTimeoutMs: 3_000, deadlineMs: 3_000, maxAttempts: 1 });
-    const done = on.start({ takeToken: () => on.clock.sleep(1_000) });
-    await on.clock.advance(3_000);
-    expect(await done).toMatchObject({ reason: "deadline", code: "TIMEOUT_DEADLINE", error: { timeoutMs: 3_000 } });
+    const end = await on.play([3_000], { takeToken: () => on.clock.sleep(1_000) });
+    expect(end).toMatchObject({ reason: "deadline", code: "TIMEOUT_DEADLINE", error: { timeoutMs: 3_000 } });
   });
 
   it("follow the target's latency, within the policy's clamp", async () => {
@@ -493,9 +437,8 @@ describe("phases", () => {
 
   it("end a send that does not connect: nothing has been sent", async () => {
     const on = bench({ maxAttempts: 1, phases });
-    const done = on.start({ idempotencyKey: null });
-    await on.clock.advance(200);
-    expect(await done).toMatchObject({ code: "TIMEOUT_CONNECT", sent: "no", reason: "exhausted", elapsedMs: 200 });
+    const end = await on.play([200], { idempotencyKey: null });
+    expect(end).toMatchObject({ code: "TIMEOUT_CONNECT", sent: "no", reason: "exhausted", elapsedMs: 200 });
   });
 
   it("end a send that connects but does not answer", async () => {
@@ -521,10 +464,7 @@ describe("phases", () => {
 
   it("arm nothing when a phase is told after the end", async () => {
     const on = bench({ maxAttempts: 1, phases });
-    const done = on.start();
-    await settle();
-    await succeed(on);
-    await done;
+    await on.play(["done"]);
     on.sends[0]!.context.reached("answering");
     expect(on.clock.timers).toBe(0);
   });
@@ -551,17 +491,13 @@ describe("the deadline", () => {
 
   it("fails at once when not even the margin is left", async () => {
     const on = bench({ deadlineMs: 10_000, attemptTimeoutMs: 3_000, marginMs: 1_000, maxAttempts: 3 });
-    const done = on.start({ takeToken: () => on.clock.sleep(6_500) });
-    await on.clock.advance(9_000);
-    await fail(on, coded("HTTP_500"));
-    expect(await done).toMatchObject({ reason: "deadline", code: "HTTP_500", elapsedMs: 9_000, attempts: 1 });
+    const end = await on.play([9_000, coded("HTTP_500")], { takeToken: () => on.clock.sleep(6_500) });
+    expect(end).toMatchObject({ reason: "deadline", code: "HTTP_500", elapsedMs: 9_000, attempts: 1 });
   });
 
   it("defers an operation that never got its token: nothing was tried", async () => {
     const on = bench({ deadlineMs: 15_000 });
-    const done = on.start({ takeToken: (signal) => on.clock.sleep(99_999, signal) });
-    await on.clock.advance(15_000);
-    expect(await done).toMatchObject({
+    expect(await on.play([15_000], { takeToken: (signal) => on.clock.sleep(99_999, signal) })).toMatchObject({
       kind: "deferred",
       cause: "no-permit",
       code: "NO_PERMIT",
@@ -648,12 +584,7 @@ describe("intent before effect", () => {
   it("records everything about each attempt", async () => {
     const on = bench({ backoff: FULL });
     const startWallMs = on.clock.wallMs();
-    const done = on.start();
-    await on.clock.advance(30);
-    await fail(on, coded("HTTP_500"));
-    await on.clock.advance(250);
-    await succeed(on);
-    await done;
+    await on.play([30, coded("HTTP_500"), 250, "done"]);
     expect(on.records).toEqual([
       {
         attempt: 1,
@@ -872,10 +803,7 @@ describe("cancellation", () => {
     await succeed(on);
     await success;
     expect(listeners()).toBe(0);
-    const failure = on.start();
-    await settle();
-    await fail(on, coded("HTTP_404"));
-    await failure;
+    await on.play([coded("HTTP_404")]);
     const accident = on.start({ onOpen: () => Promise.reject(new Error("x")) });
     await accident.catch(() => {});
     expect(listeners()).toBe(0);
@@ -967,12 +895,7 @@ describe("the breaker", () => {
 
   it("that opens stops the retries, and tells when to come again", async () => {
     const on = bench({ breaker, maxAttempts: 4 });
-    const done = on.start();
-    await settle();
-    await fail(on, coded("HTTP_500"));
-    await on.clock.advance(0);
-    await fail(on, coded("HTTP_500"));
-    expect(await done).toMatchObject({
+    expect(await on.play([coded("HTTP_500"), coded("HTTP_500")])).toMatchObject({
       reason: "breaker-open",
       code: "HTTP_500",
       attempts: 2,
@@ -1006,15 +929,9 @@ describe("the breaker", () => {
       await done;
       on.target.reset();
     }
-    const counted = on.start();
-    await settle();
-    await fail(on, coded("HTTP_404"));
-    await counted;
+    await on.play([coded("HTTP_404")]);
     expect(on.target.breaker?.snapshot(on.clock.nowMs())).toMatchObject({ state: "closed", calls: 1, failures: 0 });
-    const local = on.start();
-    await settle();
-    await fail(on, coded("EMFILE"));
-    await local;
+    await on.play([coded("EMFILE")]);
     expect(on.target.breaker?.snapshot(on.clock.nowMs())).toMatchObject({ calls: 1 });
   });
 
@@ -1105,11 +1022,7 @@ describe("the breaker", () => {
   it("judges slowness by the time the send took", async () => {
     const trip = { kind: "count", size: 10, callsMin: 1, failureRatio: 1, slowCallMs: 500, slowRatio: 0.5 } as const;
     const on = bench({ breaker: { ...breaker, trip } });
-    const done = on.start({ takeToken: () => on.clock.sleep(900) });
-    await on.clock.advance(900);
-    await on.clock.advance(499);
-    await succeed(on);
-    expect(await done).toMatchObject({ kind: "ok" });
+    expect(await on.play([900, 499, "done"], { takeToken: () => on.clock.sleep(900) })).toMatchObject({ kind: "ok" });
     expect(on.target.breaker?.snapshot(on.clock.nowMs()).slow).toBe(0);
     const slow = on.start();
     await on.clock.advance(500);
@@ -1249,9 +1162,7 @@ describe("the bulkhead", () => {
   it("waits in the queue at most until the deadline", async () => {
     const on = bench({ bulkhead: { permits: 1, queueMax: 1 }, deadlineMs: 12_000 });
     on.target.bulkhead?.tryEnter();
-    const done = on.start();
-    await on.clock.advance(12_000);
-    expect(await done).toMatchObject({ kind: "deferred", cause: "no-permit" });
+    expect(await on.play([12_000])).toMatchObject({ kind: "deferred", cause: "no-permit" });
     expect(on.target.bulkhead?.snapshot()).toMatchObject({ queued: 0, inUse: 1 });
   });
 
@@ -1315,32 +1226,20 @@ describe("the budget", () => {
       budget: { kind: "quota", capacity: 1, cost: { transient: 1, throttled: 9 }, reward: 1 },
       backoff: FIXED,
     });
-    const done = on.start();
-    await settle();
-    await fail(on, coded("HTTP_500"));
-    await on.clock.advance(1_000);
-    await fail(on, coded("HTTP_500"));
-    expect(await done).toMatchObject({ reason: "budget", code: "HTTP_500", attempts: 2 });
+    const end = await on.play([coded("HTTP_500"), 1_000, coded("HTTP_500")]);
+    expect(end).toMatchObject({ reason: "budget", code: "HTTP_500", attempts: 2 });
     expect(on.target.counters).toMatchObject({ budgetDenied: 1, retryAllowed: 1, retries: 1, retryExhausted: 0 });
     expect(on.clock.timers).toBe(0);
   });
 
   it("charges by what the failure was", async () => {
     const on = bench({ budget: { kind: "quota", capacity: 5, cost: { transient: 1, throttled: 9 }, reward: 1 } });
-    const done = on.start();
-    await settle();
-    await fail(on, coded("HTTP_429"));
-    expect(await done).toMatchObject({ reason: "budget", attempts: 1 });
+    expect(await on.play([coded("HTTP_429")])).toMatchObject({ reason: "budget", attempts: 1 });
   });
 
   it("is not charged for our own shortage", async () => {
     const on = bench({ budget: { kind: "quota", capacity: 0, cost: { transient: 1, throttled: 1 }, reward: 0 } });
-    const done = on.start();
-    await settle();
-    await fail(on, coded("EMFILE"));
-    await on.clock.advance(0);
-    await succeed(on);
-    expect(await done).toMatchObject({ kind: "ok", attempts: 2 });
+    expect(await on.play([coded("EMFILE"), "done"])).toMatchObject({ kind: "ok", attempts: 2 });
   });
 
   it("gets back what a retry under way has taken, however it ends", async () => {
@@ -1376,10 +1275,7 @@ describe("the budget's accounts", () => {
 
   it("hear of a success when it happens, not when its attempt began", async () => {
     const on = bench({ budget: { ...ratio, deposit: "success" } });
-    const done = on.start();
-    await on.clock.advance(2_900);
-    await succeed(on);
-    await done;
+    await on.play([2_900, "done"]);
     expect(on.target.budget.snapshot(on.clock.nowMs()).available).toBe(1);
   });
 
@@ -1424,18 +1320,8 @@ describe("the budget's accounts", () => {
 describe("the counters", () => {
   it("add up", async () => {
     const on = bench({ maxAttempts: 2 });
-    const first = on.start();
-    await settle();
-    await fail(on, coded("HTTP_500"));
-    await on.clock.advance(0);
-    await succeed(on);
-    await first;
-    const second = on.start();
-    await settle();
-    await fail(on, coded("HTTP_429"));
-    await on.clock.advance(0);
-    await fail(on, coded("HTTP_500"));
-    await second;
+    await on.play([coded("HTTP_500"), "done"]);
+    await on.play([coded("HTTP_429"), coded("HTTP_500")]);
     expect(on.target.snapshot().counters).toEqual({
       operations: 2,
       succeeded: 1,
@@ -1464,20 +1350,14 @@ describe("the counters", () => {
   it("know how long a success took", async () => {
     const on = bench();
     await on.clock.advance(5_000);
-    const done = on.start();
-    await on.clock.advance(200);
-    await succeed(on);
-    await done;
+    await on.play([200, "done"]);
     expect(on.target.latency.quantileMs(0.5)!).toBeGreaterThanOrEqual(200);
     expect(on.target.latency.quantileMs(0.5)!).toBeLessThan(220);
   });
 
   it("know a resumed operation's first attempt as no retry", async () => {
     const on = bench();
-    const done = on.start({ firstAttempt: 3 });
-    await settle();
-    await succeed(on);
-    await done;
+    await on.play(["done"], { firstAttempt: 3 });
     expect(on.target.counters).toMatchObject({ attempts: 1, retries: 0 });
   });
 });
