@@ -137,7 +137,7 @@ it("names the address and the fix when nothing answers there, or something else 
   await stop();
   await expect(api.get("x")).rejects.toMatchObject({
     code: "offline",
-    message: expect.stringMatching(/parkade serve.*--url/),
+    message: expect.stringMatching(/`parkade serve`, in a clone with `npm start`, or .*--url/),
   });
   stop = async () => {};
 });

@@ -119,7 +119,7 @@ function failureOf(cause: unknown, url: string): unknown {
   }
   // `fetch` rejects with a TypeError whose cause is the error of the socket.
   if (cause instanceof TypeError) {
-    const detail = `Parkade does not answer at ${url}: start it with \`parkade serve\`, or name its address with --url or PARKADE_URL`;
+    const detail = `Parkade does not answer at ${url}: start it with \`parkade serve\`, in a clone with \`npm start\`, or name its address with --url or PARKADE_URL`;
     return new ApiError("offline", detail, { cause });
   }
   return cause;

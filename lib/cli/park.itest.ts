@@ -35,7 +35,10 @@ describe("parkade park", () => {
     const ran = await run(["park", "--source", "orders"], input);
     expect(ran).toMatchObject({ code: 4, out: expect.stringMatching(/accepted +451\nduplicates +0\nrefused +2\n/) });
     expect(ran.said).toMatch(/^line 3: .*errorCode.*\n/);
-    expect(ran.said).toMatch(/line 454: .*\(unknown-source\)\n$/);
+    expect(ran.said).toMatch(
+      /line 454: There is no source "none": .*\(unknown-source\)\n.*parkade source add.*--source.*\n$/,
+    );
+    expect(ran.said).not.toContain("?source=");
     expect(parkade.requests() - before).toBe(3);
     expect((await parkade.parked()).slice(0, 3)).toEqual(["large", "e-0", "e-1"]);
     const [row] = await parkade.console.deps.db.query<{ payload: Buffer }>(
@@ -50,6 +53,11 @@ describe("parkade park", () => {
   test("takes one document, and says what is no event", async () => {
     const document = JSON.stringify([{ source: "orders", eventId: "d-0", errorCode: "X", payload: null }], null, 2);
     expect(await run(["park"], document)).toMatchObject({ code: 0 });
+    const alone = await run(["park", "--source", "odrers"], event("d-1"));
+    expect(alone).toMatchObject({
+      code: 4,
+      said: expect.stringMatching(/"odrers": .*\n.*parkade source add.*--source/),
+    });
     expect(await run(["park", "--source", "orders"], event("d-1", { version: "x" }))).toMatchObject({
       code: 4,
       said: expect.stringMatching(/^line 1: .*version/),

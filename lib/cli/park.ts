@@ -26,6 +26,7 @@ export async function park(call: Call): Promise<number> {
   const counts: Counts = { accepted: 0, duplicates: 0, bounced: 0, dropped: 0, rejectedTotal: 0 };
   let sentLines = 0;
   let sent = false;
+  let noSource = false;
   try {
     for await (const { body, lines } of requestsOf(terminal.lines())) {
       signal.throwIfAborted();
@@ -38,6 +39,7 @@ export async function park(call: Call): Promise<number> {
       for (const { index, code, detail } of rejected.slice(0, Math.max(0, SAID_MAX - counts.rejectedTotal))) {
         const place = lines.length === 0 ? `event ${index + 1}` : `line ${lines[index]}`;
         terminal.say(`${place}: ${visible(detail)} (${code})`);
+        noSource ||= code === "unknown-source";
       }
       for (const name of Object.keys(counts) as (keyof Counts)[]) counts[name] += answer[name];
       sentLines = lines.at(-1) ?? 0;
@@ -50,6 +52,8 @@ export async function park(call: Call): Promise<number> {
   }
   signal.throwIfAborted();
   if (!sent) throw new UsageError("give events as JSON or NDJSON on standard input", line.command);
+  if (noSource)
+    terminal.say("`parkade source add` creates a source; --source names the source of events that name none.");
   await printAnswer(call, counts, () => countsText(counts));
   return counts.rejectedTotal === 0 ? EXIT.done : EXIT.partly;
 }

@@ -10,7 +10,7 @@ export const PROGRAM_COMMANDS = [
       { name: "demo", text: "Also load dead letters to try it with, and a flaky service that takes them" },
     ],
     details:
-      "Starts the embedded PostgreSQL (or uses DATABASE_URL), migrates it, and starts console and worker, which were built before. It needs the package parkade-server beside parkade. Ctrl-C or SIGTERM stops all of it in order.",
+      "Starts the embedded PostgreSQL (or uses DATABASE_URL), migrates it, and starts console and worker, which were built before. It needs the package parkade-server beside parkade; in a clone `npm start` does the same. Ctrl-C or SIGTERM stops all of it in order.",
     examples: ["parkade serve", "parkade serve --port 8080 --data-dir /var/lib/parkade"],
   },
   {
