@@ -1,10 +1,15 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { engines } from "../../package.json";
 import { ENVIRONMENT, FILTER_OPTIONS, FILTER_RULE, GLOBAL_OPTIONS } from "./command";
 import { COMMANDS, optionsOf } from "./command-table";
 import { commandText, exitLines, optionText, overviewText, SUMMARY } from "./help";
 
 const listed = (rows: readonly (readonly [string, string])[]) =>
   rows.map(([left, text]) => `- \`${left}\`: ${text}`).join("\n");
+
+/** The packages ask for it; see `scripts/pack-kit.ts`. */
+const NODE = `Node ${engines.node.replace(">=", "")} or newer`;
 
 /** docs/cli.md: `npx vitest run --project unit lib/cli/cli-docs.test.ts -u` writes it. */
 const PAGE = `# The command line
@@ -25,8 +30,8 @@ npx parkade serve
 \`\`\`
 
 The names alone (\`npm install parkade\`, or \`npx parkade\` where it is not installed) would fetch whatever a registry has under
-them. \`parkade serve\` needs Node 22.22 or newer, and no sources, no git and no compiler; npm installs the
-embedded PostgreSQL of the platform with it.
+them. Both need ${NODE}. \`parkade serve\` needs no sources, no git and no compiler; npm installs the
+embedded PostgreSQL of the platform with it. In the clone itself \`npm start\` starts Parkade.
 
 Every command but \`serve\` is a client of the [HTTP API](api.md) and works from any machine that reaches it.
 
@@ -64,6 +69,13 @@ ${COMMANDS.map((command) => `### ${command.name}\n\n\`\`\`text\n${commandText(co
 test("docs/cli.md is what the table says", async () => {
   await expect(PAGE).toMatchFileSnapshot("../../docs/cli.md");
 });
+
+test.each(["README.md", "docs/operate.md", "docs/kit/README.md"])(
+  "%s names the Node that the packages ask for",
+  (page) => {
+    expect(readFileSync(page, "utf8").replaceAll(/\s+/g, " ")).toContain(NODE);
+  },
+);
 
 describe("help", () => {
   test("names every command", () => {
