@@ -346,7 +346,10 @@ export async function setRedriveConcurrency(tx: Tx, id: string, concurrency: num
   await tx.run("update redrives set concurrency = $2 where id = $1", [id, concurrency]);
 }
 
-/** What the targets of a redrive's open items take together; null = unlimited, or it has no open items yet. */
+/**
+ * What the targets of a redrive's open items take together; null = unlimited. Of one that has no open item (yet): what the targets
+ * of its sources take, so that a rate is not taken because nothing may go just now.
+ */
 export type PaceCeiling = { ratePerSecond: number | null; places: number | null; targets: string | null };
 
 export async function readPaceCeiling(tx: Tx, id: string): Promise<PaceCeiling> {
@@ -356,10 +359,13 @@ export async function readPaceCeiling(tx: Tx, id: string): Promise<PaceCeiling> 
        from redrives r
        join targets t on t.id = r.target_id or (r.target_id is null and t.lane = r.lane)
        join sources s on s.id = t.source_id
-      where r.id = $1 and case when r.state = ${REDRIVE.PLANNING} then r.target_id is not null or r.sources is null or s.name = any(r.sources)
-        else exists (
-        select 1 from redrive_items i
-         where i.redrive_id = r.id and i.state = ${ITEM.open} and (r.target_id is not null or i.source_id = t.source_id)) end`,
+      where r.id = $1 and case
+        when r.state <> ${REDRIVE.PLANNING} and exists (
+          select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open})
+        then r.target_id is not null or exists (
+          select 1 from redrive_items i
+           where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = t.source_id)
+        else r.target_id is not null or r.sources is null or s.name = any(r.sources) end`,
     [id],
   );
   return row!;

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { imposeControl } from "@/lib/order/controls/impose-control";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
@@ -91,6 +92,20 @@ test("a lane that is switched and a rate that is lowered while no worker is aliv
   expect(later).toEqual([{ target: "orders.slow" }]);
   expect(most).toBe(1);
   expect(new Set(world.sink.arrived.map(({ headers }) => headers["idempotency-key"])).size).toBe(60);
+});
+
+test("a rate above what the target takes is refused also while no selected event may go", async () => {
+  await world.db.run("update targets set rate_per_second = 40 where name = 'orders'");
+  await world.park(3);
+  const control = { kind: "blacklist", scope: { source: "orders" }, reason: "a test" } as const;
+  await imposeControl(world.deps, control, ada);
+  const refused = world.request({ ratePerSecond: 41 });
+  await expect(refused).rejects.toMatchObject({
+    code: "above-ceiling",
+    message: "ratePerSecond: orders takes at most 40/s: choose 40 or less, or raise the rate under Targets",
+  });
+  expect(await world.db.query("select id from redrives")).toEqual([]);
+  expect(await world.request({ ratePerSecond: 40 })).toMatchObject({ total: 3, refusedByReason: { blacklisted: 3 } });
 });
 
 test("a pace above what the target takes is refused, with the cause and the fix", async () => {
