@@ -307,6 +307,31 @@ describe("controls", () => {
     expect(JSON.stringify(answer.body.errors)).toContain(field);
   });
 
+  test("over a source that does not exist are refused, with the source that was probably meant", async () => {
+    const scopes = [
+      { source: "ordres" },
+      { errorCode: "TIMEOUT", source: "ordres" },
+      { eventId: "e-1", source: "ordres" },
+    ];
+    for (const scope of scopes) {
+      for (const kind of ["blacklist", "cooldown", "whitelist"]) {
+        const expiresAt = new Date(Date.now() + 60_000).toISOString();
+        expect(await call(controls.POST, { body: { kind, scope, reason, expiresAt } })).toMatchObject({
+          status: 404,
+          body: {
+            code: "unknown-source",
+            detail: 'There is no source "ordres": is orders meant?',
+            errors: [{ field: "scope.source", detail: "list sources with GET /api/v1/sources" }],
+          },
+        });
+      }
+    }
+    expect((await call(controls.GET, {})).body.items).toEqual([]);
+    const body = { kind: "blacklist", scope: { source: "billing" }, reason };
+    expect((await call(controls.POST, { body })).body.detail).toBe('There is no source "billing"');
+    expect((await call(controls.POST, { body: { ...body, scope: { source: "orders" } } })).status).toBe(201);
+  });
+
   test("are listed with what they catch, and lifted once", async () => {
     await park(4);
     const { body } = await call(controls.POST, {

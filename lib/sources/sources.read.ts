@@ -4,14 +4,51 @@ import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { Source } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
+import { nearName } from "@/lib/platform/plain/near-name.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { consumerOut, readConsumers, stateOf } from "@/lib/sources/source-consumers.read";
 import type { SourceList, SourceOut } from "@/lib/sources/sources.shapes";
 
-export function unknownSource(name: string, field = "name"): DomainError {
-  return new DomainError("unknown-source", `There is no source ${JSON.stringify(name)}`, {
+export function unknownSource(name: string, field = "name", near?: string): DomainError {
+  return new DomainError("unknown-source", noSuchSource(name, near), {
     fields: [{ field, detail: "list sources with GET /api/v1/sources" }],
   });
+}
+
+function noSuchSource(name: string, near: string | undefined): string {
+  return `There is no source ${JSON.stringify(name)}${near === undefined ? "" : `: is ${near} meant?`}`;
+}
+
+/** Sources among which the one that was probably meant is looked for. */
+const NEAR_AMONG_MAX = 10_000;
+
+/** The names that no source has which the viewer sees, each with the one that was probably meant. */
+export async function readUnknownSources(
+  db: Queryable,
+  viewer: Viewer,
+  names: readonly string[],
+): Promise<{ name: string; near: string | undefined }[]> {
+  const scope = sourceScope(viewer);
+  const unknown = await db.query<{ name: string }>(
+    `select w.name from unnest($1::text[]) as w(name)
+      where not exists (select 1 from sources s where s.name = w.name and ($2::text[] is null or s.name = any($2)))`,
+    [[...new Set(names)], scope],
+    { name: "unknown-sources" },
+  );
+  if (unknown.length === 0) return [];
+  const known = await db.query<{ name: string }>(
+    `select name from sources where $1::text[] is null or name = any($1) order by name limit ${NEAR_AMONG_MAX}`,
+    [scope],
+    { name: "names-of-sources" },
+  );
+  const seen = known.map(({ name }) => name);
+  return unknown.map(({ name }) => ({ name, near: nearName(name, seen) }));
+}
+
+/** Throws DomainError `unknown-source`, which names the source that was probably meant. */
+export async function assertKnownSource(db: Queryable, viewer: Viewer, name: string, field: string): Promise<void> {
+  const [unknown] = await readUnknownSources(db, viewer, [name]);
+  if (unknown) throw unknownSource(name, field, unknown.near);
 }
 
 /** Throws DomainError `unknown-source` for one that the viewer does not see, too. */

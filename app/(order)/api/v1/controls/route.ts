@@ -9,6 +9,7 @@ import {
   imposedControlSchema,
 } from "@/lib/order/controls/controls.shapes";
 import { imposeControl } from "@/lib/order/controls/impose-control";
+import { assertKnownSource } from "@/lib/sources/sources.read";
 
 export const GET = handle({
   id: "listControls",
@@ -25,10 +26,13 @@ export const POST = handle({
   idempotent: true,
   status: 201,
   answer: imposedControlSchema,
-  problems: ["invalid-window"],
+  problems: ["invalid-window", "unknown-source"],
   links: { liftControl: BODY_ID },
   run: (call) =>
     once(call, async () => {
+      const { source } = call.body.scope;
+      // Taken as it is, a slip of the pen would be a control that never catches an event.
+      if (source !== undefined) await assertKnownSource(call.deps.db, call.viewer, source, "scope.source");
       const { id, underWay } = await imposeControl(call.deps, call.body, call.viewer);
       return { ...(await readControl(call.deps.db, call.viewer, id)), underWay };
     }),
