@@ -57,6 +57,7 @@ with head as materialized (
        order by ${PLACE}, o.id
        limit 1
     ) other on true
+   where s.own_block is not null or other.block is not null
 ), ready as materialized (
   select h.id, h.source_id, h.aggregate_type, h.aggregate_id
     from head h
