@@ -1,5 +1,6 @@
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { DENIED } from "@/lib/retry/breaker/breaker";
+import type { Bulkhead } from "@/lib/retry/bulkhead";
 import type { AttemptContext } from "@/lib/retry/call";
 import { timeoutVerdict } from "@/lib/retry/classify/classifier";
 import { CANCELLED, type Verdict, verdict } from "@/lib/retry/classify/verdict";
@@ -7,6 +8,7 @@ import { Alarm } from "@/lib/retry/deadline/alarm";
 import { TimeoutError } from "@/lib/retry/errors";
 import type { Operation } from "@/lib/retry/operation";
 import { dynamicTimeoutMs } from "@/lib/retry/timeout/dynamic";
+import type { LatencyHistory } from "@/lib/retry/timeout/latency";
 import { type Phase, phaseLimit, type TimeoutCode } from "@/lib/retry/timeout/phases";
 
 /** How one attempt ended. */
@@ -92,7 +94,7 @@ export class Attempt<T> implements AttemptContext {
       const refusal = this.#askBreaker(nowMs) ?? (await this.#waitForTurn(nowMs));
       if (refusal !== null) return { kind: "unopened", why: refusal };
       this.#operation.begin(this.#operation.clock.nowMs());
-      if (this.#operation.call.onOpen) await this.#operation.call.onOpen(this.attempt);
+      await this.#open();
       const end = await this.#send();
       this.#report(end);
       reported = true;
@@ -105,6 +107,48 @@ export class Attempt<T> implements AttemptContext {
       }
       if (this.#inBulkhead) bulkhead?.release();
     }
+  }
+
+  /**
+   * While the caller records the attempt, another call may have its place, if the target answers so soon that the wait for the
+   * place is short: the target is as busy as it may be, and at most twice as many attempts are recorded as are under way.
+   */
+  async #open(): Promise<void> {
+    const { call, target } = this.#operation;
+    if (!call.onOpen) return;
+    const { bulkhead, latency } = target;
+    const lent = this.#inBulkhead && isSoon(latency) && bulkhead!.lend();
+    if (!lent) return call.onOpen(this.attempt);
+    this.#inBulkhead = false;
+    try {
+      await call.onOpen(this.attempt);
+    } catch (error) {
+      bulkhead!.endLoan(null);
+      throw error;
+    }
+    await this.#takePlaceBack(bulkhead!);
+  }
+
+  /** Halted meanwhile, it has no place and sends nothing. */
+  #takePlaceBack(bulkhead: Bulkhead): Promise<void> {
+    if (this.#stop !== null) {
+      bulkhead.endLoan(null);
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      const granted = () => {
+        this.#inBulkhead = true;
+        this.#wake = null;
+        resolve();
+      };
+      const place = bulkhead.endLoan(granted);
+      if (place === null) return;
+      this.#alarm.set(this.#operation.deadlineMs, this.#operation.clock.nowMs());
+      this.#wake = () => {
+        place.leave();
+        resolve();
+      };
+    });
   }
 
   #askBreaker(nowMs: number): "breaker-open" | null {
@@ -265,6 +309,14 @@ export class Attempt<T> implements AttemptContext {
     if (judgesTarget(end)) breaker.record(this.#permit, countsAsFailure(end), elapsedMs, nowMs);
     else breaker.release(this.#permit);
   }
+}
+
+/** A target whose calls end this soon, half of them, gives a lent place back at once. */
+const SOON_MS = 50;
+
+function isSoon(latency: LatencyHistory): boolean {
+  const halfMs = latency.quantileMs(0.5);
+  return halfMs !== null && halfMs <= SOON_MS;
 }
 
 /** Whether the breaker counts an end: not when our own side stopped the attempt or lacked a resource. */

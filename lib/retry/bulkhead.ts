@@ -23,6 +23,9 @@ export class Bulkhead {
   /** A Set keeps arrival order and lets an aborted waiter leave from the middle at no cost. */
   #waiters = new Set<() => void>();
   #repeats = new Set<() => void>();
+  /** Lent places that are wanted back. */
+  #returns = new Set<() => void>();
+  #lent = 0;
 
   constructor(policy: BulkheadPolicy) {
     this.#policy = policy;
@@ -31,7 +34,7 @@ export class Bulkhead {
   /** Changes the number of permits. Calls under way keep theirs; waiters get what is free now. */
   resize(permits: number): void {
     this.#policy = { ...this.#policy, permits };
-    while (this.#inUse < permits && this.#queued() > 0) {
+    while (this.#inUse < permits && this.#waiting() > 0) {
       this.#inUse++;
       this.release();
     }
@@ -58,12 +61,47 @@ export class Bulkhead {
     return { leave: () => waiters.delete(waiter) };
   }
 
+  /**
+   * Lets another call have the place of one that prepares and calls nothing yet. At most as many are lent as there are permits;
+   * false when they are. Each true needs one `endLoan`.
+   */
+  lend(): boolean {
+    if (this.#lent >= this.#policy.permits) return false;
+    this.#lent++;
+    this.release();
+    return true;
+  }
+
+  /**
+   * The end of a loan. `granted` null: the call does not need its place any more. Else it has it back when `granted` is called,
+   * before all who wait for a first place.
+   */
+  endLoan(granted: (() => void) | null): BulkheadWaiter | null {
+    if (granted === null || this.tryEnter()) {
+      this.#lent--;
+      granted?.();
+      return null;
+    }
+    const waiter = () => {
+      this.#lent--;
+      granted();
+    };
+    this.#returns.add(waiter);
+    return {
+      leave: () => {
+        const left = this.#returns.delete(waiter);
+        if (left) this.#lent--;
+        return left;
+      },
+    };
+  }
+
   release(): void {
     if (this.#inUse > this.#policy.permits) {
       this.#inUse--;
       return;
     }
-    for (const waiters of [this.#repeats, this.#waiters]) {
+    for (const waiters of [this.#returns, this.#repeats, this.#waiters]) {
       for (const waiter of waiters) {
         waiters.delete(waiter);
         waiter();
@@ -75,6 +113,10 @@ export class Bulkhead {
 
   snapshot(): BulkheadSnapshot {
     return { ...this.#policy, inUse: this.#inUse, queued: this.#queued() };
+  }
+
+  #waiting(): number {
+    return this.#returns.size + this.#queued();
   }
 
   #queued(): number {

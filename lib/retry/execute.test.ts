@@ -1211,6 +1211,106 @@ describe("the bulkhead", () => {
     expect(firstEnds.at(-1)).toBeGreaterThanOrEqual(9_980);
   });
 
+  describe("while attempts are recorded", () => {
+    const reason = new Error("stopped");
+
+    /** A target with one permit that has answered within `latencyMs`, and operations whose records the test ends. */
+    function recording(latencyMs: number | null, policy: Parameters<typeof bench>[0] = {}) {
+      const on = bench({ bulkhead: { permits: 1, queueMax: 5 }, ...policy });
+      if (latencyMs !== null) on.target.latency.record(latencyMs);
+      const records: { resolve(): void; reject(error: unknown): void }[] = [];
+      const start = (options?: Parameters<typeof on.start>[1]) => {
+        const { promise, resolve, reject } = Promise.withResolvers<void>();
+        const onOpen = () => {
+          records.push({ resolve, reject });
+          return promise;
+        };
+        return on.start({ onOpen }, options);
+      };
+      return { on, records, start };
+    }
+
+    it("lends the place of one to another, and gives it back before a newcomer has it", async () => {
+      const { on, records, start } = recording(5);
+      const all = [start(), start(), start()];
+      await settle();
+      expect(records).toHaveLength(2);
+      records[1]!.resolve();
+      await settle();
+      records[0]!.resolve();
+      await settle();
+      expect(on.sends).toHaveLength(1);
+      expect(records).toHaveLength(2);
+      on.sends[0]!.resolve("second");
+      await settle();
+      expect(on.sends).toHaveLength(2);
+      expect(records).toHaveLength(2);
+      on.sends[1]!.resolve("first");
+      await settle();
+      records[2]!.resolve();
+      await settle();
+      await succeed(on, "third");
+      expect((await Promise.all(all)).map((end) => end.kind === "ok" && end.value)).toEqual([
+        "first",
+        "second",
+        "third",
+      ]);
+      expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
+      expect(on.target.bulkhead?.lend()).toBe(true);
+    });
+
+    it.each([
+      ["answers slowly", 60],
+      ["has not answered yet", null],
+    ])("lends nothing where the target %s", async (_name, latencyMs) => {
+      const { records, start } = recording(latencyMs);
+      void start();
+      void start();
+      await settle();
+      expect(records).toHaveLength(1);
+    });
+
+    it("closes an attempt unsent that is cancelled before its place is back", async () => {
+      const { on, records, start } = recording(5);
+      const waits = start();
+      const sends = start({ signal: new AbortController().signal });
+      await settle();
+      records[1]!.resolve();
+      await settle();
+      records[0]!.resolve();
+      await settle();
+      on.controller.abort(reason);
+      expect(await waits).toMatchObject({ kind: "cancelled", reason, sent: "no", attempts: 1 });
+      await succeed(on);
+      expect(await sends).toMatchObject({ kind: "ok" });
+      expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
+      expect(on.target.bulkhead?.lend()).toBe(true);
+    });
+
+    it("fails an attempt unsent whose deadline passes before its place is back", async () => {
+      const { on, records, start } = recording(5, { maxAttempts: 1, deadlineMs: 4_000 });
+      const waits = start();
+      await settle();
+      on.target.bulkhead?.tryEnter();
+      records[0]!.resolve();
+      await on.clock.advance(4_000);
+      expect(await waits).toMatchObject({ reason: "deadline", code: "TIMEOUT_DEADLINE", sent: "no", attempts: 1 });
+      expect(on.sends).toEqual([]);
+      on.target.bulkhead?.release();
+      expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
+    });
+
+    it("ends the loan of one whose record is refused", async () => {
+      const { on, records, start } = recording(5);
+      const refused = start();
+      await settle();
+      records[0]!.reject(reason);
+      await expect(refused).rejects.toBe(reason);
+      expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
+      expect(on.target.bulkhead?.lend()).toBe(true);
+    });
+  });
+
   it("does not hold a permit during a backoff", async () => {
     const on = bench({ bulkhead: { permits: 1, queueMax: 0 }, backoff: FIXED });
     void on.start();
