@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { changeSettings } from "@/lib/guard/settings/change-settings";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
@@ -10,18 +10,9 @@ import { finishItems } from "@/lib/redrive/run/finish";
 import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
 import { deadLetter } from "@/lib/testing/letters";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
-let world: World;
-
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  expect(broken).toEqual([]);
-});
+const world = worldOfEachTest();
 
 const DELIVERED: ItemOutcome = { kind: "delivered", code: "HTTP 202" };
 const REJECTED: ItemOutcome = { kind: "failed", code: "HTTP_422", detail: "unknown article" };

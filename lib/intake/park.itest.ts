@@ -1,15 +1,10 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { deadLetter } from "@/lib/testing/letters";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
-let world: World;
-
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(() => world.close());
+const world = worldOfEachTest({ invariants: false });
 
 test("an event whose key outlived it is parked again, and is a duplicate from then on (I1)", async () => {
   const arrive = () => parkEvents(world.deps, [{ source: "orders", letter: deadLetter() }], localViewer("tester"));

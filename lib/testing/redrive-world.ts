@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { expect } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
@@ -29,19 +29,22 @@ import type { TargetDeps } from "@/lib/sources/targets/add-target";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { testDatabase } from "@/lib/testing/postgres";
 import { program } from "@/lib/testing/programs";
+import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
 import { startSink } from "@/lib/testing/sink";
 import { type RunningWorker, startWorker } from "@/workers/worker";
 
 type EventRow = Record<string, unknown>;
 
-/** All parts of a redrive, none of them simulated: a store, a queue, workers, and an HTTP sink as the consumer. */
-export async function openWorld(options: {
+type WorldOptions = {
   redisUrl: string | null;
   ratePerSecond?: number | null;
   /** Further variables for the workers. */
   env?: Record<string, string>;
-}) {
+};
+
+/** All parts of a redrive, none of them simulated: a store, a queue, workers, and an HTTP sink as the consumer. */
+export async function openWorld(options: WorldOptions) {
   const database = await testDatabase();
   const db = createDb(database.url, { max: 6 });
   const sink = await startSink();
@@ -212,3 +215,42 @@ export async function openWorld(options: {
 }
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
+
+/**
+ * A world of its own for each test of the file or the `describe`. The invariants must hold when the test ends; `invariants`
+ * is false where a test writes rows that no part of the product writes.
+ */
+export function worldOfEachTest({
+  redisUrl = () => null,
+  invariants = true,
+  ...options
+}: Omit<WorldOptions, "redisUrl"> & { redisUrl?: () => string | null; invariants?: boolean } = {}): World {
+  let world: World;
+  beforeEach(async () => {
+    world = await openWorld({ redisUrl: redisUrl(), ...options });
+  });
+  afterEach(async () => {
+    const broken = invariants ? await world.broken() : [];
+    await world.close();
+    expect(broken).toEqual([]);
+  });
+  // Each property is looked up when a test uses it: the world is another one in each test.
+  return new Proxy({} as World, { get: (_, name) => world[name as keyof World] });
+}
+
+type Queue = { backend: "postgres" | "redis"; redis: () => TestRedis | null; redisUrl: () => string | null };
+
+/** The suite with the queue on PostgreSQL, and with it on Redis where that is installed. `title` names it as `$backend`. */
+export function describeOnBothQueues(title: string, suite: (queue: Queue) => void): void {
+  for (const backend of ["postgres", "redis"] as const) {
+    const skipped = backend === "redis" && !redisInstalled;
+    describe.skipIf(skipped)(title.replace("$backend", backend), () => {
+      let redis: TestRedis | null = null;
+      beforeAll(async () => {
+        if (backend === "redis") redis = await testRedis();
+      });
+      afterAll(() => redis?.stop());
+      suite({ backend, redis: () => redis, redisUrl: () => redis?.url ?? null });
+    });
+  }
+}

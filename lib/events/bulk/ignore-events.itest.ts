@@ -1,17 +1,8 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events.write";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
-let world: World;
-
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  expect(broken).toEqual([]);
-});
+const world = worldOfEachTest();
 
 /** As an operation would whose look at the status is no longer true. */
 const ignore = (ids: string[]) => {

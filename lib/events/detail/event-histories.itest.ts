@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
 import { changeSettings } from "@/lib/guard/settings/change-settings";
 import { readSettings } from "@/lib/guard/settings/settings.read";
@@ -13,15 +13,13 @@ import { finishItems } from "@/lib/redrive/run/finish";
 import { eventAfter, type ItemOutcome } from "@/lib/redrive/run/item-outcome.pure";
 import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
 import { deadLetter } from "@/lib/testing/letters";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
-let world: World;
+const world = worldOfEachTest({ invariants: false });
 
 beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
   await world.source("billing");
 });
-afterEach(() => world.close());
 
 const SOURCES = ["orders", "billing"] as const;
 const ENDS: Record<string, ItemOutcome> = {

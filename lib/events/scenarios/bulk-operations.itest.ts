@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { advanceBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
@@ -9,8 +9,7 @@ import { BULK_NOW_MAX } from "@/lib/events/events.shapes";
 import { listAudit } from "@/lib/guard/audit/audit-list.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
-import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { describeOnBothQueues, openWorld, type World } from "@/lib/testing/redrive-world";
 import { CONCURRENCY } from "@/workers/lanes";
 
 const EVENTS = 3 * BULK_CHUNK + 500;
@@ -63,71 +62,59 @@ const AUDIT_ALL = {
   toMs: null,
 };
 
-describe.each([
-  { backend: "postgres" as const, skip: false },
-  { backend: "redis" as const, skip: !redisInstalled },
-])("a bulk operation with its queue on $backend", ({ backend, skip }) => {
-  describe.skipIf(skip)("", () => {
-    let redis: TestRedis | null = null;
-    beforeAll(async () => {
-      redis = backend === "redis" ? await testRedis() : null;
-    });
-    afterAll(async () => {
-      await redis?.stop();
-    });
-    beforeEach(async () => {
-      world = await openWorld({ redisUrl: redis?.url ?? null });
-    });
-    afterEach(async () => {
-      const broken = await world.broken();
-      await world.close();
-      expect(broken).toEqual([]);
-    });
+describeOnBothQueues("a bulk operation with its queue on $backend", ({ redisUrl }) => {
+  beforeEach(async () => {
+    world = await openWorld({ redisUrl: redisUrl() });
+  });
+  afterEach(async () => {
+    const broken = await world.broken();
+    await world.close();
+    expect(broken).toEqual([]);
+  });
 
-    test("goes on where its worker was killed, to the exact count", async () => {
-      await world.park(EVENTS);
-      await slowChunks();
-      const first = await world.doomedWorker();
-      const id = await start();
-      await until(id, ({ changed }) => changed >= BULK_CHUNK);
-      first.kill("SIGKILL");
-      const half = await operation(id);
-      expect(half.state).toBe("RUNNING");
-      expect(half.changed).toBeLessThan(EVENTS);
-      await world.worker();
-      await until(id, ({ state }) => state === "DONE");
-      expect(await operation(id)).toMatchObject({
-        changed: EVENTS,
-        refused: 0,
-        expected: { value: EVENTS, kind: "exact" },
-      });
-      expect(await world.statuses()).toEqual({ IGNORED: EVENTS });
-      await audited(id, EVENTS);
+  test("goes on where its worker was killed, to the exact count", async () => {
+    await world.park(EVENTS);
+    await slowChunks();
+    const first = await world.doomedWorker();
+    const id = await start();
+    await until(id, ({ changed }) => changed >= BULK_CHUNK);
+    first.kill("SIGKILL");
+    const half = await operation(id);
+    expect(half.state).toBe("RUNNING");
+    expect(half.changed).toBeLessThan(EVENTS);
+    await world.worker();
+    await until(id, ({ state }) => state === "DONE");
+    expect(await operation(id)).toMatchObject({
+      changed: EVENTS,
+      refused: 0,
+      expected: { value: EVENTS, kind: "exact" },
     });
+    expect(await world.statuses()).toEqual({ IGNORED: EVENTS });
+    await audited(id, EVENTS);
+  });
 
-    test("does not wait for a redrive whose slices hold every place of their lane", async () => {
-      const sent = 1_000;
-      await world.park(BULK_NOW_MAX + sent + 1, (index) => (index < sent ? { errorCode: "SENT_SLOWLY" } : {}));
-      await world.worker();
-      await world.request({ select: { filter: { errorCode: ["SENT_SLOWLY"] } }, ratePerSecond: 2 });
-      const busy = () => world.deps.lane.jobs("main", ["active"]);
-      await expect.poll(async () => (await busy())?.length).toBe(CONCURRENCY.main);
-      const id = await start({ select: { filter: { errorCode: ["UPSTREAM_5XX"] } }, reason: "known fault" });
-      await until(id, ({ state }) => state === "DONE");
-      expect((await operation(id)).changed).toBe(BULK_NOW_MAX + 1);
-      expect((await world.statuses()).QUEUED).toBeGreaterThan(sent / 2);
-    });
+  test("does not wait for a redrive whose slices hold every place of their lane", async () => {
+    const sent = 1_000;
+    await world.park(BULK_NOW_MAX + sent + 1, (index) => (index < sent ? { errorCode: "SENT_SLOWLY" } : {}));
+    await world.worker();
+    await world.request({ select: { filter: { errorCode: ["SENT_SLOWLY"] } }, ratePerSecond: 2 });
+    const busy = () => world.deps.lane.jobs("main", ["active"]);
+    await expect.poll(async () => (await busy())?.length).toBe(CONCURRENCY.main);
+    const id = await start({ select: { filter: { errorCode: ["UPSTREAM_5XX"] } }, reason: "known fault" });
+    await until(id, ({ state }) => state === "DONE");
+    expect((await operation(id)).changed).toBe(BULK_NOW_MAX + 1);
+    expect((await world.statuses()).QUEUED).toBeGreaterThan(sent / 2);
+  });
 
-    test("that two workers are rung for is changed once", async () => {
-      await world.park(EVENTS);
-      await world.worker();
-      await world.worker();
-      const id = await start();
-      await world.deps.lane.ring("sets", [{ kind: "bulk", operationId: id }]);
-      await until(id, ({ state }) => state === "DONE");
-      expect(await operation(id)).toMatchObject({ changed: EVENTS, refused: 0 });
-      await audited(id, EVENTS);
-    });
+  test("that two workers are rung for is changed once", async () => {
+    await world.park(EVENTS);
+    await world.worker();
+    await world.worker();
+    const id = await start();
+    await world.deps.lane.ring("sets", [{ kind: "bulk", operationId: id }]);
+    await until(id, ({ state }) => state === "DONE");
+    expect(await operation(id)).toMatchObject({ changed: EVENTS, refused: 0 });
+    await audited(id, EVENTS);
   });
 });
 

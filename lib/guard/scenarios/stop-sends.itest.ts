@@ -1,147 +1,125 @@
 import { once } from "node:events";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { redisInstalled, testRedis } from "@/lib/testing/redis";
+import { describeOnBothQueues, openWorld, worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const ada = localViewer("ada");
 const everything = { target: null, reason: "stock answers with wrong data" };
 
-describe.each([
-  { backend: "postgres" as const, skip: false },
-  { backend: "redis" as const, skip: !redisInstalled },
-])("a stop on $backend", ({ backend, skip }) => {
-  describe.skipIf(skip)("of sends", () => {
-    let redis: TestRedis | null = null;
-    let world: World;
+describeOnBothQueues("a stop on $backend of sends", ({ backend, redisUrl }) => {
+  const world = worldOfEachTest({ redisUrl, ratePerSecond: 60 });
 
-    beforeAll(async () => {
-      redis = backend === "redis" ? await testRedis() : null;
-    });
-    afterAll(async () => {
-      await redis?.stop();
-    });
-    beforeEach(async () => {
-      world = await openWorld({ redisUrl: redis?.url ?? null, ratePerSecond: 60 });
-    });
-    afterEach(async () => {
-      const broken = await world.broken();
-      await world.close();
-      expect(broken).toEqual([]);
-    });
+  const claimed = () => world.db.query("select id from redrive_items where state = 'open' and claimed_until >= now()");
+  const sent = () => world.sink.arrived.length;
+  const perEvent = () => Map.groupBy(world.sink.arrived, ({ headers }) => headers["idempotency-key"]);
 
-    const claimed = () =>
-      world.db.query("select id from redrive_items where state = 'open' and claimed_until >= now()");
-    const sent = () => world.sink.arrived.length;
-    const perEvent = () => Map.groupBy(world.sink.arrived, ({ headers }) => headers["idempotency-key"]);
+  test("holds two workers whose sends wait for tokens, hands their claims back, and the rest goes once after it", async () => {
+    await world.park(240);
+    await Promise.all([world.worker(), world.worker()]);
+    const { id } = await world.request();
+    await expect.poll(sent, { interval: 5 }).toBeGreaterThan(20);
+    const { underWay } = await imposeStop(world.deps, everything, ada);
+    const before = sent();
+    expect(underWay).toBe(0);
+    // The waits for a token end, too: nothing is kept claimed for the length of the stop.
+    await expect.poll(claimed).toEqual([]);
+    expect(sent()).toBe(before);
+    expect((await world.redrive(id)).stalled).toMatchObject({ code: "stopped", target: null });
+    // A worker that starts obeys it.
+    await world.worker();
+    await expect.poll(() => world.db.query("select id from worker_heartbeats")).toHaveLength(3);
+    expect(sent()).toBe(before);
+    expect(await resumeSends(world.deps, everything, ada)).toBe(true);
+    expect(await resumeSends(world.deps, everything, ada)).toBe(false);
+    await world.ended(id);
+    expect(sent()).toBe(240);
+    expect(perEvent().size).toBe(240);
+  });
 
-    test("holds two workers whose sends wait for tokens, hands their claims back, and the rest goes once after it", async () => {
-      await world.park(240);
-      await Promise.all([world.worker(), world.worker()]);
-      const { id } = await world.request();
-      await expect.poll(sent, { interval: 5 }).toBeGreaterThan(20);
-      const { underWay } = await imposeStop(world.deps, everything, ada);
-      const before = sent();
-      expect(underWay).toBe(0);
-      // The waits for a token end, too: nothing is kept claimed for the length of the stop.
-      await expect.poll(claimed).toEqual([]);
-      expect(sent()).toBe(before);
-      expect((await world.redrive(id)).stalled).toMatchObject({ code: "stopped", target: null });
-      // A worker that starts obeys it.
-      await world.worker();
-      await expect.poll(() => world.db.query("select id from worker_heartbeats")).toHaveLength(3);
-      expect(sent()).toBe(before);
-      expect(await resumeSends(world.deps, everything, ada)).toBe(true);
-      expect(await resumeSends(world.deps, everything, ada)).toBe(false);
-      await world.ended(id);
-      expect(sent()).toBe(240);
-      expect(perEvent().size).toBe(240);
-    });
+  test("of one target leaves the other flowing", async () => {
+    await world.source("billing");
+    await world.park(30);
+    await world.park(30, (index) => ({ eventId: `bill-${index}` }), "billing");
+    await imposeStop(world.deps, { target: "orders", reason: "stock is down" }, ada);
+    await world.worker();
+    const { id } = await world.request();
+    await expect.poll(async () => (await world.redrive(id)).delivered).toBe(30);
+    expect(world.sink.arrived.every(({ headers }) => String(headers["x-redrive-from"]) === "billing")).toBe(true);
+    expect((await world.redrive(id)).stalled?.code).not.toBe("unknown");
+    await resumeSends(world.deps, { target: "orders", reason: "it is back" }, ada);
+    await world.ended(id);
+    expect(perEvent().size).toBe(60);
+    expect(sent()).toBe(60);
+  });
 
-    test("of one target leaves the other flowing", async () => {
-      await world.source("billing");
-      await world.park(30);
-      await world.park(30, (index) => ({ eventId: `bill-${index}` }), "billing");
-      await imposeStop(world.deps, { target: "orders", reason: "stock is down" }, ada);
-      await world.worker();
-      const { id } = await world.request();
-      await expect.poll(async () => (await world.redrive(id)).delivered).toBe(30);
-      expect(world.sink.arrived.every(({ headers }) => String(headers["x-redrive-from"]) === "billing")).toBe(true);
-      expect((await world.redrive(id)).stalled?.code).not.toBe("unknown");
-      await resumeSends(world.deps, { target: "orders", reason: "it is back" }, ada);
-      await world.ended(id);
-      expect(perEvent().size).toBe(60);
-      expect(sent()).toBe(60);
-    });
+  test("ends while no worker is alive, after the one that waited on it was killed: each event goes once", async () => {
+    await world.park(90);
+    const doomed = await world.doomedWorker();
+    const { id } = await world.request();
+    await expect.poll(sent, { interval: 5 }).toBeGreaterThan(10);
+    expect((await imposeStop(world.deps, everything, ada)).underWay).toBe(0);
+    await expect.poll(claimed).toEqual([]);
+    const before = sent();
+    doomed.kill("SIGKILL");
+    await once(doomed, "exit");
+    await resumeSends(world.deps, everything, ada);
+    await world.db.run("update worker_heartbeats set seen_at = now() - interval '1 hour'");
+    expect((await world.redrive(id)).stalled?.code).toBe("no-worker");
+    expect(sent()).toBe(before);
+    await world.worker();
+    await world.ended(id);
+    expect([sent(), perEvent().size]).toEqual([90, 90]);
+  });
 
-    test("ends while no worker is alive, after the one that waited on it was killed: each event goes once", async () => {
-      await world.park(90);
-      const doomed = await world.doomedWorker();
-      const { id } = await world.request();
-      await expect.poll(sent, { interval: 5 }).toBeGreaterThan(10);
-      expect((await imposeStop(world.deps, everything, ada)).underWay).toBe(0);
-      await expect.poll(claimed).toEqual([]);
-      const before = sent();
-      doomed.kill("SIGKILL");
-      await once(doomed, "exit");
-      await resumeSends(world.deps, everything, ada);
-      await world.db.run("update worker_heartbeats set seen_at = now() - interval '1 hour'");
-      expect((await world.redrive(id)).stalled?.code).toBe("no-worker");
-      expect(sent()).toBe(before);
-      await world.worker();
-      await world.ended(id);
-      expect([sent(), perEvent().size]).toEqual([90, 90]);
-    });
+  test("of everything and one of a target are two: nothing goes until both have ended, and each ends once", async () => {
+    const target = { target: "orders", reason: "stock is down" };
+    const bob = localViewer("bob");
+    await world.park(20);
+    await Promise.all([imposeStop(world.deps, everything, ada), imposeStop(world.deps, target, bob)]);
+    await imposeStop(world.deps, { ...target, reason: "again" }, ada);
+    await world.worker();
+    const { id } = await world.request();
+    await resumeSends(world.deps, { target: null }, bob);
+    await expect
+      .poll(async () => (await world.redrive(id)).stalled)
+      .toMatchObject({
+        ...{ code: "stopped", target: "orders" },
+        text: expect.stringContaining("bob stopped the sends to orders: stock is down"),
+      });
+    expect(sent()).toBe(0);
+    const ended = await Promise.all([resumeSends(world.deps, target, ada), resumeSends(world.deps, target, bob)]);
+    expect(ended.sort()).toEqual([false, true]);
+    await world.ended(id);
+    expect(sent()).toBe(20);
+    const entries = await world.db.query<{ action: string; reason: string | null }>(
+      "select action, reason from audit_entries where action ~ '^(stop|target)[.]' order by action",
+    );
+    expect(entries.map(({ action }) => action)).toEqual([
+      ...["stop.imposed", "stop.lifted", "target.resumed", "target.stopped"],
+    ]);
+    // A resume needs no reason, and the audit makes none up.
+    expect(entries[1]!.reason).toBeNull();
+  });
 
-    test("of everything and one of a target are two: nothing goes until both have ended, and each ends once", async () => {
-      const target = { target: "orders", reason: "stock is down" };
-      const bob = localViewer("bob");
-      await world.park(20);
-      await Promise.all([imposeStop(world.deps, everything, ada), imposeStop(world.deps, target, bob)]);
-      await imposeStop(world.deps, { ...target, reason: "again" }, ada);
-      await world.worker();
-      const { id } = await world.request();
-      await resumeSends(world.deps, { target: null }, bob);
-      await expect
-        .poll(async () => (await world.redrive(id)).stalled)
-        .toMatchObject({
-          ...{ code: "stopped", target: "orders" },
-          text: expect.stringContaining("bob stopped the sends to orders: stock is down"),
-        });
-      expect(sent()).toBe(0);
-      const ended = await Promise.all([resumeSends(world.deps, target, ada), resumeSends(world.deps, target, bob)]);
-      expect(ended.sort()).toEqual([false, true]);
-      await world.ended(id);
-      expect(sent()).toBe(20);
-      const entries = await world.db.query<{ action: string; reason: string | null }>(
-        "select action, reason from audit_entries where action ~ '^(stop|target)[.]' order by action",
-      );
-      expect(entries.map(({ action }) => action)).toEqual([
-        ...["stop.imposed", "stop.lifted", "target.resumed", "target.stopped"],
-      ]);
-      // A resume needs no reason, and the audit makes none up.
-      expect(entries[1]!.reason).toBeNull();
-    });
-
-    // The claims of the dead worker end with their lease, after half a minute: once is enough.
-    test.skipIf(backend === "redis")("outlives a worker that is killed with its claims", async () => {
-      await world.park(200);
-      const doomed = await world.doomedWorker();
-      const { id } = await world.request();
-      await expect.poll(sent, { interval: 5 }).toBeGreaterThan(10);
-      const stopped = imposeStop(world.deps, everything, ada);
-      doomed.kill("SIGKILL");
-      await Promise.all([once(doomed, "exit"), stopped]);
-      const before = sent();
-      await world.worker();
-      // The takeover frees the claims of the dead worker, and claims nothing for itself.
-      await expect.poll(claimed).toEqual([]);
-      expect(sent()).toBe(before);
-      await resumeSends(world.deps, everything, ada);
-      await world.ended(id);
-      expect(perEvent().size).toBe(200);
-    });
+  // The claims of the dead worker end with their lease, after half a minute: once is enough.
+  test.skipIf(backend === "redis")("outlives a worker that is killed with its claims", async () => {
+    await world.park(200);
+    const doomed = await world.doomedWorker();
+    const { id } = await world.request();
+    await expect.poll(sent, { interval: 5 }).toBeGreaterThan(10);
+    const stopped = imposeStop(world.deps, everything, ada);
+    doomed.kill("SIGKILL");
+    await Promise.all([once(doomed, "exit"), stopped]);
+    const before = sent();
+    await world.worker();
+    // The takeover frees the claims of the dead worker, and claims nothing for itself.
+    await expect.poll(claimed).toEqual([]);
+    expect(sent()).toBe(before);
+    await resumeSends(world.deps, everything, ada);
+    await world.ended(id);
+    expect(perEvent().size).toBe(200);
   });
 });
 

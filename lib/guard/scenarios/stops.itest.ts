@@ -1,11 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { describeOnBothQueues, type World, worldOfEachTest } from "@/lib/testing/redrive-world";
 
 type Stop = { name: string; stop: (world: World, redriveId: string) => Promise<{ underWay: number | null }> };
 const STOPS: Stop[] = [
@@ -26,46 +25,25 @@ const STOPS: Stop[] = [
   },
 ];
 
-describe.each([
-  { backend: "postgres" as const, skip: false },
-  { backend: "redis" as const, skip: !redisInstalled },
-])("a redrive under way on $backend", ({ backend, skip }) => {
-  describe.skipIf(skip)("by two workers", () => {
-    let redis: TestRedis | null = null;
-    let world: World;
+describeOnBothQueues("a redrive under way on $backend by two workers", ({ redisUrl }) => {
+  const world = worldOfEachTest({ redisUrl });
 
-    beforeAll(async () => {
-      redis = backend === "redis" ? await testRedis() : null;
-    });
-    afterAll(async () => {
-      await redis?.stop();
-    });
-    beforeEach(async () => {
-      world = await openWorld({ redisUrl: redis?.url ?? null });
-    });
-    afterEach(async () => {
-      const broken = await world.broken();
-      await world.close();
-      expect(broken).toEqual([]);
-    });
-
-    test.each(STOPS)("sends nothing after the answer to $name but what the answer counts", async ({ stop }) => {
-      await world.park(1_200);
-      world.sink.answer = async () => {
-        await pause(20);
-        return 200;
-      };
-      await Promise.all([world.worker(), world.worker()]);
-      const { id } = await world.request();
-      await expect.poll(() => world.sink.arrived.length, { interval: 5 }).toBeGreaterThan(100);
-      const { underWay } = await stop(world, id);
-      const answeredAtMs = performance.now();
-      const held = () => world.db.query("select 1 from redrive_items where state = 'open' and claimed_until >= now()");
-      await expect.poll(held).toEqual([]);
-      expect(world.sink.arrived.length).toBeLessThan(1_200);
-      const after = world.sink.arrived.filter((entry) => entry.atMs > answeredAtMs);
-      expect(underWay).not.toBeNull();
-      expect(after.length).toBeLessThanOrEqual(underWay!);
-    });
+  test.each(STOPS)("sends nothing after the answer to $name but what the answer counts", async ({ stop }) => {
+    await world.park(1_200);
+    world.sink.answer = async () => {
+      await pause(20);
+      return 200;
+    };
+    await Promise.all([world.worker(), world.worker()]);
+    const { id } = await world.request();
+    await expect.poll(() => world.sink.arrived.length, { interval: 5 }).toBeGreaterThan(100);
+    const { underWay } = await stop(world, id);
+    const answeredAtMs = performance.now();
+    const held = () => world.db.query("select 1 from redrive_items where state = 'open' and claimed_until >= now()");
+    await expect.poll(held).toEqual([]);
+    expect(world.sink.arrived.length).toBeLessThan(1_200);
+    const after = world.sink.arrived.filter((entry) => entry.atMs > answeredAtMs);
+    expect(underWay).not.toBeNull();
+    expect(after.length).toBeLessThanOrEqual(underWay!);
   });
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
@@ -12,22 +12,21 @@ import { refuseQueuedItems } from "@/lib/redrive/life/withdraw-items.write";
 import { type ClaimedItem, claimItems } from "@/lib/redrive/run/store/claim-items.write";
 import { closeAttempts } from "@/lib/redrive/run/store/finish-items.write";
 import { type AttemptIntent, openAttempts } from "@/lib/redrive/run/store/open-attempts.write";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { type World, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { auditGaps } from "@/lib/testing/rollup-drift";
 
-let world: World;
 let redriveId: string;
 let items: ClaimedItem[];
 let targetId: string;
 
+const world = worldOfEachTest({ invariants: false });
+
 beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
   await world.park(3, (index) => ({ aggregateId: `order-${index}`, version: 7n, errorCode: "STOCK_LOCKED" }));
   targetId = await ordersTarget();
   redriveId = (await world.request()).id;
   items = await claimItems(world.db, { redriveId, slices: [0, 0], limit: 100, leaseMs: 30_000 });
 });
-afterEach(() => world.close());
 
 function intentOf(item: ClaimedItem): AttemptIntent {
   return {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
@@ -7,15 +7,10 @@ import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shap
 import { requestRedrive } from "@/lib/redrive/request/request-redrive";
 import { claimItems } from "@/lib/redrive/run/store/claim-items.write";
 import { deadLetter } from "@/lib/testing/letters";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const HOUR_MS = 3_600_000;
-let world: World;
-
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(() => world.close());
+const world = worldOfEachTest({ invariants: false });
 
 /** The same deps on a machine whose wall clock shows another time. */
 function shifted(byMs: number): Deps {

@@ -1,17 +1,12 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { writeHeartbeat } from "@/lib/observe/health/heartbeat.write";
 import { uuidv7 } from "@/lib/platform/ids";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** No worker runs here: each cause is put in place by hand, and what the redrive says of it is read. */
-let world: World;
-
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null, ratePerSecond: 20 });
-});
-afterEach(() => world.close());
+const world = worldOfEachTest({ ratePerSecond: 20, invariants: false });
 
 type Targets = Parameters<typeof writeHeartbeat>[1]["info"]["targets"];
 const worker = uuidv7(Date.now());

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { writeHeartbeat } from "@/lib/observe/health/heartbeat.write";
 import { systemClock } from "@/lib/platform/clock";
@@ -8,17 +8,16 @@ import type { PreviewRequest } from "@/lib/redrive/preview/redrive-preview.shape
 import { type SampleDeps, sampleFrozen } from "@/lib/redrive/preview/sample-dry-run";
 import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
-let world: World;
 let owner: Awaited<ReturnType<SampleDeps["askOwner"]>> = null;
 let reachable: Awaited<ReturnType<SampleDeps["probe"]>>;
 
+const world = worldOfEachTest({ invariants: false });
+
 beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
   reachable = { reachable: true, detail: "answers" };
 });
-afterEach(() => world.close());
 
 const schemas = createSchemaCheck(systemClock);
 afterAll(() => schemas.close());

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
@@ -7,19 +7,11 @@ import type { Db } from "@/lib/platform/database/db";
 import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
 import { requestRedrive } from "@/lib/redrive/request/request-redrive";
 import { deadLetter } from "@/lib/testing/letters";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
-let world: World;
 const GONE = "0190a000-0000-7000-8000-00000000dead";
 
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  expect(broken).toEqual([]);
-});
+const world = worldOfEachTest();
 
 describe("named events", () => {
   test("that are gone are counted as not-found by a redrive, once each", async () => {

@@ -1,16 +1,7 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { expect, test } from "vitest";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
-let world: World;
-
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  expect(broken).toEqual([]);
-});
+const world = worldOfEachTest();
 
 test("an event whose end the store refuses is sent once, and so is each of its neighbours", async () => {
   await world.park(60, (index) => ({ attempts: index === 11 ? 2_147_483_647 : 2 }));

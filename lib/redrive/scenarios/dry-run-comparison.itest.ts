@@ -1,15 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { compareRedrives } from "@/lib/redrive/list/compare-redrives.read";
 import { reviseEvents } from "@/lib/repair/revisions/revise-events.write";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
-let world: World;
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(() => world.close());
+const world = worldOfEachTest({ invariants: false });
 
 const viewer = localViewer("ada");
 const compare = (id: string, other: string | null = null) => compareRedrives(world.db, viewer, { id, other });

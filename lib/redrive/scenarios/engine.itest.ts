@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { prometheusText } from "@/lib/platform/plain/prometheus.pure";
@@ -8,20 +8,11 @@ import type { TargetEngine } from "@/lib/sources/sources.shapes";
 import { changeTarget } from "@/lib/sources/targets/change-target";
 import { listTargets } from "@/lib/sources/targets/target-list.read";
 import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** The retry engine as a worker uses it: what an operator sets must be what happens on the wire. */
 
-let world: World;
-
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  expect(broken).toEqual([]);
-});
+const world = worldOfEachTest();
 
 /** Quick repeats and nothing in their way, so that each test adds the one part it is about. */
 const PLAIN: Policy = {

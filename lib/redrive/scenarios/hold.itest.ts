@@ -1,99 +1,68 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { claimItems } from "@/lib/redrive/run/store/claim-items.write";
-import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { describeOnBothQueues, worldOfEachTest } from "@/lib/testing/redrive-world";
 
-describe.each([
-  { backend: "postgres" as const, skip: false },
-  { backend: "redis" as const, skip: !redisInstalled },
-])("a redrive that is held, on $backend", ({ backend, skip }) => {
-  describe.skipIf(skip)("with workers", () => {
-    let redis: TestRedis | null = null;
-    let world: World;
+describeOnBothQueues("a redrive that is held, on $backend", ({ redisUrl }) => {
+  const world = worldOfEachTest({ redisUrl });
 
-    beforeAll(async () => {
-      redis = backend === "redis" ? await testRedis() : null;
-    });
-    afterAll(async () => {
-      await redis?.stop();
-    });
-    beforeEach(async () => {
-      world = await openWorld({ redisUrl: redis?.url ?? null });
-    });
-    afterEach(async () => {
-      const broken = await world.broken();
-      await world.close();
-      expect(broken).toEqual([]);
-    });
+  /** Milliseconds from the end of the hold to the first send, by the clock of the database on this machine. */
+  async function firstSendAfterHold(id: string): Promise<number> {
+    const holdUntil = Date.parse((await world.redrive(id)).holdUntil!);
+    return world.sink.arrived[0]!.atMs + performance.timeOrigin - holdUntil;
+  }
 
-    /** Milliseconds from the end of the hold to the first send, by the clock of the database on this machine. */
-    async function firstSendAfterHold(id: string): Promise<number> {
-      const holdUntil = Date.parse((await world.redrive(id)).holdUntil!);
-      return world.sink.arrived[0]!.atMs + performance.timeOrigin - holdUntil;
-    }
+  test("starts by itself right after the hold, and sends nothing before", async () => {
+    await world.park(3);
+    await world.worker();
+    const answer = await world.request({ holdMs: 6_000, ratePerSecond: 100 });
+    const held = await world.redrive(answer.id);
+    expect(held).toMatchObject({ state: "RUNNING", holdUntil: answer.holdUntil, delivered: 0 });
+    expect(held.etaMs).toBeGreaterThan(500);
+    expect(await world.ended(answer.id)).toMatchObject({ delivered: 3 });
+    expect(await firstSendAfterHold(answer.id)).toBeGreaterThan(0);
+  });
 
-    test("starts by itself right after the hold, and sends nothing before", async () => {
-      await world.park(3);
-      await world.worker();
-      const answer = await world.request({ holdMs: 6_000, ratePerSecond: 100 });
-      const held = await world.redrive(answer.id);
-      expect(held).toMatchObject({ state: "RUNNING", holdUntil: answer.holdUntil, delivered: 0 });
-      expect(held.etaMs).toBeGreaterThan(500);
-      expect(await world.ended(answer.id)).toMatchObject({ delivered: 3 });
-      expect(await firstSendAfterHold(answer.id)).toBeGreaterThan(0);
+  test("keeps its hold when it is rung early, paused, resumed, and when its worker is replaced", async () => {
+    await world.park(3);
+    const first = await world.worker();
+    const { id } = await world.request({
+      holdMs: 2_500,
+      canary: { steps: [1], stopAtFailureRatio: 0.2, window: 50, quietMs: 300 },
     });
+    await world.lane.ring("main", [{ kind: "slice", redriveId: id, slice: 0 }]);
+    await changeRedrive(world.deps, { id, change: { action: "pause" } }, localViewer("bob"));
+    await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("bob"));
+    await first.stop("a deploy");
+    await world.worker();
+    expect(await world.ended(id)).toMatchObject({ delivered: 3 });
+    expect(await firstSendAfterHold(id)).toBeGreaterThan(0);
+  });
 
-    test("keeps its hold when it is rung early, paused, resumed, and when its worker is replaced", async () => {
-      await world.park(3);
-      const first = await world.worker();
-      const { id } = await world.request({
-        holdMs: 2_500,
-        canary: { steps: [1], stopAtFailureRatio: 0.2, window: 50, quietMs: 300 },
-      });
-      await world.lane.ring("main", [{ kind: "slice", redriveId: id, slice: 0 }]);
-      await changeRedrive(world.deps, { id, change: { action: "pause" } }, localViewer("bob"));
-      await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("bob"));
-      await first.stop("a deploy");
-      await world.worker();
-      expect(await world.ended(id)).toMatchObject({ delivered: 3 });
-      expect(await firstSendAfterHold(id)).toBeGreaterThan(0);
+  test("that is cancelled in time sends nothing, and leaves its events as they were", async () => {
+    await world.park(4, (index) => ({ aggregateId: `order-${index}`, version: 3n }));
+    await world.worker();
+    const { id } = await world.request({ holdMs: 60_000 });
+    expect(await world.statuses()).toEqual({ QUEUED: 4 });
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
+    expect(await world.redrive(id)).toMatchObject({ state: "CANCELLED", cancelled: 4, open: 0 });
+    expect(await world.event("event-0002")).toMatchObject({
+      status: "PENDING",
+      failures: 0,
+      redrives: 0,
+      cooldown_until: null,
     });
-
-    test("that is cancelled in time sends nothing, and leaves its events as they were", async () => {
-      await world.park(4, (index) => ({ aggregateId: `order-${index}`, version: 3n }));
-      await world.worker();
-      const { id } = await world.request({ holdMs: 60_000 });
-      expect(await world.statuses()).toEqual({ QUEUED: 4 });
-      await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
-      expect(await world.redrive(id)).toMatchObject({ state: "CANCELLED", cancelled: 4, open: 0 });
-      expect(await world.event("event-0002")).toMatchObject({
-        status: "PENDING",
-        failures: 0,
-        redrives: 0,
-        cooldown_until: null,
-      });
-      expect(await world.db.query("select * from aggregates where consecutive_failures > 0")).toEqual([]);
-      expect(await world.db.query("select * from redrive_attempts")).toEqual([]);
-      // They can be redriven at once.
-      expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 4, refused: 0 });
-      expect(world.sink.arrived).toHaveLength(4);
-    });
+    expect(await world.db.query("select * from aggregates where consecutive_failures > 0")).toEqual([]);
+    expect(await world.db.query("select * from redrive_attempts")).toEqual([]);
+    // They can be redriven at once.
+    expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 4, refused: 0 });
+    expect(world.sink.arrived).toHaveLength(4);
   });
 });
 
 describe("an undo", () => {
-  let world: World;
-
-  beforeEach(async () => {
-    world = await openWorld({ redisUrl: null });
-  });
-  afterEach(async () => {
-    const broken = await world.broken();
-    await world.close();
-    expect(broken).toEqual([]);
-  });
+  const world = worldOfEachTest();
   const undo = (id: string) =>
     changeRedrive(world.deps, { id, change: { action: "undo" } }, localViewer("ada")).then(
       () => "undone",
@@ -168,12 +137,7 @@ describe("an undo", () => {
 });
 
 describe("a hold", () => {
-  let world: World;
-
-  beforeEach(async () => {
-    world = await openWorld({ redisUrl: null });
-  });
-  afterEach(() => world.close());
+  const world = worldOfEachTest({ invariants: false });
 
   test("lets no claim take an item, by the database's clock", async () => {
     await world.park(2);

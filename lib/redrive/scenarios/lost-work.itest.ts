@@ -1,177 +1,153 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import { CLAIM_LEASE_MS } from "@/lib/redrive/run/claims";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import { storePolicy } from "@/lib/sources/policies/store-policy";
-import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { describeOnBothQueues, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 import { type RunningWorker, startWorker } from "@/workers/worker";
 
 /** Work goes on without a restart, at the latest after the claims of whoever was lost have run out. */
 const GOES_ON_MS = 2 * CLAIM_LEASE_MS;
 
-describe.each([
-  { backend: "postgres" as const, skip: false },
-  { backend: "redis" as const, skip: !redisInstalled },
-])("a redrive on $backend", ({ backend, skip }) => {
-  describe.skipIf(skip)("goes on", () => {
-    let redis: TestRedis | null = null;
-    let world: World;
+describeOnBothQueues("a redrive on $backend goes on", ({ redisUrl }) => {
+  const world = worldOfEachTest({ redisUrl });
 
-    beforeAll(async () => {
-      redis = backend === "redis" ? await testRedis() : null;
-    });
-    afterAll(async () => {
-      await redis?.stop();
-    });
+  /** Longest time without an arrival from `fromMs` on, until the last one. */
+  function standstillMs(fromMs: number): number {
+    const times = [fromMs, ...world.sink.arrived.map((entry) => entry.atMs).filter((atMs) => atMs > fromMs)];
+    return Math.max(...times.slice(1).map((atMs, index) => atMs - times[index]!));
+  }
+  const rate = (perSecond: number) =>
+    world.db.run("update targets set rate_per_second = $1, updated_at = now()", [perSecond]);
+  const arrived = (count: number) =>
+    expect.poll(() => world.sink.arrived.length, { interval: 20 }).toBeGreaterThan(count);
+
+  /** A claim that only ran out would hold its items for longer than the test waits. */
+  const stretchClaims = () =>
+    world.db.run("update redrive_items set claimed_until = now() + interval '1 hour' where claimed_until is not null");
+
+  test("when its worker is killed and another one starts", async () => {
+    await world.park(120, (index) => ({ aggregateId: `order-${index % 40}`, version: BigInt(index) }));
+    await rate(40);
+    const first = await world.doomedWorker();
+    const { id } = await world.request();
+    await arrived(30);
+    first.kill("SIGKILL");
+    await stretchClaims();
+    await world.worker();
+    const aliveMs = performance.now();
+    expect(await world.ended(id)).toMatchObject({ delivered: 120, failed: 0, refused: 0 });
+    expect(standstillMs(aliveMs)).toBeLessThan(GOES_ON_MS);
+    expect(world.sink.effects()).toHaveLength(120);
+  });
+
+  test("when its worker is suspended; resumed, that one sends nothing that others have taken", async () => {
+    await world.park(90);
+    await rate(30);
+    const first = await world.doomedWorker();
+    await world.worker();
+    const { id } = await world.request();
+    await arrived(20);
+    first.kill("SIGSTOP");
+    await stretchClaims();
+    const stoppedMs = performance.now();
+    expect(await world.ended(id)).toMatchObject({ delivered: 90, failed: 0 });
+    expect(standstillMs(stoppedMs)).toBeLessThan(GOES_ON_MS);
+    const before = world.sink.arrived.length;
+    first.kill("SIGCONT");
+    // Its next heartbeat: by then it has found out what it lost.
+    await expect
+      .poll(
+        async () =>
+          (await world.db.query("select 1 from worker_heartbeats where seen_at > now() - interval '3 s'")).length,
+      )
+      .toBe(2);
+    expect(world.sink.effects()).toHaveLength(90);
+    // Those it was sending when it was stopped.
+    expect(world.sink.arrived.length - before).toBeLessThanOrEqual(20);
+  });
+
+  test("when a promise fails that nobody handles: the worker stays", async () => {
+    await world.park(60);
+    await rate(20);
+    const preload = `process.on("SIGUSR2", () => { Promise.reject(new Error("lost")); });`;
+    const worker = await world.doomedWorker({ preload });
+    const { id } = await world.request();
+    await arrived(10);
+    worker.kill("SIGUSR2");
+    expect(await world.ended(id)).toMatchObject({ delivered: 60, failed: 0 });
+    expect(worker.exitCode).toBeNull();
+    expect(world.sink.effects()).toHaveLength(60);
+  });
+
+  describe("when the store", () => {
+    let proxy: TcpProxy;
+    let worker: RunningWorker;
+
     beforeEach(async () => {
-      world = await openWorld({ redisUrl: redis?.url ?? null });
+      const url = new URL(world.url);
+      proxy = await startTcpProxy(Number(url.port));
+      url.port = String(proxy.port);
+      const env = readEnv({ DATABASE_URL: url.href, REDIS_URL: redisUrl() ?? "" });
+      const level = process.env.TEST_LOG_LEVEL ?? "silent";
+      worker = await startWorker(env, createLog({ level, process: "test" }));
     });
     afterEach(async () => {
-      const broken = await world.broken();
-      await world.close();
-      expect(broken).toEqual([]);
+      await worker.stop("test over");
+      await proxy.stop();
     });
 
-    /** Longest time without an arrival from `fromMs` on, until the last one. */
-    function standstillMs(fromMs: number): number {
-      const times = [fromMs, ...world.sink.arrived.map((entry) => entry.atMs).filter((atMs) => atMs > fromMs)];
-      return Math.max(...times.slice(1).map((atMs, index) => atMs - times[index]!));
+    test.each([{ awayMs: 0 }, { awayMs: 3_000 }, { awayMs: 12_000 }])(
+      "was restarted, away for $awayMs ms",
+      async ({ awayMs }) => {
+        await world.park(150, (index) => ({ aggregateId: `order-${index % 60}`, version: BigInt(index) }));
+        await rate(50);
+        const { id } = await world.request();
+        await arrived(40);
+        await proxy.refuse();
+        proxy.cut();
+        await world.deps.clock.sleep(awayMs);
+        await proxy.accept();
+        const backMs = performance.now();
+        expect(await world.ended(id)).toMatchObject({ delivered: 150, failed: 0, refused: 0 });
+        expect(standstillMs(backMs)).toBeLessThan(GOES_ON_MS);
+        expect(world.sink.effects()).toHaveLength(150);
+      },
+    );
+  });
+
+  test("with two workers whose wall clocks are two hours apart: nothing twice, nothing too early", async () => {
+    const body = {
+      ...POLICY_PRESETS["slow-lane"],
+      ...{
+        attemptTimeoutMs: 60_000,
+        deadlineMs: 600_000,
+        budget: { kind: "unlimited" as const },
+        breaker: null,
+        healing: null,
+      },
+    };
+    await storePolicy(world.deps, { name: "slow-lane", request: { body, reason: "tested" } }, localViewer("ada"));
+    await world.park(30);
+    world.sink.answer = async ({ eventId, nth }) => {
+      const index = Number(eventId.slice(6));
+      if (index < 5 && nth === 1) return { status: 503, headers: { "retry-after": "24" } };
+      // Under way when the other worker takes the slice for abandoned.
+      if (index >= 5 && index < 10) await world.deps.clock.sleep(20_000);
+      return 200;
+    };
+    await world.doomedWorker();
+    const { id } = await world.request();
+    await arrived(9);
+    await world.doomedWorker({ wallAheadMs: 2 * 3_600_000 });
+    expect(await world.ended(id)).toMatchObject({ delivered: 30, failed: 0, refused: 0 });
+    for (let index = 0; index < 30; index++) {
+      const times = world.sink.of(`event-${String(index).padStart(4, "0")}`).map((entry) => entry.atMs);
+      expect(times).toHaveLength(index < 5 ? 2 : 1);
+      if (index < 5) expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(24_000);
     }
-    const rate = (perSecond: number) =>
-      world.db.run("update targets set rate_per_second = $1, updated_at = now()", [perSecond]);
-    const arrived = (count: number) =>
-      expect.poll(() => world.sink.arrived.length, { interval: 20 }).toBeGreaterThan(count);
-
-    /** A claim that only ran out would hold its items for longer than the test waits. */
-    const stretchClaims = () =>
-      world.db.run(
-        "update redrive_items set claimed_until = now() + interval '1 hour' where claimed_until is not null",
-      );
-
-    test("when its worker is killed and another one starts", async () => {
-      await world.park(120, (index) => ({ aggregateId: `order-${index % 40}`, version: BigInt(index) }));
-      await rate(40);
-      const first = await world.doomedWorker();
-      const { id } = await world.request();
-      await arrived(30);
-      first.kill("SIGKILL");
-      await stretchClaims();
-      await world.worker();
-      const aliveMs = performance.now();
-      expect(await world.ended(id)).toMatchObject({ delivered: 120, failed: 0, refused: 0 });
-      expect(standstillMs(aliveMs)).toBeLessThan(GOES_ON_MS);
-      expect(world.sink.effects()).toHaveLength(120);
-    });
-
-    test("when its worker is suspended; resumed, that one sends nothing that others have taken", async () => {
-      await world.park(90);
-      await rate(30);
-      const first = await world.doomedWorker();
-      await world.worker();
-      const { id } = await world.request();
-      await arrived(20);
-      first.kill("SIGSTOP");
-      await stretchClaims();
-      const stoppedMs = performance.now();
-      expect(await world.ended(id)).toMatchObject({ delivered: 90, failed: 0 });
-      expect(standstillMs(stoppedMs)).toBeLessThan(GOES_ON_MS);
-      const before = world.sink.arrived.length;
-      first.kill("SIGCONT");
-      // Its next heartbeat: by then it has found out what it lost.
-      await expect
-        .poll(
-          async () =>
-            (await world.db.query("select 1 from worker_heartbeats where seen_at > now() - interval '3 s'")).length,
-        )
-        .toBe(2);
-      expect(world.sink.effects()).toHaveLength(90);
-      // Those it was sending when it was stopped.
-      expect(world.sink.arrived.length - before).toBeLessThanOrEqual(20);
-    });
-
-    test("when a promise fails that nobody handles: the worker stays", async () => {
-      await world.park(60);
-      await rate(20);
-      const preload = `process.on("SIGUSR2", () => { Promise.reject(new Error("lost")); });`;
-      const worker = await world.doomedWorker({ preload });
-      const { id } = await world.request();
-      await arrived(10);
-      worker.kill("SIGUSR2");
-      expect(await world.ended(id)).toMatchObject({ delivered: 60, failed: 0 });
-      expect(worker.exitCode).toBeNull();
-      expect(world.sink.effects()).toHaveLength(60);
-    });
-
-    describe("when the store", () => {
-      let proxy: TcpProxy;
-      let worker: RunningWorker;
-
-      beforeEach(async () => {
-        const url = new URL(world.url);
-        proxy = await startTcpProxy(Number(url.port));
-        url.port = String(proxy.port);
-        const env = readEnv({ DATABASE_URL: url.href, REDIS_URL: redis?.url ?? "" });
-        const level = process.env.TEST_LOG_LEVEL ?? "silent";
-        worker = await startWorker(env, createLog({ level, process: "test" }));
-      });
-      afterEach(async () => {
-        await worker.stop("test over");
-        await proxy.stop();
-      });
-
-      test.each([{ awayMs: 0 }, { awayMs: 3_000 }, { awayMs: 12_000 }])(
-        "was restarted, away for $awayMs ms",
-        async ({ awayMs }) => {
-          await world.park(150, (index) => ({ aggregateId: `order-${index % 60}`, version: BigInt(index) }));
-          await rate(50);
-          const { id } = await world.request();
-          await arrived(40);
-          await proxy.refuse();
-          proxy.cut();
-          await world.deps.clock.sleep(awayMs);
-          await proxy.accept();
-          const backMs = performance.now();
-          expect(await world.ended(id)).toMatchObject({ delivered: 150, failed: 0, refused: 0 });
-          expect(standstillMs(backMs)).toBeLessThan(GOES_ON_MS);
-          expect(world.sink.effects()).toHaveLength(150);
-        },
-      );
-    });
-
-    test("with two workers whose wall clocks are two hours apart: nothing twice, nothing too early", async () => {
-      const body = {
-        ...POLICY_PRESETS["slow-lane"],
-        ...{
-          attemptTimeoutMs: 60_000,
-          deadlineMs: 600_000,
-          budget: { kind: "unlimited" as const },
-          breaker: null,
-          healing: null,
-        },
-      };
-      await storePolicy(world.deps, { name: "slow-lane", request: { body, reason: "tested" } }, localViewer("ada"));
-      await world.park(30);
-      world.sink.answer = async ({ eventId, nth }) => {
-        const index = Number(eventId.slice(6));
-        if (index < 5 && nth === 1) return { status: 503, headers: { "retry-after": "24" } };
-        // Under way when the other worker takes the slice for abandoned.
-        if (index >= 5 && index < 10) await world.deps.clock.sleep(20_000);
-        return 200;
-      };
-      await world.doomedWorker();
-      const { id } = await world.request();
-      await arrived(9);
-      await world.doomedWorker({ wallAheadMs: 2 * 3_600_000 });
-      expect(await world.ended(id)).toMatchObject({ delivered: 30, failed: 0, refused: 0 });
-      for (let index = 0; index < 30; index++) {
-        const times = world.sink.of(`event-${String(index).padStart(4, "0")}`).map((entry) => entry.atMs);
-        expect(times).toHaveLength(index < 5 ? 2 : 1);
-        if (index < 5) expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(24_000);
-      }
-    });
   });
 });

@@ -1,101 +1,79 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { describeOnBothQueues, openWorld, worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const AGGREGATES = 30;
 
 /** Two redrives of the same aggregates: one of each first version, one of each second. */
-describe.each([
-  { backend: "postgres" as const, skip: false },
-  { backend: "redis" as const, skip: !redisInstalled },
-])("a redrive that waits for another one, with the queue on $backend", ({ backend, skip }) => {
-  describe.skipIf(skip)("with workers", () => {
-    let redis: TestRedis | null = null;
-    let world: World;
+describeOnBothQueues("a redrive that waits for another one, with the queue on $backend", ({ redisUrl }) => {
+  const world = worldOfEachTest({ redisUrl });
 
-    beforeAll(async () => {
-      redis = backend === "redis" ? await testRedis() : null;
-    });
-    afterAll(async () => {
-      await redis?.stop();
-    });
-    beforeEach(async () => {
-      world = await openWorld({ redisUrl: redis?.url ?? null });
-    });
-    afterEach(async () => {
-      const broken = await world.broken();
-      await world.close();
-      expect(broken).toEqual([]);
-    });
+  const change = (id: string, action: "pause" | "resume" | "cancel") =>
+    changeRedrive(world.deps, { id, change: { action } }, localViewer("ada"));
 
-    const change = (id: string, action: "pause" | "resume" | "cancel") =>
-      changeRedrive(world.deps, { id, change: { action } }, localViewer("ada"));
+  /** The first one is paused with all of its items open; the second one waits for it, and no job of it is queued. */
+  async function overlap(): Promise<{ first: string; second: string }> {
+    await world.park(2 * AGGREGATES, (index) => ({
+      eventId: `order-${index % AGGREGATES} v${1 + Math.floor(index / AGGREGATES)}`,
+      aggregateId: `order-${index % AGGREGATES}`,
+      version: BigInt(1 + Math.floor(index / AGGREGATES)),
+      errorCode: index < AGGREGATES / 2 ? "OBSOLETE" : "TIMEOUT",
+    }));
+    const idsOf = (version: number) =>
+      world.idsOf(Array.from({ length: AGGREGATES }, (_, index) => `order-${index} v${version}`));
+    const first = (await world.request({ select: { ids: await idsOf(1) } })).id;
+    await change(first, "pause");
+    const second = (await world.request({ select: { ids: await idsOf(2) } })).id;
+    await world.worker();
+    // A worker that has just started rings everything once: an earlier one may have been lost.
+    await expect.poll(heartbeatsForMs).toBeGreaterThan(3_000);
+    await expect.poll(() => waiting(second)).toBeGreaterThan(0);
+    await expect.poll(() => world.lane.jobs("main")).toEqual([]);
+    // Far beyond the test: what rings the second one is not its turn with the reconciler.
+    await world.db.run("update slice_waits set until = now() + interval '1 hour'");
+    return { first, second };
+  }
 
-    /** The first one is paused with all of its items open; the second one waits for it, and no job of it is queued. */
-    async function overlap(): Promise<{ first: string; second: string }> {
-      await world.park(2 * AGGREGATES, (index) => ({
-        eventId: `order-${index % AGGREGATES} v${1 + Math.floor(index / AGGREGATES)}`,
-        aggregateId: `order-${index % AGGREGATES}`,
-        version: BigInt(1 + Math.floor(index / AGGREGATES)),
-        errorCode: index < AGGREGATES / 2 ? "OBSOLETE" : "TIMEOUT",
-      }));
-      const idsOf = (version: number) =>
-        world.idsOf(Array.from({ length: AGGREGATES }, (_, index) => `order-${index} v${version}`));
-      const first = (await world.request({ select: { ids: await idsOf(1) } })).id;
-      await change(first, "pause");
-      const second = (await world.request({ select: { ids: await idsOf(2) } })).id;
-      await world.worker();
-      // A worker that has just started rings everything once: an earlier one may have been lost.
-      await expect.poll(heartbeatsForMs).toBeGreaterThan(3_000);
-      await expect.poll(() => waiting(second)).toBeGreaterThan(0);
-      await expect.poll(() => world.lane.jobs("main")).toEqual([]);
-      // Far beyond the test: what rings the second one is not its turn with the reconciler.
-      await world.db.run("update slice_waits set until = now() + interval '1 hour'");
-      return { first, second };
+  const waiting = async (redriveId: string): Promise<number> =>
+    (await world.db.query("select slice from slice_waits where redrive_id = $1", [redriveId])).length;
+
+  const heartbeatsForMs = async (): Promise<number> => {
+    const age = "select extract(epoch from max(seen_at - started_at))::float8 * 1000 as ms from worker_heartbeats";
+    return (await world.db.query<{ ms: number | null }>(age))[0]!.ms ?? 0;
+  };
+
+  test("is rung when items of that one are closed, and sends nothing before", async () => {
+    const { first, second } = await overlap();
+    expect(world.sink.arrived).toEqual([]);
+    await change(first, "resume");
+    expect(await world.ended(second)).toMatchObject({ delivered: AGGREGATES, failed: 0, refused: 0 });
+    expect(await world.redrive(first)).toMatchObject({ delivered: AGGREGATES });
+    for (let index = 0; index < AGGREGATES; index++) {
+      const sent = world.sink.arrived.filter(({ eventId }) => eventId.startsWith(`order-${index} `));
+      expect(sent.map(({ eventId }) => eventId)).toEqual([`order-${index} v1`, `order-${index} v2`]);
     }
+  });
 
-    const waiting = async (redriveId: string): Promise<number> =>
-      (await world.db.query("select slice from slice_waits where redrive_id = $1", [redriveId])).length;
+  test("goes on when items of that one are ignored, and when it is cancelled", async () => {
+    const { first, second } = await overlap();
+    const half = Array.from({ length: AGGREGATES / 2 }, (_, index) => `order-${index} v1`);
+    const request = { select: { ids: await world.idsOf(half) }, reason: "obsolete" };
+    await ignoreEvents(world.deps, request, localViewer("ada"));
+    // Behind a head that is ignored or parked an event is refused, which ends its wait as well.
+    await expect.poll(async () => (await world.redrive(second)).refused).toBe(half.length);
+    await world.db.run("update slice_waits set until = now() + interval '1 hour'");
+    await change(first, "cancel");
+    expect(await world.ended(second)).toMatchObject({ state: "DONE", refused: AGGREGATES });
+  });
 
-    const heartbeatsForMs = async (): Promise<number> => {
-      const age = "select extract(epoch from max(seen_at - started_at))::float8 * 1000 as ms from worker_heartbeats";
-      return (await world.db.query<{ ms: number | null }>(age))[0]!.ms ?? 0;
-    };
-
-    test("is rung when items of that one are closed, and sends nothing before", async () => {
-      const { first, second } = await overlap();
-      expect(world.sink.arrived).toEqual([]);
-      await change(first, "resume");
-      expect(await world.ended(second)).toMatchObject({ delivered: AGGREGATES, failed: 0, refused: 0 });
-      expect(await world.redrive(first)).toMatchObject({ delivered: AGGREGATES });
-      for (let index = 0; index < AGGREGATES; index++) {
-        const sent = world.sink.arrived.filter(({ eventId }) => eventId.startsWith(`order-${index} `));
-        expect(sent.map(({ eventId }) => eventId)).toEqual([`order-${index} v1`, `order-${index} v2`]);
-      }
-    });
-
-    test("goes on when items of that one are ignored, and when it is cancelled", async () => {
-      const { first, second } = await overlap();
-      const half = Array.from({ length: AGGREGATES / 2 }, (_, index) => `order-${index} v1`);
-      const request = { select: { ids: await world.idsOf(half) }, reason: "obsolete" };
-      await ignoreEvents(world.deps, request, localViewer("ada"));
-      // Behind a head that is ignored or parked an event is refused, which ends its wait as well.
-      await expect.poll(async () => (await world.redrive(second)).refused).toBe(half.length);
-      await world.db.run("update slice_waits set until = now() + interval '1 hour'");
-      await change(first, "cancel");
-      expect(await world.ended(second)).toMatchObject({ state: "DONE", refused: AGGREGATES });
-    });
-
-    test("goes on when a worker ignores items of that one, among too many for the request", async () => {
-      const { second } = await overlap();
-      await world.park(2_001, (index) => ({ eventId: `other-${index}`, errorCode: "OBSOLETE" }));
-      const request = { select: { filter: { errorCode: ["OBSOLETE"] } }, reason: "obsolete" };
-      expect(await ignoreEvents(world.deps, request, localViewer("ada"))).toMatchObject({ state: "RUNNING" });
-      await expect.poll(async () => (await world.redrive(second)).refused).toBe(AGGREGATES / 2);
-    });
+  test("goes on when a worker ignores items of that one, among too many for the request", async () => {
+    const { second } = await overlap();
+    await world.park(2_001, (index) => ({ eventId: `other-${index}`, errorCode: "OBSOLETE" }));
+    const request = { select: { filter: { errorCode: ["OBSOLETE"] } }, reason: "obsolete" };
+    expect(await ignoreEvents(world.deps, request, localViewer("ada"))).toMatchObject({ state: "RUNNING" });
+    await expect.poll(async () => (await world.redrive(second)).refused).toBe(AGGREGATES / 2);
   });
 });
 

@@ -1,18 +1,18 @@
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const ada = localViewer("ada");
-let world: World;
 let now = 0;
 let most = 0;
 
+const world = worldOfEachTest();
+
 beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
   now = 0;
   most = 0;
   world.sink.answer = async () => {
@@ -21,11 +21,6 @@ beforeEach(async () => {
     now--;
     return 200;
   };
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  expect(broken).toEqual([]);
 });
 
 test("no more sends at once than the redrive asks for, and as many as its target takes when it asks for none", async () => {

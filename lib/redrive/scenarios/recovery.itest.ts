@@ -1,107 +1,85 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
 import { storePolicy } from "@/lib/sources/policies/store-policy";
 import { listTargets } from "@/lib/sources/targets/target-list.read";
-import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { describeOnBothQueues, worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** A target that fails and recovers: the redrive goes on by itself. */
-describe.each([
-  { backend: "postgres" as const, skip: false },
-  { backend: "redis" as const, skip: !redisInstalled },
-])("a breaker that opened, with the queue on $backend", ({ backend, skip }) => {
-  describe.skipIf(skip)("on the real path", () => {
-    let redis: TestRedis | null = null;
-    let world: World;
+describeOnBothQueues("a breaker that opened, with the queue on $backend on the real path", ({ redisUrl }) => {
+  const world = worldOfEachTest({ redisUrl });
 
-    beforeAll(async () => {
-      redis = backend === "redis" ? await testRedis() : null;
-    });
-    afterAll(async () => {
-      await redis?.stop();
-    });
-    beforeEach(async () => {
-      world = await openWorld({ redisUrl: redis?.url ?? null });
-    });
-    afterEach(async () => {
-      const broken = await world.broken();
-      await world.close();
-      expect(broken).toEqual([]);
-    });
+  const SLOW_LANE = POLICY_PRESETS["slow-lane"];
+  const policy = (change: Partial<Policy>) =>
+    storePolicy(
+      world.deps,
+      { name: "slow-lane", request: { body: { ...SLOW_LANE, ...change }, reason: "tested" } },
+      localViewer("ada"),
+    );
 
-    const SLOW_LANE = POLICY_PRESETS["slow-lane"];
-    const policy = (change: Partial<Policy>) =>
-      storePolicy(
-        world.deps,
-        { name: "slow-lane", request: { body: { ...SLOW_LANE, ...change }, reason: "tested" } },
-        localViewer("ada"),
-      );
+  /** As the worker's heartbeat has it. */
+  const breaker = async () => (await listTargets(world.db, localViewer(), () => null)).items[0]?.engine[0]?.breaker;
 
-    /** As the worker's heartbeat has it. */
-    const breaker = async () => (await listTargets(world.db, localViewer(), () => null)).items[0]?.engine[0]?.breaker;
+  test("lets probes through when its time is over: every event is delivered, without a person", async () => {
+    await policy({ breaker: { ...SLOW_LANE.breaker, openMs: 1_200, openMsMax: 2_500 } });
+    await world.park(40);
+    const firstMs = () => world.sink.arrived[0]?.atMs ?? 0;
+    world.sink.answer = () => (performance.now() - firstMs() < 4_000 ? 500 : 200);
+    await world.worker();
+    const { id } = await world.request();
+    expect(await world.ended(id)).toMatchObject({ delivered: 40, failed: 0, refused: 0 });
+    expect(world.sink.arrived.length).toBeGreaterThan(40);
+    expect(await world.statuses()).toEqual({ REDRIVEN: 40 });
 
-    test("lets probes through when its time is over: every event is delivered, without a person", async () => {
-      await policy({ breaker: { ...SLOW_LANE.breaker, openMs: 1_200, openMsMax: 2_500 } });
-      await world.park(40);
-      const firstMs = () => world.sink.arrived[0]?.atMs ?? 0;
-      world.sink.answer = () => (performance.now() - firstMs() < 4_000 ? 500 : 200);
-      await world.worker();
-      const { id } = await world.request();
-      expect(await world.ended(id)).toMatchObject({ delivered: 40, failed: 0, refused: 0 });
-      expect(world.sink.arrived.length).toBeGreaterThan(40);
-      expect(await world.statuses()).toEqual({ REDRIVEN: 40 });
+    // A redrive that comes later finds a breaker that is closed.
+    await world.park(1, () => ({ eventId: "later" }));
+    const later = await world.request({ select: { ids: await world.idsOf(["later"]) } });
+    expect(await world.ended(later.id)).toMatchObject({ delivered: 1, refused: 0 });
+  });
 
-      // A redrive that comes later finds a breaker that is closed.
-      await world.park(1, () => ({ eventId: "later" }));
-      const later = await world.request({ select: { ids: await world.idsOf(["later"]) } });
-      expect(await world.ended(later.id)).toMatchObject({ delivered: 1, refused: 0 });
+  test("sends no more than its probes while it is half-open, and claims nothing else", async () => {
+    await policy({
+      maxAttempts: 3,
+      attemptTimeoutMs: 20_000,
+      deadlineMs: 100_000,
+      budget: { kind: "unlimited" },
+      breaker: {
+        trip: { kind: "consecutive", failures: 4 },
+        openMs: 4_000,
+        openMsMax: 4_000,
+        probes: 2,
+        probeMsMax: 30_000,
+      },
     });
-
-    test("sends no more than its probes while it is half-open, and claims nothing else", async () => {
-      await policy({
-        maxAttempts: 3,
-        attemptTimeoutMs: 20_000,
-        deadlineMs: 100_000,
-        budget: { kind: "unlimited" },
-        breaker: {
-          trip: { kind: "consecutive", failures: 4 },
-          openMs: 4_000,
-          openMsMax: 4_000,
-          probes: 2,
-          probeMsMax: 30_000,
-        },
-      });
-      // Several slices: the one that holds the probes waits for them anyway.
-      await world.park(300);
-      await world.db.run("update targets set rate_per_second = 100, bulkhead = 4, updated_at = now()");
-      let phase: "failing" | "hanging" | "well" = "failing";
-      const release: (() => void)[] = [];
-      world.sink.answer = () => {
-        if (phase === "failing") return 500;
-        if (phase === "well") return 200;
-        return new Promise((resolve) => release.push(() => resolve(200)));
-      };
-      await world.worker();
-      const { id } = await world.request();
-      await expect.poll(breaker).toMatchObject({ state: "open" });
-      phase = "hanging";
-      await expect.poll(() => release.length).toBe(2);
-      const claims = async () =>
-        (await world.db.query<{ fences: number }>("select sum(fence)::int as fences from redrive_items"))[0]!.fences;
-      const inHand = async () =>
-        (await world.db.query("select 1 from redrive_items where state = 'open' and claimed_until >= now()")).length;
-      await expect.poll(inHand).toBe(2);
-      const before = await claims();
-      // Longer than a slice waits before it looks again.
-      await world.deps.clock.sleep(3_000);
-      expect(release.length).toBe(2);
-      expect(await claims()).toBe(before);
-      phase = "well";
-      for (const answer of release) answer();
-      const done = await world.ended(id);
-      expect(done.delivered + done.failed).toBe(300);
-      expect(done.refused).toBe(0);
-    });
+    // Several slices: the one that holds the probes waits for them anyway.
+    await world.park(300);
+    await world.db.run("update targets set rate_per_second = 100, bulkhead = 4, updated_at = now()");
+    let phase: "failing" | "hanging" | "well" = "failing";
+    const release: (() => void)[] = [];
+    world.sink.answer = () => {
+      if (phase === "failing") return 500;
+      if (phase === "well") return 200;
+      return new Promise((resolve) => release.push(() => resolve(200)));
+    };
+    await world.worker();
+    const { id } = await world.request();
+    await expect.poll(breaker).toMatchObject({ state: "open" });
+    phase = "hanging";
+    await expect.poll(() => release.length).toBe(2);
+    const claims = async () =>
+      (await world.db.query<{ fences: number }>("select sum(fence)::int as fences from redrive_items"))[0]!.fences;
+    const inHand = async () =>
+      (await world.db.query("select 1 from redrive_items where state = 'open' and claimed_until >= now()")).length;
+    await expect.poll(inHand).toBe(2);
+    const before = await claims();
+    // Longer than a slice waits before it looks again.
+    await world.deps.clock.sleep(3_000);
+    expect(release.length).toBe(2);
+    expect(await claims()).toBe(before);
+    phase = "well";
+    for (const answer of release) answer();
+    const done = await world.ended(id);
+    expect(done.delivered + done.failed).toBe(300);
+    expect(done.refused).toBe(0);
   });
 });

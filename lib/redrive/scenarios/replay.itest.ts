@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { replayAttempts } from "@/lib/redrive/list/replay-attempts";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
 import { storePolicy } from "@/lib/sources/policies/store-policy";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** Every part that decides: jitter to be drawn, a budget to be asked, a throttled backoff, a breaker in the way. */
 const POLICY: Policy = {
@@ -23,17 +23,15 @@ const POLICY: Policy = {
 };
 
 describe("the replay of recorded attempts", () => {
-  let world: World;
+  const world = worldOfEachTest({ invariants: false });
 
   beforeEach(async () => {
-    world = await openWorld({ redisUrl: null });
     await storePolicy(
       world.deps,
       { name: "slow-lane", request: { body: POLICY, reason: "tested" } },
       localViewer("ada"),
     );
   });
-  afterEach(() => world.close());
 
   /** A redrive that meets every kind of weather. Returns its id. */
   async function stormy(): Promise<string> {

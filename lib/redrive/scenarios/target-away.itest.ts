@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { describeWith } from "@/lib/testing/describe-with";
 import { kafkaMissing, makeTopic, testKafka } from "@/lib/testing/kafka";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** An outage of a target costs no event anything: it holds the redrive, which goes on by itself. */
 
@@ -13,15 +13,7 @@ import { openWorld, type World } from "@/lib/testing/redrive-world";
 const AWAY_MS = 17_000;
 const EVENTS = 400;
 
-let world: World;
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null, ratePerSecond: 100 });
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  expect(broken).toEqual([]);
-});
+const world = worldOfEachTest({ ratePerSecond: 100 });
 
 const harm = async () => {
   const [row] = await world.db.query(

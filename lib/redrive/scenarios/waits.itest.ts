@@ -1,143 +1,119 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
 import { storePolicy } from "@/lib/sources/policies/store-policy";
-import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { describeOnBothQueues, worldOfEachTest } from "@/lib/testing/redrive-world";
 import type { Answer } from "@/lib/testing/sink";
 
 /** A wait ends when a person says so; what a target has asked for outlives whoever waits. */
-describe.each([
-  { backend: "postgres" as const, skip: false },
-  { backend: "redis" as const, skip: !redisInstalled },
-])("a wait of the engine, with the queue on $backend", ({ backend, skip }) => {
-  describe.skipIf(skip)("with workers", () => {
-    let redis: TestRedis | null = null;
-    let world: World;
+describeOnBothQueues("a wait of the engine, with the queue on $backend", ({ redisUrl }) => {
+  const world = worldOfEachTest({ redisUrl });
 
-    beforeAll(async () => {
-      redis = backend === "redis" ? await testRedis() : null;
-    });
-    afterAll(async () => {
-      await redis?.stop();
-    });
-    beforeEach(async () => {
-      world = await openWorld({ redisUrl: redis?.url ?? null });
-    });
-    afterEach(async () => {
-      const broken = await world.broken();
-      await world.close();
-      expect(broken).toEqual([]);
-    });
+  const PLAIN: Policy = {
+    ...POLICY_PRESETS["slow-lane"],
+    maxAttempts: 4,
+    attemptTimeoutMs: 2_500,
+    deadlineMs: 200_000,
+    marginMs: 500,
+    backoff: { kind: "fixed", delayMs: 40_000, jitter: { kind: "none" } },
+    budget: { kind: "unlimited" },
+    breaker: null,
+    healing: null,
+  };
+  const policy = (change: Partial<Policy> = {}) =>
+    storePolicy(
+      world.deps,
+      { name: "slow-lane", request: { body: { ...PLAIN, ...change }, reason: "tested" } },
+      localViewer("ada"),
+    );
+  const change = (id: string, action: "pause" | "resume" | "cancel") =>
+    changeRedrive(world.deps, { id, change: { action } }, localViewer("bob"));
+  const busy = (afterS: number): Answer => ({ status: 503, headers: { "retry-after": String(afterS) } });
+  const closed = async () =>
+    (
+      await world.db.query<{ n: number }>("select count(*)::int as n from redrive_attempts where closed_at is not null")
+    )[0]!.n;
+  /** Milliseconds from the first to the second arrival of the only event. */
+  const gapMs = () => world.sink.arrived[1]!.atMs - world.sink.arrived[0]!.atMs;
 
-    const PLAIN: Policy = {
-      ...POLICY_PRESETS["slow-lane"],
-      maxAttempts: 4,
-      attemptTimeoutMs: 2_500,
-      deadlineMs: 200_000,
-      marginMs: 500,
-      backoff: { kind: "fixed", delayMs: 40_000, jitter: { kind: "none" } },
-      budget: { kind: "unlimited" },
-      breaker: null,
-      healing: null,
-    };
-    const policy = (change: Partial<Policy> = {}) =>
-      storePolicy(
-        world.deps,
-        { name: "slow-lane", request: { body: { ...PLAIN, ...change }, reason: "tested" } },
-        localViewer("ada"),
-      );
-    const change = (id: string, action: "pause" | "resume" | "cancel") =>
-      changeRedrive(world.deps, { id, change: { action } }, localViewer("bob"));
-    const busy = (afterS: number): Answer => ({ status: 503, headers: { "retry-after": String(afterS) } });
-    const closed = async () =>
-      (
-        await world.db.query<{ n: number }>(
-          "select count(*)::int as n from redrive_attempts where closed_at is not null",
-        )
-      )[0]!.n;
-    /** Milliseconds from the first to the second arrival of the only event. */
-    const gapMs = () => world.sink.arrived[1]!.atMs - world.sink.arrived[0]!.atMs;
+  test.each([
+    { wait: "a backoff", answer: 500 },
+    { wait: "a Retry-After", answer: busy(200) },
+  ])("$wait ends at once when its redrive is cancelled: cancelled, no failure, no cooldown", async ({ answer }) => {
+    // Longer than the test waits for the end of the redrive.
+    await policy({ backoff: { kind: "fixed", delayMs: 200_000, jitter: { kind: "none" } }, deadlineMs: 1_000_000 });
+    await world.park(2);
+    world.sink.answer = () => answer;
+    await world.worker();
+    const { id } = await world.request();
+    await expect.poll(closed).toBe(2);
+    await change(id, "cancel");
+    expect(await world.ended(id)).toMatchObject({ state: "CANCELLED", cancelled: 2, failed: 0 });
+    expect(await world.event("event-0000")).toMatchObject({ status: "PENDING", failures: 0, cooldown_until: null });
+    expect(world.sink.arrived).toHaveLength(2);
+  });
 
-    test.each([
-      { wait: "a backoff", answer: 500 },
-      { wait: "a Retry-After", answer: busy(200) },
-    ])("$wait ends at once when its redrive is cancelled: cancelled, no failure, no cooldown", async ({ answer }) => {
-      // Longer than the test waits for the end of the redrive.
-      await policy({ backoff: { kind: "fixed", delayMs: 200_000, jitter: { kind: "none" } }, deadlineMs: 1_000_000 });
-      await world.park(2);
-      world.sink.answer = () => answer;
-      await world.worker();
-      const { id } = await world.request();
-      await expect.poll(closed).toBe(2);
-      await change(id, "cancel");
-      expect(await world.ended(id)).toMatchObject({ state: "CANCELLED", cancelled: 2, failed: 0 });
-      expect(await world.event("event-0000")).toMatchObject({ status: "PENDING", failures: 0, cooldown_until: null });
-      expect(world.sink.arrived).toHaveLength(2);
-    });
+  test("for a token, and one for a place, end at once on cancel; what is being sent is sent to its end", async () => {
+    // An attempt that a slow machine cut off before the cancel would be cancelled, too.
+    await policy({ attemptTimeoutMs: 60_000, maxAttempts: 1 });
+    await world.park(6);
+    await world.db.run("update targets set rate_per_second = 0.25, burst = 2, bulkhead = 3, updated_at = now()");
+    let answer = (_: Answer) => {};
+    world.sink.answer = () => new Promise<Answer>((resolve) => (answer = resolve));
+    await world.worker();
+    const { id } = await world.request();
+    await expect.poll(() => world.sink.arrived.length).toBe(1);
+    await change(id, "cancel");
+    await expect.poll(async () => (await world.redrive(id)).cancelled).toBe(5);
+    answer(200);
+    expect(await world.ended(id)).toMatchObject({ delivered: 1, cancelled: 5, failed: 0 });
+  });
 
-    test("for a token, and one for a place, end at once on cancel; what is being sent is sent to its end", async () => {
-      // An attempt that a slow machine cut off before the cancel would be cancelled, too.
-      await policy({ attemptTimeoutMs: 60_000, maxAttempts: 1 });
-      await world.park(6);
-      await world.db.run("update targets set rate_per_second = 0.25, burst = 2, bulkhead = 3, updated_at = now()");
-      let answer = (_: Answer) => {};
-      world.sink.answer = () => new Promise<Answer>((resolve) => (answer = resolve));
-      await world.worker();
-      const { id } = await world.request();
-      await expect.poll(() => world.sink.arrived.length).toBe(1);
-      await change(id, "cancel");
-      await expect.poll(async () => (await world.redrive(id)).cancelled).toBe(5);
-      answer(200);
-      expect(await world.ended(id)).toMatchObject({ delivered: 1, cancelled: 5, failed: 0 });
-    });
+  test("that a target asked for survives pause and resume", async () => {
+    await policy();
+    await world.park(1);
+    world.sink.answer = ({ nth }) => (nth === 1 ? busy(15) : 200);
+    await world.worker();
+    const { id } = await world.request();
+    await expect.poll(closed).toBe(1);
+    await change(id, "pause");
+    const [item] = await world.db.query<{ state: string; waits: boolean }>(
+      "select state, not_before > now() as waits from redrive_items",
+    );
+    expect(item).toEqual({ state: "open", waits: true });
+    // Handed back while it waits, not afterwards.
+    const handedBack = "select 1 from redrive_items where claimed_until is null and not_before > now()";
+    await expect.poll(async () => (await world.db.query(handedBack)).length, { interval: 20 }).toBe(1);
+    await change(id, "resume");
+    expect(await world.ended(id)).toMatchObject({ delivered: 1, failed: 0 });
+    expect(gapMs()).toBeGreaterThanOrEqual(15_000);
+  });
 
-    test("that a target asked for survives pause and resume", async () => {
-      await policy();
-      await world.park(1);
-      world.sink.answer = ({ nth }) => (nth === 1 ? busy(15) : 200);
-      await world.worker();
-      const { id } = await world.request();
-      await expect.poll(closed).toBe(1);
-      await change(id, "pause");
-      const [item] = await world.db.query<{ state: string; waits: boolean }>(
-        "select state, not_before > now() as waits from redrive_items",
-      );
-      expect(item).toEqual({ state: "open", waits: true });
-      // Handed back while it waits, not afterwards.
-      const handedBack = "select 1 from redrive_items where claimed_until is null and not_before > now()";
-      await expect.poll(async () => (await world.db.query(handedBack)).length, { interval: 20 }).toBe(1);
-      await change(id, "resume");
-      expect(await world.ended(id)).toMatchObject({ delivered: 1, failed: 0 });
-      expect(gapMs()).toBeGreaterThanOrEqual(15_000);
-    });
+  test("that a target asked for survives the stop of its worker, which does not wait for it", async () => {
+    await policy();
+    await world.park(1);
+    world.sink.answer = ({ nth }) => (nth === 1 ? busy(20) : 200);
+    const first = await world.worker();
+    const { id } = await world.request();
+    await expect.poll(closed).toBe(1);
+    await first.stop("a deploy");
+    expect(await world.db.query("select 1 from redrive_items where not_before > now()")).toHaveLength(1);
+    await world.worker();
+    expect(await world.ended(id)).toMatchObject({ delivered: 1, failed: 0 });
+    expect(gapMs()).toBeGreaterThanOrEqual(20_000);
+  });
 
-    test("that a target asked for survives the stop of its worker, which does not wait for it", async () => {
-      await policy();
-      await world.park(1);
-      world.sink.answer = ({ nth }) => (nth === 1 ? busy(20) : 200);
-      const first = await world.worker();
-      const { id } = await world.request();
-      await expect.poll(closed).toBe(1);
-      await first.stop("a deploy");
-      expect(await world.db.query("select 1 from redrive_items where not_before > now()")).toHaveLength(1);
-      await world.worker();
-      expect(await world.ended(id)).toMatchObject({ delivered: 1, failed: 0 });
-      expect(gapMs()).toBeGreaterThanOrEqual(20_000);
-    });
-
-    test("that a target asked for survives kill -9 of its worker", async () => {
-      await policy();
-      await world.park(1);
-      world.sink.answer = ({ nth }) => (nth === 1 ? busy(18) : 200);
-      const first = await world.doomedWorker();
-      const { id } = await world.request();
-      await expect.poll(closed).toBe(1);
-      first.kill("SIGKILL");
-      await world.worker();
-      expect(await world.ended(id)).toMatchObject({ delivered: 1, failed: 0 });
-      expect(gapMs()).toBeGreaterThanOrEqual(18_000);
-    });
+  test("that a target asked for survives kill -9 of its worker", async () => {
+    await policy();
+    await world.park(1);
+    world.sink.answer = ({ nth }) => (nth === 1 ? busy(18) : 200);
+    const first = await world.doomedWorker();
+    const { id } = await world.request();
+    await expect.poll(closed).toBe(1);
+    first.kill("SIGKILL");
+    await world.worker();
+    expect(await world.ended(id)).toMatchObject({ delivered: 1, failed: 0 });
+    expect(gapMs()).toBeGreaterThanOrEqual(18_000);
   });
 });

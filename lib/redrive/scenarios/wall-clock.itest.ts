@@ -1,18 +1,9 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { expect, test } from "vitest";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const HOUR_MS = 3_600_000;
 const COOLDOWN_MS = 900_000;
-let world: World;
-
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  expect(broken).toEqual([]);
-});
+const world = worldOfEachTest();
 
 test.each([-HOUR_MS, HOUR_MS])(
   "a worker whose machine is %i ms off writes the database's time (I10)",

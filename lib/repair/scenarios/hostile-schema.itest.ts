@@ -1,17 +1,8 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
-let world: World;
-
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  expect(broken).toEqual([]);
-});
+const world = worldOfEachTest();
 
 const payload = (value: unknown): Partial<DeadLetter> => ({ payload: Buffer.from(JSON.stringify(value)) });
 const PATTERN = { properties: { a: { pattern: "^(a+)+$" } } };

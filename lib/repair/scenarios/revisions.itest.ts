@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -6,20 +6,12 @@ import { parkEvents } from "@/lib/intake/park-events";
 import { readRevisions } from "@/lib/repair/revisions/event-revisions.read";
 import { editEvent, restoreRevision } from "@/lib/repair/revisions/revise-event";
 import { deadLetter } from "@/lib/testing/letters";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const BROKEN = '{"order_no":12345678901234567890}';
 const MENDED = '{"orderNo":12345678901234567890}';
 
-let world: World;
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  expect(broken).toEqual([]);
-});
+const world = worldOfEachTest();
 
 const park = (name?: string) => world.park(1, () => ({ payload: Buffer.from(BROKEN) }), name);
 const first = async () => (await world.idsOf())[0]!;

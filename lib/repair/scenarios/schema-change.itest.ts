@@ -1,16 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { expect, test } from "vitest";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
-let world: World;
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  expect(broken).toEqual([]);
-});
+const world = worldOfEachTest();
 
 const ACCEPTS = { type: "object", required: ["amount"] };
 const REFUSES = { type: "object", required: ["currency"] };
