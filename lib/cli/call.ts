@@ -4,7 +4,7 @@ import { type CommandLine, UsageError } from "@/lib/cli/command-line";
 import type { EventList } from "@/lib/events/events.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import type { Clock } from "@/lib/platform/clock";
-import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { formatNumber, visible } from "@/lib/platform/plain/format.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 /** What a command writes to, and whom it asks. */
@@ -29,8 +29,16 @@ export type Terminal = {
 export type Call = { line: CommandLine; api: Api; terminal: Terminal; clock: Clock; signal: AbortSignal };
 
 /** An answer as JSON with --json, else as text. */
-export async function printAnswer({ line, terminal }: Call, answer: unknown, text: () => string): Promise<void> {
+export async function printAnswer(call: Call, answer: unknown, text: () => string): Promise<void> {
+  const { line, terminal } = call;
+  sayHints(call, answer);
   await terminal.print(line.flag("json") ? `${JSON.stringify(answer)}\n` : text());
+}
+
+/** What an answer says of its filter, such as a source that does not exist. */
+export function sayHints({ terminal }: Pick<Call, "terminal">, answer: unknown): void {
+  const { hints = [] } = (answer ?? {}) as { hints?: readonly { detail: string }[] };
+  for (const { detail } of hints) terminal.say(visible(detail));
 }
 
 type Select = { ids: string[] } | { filter: Record<string, string | string[]> } | { operation: string };

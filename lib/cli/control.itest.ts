@@ -39,6 +39,20 @@ const rowsOf = (out: string) =>
     .split("\n")
     .map((row) => row.split("\t"));
 
+test("a source that does not exist is no control, and a search and a preview by it say so", async () => {
+  const imposed = await run("control", "blacklist", "--source", "odrers", "--reason", "a slip of the pen");
+  expect(imposed).toMatchObject({
+    code: 1,
+    out: "",
+    said: expect.stringContaining("is orders meant? (unknown-source)"),
+  });
+  const hint = 'There is no source "odrers": is orders meant?\n';
+  expect(await run("search", "--source", "odrers")).toEqual({ code: 0, out: "", said: `${hint}No event matches.\n` });
+  expect(await run("search", "--source", "odrers", "--count")).toMatchObject({ code: 0, said: hint });
+  expect(await run("redrive", "--source", "odrers", "--preview")).toMatchObject({ code: 0, said: hint });
+  expect((await run("redrive", "--source", "odrers", "--reason", "x")).said).toContain(hint);
+});
+
 test("a blacklist refuses what it is over, is listed with who imposed it, and ends when it is lifted", async () => {
   const imposed = await run(
     ...["control", "blacklist", "--source", "orders", "--errorCode", "TIMEOUT", "--reason", "until it is fixed"],

@@ -10,22 +10,24 @@ const LIMIT = 50;
 /** Of the API. */
 export const PAGE_MAX = 500;
 
-type Page<Item> = { items: Item[]; nextCursor: string | null };
+type Page<Item> = { items: Item[]; nextCursor: string | null; hints?: { field: string; detail: string }[] };
 
 /** From --cursor on, as many pages as --limit asks for. */
 export async function readPages<Item>({ line, api }: Call, path: string, filter: URLSearchParams): Promise<Page<Item>> {
   const limit = line.number("limit") ?? LIMIT;
   const items: Item[] = [];
   let cursor = line.text("cursor");
+  let hints: Pick<Page<Item>, "hints"> = {};
   do {
     const query = new URLSearchParams(filter);
     query.set("limit", String(Math.min(PAGE_MAX, limit - items.length)));
     if (cursor !== null) query.set("cursor", cursor);
     const page = await api.get<Page<Item>>(path, query);
     items.push(...page.items);
+    if (page.hints) hints = { hints: page.hints };
     cursor = page.nextCursor;
   } while (cursor !== null && items.length < limit);
-  return { items, nextCursor: cursor };
+  return { items, nextCursor: cursor, ...hints };
 }
 
 /** What to say on standard error when a list goes on; `ways` names the options that show more. */

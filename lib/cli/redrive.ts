@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Call, countText, printAnswer, reasonsText, selectOf } from "@/lib/cli/call";
+import { type Call, countText, printAnswer, reasonsText, sayHints, selectOf } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command";
 import { confirmed } from "@/lib/cli/confirm";
 import { followRedrive } from "@/lib/cli/follow";
@@ -30,6 +30,7 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
       await printAnswer(call, preview, () => previewText(preview, line.text("earlier")));
       return EXIT.done;
     }
+    sayHints(call, preview);
     const asked = preview.eligible ?? preview.total;
     if (asked === null || asked > 0) terminal.say(previewText(preview, line.text("earlier")).trimEnd());
     if (!(await confirmed(call, "Redrive", asked))) return EXIT.refused;

@@ -13,8 +13,9 @@ export async function search(call: Call): Promise<number> {
 
 async function list(call: Call): Promise<number> {
   const { line, terminal, clock } = call;
-  const { items, nextCursor } = await readPages<ListedEvent>(call, "api/v1/events", line.filter);
-  await printAnswer(call, { items, nextCursor }, () =>
+  const page = await readPages<ListedEvent>(call, "api/v1/events", line.filter);
+  const { items, nextCursor } = page;
+  await printAnswer(call, page, () =>
     terminal.columns === null
       ? tableText(items, EVENT_COLUMNS, null)
       : tableText(items, EVENT_COLUMNS_NARROW(clock.wallMs()), terminal.columns),

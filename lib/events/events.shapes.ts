@@ -8,6 +8,7 @@ import { arrivalsShape } from "@/lib/observe/stats/stats.shapes";
 import {
   countsOut,
   headersSchema,
+  hintsOut,
   idOut,
   named,
   nullableText,
@@ -137,6 +138,7 @@ export const eventListSchema = z.object({
   items: z.array(listedEventSchema),
   nextCursor: nullableText,
   prevCursor: nullableText,
+  hints: hintsOut,
 });
 export type EventList = z.infer<typeof eventListSchema>;
 
@@ -152,7 +154,11 @@ export type CountOut = z.infer<typeof countSchema>;
  * GET /api/v1/events/count?filter -> total, and the same by shown status. HELD: what an earlier event of its aggregate
  * holds; `atLeast` or unknown where the events are too many to look at each.
  */
-export const eventCountsSchema = z.object({ total: countSchema, byStatus: z.record(z.string(), countSchema) });
+export const eventCountsSchema = z.object({
+  total: countSchema,
+  byStatus: z.record(z.string(), countSchema),
+  hints: hintsOut,
+});
 export type EventCounts = z.infer<typeof eventCountsSchema>;
 
 export const bodySchema = z.object({
@@ -325,7 +331,7 @@ const groupSchema = named(
   },
 );
 export type GroupOut = z.infer<typeof groupSchema>;
-export const groupListSchema = pageOut(groupSchema);
+export const groupListSchema = z.extend(pageOut(groupSchema), { hints: hintsOut });
 export type GroupList = z.infer<typeof groupListSchema>;
 
 /**

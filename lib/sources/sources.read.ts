@@ -45,12 +45,6 @@ export async function readUnknownSources(
   return unknown.map(({ name }) => ({ name, near: nearName(name, seen) }));
 }
 
-/** Throws DomainError `unknown-source`, which names the source that was probably meant. */
-export async function assertKnownSource(db: Queryable, viewer: Viewer, name: string, field: string): Promise<void> {
-  const [unknown] = await readUnknownSources(db, viewer, [name]);
-  if (unknown) throw unknownSource(name, field, unknown.near);
-}
-
 /** Throws DomainError `unknown-source` for one that the viewer does not see, too. */
 export async function readSourceId(db: Queryable, viewer: Viewer, name: string): Promise<string> {
   const [row] = await db.query<{ id: string }>(

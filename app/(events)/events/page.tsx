@@ -1,4 +1,5 @@
 import type { Metadata } from "next";
+import { withSourceHints } from "@/app/_server/named-sources";
 import { pageCall } from "@/app/_server/page-call";
 import { rawQueryOf } from "@/app/_server/raw-query";
 import { EventsView, type InitialEvents } from "@/components/events/list/events-view";
@@ -27,7 +28,12 @@ async function firstPage(given: SearchParams): Promise<InitialEvents | null> {
   params.delete("_rsc");
   try {
     const filter = fromSearchParams(params, PAGE_PARAMS);
-    const list = await listEvents(deps.lists, viewer, { filter, limit: PAGE_ROWS, cursor: null }, readAtMs);
+    const read = await listEvents(deps.lists, viewer, { filter, limit: PAGE_ROWS, cursor: null }, readAtMs);
+    const list = await withSourceHints(
+      { deps, viewer },
+      { sources: read.items.length === 0 ? filter.source : undefined },
+      read,
+    );
     return { list, readAtMs, query: toSearchParams(filter).toString() };
   } catch (error) {
     const wrongFilter = error instanceof DomainError && error.code === "invalid-filter";

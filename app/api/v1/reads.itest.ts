@@ -21,6 +21,7 @@ import * as top from "@/app/(observe)/api/v1/stats/top-errors/route";
 import * as status from "@/app/(observe)/api/v1/status/route";
 import * as metrics from "@/app/(observe)/metrics/route";
 import * as confirm from "@/app/(redrive)/api/v1/events/confirm/route";
+import * as preview from "@/app/(redrive)/api/v1/redrives/preview/route";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import type {
   BulkAnswer,
@@ -305,6 +306,36 @@ describe("stats", () => {
     ["?from=-300d&bucket=1m", "invalid-window"],
   ])("refuse %s", async (query, code) => {
     expect((await console.call(size.GET, { query })).body).toMatchObject({ code });
+  });
+});
+
+describe("a filter by a source that does not exist", () => {
+  type Hinted = { hints?: { field: string; detail: string }[] };
+  const reads = { events, count, groups, size, flow, age, success, top, preview };
+  const read = async (name: keyof typeof reads, sources: string[]) => {
+    const { GET, POST } = { POST: undefined, GET: undefined, ...reads[name] };
+    const query = `?${new URLSearchParams(sources.map((source) => ["source", source]))}`;
+    const body = { select: { filter: { source: sources } } };
+    return GET ? console.call<Hinted>(GET, { query }) : console.call<Hinted>(POST!, { body });
+  };
+
+  test.each(Object.keys(reads) as (keyof typeof reads)[])("is answered by %s, which says so", async (name) => {
+    const field = name === "preview" ? "select.filter.source" : "source";
+    expect(await read(name, ["odrers", "nowhere"])).toMatchObject({
+      status: 200,
+      body: {
+        hints: [
+          { field, detail: 'There is no source "odrers": is orders meant?' },
+          { field, detail: 'There is no source "nowhere"' },
+        ],
+      },
+    });
+    expect((await read(name, ["orders"])).body).not.toHaveProperty("hints");
+  });
+
+  test("is not looked into for a list that has events, which is polled", async () => {
+    expect((await read("events", ["orders", "nowhere"])).body).not.toHaveProperty("hints");
+    expect((await read("count", ["orders", "nowhere"])).body.hints).toHaveLength(1);
   });
 });
 

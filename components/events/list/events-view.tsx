@@ -215,7 +215,7 @@ type NoRowsProps = {
 
 function NoRows({ list, filter, setFilter }: NoRowsProps) {
   if (list.isLoading) return <ListSkeleton />;
-  if (!list.error) return <NothingHere filter={filter} onFilter={setFilter} />;
+  if (!list.error) return <NothingHere filter={filter} hints={list.hints} onFilter={setFilter} />;
   const wrongFilter = list.error instanceof ApiError && list.error.code === "invalid-filter";
   return (
     <ErrorPanel error={list.error} onRetry={wrongFilter ? undefined : list.retry}>
@@ -229,7 +229,12 @@ function isOffline(error: unknown): boolean {
 }
 
 /** Two different sentences: no event is parked, or the filter hides all events. */
-function NothingHere({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
+function NothingHere(props: {
+  filter: EventFilter;
+  hints: ReturnType<typeof useEventRows>["hints"];
+  onFilter: (next: EventFilter) => void;
+}) {
+  const { filter, hints, onFilter } = props;
   if (isEmptyFilter(filter)) {
     return (
       <EmptyState
@@ -259,6 +264,11 @@ function NothingHere({ filter, onFilter }: { filter: EventFilter; onFilter: (nex
         </>
       }
     >
+      {hints.map(({ detail }) => (
+        <p key={detail} className="wrap-anywhere text-warning">
+          {detail}
+        </p>
+      ))}
       Events may exist that this filter hides. New ones that match appear here by themselves.
     </EmptyState>
   );

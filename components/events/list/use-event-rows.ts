@@ -69,6 +69,7 @@ export function useEventRows(filter: EventFilter, initial: InitialList) {
 
   return {
     rows,
+    hints: (readSince ?? pages?.[0])?.hints ?? [],
     newcomers: rows.length === 0 ? { count: 0, more: false } : news,
     isLoading: list.isLoading,
     // A failed read of new events matters only while the list itself is fine.

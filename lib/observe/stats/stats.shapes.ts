@@ -1,10 +1,18 @@
 import * as z from "zod/mini";
 import { stopSchema } from "@/lib/guard/stops/stops.shapes";
-import { countsOut, idOut, named, nullableNumber, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
+import {
+  countsOut,
+  hintsOut,
+  idOut,
+  named,
+  nullableNumber,
+  nullableTime,
+  timeOut,
+} from "@/lib/platform/api/schemas.shapes";
 import { bucketStateSchema } from "@/lib/sources/sources.shapes";
 
 /** Every statistics answer has its kind and age: counted from the rollups, exact unless `kind` differs. */
-const stamp = { asOf: timeOut, kind: z.enum(["exact", "estimated"]) };
+const stamp = { asOf: timeOut, kind: z.enum(["exact", "estimated"]), hints: hintsOut };
 const count = z.int();
 const STAMP = { asOf: "2026-11-22T02:45:00.000Z", kind: "exact" } as const;
 const AT = "2026-11-22T02:00:00.000Z";

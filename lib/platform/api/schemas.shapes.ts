@@ -46,6 +46,12 @@ export function pageOut<Item extends z.core.$ZodType>(item: Item) {
   return z.object({ items: z.array(item), nextCursor: nullableText });
 }
 
+/** Beside an answer to a filter: absent = nothing to say. */
+export const hintsOut = described(
+  z.optional(z.array(z.object({ field: z.string(), detail: z.string() }))),
+  "What of the filter cannot have been meant, such as a source that does not exist; absent = nothing",
+);
+
 /** Some of `words` with commas between them; `alone`: a word that may stand instead of them. */
 export function listText(words: readonly string[], alone?: string) {
   const one = `(${words.join("|")})`;

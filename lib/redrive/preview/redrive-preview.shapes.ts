@@ -4,6 +4,7 @@ import { causeSchema } from "@/lib/guard/approvals/approvals.shapes";
 import {
   countOut,
   countsOut,
+  hintsOut,
   idOut,
   named,
   nullableNumber,
@@ -155,6 +156,7 @@ export const previewSchema = named(
     approvalCauses: z.nullable(z.array(causeSchema)),
     /** The parts that the store did not answer in time, in words; the other parts are as they say. */
     unknown: z.array(unknownPartSchema),
+    hints: hintsOut,
     cutoff: timeOut,
   }),
   {

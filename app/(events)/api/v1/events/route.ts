@@ -1,6 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { INGEST_MEDIA, INGEST_PROBLEMS } from "@/app/_server/intake/ingest";
 import { ingestOnce } from "@/app/_server/intake/ingest-once";
+import { withSourceHints } from "@/app/_server/named-sources";
 import { eventListSchema, parkAnswerSchema } from "@/lib/events/events.shapes";
 import { listEvents } from "@/lib/events/list/event-list.read";
 import { eventPageQuery } from "@/lib/events/list/event-page.shapes";
@@ -11,7 +12,12 @@ export const GET = handle({
   summary: "List events, newest first",
   query: eventPageQuery,
   answer: eventListSchema,
-  run: ({ deps, viewer, query, nowMs }) => listEvents(deps.lists, viewer, query, nowMs),
+  run: async (call) => {
+    const list = await listEvents(call.deps.lists, call.viewer, call.query, call.nowMs);
+    // A list is polled: one that has events is not looked into further.
+    const sources = list.items.length === 0 ? call.query.filter.source : undefined;
+    return withSourceHints(call, { sources }, list);
+  },
 });
 
 export const POST = handle({

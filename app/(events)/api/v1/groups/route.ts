@@ -1,4 +1,5 @@
 import { handle } from "@/app/_server/handle";
+import { withSourceHints } from "@/app/_server/named-sources";
 import { groupListSchema } from "@/lib/events/events.shapes";
 import { listGroups } from "@/lib/events/groups/group-list.read";
 import { eventPageQuery } from "@/lib/events/list/event-page.shapes";
@@ -9,5 +10,8 @@ export const GET = handle({
   query: eventPageQuery,
   answer: groupListSchema,
   coalesce: true,
-  run: ({ deps, viewer, query, nowMs }) => listGroups(deps.db, viewer, query, nowMs),
+  run: async (call) => {
+    const { deps, viewer, query, nowMs } = call;
+    return withSourceHints(call, { sources: query.filter.source }, await listGroups(deps.db, viewer, query, nowMs));
+  },
 });

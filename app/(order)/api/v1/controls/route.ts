@@ -1,4 +1,5 @@
 import { handle } from "@/app/_server/handle";
+import { assertKnownSource } from "@/app/_server/named-sources";
 import { once } from "@/app/_server/once";
 import { BODY_ID } from "@/app/_server/operation";
 import { listControls, readControl } from "@/lib/order/controls/control-list.read";
@@ -9,7 +10,6 @@ import {
   imposedControlSchema,
 } from "@/lib/order/controls/controls.shapes";
 import { imposeControl } from "@/lib/order/controls/impose-control";
-import { assertKnownSource } from "@/lib/sources/sources.read";
 
 export const GET = handle({
   id: "listControls",
@@ -30,9 +30,7 @@ export const POST = handle({
   links: { liftControl: BODY_ID },
   run: (call) =>
     once(call, async () => {
-      const { source } = call.body.scope;
-      // Taken as it is, a slip of the pen would be a control that never catches an event.
-      if (source !== undefined) await assertKnownSource(call.deps.db, call.viewer, source, "scope.source");
+      await assertKnownSource(call, call.body.scope.source, "scope.source");
       const { id, underWay } = await imposeControl(call.deps, call.body, call.viewer);
       return { ...(await readControl(call.deps.db, call.viewer, id)), underWay };
     }),

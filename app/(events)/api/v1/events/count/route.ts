@@ -1,4 +1,5 @@
 import { handle } from "@/app/_server/handle";
+import { withSourceHints } from "@/app/_server/named-sources";
 import { eventCountsSchema } from "@/lib/events/events.shapes";
 import { countEvents } from "@/lib/events/list/event-count.read";
 import { filterQuery } from "@/lib/events/list/event-page.shapes";
@@ -9,5 +10,12 @@ export const GET = handle({
   query: filterQuery({}),
   answer: eventCountsSchema,
   coalesce: true,
-  run: ({ deps, viewer, query, nowMs }) => countEvents(deps.db, viewer, query.filter, nowMs),
+  run: async (call) => {
+    const { deps, viewer, query, nowMs } = call;
+    return withSourceHints(
+      call,
+      { sources: query.filter.source },
+      await countEvents(deps.db, viewer, query.filter, nowMs),
+    );
+  },
 });

@@ -1,4 +1,5 @@
 import { handle } from "@/app/_server/handle";
+import { withSourceHints } from "@/app/_server/named-sources";
 import { readAge } from "@/lib/observe/stats/stats.read";
 import { ageStatsSchema } from "@/lib/observe/stats/stats.shapes";
 import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
@@ -9,5 +10,8 @@ export const GET = handle({
   query: statsQuery(["source", "errorCode"]),
   answer: ageStatsSchema,
   coalesce: true,
-  run: ({ deps, viewer, query, nowMs }) => readAge(deps.db, viewer, query, nowMs),
+  run: async (call) => {
+    const { deps, viewer, query, nowMs } = call;
+    return withSourceHints(call, { sources: query.filter.source }, await readAge(deps.db, viewer, query, nowMs));
+  },
 });

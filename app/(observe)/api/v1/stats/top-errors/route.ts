@@ -1,4 +1,5 @@
 import { handle } from "@/app/_server/handle";
+import { withSourceHints } from "@/app/_server/named-sources";
 import { topErrorsSchema } from "@/lib/observe/stats/stats.shapes";
 import { topErrorsQuery } from "@/lib/observe/stats/stats-query.shapes";
 import { readTopErrors } from "@/lib/observe/stats/top-errors.read";
@@ -9,5 +10,8 @@ export const GET = handle({
   query: topErrorsQuery,
   answer: topErrorsSchema,
   coalesce: true,
-  run: ({ deps, viewer, query, nowMs }) => readTopErrors(deps.db, viewer, query, nowMs),
+  run: async (call) => {
+    const { deps, viewer, query, nowMs } = call;
+    return withSourceHints(call, { sources: query.filter.source }, await readTopErrors(deps.db, viewer, query, nowMs));
+  },
 });

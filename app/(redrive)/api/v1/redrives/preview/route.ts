@@ -1,5 +1,6 @@
 import { handle } from "@/app/_server/handle";
 import { sampleParts } from "@/app/_server/intake/sample";
+import { withSourceHints } from "@/app/_server/named-sources";
 import { SELECT_PROBLEMS } from "@/app/_server/operation";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import { previewRequestSchema, previewSchema } from "@/lib/redrive/preview/redrive-preview.shapes";
@@ -10,5 +11,10 @@ export const POST = handle({
   body: previewRequestSchema,
   answer: previewSchema,
   problems: [...SELECT_PROBLEMS, "unknown-target"],
-  run: ({ deps, body, viewer }) => previewRedrive({ ...deps, sample: sampleParts(deps) }, body, viewer),
+  run: async (call) => {
+    const { deps, body, viewer } = call;
+    const sources = "filter" in body.select ? body.select.filter.source : undefined;
+    const preview = await previewRedrive({ ...deps, sample: sampleParts(deps) }, body, viewer);
+    return withSourceHints(call, { sources, field: "select.filter.source" }, preview);
+  },
 });
