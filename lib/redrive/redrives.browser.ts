@@ -1,5 +1,4 @@
 import {
-  type InfiniteData,
   keepPreviousData,
   type QueryClient,
   useInfiniteQuery,
@@ -10,6 +9,7 @@ import {
 import { useEffect } from "react";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { usePages } from "@/lib/platform/browser/pages.browser";
 import type { Comparison } from "@/lib/redrive/list/comparison.shapes";
 import type { RedriveCauses, RedriveItemList } from "@/lib/redrive/list/redrive-items.shapes";
 import type { PreviewOut, PreviewRequest, SampleOut } from "@/lib/redrive/preview/redrive-preview.shapes";
@@ -133,25 +133,14 @@ export function useRedriveItems(id: string, outcome: readonly ItemOutcomeWord[],
   });
 }
 
-function hasLive(data: InfiniteData<RedriveList> | undefined): boolean {
-  return data?.pages.some((page) => page.items.some((redrive) => !isFinal(redrive.state))) ?? false;
-}
-
 /** `state`: `all`, `live` (not final), or one state. `waitsFor`: null = whatever they wait for. */
 export function useRedrives({ state, waitsFor }: { state: RedriveState | "all" | "live"; waitsFor: string | null }) {
-  return useInfiniteQuery({
-    queryKey: keys.redrives.list({ state, waitsFor }),
-    queryFn: ({ signal, pageParam }) => {
-      const params = new URLSearchParams({ limit: String(PAGE) });
-      if (state !== "all") params.set("state", state);
-      if (waitsFor !== null) params.set("waitsFor", waitsFor);
-      if (pageParam) params.set("cursor", pageParam);
-      return fetchJson<RedriveList>(`/api/v1/redrives?${params}`, { signal });
-    },
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
-    refetchInterval: (query) => (hasLive(query.state.data) ? LIST_LIVE_MS : LIST_IDLE_MS),
-  });
+  const params = new URLSearchParams({ limit: String(PAGE) });
+  if (state !== "all") params.set("state", state);
+  if (waitsFor !== null) params.set("waitsFor", waitsFor);
+  return usePages<RedriveList>(keys.redrives.list({ state, waitsFor }), `/api/v1/redrives?${params}`, (pages) =>
+    pages.some(({ items }) => items.some((redrive) => !isFinal(redrive.state))) ? LIST_LIVE_MS : LIST_IDLE_MS,
+  );
 }
 
 /** The redrives in every state that is not final, for the overview. */

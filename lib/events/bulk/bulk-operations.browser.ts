@@ -1,11 +1,4 @@
-import {
-  type QueryClient,
-  skipToken,
-  useInfiniteQuery,
-  useMutation,
-  useQuery,
-  useQueryClient,
-} from "@tanstack/react-query";
+import { type QueryClient, skipToken, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { BULK_BEGINS, type BulkKind, type BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import type {
@@ -18,6 +11,7 @@ import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { usePages } from "@/lib/platform/browser/pages.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 
 const LIVE_MS = 1_000;
@@ -68,19 +62,10 @@ export function useFollowedOperations(): [ids: string[], unfollow: (id: string) 
 }
 
 export function useBulkOperations(state: BulkState | "all") {
-  return useInfiniteQuery({
-    queryKey: keys.operations.list({ state }),
-    queryFn: ({ signal, pageParam }) => {
-      const params = new URLSearchParams({ limit: String(PAGE) });
-      if (state !== "all") params.set("state", state);
-      if (pageParam) params.set("cursor", pageParam);
-      return fetchJson<BulkOperationList>(`/api/v1/operations?${params}`, { signal });
-    },
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
-    refetchInterval: (query) =>
-      query.state.data?.pages.some((page) => page.items.some(runs)) ? LIST_LIVE_MS : LIST_IDLE_MS,
-  });
+  const path = `/api/v1/operations?limit=${PAGE}${state === "all" ? "" : `&state=${state}`}`;
+  return usePages<BulkOperationList>(keys.operations.list({ state }), path, (pages) =>
+    pages.some(({ items }) => items.some(runs)) ? LIST_LIVE_MS : LIST_IDLE_MS,
+  );
 }
 
 /** The running operations. Polled only while `some` run. */

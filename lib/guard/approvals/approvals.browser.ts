@@ -1,25 +1,16 @@
-import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ApprovalDecision, ApprovalList, ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import { usePages } from "@/lib/platform/browser/pages.browser";
 
 const POLL_MS = 5_000;
 const PAGE = 50;
 
 /** Requests for approval, newest first; `asked`: only those that nobody has answered. */
 export function useApprovals(state: ApprovalOut["state"] | "all") {
-  return useInfiniteQuery({
-    queryKey: [...keys.approvals, state],
-    queryFn: ({ signal, pageParam }) => {
-      const params = new URLSearchParams({ limit: String(PAGE) });
-      if (state !== "all") params.set("state", state);
-      if (pageParam) params.set("cursor", pageParam);
-      return fetchJson<ApprovalList>(`/api/v1/approvals?${params}`, { signal });
-    },
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
-    refetchInterval: POLL_MS,
-  });
+  const path = `/api/v1/approvals?limit=${PAGE}${state === "all" ? "" : `&state=${state}`}`;
+  return usePages<ApprovalList>([...keys.approvals, state], path, () => POLL_MS);
 }
 
 export function useDecideApproval(id: string) {

@@ -1,8 +1,9 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import type { AuditEventList, AuditList } from "@/lib/guard/audit/audit.shapes";
 import type { AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
+import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 
 const POLL_MS = 10_000;
 const PAGE = 100;
@@ -32,19 +33,8 @@ export function auditParams(filter: AuditFilter): URLSearchParams {
 
 export function useAudit(filter: AuditFilter) {
   const query = auditParams(filter).toString();
-  return useInfiniteQuery({
-    queryKey: keys.audit({ query }),
-    queryFn: ({ signal, pageParam }) => {
-      const params = new URLSearchParams(query);
-      params.set("limit", String(PAGE));
-      if (pageParam) params.set("cursor", pageParam);
-      return fetchJson<AuditList>(`/api/v1/audit?${params}`, { signal });
-    },
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.nextCursor,
-    // Only the newest page polls: an open entry must not move.
-    refetchInterval: (held) => ((held.state.data?.pages.length ?? 0) <= 1 ? POLL_MS : false),
-  });
+  const path = `/api/v1/audit?limit=${PAGE}&${query}`;
+  return usePages<AuditList>(keys.audit({ query }), path, firstPageEvery(POLL_MS));
 }
 
 /** The largest number of ids that the filter of the events list takes. */

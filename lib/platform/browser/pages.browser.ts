@@ -1,0 +1,28 @@
+import { type QueryKey, useInfiniteQuery } from "@tanstack/react-query";
+import { fetchJson } from "./fetch-json.browser";
+
+type Page = { nextCursor: string | null };
+
+/**
+ * A list behind cursors: its first page, and each further page when it is asked for. `path` has the query of the list, with
+ * its limit. `poll`: milliseconds between two reads of all pages that were read, by what they hold.
+ */
+export function usePages<P extends Page>(
+  queryKey: QueryKey,
+  path: string,
+  poll: (pages: readonly P[]) => number | false,
+) {
+  return useInfiniteQuery({
+    queryKey,
+    queryFn: ({ signal, pageParam }) =>
+      fetchJson<P>(pageParam === null ? path : `${path}&cursor=${encodeURIComponent(pageParam)}`, { signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: ({ state }) => poll(state.data?.pages ?? []),
+  });
+}
+
+/** Polls as long as only the first page was read: rows that a person has read must not move. */
+export function firstPageEvery(ms: number): (pages: readonly Page[]) => number | false {
+  return (pages) => (pages.length <= 1 ? ms : false);
+}
