@@ -1,5 +1,6 @@
 import type { Sent, Verdict } from "@/lib/retry/classify/verdict";
 import type { Clock, Random } from "@/lib/retry/clock";
+import type { Situation } from "@/lib/retry/decide";
 import type { Policy } from "@/lib/retry/policy";
 import type { TargetState } from "@/lib/retry/target";
 import type { Phase } from "@/lib/retry/timeout/phases";
@@ -103,23 +104,11 @@ export type AttemptRecord = {
 };
 
 /** The inputs of a decision apart from policy, call and verdict, as plain values. */
-export type DecisionInputs = {
-  /** The attempt it was decided at: beside hedges, the latest one sent and not the one that failed. */
-  attempt: number;
-  lastAttempt: number;
-  curtailed: boolean;
-  sameCode: number;
-  leftMs: number;
-  wallMs: number;
-  previousDelayMs: number | null;
-  blocked: boolean;
-  backoffFactor: number;
+export type DecisionInputs = Omit<Situation, "policy" | "call" | "verdict" | "withdraw" | "random"> & {
   /** The budget's answer: the amount taken, null = refused or not requested. */
   withdrawn: number | null;
   /** The random number that was drawn, null = none was. */
   draw: number | null;
-  /** Absent without a spread over hints. */
-  hintSpread?: number;
 };
 
 type Spent = {

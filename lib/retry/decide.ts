@@ -11,8 +11,9 @@ export type Situation = {
   policy: Pick<Policy, "marginMs" | "backoff" | "throttledBackoff" | "retryAfterMsMax">;
   call: Pick<Call<unknown>, "idempotencyKey" | "retryable">;
   verdict: Verdict;
-  /** Number of the attempt that failed, and of the last one allowed here. */
+  /** Number of the attempt it is decided at: beside hedges the latest one sent, and not the one that failed. */
   attempt: number;
+  /** Number of the last attempt that is allowed here. */
   lastAttempt: number;
   /** The caller's own repeats have lowered that limit. */
   curtailed: boolean;
