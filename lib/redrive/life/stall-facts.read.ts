@@ -1,6 +1,6 @@
 import type { Queryable } from "@/lib/platform/database/db";
 import type { StallFacts } from "@/lib/redrive/life/stalled.pure";
-import { ITEM } from "@/lib/redrive/states/state.sql";
+import { ITEM, REDRIVE } from "@/lib/redrive/states/state.sql";
 import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
 
 /** The causes outside of a redrive's own row that can stop it. */
@@ -8,6 +8,9 @@ export type LiveFacts = Pick<
   StallFacts,
   "workersAlive" | "stops" | "breakers" | "away" | "targets" | "claimed" | "deferred" | "blockedBy"
 >;
+
+/** A redrive that has decided nothing for this long, seconds, sends nothing. */
+export const QUIET_S = 30;
 
 /** Open items searched for an item that another redrive holds back: enough to name that redrive. */
 const BLOCKED_LOOK = 200;
@@ -50,18 +53,34 @@ export async function readLiveFacts(
   );
 }
 
+/**
+ * SQL: the redrive `r` sends nothing: only then are its open items a cause, and all of them are read. Ticks count what it sends and refuses.
+ */
+const QUIET = `r.state = ${REDRIVE.RUNNING} and r.mode = 'deliver' and not exists (
+  select 1 from redrive_ticks t
+   where t.redrive_id = r.id and t.at > now() - interval '${QUIET_S} s' and (t.delivered > 0 or t.failed > 0 or (t.refused > 0 and t.at > r.planned_at)))`;
+
+/** Open items whose sources stand for all: slices go by a hash, so the first of them are of each source that many items are of. */
+const SOURCES_LOOK = 1_000;
+
+/** SQL: the ids of the sources of the open items of the redrive `r`, of which there may be a million. */
+export const OPEN_SOURCES = `(select distinct looked.source_id from (
+  select i.source_id from redrive_items i
+   where i.redrive_id = r.id and i.state = ${ITEM.open} and i.slice >= 0 order by i.slice limit ${SOURCES_LOOK}) looked)`;
+
 const LIVE = `
 select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "blockedBy", t.targets, s.stops
   from redrives r
+  cross join lateral (select array(${OPEN_SOURCES}) as sources) o
   left join lateral (
     select count(*) filter (where claimed_until >= now()) as claimed,
            count(*) filter (where not_before > now() and (claimed_until < now()) is not false) as deferred,
            min(not_before) filter (where not_before > now()) as until
-      from redrive_items where redrive_id = r.id and state = ${ITEM.open}) i on true
+      from redrive_items where ${QUIET} and redrive_id = r.id and state = ${ITEM.open}) i on true
   left join lateral (
     select o.redrive_id
       from (select source_id, aggregate_type, aggregate_id, coalesce(version, 9223372036854775807) as place, id from redrive_items
-             where redrive_id = r.id and state = ${ITEM.open} and aggregate_id is not null limit ${BLOCKED_LOOK}) mine
+             where ${QUIET} and redrive_id = r.id and state = ${ITEM.open} and aggregate_id is not null limit ${BLOCKED_LOOK}) mine
       join redrive_items o on o.aggregate_id = mine.aggregate_id and o.source_id = mine.source_id
        and o.aggregate_type = mine.aggregate_type and o.state = ${ITEM.open}
        and o.redrive_id <> r.id
@@ -70,15 +89,14 @@ select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "block
   left join lateral (
     select jsonb_agg(jsonb_build_object('name', t.name, 'force', t.breaker_force)) as targets
       from targets t
-     where t.id = r.target_id or (r.target_id is null and t.lane = r.lane and exists (
-       select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = t.source_id))) t
+     where t.id = r.target_id or (r.target_id is null and t.lane = r.lane and t.source_id = any(o.sources))) t
     on true
   left join lateral (
     select jsonb_agg(jsonb_build_object('target', t.name, 'by', s.created_by, 'reason', s.reason) order by t.name nulls first) as stops
       from stops s left join targets t on t.id = s.target_id
      where r.mode = 'deliver' and s.lifted_at is null
-       and (s.target_id is null or t.id = r.target_id or (r.target_id is null and t.lane = r.lane and exists (
-         select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = t.source_id)))) s
+       and (s.target_id is null or t.id = r.target_id
+            or (r.target_id is null and t.lane = r.lane and t.source_id = any(o.sources)))) s
     on true
  where r.id = any($1::uuid[])`;
 

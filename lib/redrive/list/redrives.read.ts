@@ -11,7 +11,13 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
-import { closedTargets, type LiveFacts, readLiveFacts } from "@/lib/redrive/life/stall-facts.read";
+import {
+  closedTargets,
+  type LiveFacts,
+  OPEN_SOURCES,
+  QUIET_S,
+  readLiveFacts,
+} from "@/lib/redrive/life/stall-facts.read";
 import { stallOf } from "@/lib/redrive/life/stalled.pure";
 import type { BrakeSeen } from "@/lib/redrive/pace/brake.pure";
 import { effectiveRate, pacesOf, redriveTimeMs, type TargetPace } from "@/lib/redrive/pace/redrive-rate.pure";
@@ -19,11 +25,11 @@ import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/redrive/redrive
 import type { Brake, Canary } from "@/lib/redrive/request/redrive-request.shapes";
 import { type Wait, type WaitFacts, waitsOf } from "@/lib/redrive/request/redrive-wait.pure";
 import { isFinal, openItems, type RedriveCounts, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
-import { ITEM, LIVE_REDRIVES, waitsFor } from "@/lib/redrive/states/state.sql";
+import { LIVE_REDRIVES, waitsFor } from "@/lib/redrive/states/state.sql";
 import { type Paces, readPaces } from "@/lib/sources/targets/targets.read";
 
-/** The rate shown is taken over this long, seconds. */
-const RATE_WINDOW_S = 30;
+/** The rate shown is taken over this long, seconds; without a send in it a redrive is asked for its cause. */
+const RATE_WINDOW_S = QUIET_S;
 
 const COLUMNS = `r.id, r.state, r.mode, r.lane, r.target_id as "targetId",
   coalesce((select t.name from targets t where t.id = r.target_id), r.target) as target, r.earlier, r.despite, r.rate_per_second as "ratePerSecond", r.concurrency, r.selection, r.canary, r.released,
@@ -41,9 +47,7 @@ const COLUMNS = `r.id, r.state, r.mode, r.lane, r.target_id as "targetId",
   (select coalesce(sum(t.delivered + t.failed + case when t.at > r.planned_at then t.refused else 0 end), 0)
      from redrive_ticks t
     where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "decidedRecently",
-  (select array_agg(distinct s.name) from sources s
-    where r.state in ${LIVE_REDRIVES}
-      and exists (select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = s.id))
+  (select array_agg(s.name order by s.name) from sources s where r.state in ${LIVE_REDRIVES} and s.id in ${OPEN_SOURCES})
     as "openSources"`;
 
 type ListedRedrive = RedriveCounts & {
