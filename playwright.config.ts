@@ -13,7 +13,7 @@ const CHROMIUM_ARGS = [
 ];
 
 /**
- * Journeys through the product as it ships. What runs and what a test may use: e2e/global-setup.ts. Every journey runs on
+ * Journeys through the product as it ships. What runs: e2e/product.ts; what a test may use: e2e/fixtures.ts. Every journey runs on
  * the desktop; one that is tagged `@phone` runs on a phone as well.
  */
 export default defineConfig({
@@ -21,9 +21,9 @@ export default defineConfig({
   testMatch: "**/*.e2e.ts",
   outputDir: "test-results",
   globalSetup: "./e2e/global-setup.ts",
-  // One product for all journeys of a run: a second one at the same time would see the first one's events. What runs at
-  // once is shards, each with a product of its own (scripts/stages.ts).
-  workers: 1,
+  // Each worker has a product and a browser of its own and takes one file after the other. A journey waits much of its time: one
+  // at a time left half of two cores idle.
+  workers: 4,
   fullyParallel: false,
   forbidOnly: Boolean(process.env.CI),
   // A journey that passes at the second try has found something.
@@ -34,7 +34,6 @@ export default defineConfig({
   expect: { timeout: 60_000 },
   reporter: "list",
   use: {
-    baseURL: process.env.PARKADE_E2E_URL,
     trace: "retain-on-failure",
     screenshot: "only-on-failure",
     locale: "en-GB",

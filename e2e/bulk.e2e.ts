@@ -5,8 +5,6 @@ import { expect, keepToasts, type Source, test, toast } from "./support/parkade.
 /** More events than one request changes by itself. */
 const MANY = 2_105;
 
-const worker = (signal: "SIGSTOP" | "SIGCONT") => process.kill(Number(process.env.PARKADE_E2E_WORKER_PID), signal);
-
 async function parkMany(parkade: { source(prefix: string): Promise<Source> }, prefix: string) {
   const source = await parkade.source(prefix);
   for (let from = 0; from < MANY; from += 500) {
@@ -35,9 +33,13 @@ async function ask(page: Page, verb: "Ignore" | "Release" | "Confirm") {
 test.describe("@phone", () => {
   test.use({ contextOptions: { reducedMotion: "reduce" } });
 
-  test("a large set is ignored by a worker, shown below every page, and stopped", async ({ page, parkade }) => {
+  test("a large set is ignored by a worker, shown below every page, and stopped", async ({
+    page,
+    parkade,
+    product,
+  }) => {
     const source = await parkMany(parkade, "bulk-stop");
-    worker("SIGSTOP");
+    process.kill(product.workerPid, "SIGSTOP");
     try {
       await page.goto(source.href);
       const dialog = await ask(page, "Ignore");
@@ -66,7 +68,7 @@ test.describe("@phone", () => {
       await expect(toast(page, "Cancelled")).toBeVisible();
       await expect(running).toHaveCount(0);
     } finally {
-      worker("SIGCONT");
+      process.kill(product.workerPid, "SIGCONT");
     }
     await page
       .getByRole("main")

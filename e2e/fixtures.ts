@@ -1,5 +1,6 @@
 import { test as base, expect, type Page } from "@playwright/test";
 import type { Delivery, Rule } from "./downstream.ts";
+import { type Product, startProduct } from "./product.ts";
 
 export type Downstream = {
   /** The base of `redriveUrl`: add a path of your own, by which `deliveries` finds the requests. */
@@ -11,17 +12,32 @@ export type Downstream = {
   forget(): Promise<void>;
 };
 
-/** Playwright's `test` with the scripted receiver; each journey starts without rules and without deliveries. */
-export const test = base.extend<{ downstream: Downstream }>({
+/** A start takes seconds, and ten times as long on a busy machine. */
+const START_MS = 180_000;
+
+/**
+ * Playwright's `test` with the product. The journeys of one worker of Playwright share a product and its data: each makes its own
+ * source with a name of its own and filters by it. `page.goto("/events")` and `request.post("/api/v1/events", ...)` reach it. Each
+ * journey starts without rules and without deliveries.
+ */
+export const test = base.extend<{ downstream: Downstream }, { product: Product }>({
+  product: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the needed fixtures from it
+    async ({}, use, { workerIndex }) => {
+      const { product, stop } = await startProduct(String(workerIndex));
+      await use(product);
+      await stop();
+    },
+    { scope: "worker", timeout: START_MS },
+  ],
+  baseURL: ({ product }, use) => use(product.url),
   context: async ({ context }, use) => {
     const newPage = context.newPage.bind(context);
     context.newPage = async () => whenReady(await newPage());
     await use(context);
   },
-  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the needed fixtures from it
-  downstream: async ({}, use) => {
-    const url = process.env.PARKADE_E2E_DOWNSTREAM;
-    if (!url) throw new Error("PARKADE_E2E_DOWNSTREAM is not set: e2e/global-setup.ts sets it");
+  downstream: async ({ product }, use) => {
+    const url = product.downstreamUrl;
     const downstream: Downstream = {
       url,
       rules: (rules) => call("PUT", `${url}/_rules`, rules).then(() => undefined),

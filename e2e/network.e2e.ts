@@ -62,9 +62,10 @@ test.describe("a web process that hangs", () => {
   test("turns the strip amber, then red, without an error, and all is well when it goes on", async ({
     page,
     parkade,
+    product,
   }) => {
     test.slow();
-    const pid = Number(process.env.PARKADE_E2E_WEB_PID);
+    const pid = product.webPid;
     const source = await parkade.source("hung");
     await source.park([{ eventId: "h-1" }]);
     await page.goto(source.href);

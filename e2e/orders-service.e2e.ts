@@ -28,7 +28,7 @@ let kafka: TestKafka;
 let orders: Orders;
 const cleanups: (() => Promise<void> | void)[] = [];
 
-test.beforeAll(async () => {
+test.beforeAll(async ({ product }) => {
   const folder = mkdtempSync(join(tmpdir(), "parkade-orders-"));
   chmodSync(folder, 0o755); // PostgreSQL runs as another user under root
   cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -42,7 +42,7 @@ test.beforeAll(async () => {
   orders = await startOrders(folder, {
     DATABASE_URL: postgres.url,
     KAFKA: kafka.bootstrap,
-    PARKADE_URL: process.env.PARKADE_E2E_URL!,
+    PARKADE_URL: product.url,
     SPOOL_DIR: join(folder, "spool"),
   });
   cleanups.push(() => orders.stop());

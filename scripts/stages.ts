@@ -73,21 +73,16 @@ export function vitestStage(projects: string[], args: string[] = []): Stage {
   };
 }
 
-/**
- * The browser journeys, in parts that run at once, each with a product and a browser of its own. A journey waits much of its
- * time: one at a time left half of two cores idle.
- */
-export function playwrightStage(parts = 3): Stage {
-  const run = async (part: number) => {
-    const report = join(ROOT, "reports", `playwright-${part}.json`);
-    const shard = [`--shard=${part}/${parts}`, `--output=test-results/${part}`];
-    const args = [bin("@playwright/test/cli.js"), "test", "--reporter=list,json", ...shard];
-    const { code } = await runReporting(report, args, { PLAYWRIGHT_JSON_OUTPUT_FILE: report });
-    return verdict(code, existsSync(report) ? playwrightCounts(readFileSync(report, "utf8")) : null);
-  };
+/** The browser journeys. */
+export function playwrightStage(): Stage {
+  const report = join(ROOT, "reports", "playwright.json");
   return {
     name: "journeys",
-    run: async () => sumOf(await Promise.all(Array.from({ length: parts }, (_, index) => run(index + 1)))),
+    run: async () => {
+      const args = [bin("@playwright/test/cli.js"), "test", "--reporter=list,json"];
+      const { code } = await runReporting(report, args, { PLAYWRIGHT_JSON_OUTPUT_FILE: report });
+      return verdict(code, existsSync(report) ? playwrightCounts(readFileSync(report, "utf8")) : null);
+    },
   };
 }
 

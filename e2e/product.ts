@@ -1,0 +1,84 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { redisInstalled, testRedis } from "../lib/testing/redis.ts";
+import { prepareAppRole, roleOf } from "../scripts/app-role.ts";
+import { startPostgres } from "../scripts/embedded-postgres.ts";
+import { freePort } from "../scripts/free-port.ts";
+import { migrate } from "../scripts/migrate.ts";
+import { ROOT, startStack } from "../scripts/stack.ts";
+import { startDownstream } from "./downstream.ts";
+
+export type Product = {
+  /** Of the console and its API. */
+  url: string;
+  /** Of a scripted receiver (e2e/downstream.ts). */
+  downstreamUrl: string;
+  /** For a journey that stops one and continues it. */
+  webPid: number;
+  workerPid: number;
+};
+
+/**
+ * Starts the product as `npm start` would: the production build, web and worker as separate processes on free ports, an
+ * empty migrated PostgreSQL, and Redis when redis-server is installed (PARKADE_E2E_QUEUE=postgres runs the queue on
+ * PostgreSQL instead). Logs of web and worker: reports/e2e/<name>/logs.
+ */
+export async function startProduct(name: string): Promise<{ product: Product; stop(): Promise<void> }> {
+  const cleanups: Cleanups = [];
+  const stop = async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup();
+  };
+  try {
+    const databaseUrl = await freshDatabase(cleanups);
+    const redisUrl = await queueRedis(cleanups);
+    const downstream = await startDownstream();
+    cleanups.push(downstream.stop);
+    const stack = await startStack({
+      port: await freePort(),
+      dataDir: join(ROOT, "reports", "e2e", name),
+      databaseUrl,
+      redisUrl,
+      say: (line) => console.log(line),
+    });
+    cleanups.push(stack.stop);
+    await shortenCanaries(stack.url);
+    const pids = { webPid: stack.web.pid()!, workerPid: stack.worker.pid()! };
+    return { product: { url: stack.url, downstreamUrl: downstream.url, ...pids }, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The steps of a canary wait a minute by default, which is longer than most journeys. */
+async function shortenCanaries(url: string): Promise<void> {
+  const answer = await fetch(`${url}/api/v1/settings`, {
+    method: "PATCH",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ settings: { canaryQuietMs: 400 }, reason: "journeys are short" }),
+  });
+  if (!answer.ok) throw new Error(`settings: ${answer.status} ${await answer.text()}`);
+}
+
+type Cleanups = (() => Promise<void> | void)[];
+
+async function freshDatabase(cleanups: Cleanups): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), "parkade-e2e-"));
+  // mkdtemp makes the folder private; under root the PostgreSQL server runs as another user, who must read it.
+  chmodSync(dataDir, 0o755);
+  cleanups.push(() => rmSync(dataDir, { recursive: true, force: true }));
+  const postgres = await startPostgres({ dataDir, settings: { fsync: "off" }, ephemeral: true });
+  cleanups.push(() => postgres.stop());
+  await migrate(postgres.url);
+  // As under `npm start`, the console runs as the database role that cannot change the audit.
+  await prepareAppRole(postgres.url, roleOf(postgres.appUrl));
+  return postgres.appUrl;
+}
+
+async function queueRedis(cleanups: Cleanups): Promise<string | null> {
+  if (!redisInstalled || process.env.PARKADE_E2E_QUEUE === "postgres") return null;
+  const redis = await testRedis();
+  cleanups.push(redis.stop);
+  return redis.url;
+}
