@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { endOf, type Outcome, playwrightCounts, ROOT, summaryOf, vitestCounts } from "./stages.ts";
+import { endOf, type Outcome, playwrightCounts, ROOT, runStages, summaryOf, vitestCounts } from "./stages.ts";
 
 const outcome = (facts: Partial<Outcome>): Outcome => ({
   name: "unit tests",
@@ -9,6 +9,30 @@ const outcome = (facts: Partial<Outcome>): Outcome => ({
   skipped: 0,
   seconds: 1,
   ...facts,
+});
+
+test("stages run in their order, those of an inner list at once, and the next ones also after a failure", async () => {
+  const begun: string[] = [];
+  const stage = (name: string, work: () => Promise<void> | void) => ({
+    name,
+    run: async () => {
+      begun.push(name);
+      await work();
+      return { passed: 1, failed: 0, skipped: 0 };
+    },
+  });
+  const fails = () => Promise.reject(new Error("no answer"));
+  // Ends when the next one has begun.
+  const ended = Promise.withResolvers<void>();
+  const both = [stage("fuzz", () => ended.promise), stage("journeys", () => ended.resolve())];
+  const outcomes = await runStages([stage("types", fails), both, stage("last", () => undefined)]);
+  expect(begun).toEqual(["types", "fuzz", "journeys", "last"]);
+  expect(outcomes.map(({ name, failed }) => [name, failed])).toEqual([
+    ["types", 1],
+    ["fuzz", 0],
+    ["journeys", 0],
+    ["last", 0],
+  ]);
 });
 
 describe("the last line of the summary", () => {

@@ -190,19 +190,21 @@ function verdict(code: number, counts: Counts | null): Counts {
   return counts;
 }
 
-/** Runs the stages in order, also after one that failed, and prints the table and the line of totals. */
-export async function runStages(stages: Stage[]): Promise<Outcome[]> {
+/** Runs the stages in order, also after one that failed. Those of an inner list run at once. */
+export async function runStages(stages: (Stage | Stage[])[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const { name, run } of stages) {
-    console.log(`\n== ${name}`);
-    const startedMs = performance.now();
-    const outcome = await run().catch((error: unknown) => {
-      console.error(error);
-      return { ...NONE, failed: 1, note: "could not be run", failures: [endOf(errorText(error))] };
-    });
-    outcomes.push({ name, ...outcome, seconds: (performance.now() - startedMs) / 1000 });
-  }
+  for (const group of stages) outcomes.push(...(await Promise.all([group].flat().map(runStage))));
   return outcomes;
+}
+
+async function runStage({ name, run }: Stage): Promise<Outcome> {
+  console.log(`\n== ${name}`);
+  const startedMs = performance.now();
+  const outcome = await run().catch((error: unknown) => {
+    console.error(error);
+    return { ...NONE, failed: 1, note: "could not be run", failures: [endOf(errorText(error))] };
+  });
+  return { name, ...outcome, seconds: (performance.now() - startedMs) / 1000 };
 }
 
 /** The table, the failures, and as the last line `N passed, N failed` with `, N skipped` when there are any. */
