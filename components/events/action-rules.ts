@@ -1,6 +1,6 @@
+import { controlCause } from "@/lib/events/control-cause.pure";
 import type { EventDetail, ListedEvent } from "@/lib/events/events.shapes";
 import { REFUSAL_TEXT } from "@/lib/redrive/gate/refusal.pure";
-import { controlCause } from "./event-state";
 
 type Facts = Pick<ListedEvent, "status" | "control" | "cooldownUntil">;
 

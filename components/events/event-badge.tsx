@@ -1,8 +1,9 @@
 "use client";
 
 import Link from "next/link";
-import { controlCause, holderText, stateOf } from "@/components/events/event-state";
+import { holderText, stateOf } from "@/components/events/event-state";
 import { StateBadge } from "@/components/ui/state-badge";
+import { controlCause } from "@/lib/events/control-cause.pure";
 import type { AggregateMember, ListedEvent } from "@/lib/events/events.shapes";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { visible } from "@/lib/platform/plain/format.pure";
@@ -51,7 +52,7 @@ export function HeldCause({ event }: { event: ListedEvent }) {
 
 /** The cause of the state in one line, for a tooltip. */
 export function stateCause(event: ListedEvent): string | undefined {
-  const cause = controlCause(event.control);
+  const cause = event.control ? controlCause(event.control) : null;
   if (cause !== null) return cause;
   return event.heldBehind ? `held behind ${visible(event.heldBehind.eventId)}` : undefined;
 }

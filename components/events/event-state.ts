@@ -43,22 +43,6 @@ export function aggregateText(event: Pick<EventOut, "aggregateId" | "version">):
   return event.version === null ? event.aggregateId : `${event.aggregateId} v${event.version}`;
 }
 
-/** The control that causes the shown state: `blacklisted by maria: broken producer`. */
-export function controlCause(control: ListedEvent["control"] | undefined): string | null {
-  if (!control) return null;
-  const done = { blacklist: "blacklisted", cooldown: "cooling", whitelist: "let through its cooldown" }[control.kind];
-  const by = control.origin === "automatic" ? "Parkade, after it kept failing" : control.createdBy;
-  const where = control.source === null ? "" : ` in ${control.source}`;
-  return `${done} by ${by} (${SCOPE_WORDS[control.scope] ?? control.scope} ${control.value}${where}): ${control.reason}`;
-}
-
-const SCOPE_WORDS: Record<string, string> = {
-  eventId: "event",
-  aggregateId: "aggregate",
-  errorCode: "error code",
-  source: "source",
-};
-
 /** `v5`, or the event itself where it has no version. */
 export function holderText({ version, eventId }: HeldBehind): string {
   return version === null ? eventId : `v${version}`;

@@ -171,3 +171,17 @@ test("redrives are listed newest first, page by page, with their counts", async 
   expect(rest.items.map(({ id }) => id)).toEqual([first]);
   expect((await run("redrives", "--state", "DONE")).out).toBe("");
 });
+
+test("a preview and a redrive name the control that refuses, as the console does", async () => {
+  const letter = deadLetter({ eventId: "order-7-v1", aggregateId: "order-7", errorCode: "LATE" });
+  await parkEvents(parkade.deps, [{ source: "orders", letter }], localViewer("tester"));
+  const over = ["--source", "orders", "--errorCode", "LATE", "--reason", "until it is fixed"];
+  await run("control", "blacklist", ...over);
+  const cause = "blacklisted by maria (error code LATE in orders): until it is fixed\n";
+  expect((await run("redrive", "order-7-v1", "--preview")).out).toContain(` 1 ${cause}`);
+  const refused = await run("redrive", "order-7-v1", "--reason", "it may go", "--yes");
+  expect(refused).toMatchObject({ code: 4, said: expect.stringContaining(`order-7-v1 is ${cause}`) });
+  const id = /^redrive +(\S+)/m.exec(refused.out)![1]!;
+  await run("control", "lift", "--source", "orders", "--reason", "it is fixed", "--yes");
+  expect((await run("follow", id)).said).not.toContain("blacklisted by");
+});

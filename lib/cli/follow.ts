@@ -3,6 +3,7 @@ import { EXIT } from "@/lib/cli/command";
 import { UsageError } from "@/lib/cli/command-line";
 import { factsText } from "@/lib/cli/table";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { controlCause } from "@/lib/events/control-cause.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatDuration, formatNumber, formatRate, plural, visible } from "@/lib/platform/plain/format.pure";
 import type { RedriveItemList } from "@/lib/redrive/list/redrive-items.shapes";
@@ -13,6 +14,9 @@ import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
 const POLL_MS = { first: 250, max: 2_000 };
 /** Held events that are named. */
 const HELD_NAMED = 3;
+/** Controls that are named, among those of so many refused events. */
+const CONTROLS_NAMED = 5;
+const CONTROLLED_READ = 50;
 
 /** `follow`: the id is that of a redrive or of a bulk operation. */
 export async function follow(call: Call): Promise<number> {
@@ -48,6 +52,7 @@ export async function followRedrive(call: Call, id: string): Promise<number> {
   if (ended === null) return EXIT.interrupted;
   await printAnswer(call, ended, () => redriveText(ended));
   await sayHeld(call, ended);
+  await sayControls(call, ended);
   if (ended.state === "PAUSED") {
     call.terminal.say(`Paused${ended.pauseReason ? ` (${ended.pauseReason})` : ""}: \`parkade resume ${id}\` goes on.`);
   }
@@ -65,6 +70,21 @@ async function sayHeld(call: Call, { id, earlier, refusedByReason }: RedriveOut)
   for (const { eventId, detail } of items) terminal.say(visible(`${eventId} is held: ${detail}`));
   if (held > items.length) terminal.say(`and ${formatNumber(held - items.length)} more`);
   if (earlier === "hold") terminal.say("--earlier include takes the earlier versions along.");
+}
+
+/** The controls that refuse what they refused still, each with the first event that it refuses. */
+async function sayControls(call: Call, { id, refusedByReason }: RedriveOut): Promise<void> {
+  const said = new Set<string>();
+  for (const result of ["blacklisted", "cooling"]) {
+    if (!refusedByReason[result]) continue;
+    const query = new URLSearchParams({ outcome: "refused", result, limit: String(CONTROLLED_READ) });
+    const { items } = await patiently(call, () => call.api.get<RedriveItemList>(`api/v1/redrives/${id}/items`, query));
+    for (const { eventId, control } of items) {
+      if (!control || said.has(control.id) || said.size === CONTROLS_NAMED) continue;
+      said.add(control.id);
+      call.terminal.say(visible(`${eventId} is ${controlCause(control)}`));
+    }
+  }
 }
 
 export async function followOperation(call: Call, id: string): Promise<number> {

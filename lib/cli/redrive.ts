@@ -4,10 +4,14 @@ import { EXIT } from "@/lib/cli/command";
 import { confirmed } from "@/lib/cli/confirm";
 import { followRedrive } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
+import { controlCause } from "@/lib/events/control-cause.pure";
 import { causeWords } from "@/lib/guard/approvals/approval.pure";
 import { formatDuration, formatNumber, formatRate, plural } from "@/lib/platform/plain/format.pure";
 import type { PreviewOut, SampleOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveAnswer } from "@/lib/redrive/request/redrive-request.shapes";
+
+/** Controls that a preview names, the ones that refuse most. */
+const CONTROLS_NAMED = 5;
 
 /** `redrive` and `verify`. A verification sends nothing, so it is not asked about. */
 export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<number> {
@@ -60,6 +64,7 @@ function previewText(
     eligible,
     refused,
     byErrorCode,
+    controls,
     ratePerSecond,
     etaMs,
     sample,
@@ -77,6 +82,9 @@ function previewText(
     ["selected", total === null ? "unknown" : about + formatNumber(total)],
     ["would be taken", eligible === null ? "unknown" : about + formatNumber(eligible)],
     ["refused", refusals === 0 ? null : countText(refusals, refused)],
+    ...(controls ?? [])
+      .slice(0, CONTROLS_NAMED)
+      .map(({ refuses, control }) => ["", `${formatNumber(refuses)} ${controlCause(control)}`] as const),
     ["by error code", reasonsText(byErrorCode) || null],
     // Where nothing goes there is no rate, and nothing was checked.
     ["rate", eligible === 0 ? null : ratePerSecond === null ? "unlimited" : formatRate(ratePerSecond)],

@@ -84,7 +84,7 @@ const EVENT_EXAMPLE: EventOut = {
   revision: 1,
 };
 
-const appliedControlSchema = named(
+export const appliedControlSchema = named(
   "AppliedControl",
   z.object({
     id: idOut,

@@ -5,7 +5,7 @@ import { AdmissionNote } from "@/components/events/admission-note";
 import { ErrorView } from "@/components/events/error-view";
 import { EventActions } from "@/components/events/event-actions";
 import { EventBadge, HeldCause } from "@/components/events/event-badge";
-import { aggregateText, controlCause } from "@/components/events/event-state";
+import { aggregateText } from "@/components/events/event-state";
 import { PayloadView } from "@/components/events/payload/payload-view";
 import { IconButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -13,6 +13,7 @@ import { ShortId } from "@/components/ui/short-id";
 import { Skeleton } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
+import { controlCause } from "@/lib/events/control-cause.pure";
 import { useEventDetail } from "@/lib/events/events.browser";
 import type { ListedEvent } from "@/lib/events/events.shapes";
 import { visible } from "@/lib/platform/plain/format.pure";
@@ -83,8 +84,8 @@ export function SidePanel(props: {
 
 /** The cause that holds the event, with a link to its page. */
 function ControlCause({ event }: { event: ListedEvent }) {
+  if (!event.control || event.status !== "PENDING") return null;
   const cause = controlCause(event.control);
-  if (cause === null || !event.control || event.status !== "PENDING") return null;
   return (
     <p className="border-b border-line px-3 py-1.5 text-muted wrap-anywhere">
       {cause.charAt(0).toUpperCase() + cause.slice(1)}

@@ -25,6 +25,7 @@ const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({
   kind: "exact",
   eligible: 12_300,
   refused: { blacklisted: 120, cooling: 41, ignored: 20 },
+  controls: [],
   byErrorCode: { UPSTREAM_5XX: 12_002, TIMEOUT: 298 },
   ratePerSecond: 5,
   etaMs: 2_460_000,

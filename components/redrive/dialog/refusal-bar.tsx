@@ -3,6 +3,7 @@
 import { useState } from "react";
 import { refusalLines, refusalSummary, refusedTotal } from "@/components/redrive/refusal-words";
 import { Button } from "@/components/ui/button";
+import { controlCause } from "@/lib/events/control-cause.pure";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { eligibleShare } from "./redrive-draft";
@@ -36,6 +37,12 @@ export function RefusalBar({ preview }: { preview: PreviewOut }) {
             <li key={line.reason} className="grid grid-cols-[5ch_1fr] gap-3">
               <span className="text-right font-mono">{formatNumber(line.count)}</span>
               <span>{line.sentence}</span>
+            </li>
+          ))}
+          {preview.controls?.map(({ refuses, control }) => (
+            <li key={control.id} className="grid grid-cols-[5ch_1fr] gap-3 text-muted">
+              <span className="text-right font-mono">{formatNumber(refuses)}</span>
+              <span className="wrap-anywhere">{controlCause(control)}</span>
             </li>
           ))}
         </ul>

@@ -12,6 +12,7 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { Toggles } from "@/components/ui/toggles";
+import { controlCause } from "@/lib/events/control-cause.pure";
 import { stopText } from "@/lib/events/detail/history-text.pure";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { usePageParam } from "@/lib/events/filter/filter-url.browser";
@@ -179,6 +180,7 @@ function Detail({ item }: { item: RedriveItemOut }) {
         {item.source}
       </p>
       {item.detail ? <LongText text={item.detail} className="font-mono text-sm" /> : null}
+      {item.control ? <p className="wrap-anywhere">It is {controlCause(item.control)}</p> : null}
       {item.stopped ? <p className="text-muted">Not tried again: {stopText(item.stopped)}.</p> : null}
       <Findings findings={item.findings} />
     </div>

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { appliedControlSchema } from "@/lib/events/events.shapes";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import { queryOf } from "@/lib/platform/api/query.shapes";
 import {
@@ -62,6 +63,8 @@ const redriveItemSchema = named(
     outcome: z.enum(ITEM_OUTCOMES),
     result: nullableText,
     detail: nullableText,
+    /** Of one refused as `blacklisted` or `cooling`: the control that refuses it now; absent = none does. */
+    control: z.optional(appliedControlSchema),
     attempts: countOut,
     /** Of a failed one: why it was not tried again, a reason of the retry engine (`exhausted`, `budget`, `deadline` ...). */
     stopped: nullableText,

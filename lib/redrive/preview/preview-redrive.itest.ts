@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
+import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveRequest } from "@/lib/redrive/request/redrive-request.shapes";
 import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
@@ -335,6 +336,47 @@ test("of fewer aggregates than a sample has places it holds each one's first eve
   });
   expect(sample!.refused["schema-mismatch"]).toBe(1);
   expect(sample!.samples[0]).toMatchObject({ eventId: "event-0007", version: 1, refusal: "schema-mismatch" });
+});
+
+describe("the controls that refuse events", () => {
+  const named = ({ controls }: PreviewOut) =>
+    controls?.map(({ refuses, control: { kind, value } }) => [refuses, kind, value]);
+
+  test("are named, the one that refuses most first; an own cooldown and a whitelist are none", async () => {
+    const aggregates = ["order-1", "order-2", "order-2", "order-3", "order-4", "order-5"];
+    const select = await arrange("controlled", {
+      events: aggregates.map((aggregateId) => unversioned(aggregateId)),
+      facts: [
+        control("blacklist", "aggregateId", "order-1"),
+        control("cooldown", "aggregateId", "order-2"),
+        cooling(3),
+        cooling(4),
+        control("whitelist", "aggregateId", "order-4"),
+      ],
+      goes: 0,
+      refused: {},
+    });
+    const preview = await ask({ select } as Partial<RedriveRequest>);
+    expect(preview.refused).toEqual({ blacklisted: 1, cooling: 3 });
+    expect(named(preview)).toEqual([
+      [2, "cooldown", "order-2"],
+      [1, "blacklist", "order-1"],
+    ]);
+    expect(preview.controls![1]!.control).toMatchObject({ createdBy: "ada", reason: "test", source: "controlled" });
+    expect((await ask({ select, sample: false } as Partial<RedriveRequest>)).controls).toBeNull();
+  });
+
+  test("are named of a selection that is too large to be planned", async () => {
+    const select = await arrange("controlled-many", {
+      events: times(2_001, (index) => unversioned(`order-${index}`)),
+      facts: [control("blacklist", "errorCode", "UPSTREAM_5XX")],
+      goes: 0,
+      refused: {},
+    });
+    const preview = await ask({ select } as Partial<RedriveRequest>);
+    expect(preview.refused).toEqual({ blacklisted: 2_001 });
+    expect(named(preview)).toEqual([[200, "blacklist", "UPSTREAM_5XX"]]);
+  });
 });
 
 /** Runs `look` while another transaction holds the table, so that what reads it is not answered in time. */

@@ -1,4 +1,4 @@
-import { countChangedSince, cutoffOf } from "@/lib/events/selection/candidates.read";
+import { countChangedSince, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { type ApprovalCause, approvalCauses } from "@/lib/guard/approvals/approval.pure";
 import { markedPlacesOfSources } from "@/lib/guard/approvals/approvals.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
@@ -11,6 +11,7 @@ import { iso } from "@/lib/platform/plain/iso-time.pure";
 import type { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { GateRuling } from "@/lib/redrive/gate/gate.pure";
 import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
+import { isByControl, readRefusingControls } from "@/lib/redrive/list/refusing-controls.read";
 import {
   canaryAhead,
   effectiveRate,
@@ -28,7 +29,13 @@ import {
   type SelectedForRedrive,
 } from "@/lib/redrive/plan/judge-selection";
 import type { EarlierSummary, HeldGroup } from "@/lib/redrive/preview/earlier-summary.read";
-import type { EarlierOut, PreviewOut, PreviewRequest, UnknownPart } from "@/lib/redrive/preview/redrive-preview.shapes";
+import {
+  CONTROLLED_MAX,
+  type EarlierOut,
+  type PreviewOut,
+  type PreviewRequest,
+  type UnknownPart,
+} from "@/lib/redrive/preview/redrive-preview.shapes";
 import { type SampleDeps, sampleDryRun } from "@/lib/redrive/preview/sample-dry-run";
 import { canarySchema } from "@/lib/redrive/request/redrive-request.shapes";
 import { assertSameKind, redriveTarget } from "@/lib/sources/targets/redrive-target";
@@ -61,7 +68,7 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
   const unknown: UnknownPart[] = [];
   const inTime = <Part>(part: UnknownPart["part"], read: () => Promise<Part>) => knownInTime(unknown, part, read);
   const counts = await countAndSample(deps, { ...request, target }, selected, inTime);
-  const { counted, frozen, sample, earlier } = counts;
+  const { counted, frozen, sample, earlier, plan } = counts;
   if (target !== null) await assertSameKind(deps.db, target, Object.keys(frozen.bySource));
   const sources =
     target === null ? pacesBySource(counted.bySource, paces[request.lane]) : sharesOf(counted.bySource, target);
@@ -74,6 +81,10 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
     eligible,
     refused,
     byErrorCode,
+    controls:
+      request.sample === false
+        ? null
+        : await inTime("controls", () => controlsOf(deps, viewer, { selected, refused, plan })),
     sample,
     earlier,
     sources,
@@ -94,6 +105,7 @@ const UNKNOWN: Record<UnknownPart["part"], string> = {
   total: "The events were not counted in time",
   earlier: "How many events are behind earlier versions was not counted in time",
   sample: "No event was checked: a dry run checks each of them",
+  controls: "Which controls refuse events was not found in time",
   changedSince: "Which events have other bytes now was not found in time",
 };
 
@@ -115,7 +127,9 @@ async function knownInTime<Part>(
 type InTime = <Part>(part: UnknownPart["part"], read: () => Promise<Part>) => Promise<Part | null>;
 
 /** `frozen`: what the redrive would freeze to send. `counted`: without what its dry run refuses, when all were checked. */
-type Counts = Pick<PreviewOut, "sample" | "earlier"> & { counted: Counted; frozen: Counted };
+type Counts = Pick<PreviewOut, "sample" | "earlier"> & { counted: Counted; frozen: Counted; plan: Planned };
+/** null = the selection was too large to be planned. */
+type Planned = readonly PlannedItem[] | null;
 
 async function countAndSample(
   deps: PreviewDeps,
@@ -138,10 +152,30 @@ async function countAndSample(
   const large = found !== null && plan === null ? await countLarge(deps, selected, choice, inTime) : null;
   const sampled = await sampling;
   const sample = sampled?.out ?? null;
-  if (plan === null) return { counted: UNCOUNTED, frozen: UNCOUNTED, earlier: null, ...large, sample };
+  if (plan === null) return { counted: UNCOUNTED, frozen: UNCOUNTED, earlier: null, ...large, sample, plan };
   const frozen = countPlanned(plan.planned);
   const counted = sampled?.refusals ? countPlanned(plan.planned, sampled.refusals) : frozen;
-  return { counted, frozen, sample, earlier: plan.earlier };
+  return { counted, frozen, sample, earlier: plan.earlier, plan: plan.planned };
+}
+
+/** Of a selection that was not planned the newest events are looked at, whether they are refused or not. */
+async function controlsOf(
+  deps: Deps,
+  viewer: Viewer,
+  { selected, refused, plan }: { selected: SelectedForRedrive; refused: PreviewOut["refused"]; plan: Planned },
+): Promise<PreviewOut["controls"]> {
+  if (!Object.keys(refused).some(isByControl)) return [];
+  return deps.db.transaction(async (tx) => {
+    const events =
+      plan === null
+        ? await readCandidates(tx, { ...selected, after: null, limit: CONTROLLED_MAX })
+        : plan.flatMap(({ candidate, refusal }) => (isByControl(refusal) ? [candidate] : [])).slice(0, CONTROLLED_MAX);
+    const ids = events.map(({ id }) => id);
+    const controls = [...(await readRefusingControls(tx, viewer, ids, selected.asOfMs)).values()];
+    return [...Map.groupBy(controls, ({ id }) => id).values()]
+      .map((same) => ({ refuses: same.length, control: same[0]! }))
+      .sort((a, b) => b.refuses - a.refuses);
+  }, READ_ONLY);
 }
 
 /** As `askIfNeeded` decides it when the manifest is complete. */
@@ -214,7 +248,7 @@ async function countLarge(
   selected: SelectedForRedrive,
   choice: Earlier,
   inTime: InTime,
-): Promise<Omit<Counts, "sample">> {
+): Promise<Omit<Counts, "sample" | "plan">> {
   const judged = await inTime("total", () => judge(deps, selected));
   if (judged === null) return { counted: UNCOUNTED, frozen: UNCOUNTED, earlier: null };
   const found = await inTime("earlier", () => findEarlier(deps.db, selected, judged, EARLIER_TIMEOUT_MS));

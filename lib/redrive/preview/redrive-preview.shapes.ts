@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { appliedControlSchema } from "@/lib/events/events.shapes";
 import { selectionSchema } from "@/lib/events/selection/selection.shapes";
 import { causeSchema } from "@/lib/guard/approvals/approvals.shapes";
 import {
@@ -114,7 +115,7 @@ export const frozenSampleSchema = named("FrozenSample", sampleSchema, {
 });
 
 const unknownPartSchema = z.object({
-  part: z.enum(["total", "earlier", "sample", "changedSince"]),
+  part: z.enum(["total", "earlier", "sample", "changedSince", "controls"]),
   detail: z.string(),
 });
 export type UnknownPart = z.infer<typeof unknownPartSchema>;
@@ -132,6 +133,11 @@ export const previewSchema = named(
     eligible: z.nullable(countOut),
     refused: countsOut,
     byErrorCode: countsOut,
+    /**
+     * The blacklists and cooldowns that refuse events, the one that refuses most first, of at most CONTROLLED_MAX events that
+     * were looked at; null = not looked for (`sample: false`), or not known in time.
+     */
+    controls: z.nullable(z.array(z.object({ refuses: countOut, control: appliedControlSchema }))),
     ratePerSecond: nullableNumber,
     etaMs: nullableNumber,
     /** The wait after each step of a canary, unless the redrive names another. */
@@ -165,6 +171,7 @@ export const previewSchema = named(
     eligible: 11,
     refused: { cooling: 1 },
     byErrorCode: { TIMEOUT: 12 },
+    controls: [],
     ratePerSecond: 5,
     etaMs: 2_200,
     canaryQuietMs: 60_000,
@@ -178,4 +185,6 @@ export const previewSchema = named(
     cutoff: "2026-11-22T02:45:00.000Z",
   },
 );
+/** Refused events whose controls a preview looks up. */
+export const CONTROLLED_MAX = 200;
 export type PreviewOut = z.infer<typeof previewSchema>;

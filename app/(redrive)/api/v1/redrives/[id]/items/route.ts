@@ -2,6 +2,7 @@ import { handle } from "@/app/_server/handle";
 import { byId } from "@/lib/platform/api/query.shapes";
 import { listRedriveItems } from "@/lib/redrive/list/redrive-items.read";
 import { redriveItemListSchema, redriveItemsQuery } from "@/lib/redrive/list/redrive-items.shapes";
+import { withRefusingControls } from "@/lib/redrive/list/refusing-controls.read";
 
 export const GET = handle({
   id: "listRedriveItems",
@@ -9,5 +10,8 @@ export const GET = handle({
   params: byId("unknown-redrive"),
   query: redriveItemsQuery,
   answer: redriveItemListSchema,
-  run: ({ deps, viewer, params, query }) => listRedriveItems(deps.db, viewer, { redriveId: params.id, ...query }),
+  run: async ({ deps, viewer, params, query, nowMs }) => {
+    const list = await listRedriveItems(deps.db, viewer, { redriveId: params.id, ...query });
+    return withRefusingControls(deps.db, viewer, list, nowMs);
+  },
 });
