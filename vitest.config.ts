@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./lib/testing/longest-first.ts";
 
 const BROKERS = ["lib/{brokers,kit}/**/*.itest.ts"];
 const alias = { "@": fileURLToPath(new URL(".", import.meta.url)) };
@@ -16,8 +17,9 @@ const ON_SERVERS = {
   // CI shares two cores among ten servers: one test in three thousand that met a bad moment is run once more, and the
   // summary names it (docs/adr/0122-one-repeat-in-ci.md).
   retry: process.env.CI ? 1 : 0,
-  // A test file waits half of its time: for a server's start, a lease, an outage. Two at once left half of two cores idle.
-  maxWorkers: 3,
+  // A test file waits two thirds of its time: for a server's start, a lease, an outage. Three at once left two cores idle for
+  // half of it. More than four meet each other's bad moments: an attempt that may take three seconds does not end in them.
+  maxWorkers: 4,
   expect: { poll: { timeout: 120_000 } },
 };
 
@@ -28,6 +30,7 @@ const ON_SERVERS = {
 export default defineConfig({
   resolve: { alias },
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         resolve: { alias },
@@ -35,6 +38,8 @@ export default defineConfig({
           name: "unit",
           include: ["{lib,components,app,workers,scripts,bench}/**/*.test.{ts,tsx}"],
           environment: "node",
+          // Vitest leaves one core free, which is half of two.
+          maxWorkers: "100%",
           // A unit test has no wall-clock bound: a slow machine makes it slow, an endless loop ends it here.
           testTimeout: 60_000,
           hookTimeout: 60_000,
