@@ -1,14 +1,12 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
 import {
-  checkCall,
+  brokerSettings,
   choice,
   field,
-  mapping,
   secret,
   slowLane,
   text,
-  tlsSettings,
   urlOf,
   wholeNumber,
 } from "@/lib/brokers/kinds/fields.shapes";
@@ -58,9 +56,7 @@ const config = z.strictObject({
     example: "500",
     advanced: true,
   }),
-  tls: z.optional(tlsSettings),
-  checkCall,
-  mapping,
+  ...brokerSettings,
 });
 export type Amqp10Config = z.infer<typeof config>;
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
-import { checkCall, choice, field, flag, mapping, text, tlsSettings, urlOf } from "@/lib/brokers/kinds/fields.shapes";
+import { brokerSettings, choice, field, flag, text, urlOf } from "@/lib/brokers/kinds/fields.shapes";
 
 const queueName = text(1, 200).check(z.refine((name) => !name.includes(":"), "holds a colon, which no queue name may"));
 
@@ -46,9 +46,7 @@ const config = z.strictObject({
     hint: "Where the slow lane adds new jobs. Without it the slow lane uses the main destination.",
     example: "orders-slow",
   }),
-  tls: z.optional(tlsSettings),
-  checkCall,
-  mapping,
+  ...brokerSettings,
 });
 export type BullmqConfig = z.infer<typeof config>;
 

@@ -1,16 +1,11 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
-import { checkCall, field, mapping, slowLane, text, tlsSettings, urlOf } from "@/lib/brokers/kinds/fields.shapes";
+import { brokerSettings, field, redisUrl, slowLane, text } from "@/lib/brokers/kinds/fields.shapes";
 
 const name = text(1, 300);
 
 const config = z.strictObject({
-  url: field(urlOf(["redis:", "rediss:"], "rediss://user:password@redis.example:6379/0"), {
-    label: "Redis URL",
-    hint: "The broker of the application. rediss:// encrypts. The path is the database.",
-    example: "rediss://user:password@redis.example:6379/0",
-    role: "address",
-  }),
+  url: redisUrl("The broker of the application."),
   queue: field(name, {
     label: "Dead-letter queue",
     hint: "The queue into which the application puts tasks that failed for good. No worker consumes it.",
@@ -51,9 +46,7 @@ const config = z.strictObject({
     example: ":",
     advanced: true,
   }),
-  tls: z.optional(tlsSettings),
-  checkCall,
-  mapping,
+  ...brokerSettings,
 });
 export type CeleryConfig = z.infer<typeof config>;
 

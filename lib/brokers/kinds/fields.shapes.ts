@@ -97,6 +97,17 @@ function isDecodable({ username, password, pathname }: URL): boolean {
   }
 }
 
+/** The address of a Redis server. `whose`: a sentence before the hint. */
+export function redisUrl(whose = "") {
+  const example = "rediss://user:password@redis.example:6379/0";
+  return field(urlOf(["redis:", "rediss:"], example), {
+    label: "Redis URL",
+    hint: `${whose} rediss:// encrypts. The path is the database.`.trim(),
+    example,
+    role: "address",
+  });
+}
+
 /** `host:port`, as Kafka and NATS list their servers. */
 export function hostAndPort(example: string) {
   return z
@@ -203,3 +214,6 @@ const mappingSchema = z.strictObject({
 export type Mapping = z.infer<typeof mappingSchema>;
 
 export const mapping = field(z.optional(mappingSchema), { label: "Mapping" });
+
+/** The last settings of each kind that has a broker. */
+export const brokerSettings = { tls: z.optional(tlsSettings), checkCall, mapping };

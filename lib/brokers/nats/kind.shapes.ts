@@ -1,17 +1,15 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
 import {
-  checkCall,
+  brokerSettings,
   choice,
   field,
   flag,
   hostAndPort,
   list,
-  mapping,
   secret,
   slowLane,
   text,
-  tlsSettings,
   wholeNumber,
 } from "@/lib/brokers/kinds/fields.shapes";
 
@@ -100,9 +98,7 @@ const config = z
       example: "60",
       advanced: true,
     }),
-    tls: z.optional(tlsSettings),
-    checkCall,
-    mapping,
+    ...brokerSettings,
   })
   .check(
     z.refine(({ user, password }) => (user === undefined) === (password === undefined), {

@@ -1,16 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
-import {
-  checkCall,
-  choice,
-  field,
-  list,
-  mapping,
-  text,
-  tlsSettings,
-  urlOf,
-  wholeNumber,
-} from "@/lib/brokers/kinds/fields.shapes";
+import { brokerSettings, choice, field, list, text, urlOf, wholeNumber } from "@/lib/brokers/kinds/fields.shapes";
 
 const COLUMN_NAMES = [
   "id",
@@ -134,9 +124,7 @@ const config = z.strictObject({
     hint: "Written once a row is parked, so that each row is read once. Without it Parkade writes nothing until a redrive.",
     example: "PARKED",
   }),
-  tls: z.optional(tlsSettings),
-  checkCall,
-  mapping,
+  ...brokerSettings,
 });
 export type OutboxConfig = z.infer<typeof config>;
 

@@ -1,16 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
-import {
-  checkCall,
-  field,
-  mapping,
-  secret,
-  slowLane,
-  text,
-  tlsSettings,
-  urlOf,
-  wholeNumber,
-} from "@/lib/brokers/kinds/fields.shapes";
+import { brokerSettings, field, secret, slowLane, text, urlOf, wholeNumber } from "@/lib/brokers/kinds/fields.shapes";
 
 /** https://docs.cloud.google.com/pubsub/docs/pubsub-basics#resource_names */
 const ID = /^(?!goog)[A-Za-z][A-Za-z0-9._~+%-]{2,254}$/;
@@ -70,9 +60,7 @@ const config = z
       example: "60",
       advanced: true,
     }),
-    tls: z.optional(tlsSettings),
-    checkCall,
-    mapping,
+    ...brokerSettings,
   })
   .check(
     z.refine(({ project, subscription }) => project !== undefined || subscription.includes("/"), {

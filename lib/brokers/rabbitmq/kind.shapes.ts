@@ -1,16 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
-import {
-  checkCall,
-  choice,
-  field,
-  mapping,
-  slowLane,
-  text,
-  tlsSettings,
-  urlOf,
-  wholeNumber,
-} from "@/lib/brokers/kinds/fields.shapes";
+import { brokerSettings, choice, field, slowLane, text, urlOf, wholeNumber } from "@/lib/brokers/kinds/fields.shapes";
 
 const amqpName = text(1).check(
   z.refine((name) => new TextEncoder().encode(name).length <= 255, "holds at most 255 bytes"),
@@ -68,9 +58,7 @@ const config = z.strictObject({
     example: "500",
     advanced: true,
   }),
-  tls: z.optional(tlsSettings),
-  checkCall,
-  mapping,
+  ...brokerSettings,
 });
 export type RabbitmqConfig = z.infer<typeof config>;
 

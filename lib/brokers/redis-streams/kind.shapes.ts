@@ -1,14 +1,12 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
 import {
-  checkCall,
+  brokerSettings,
   choice,
   field,
-  mapping,
+  redisUrl,
   slowLane,
   text,
-  tlsSettings,
-  urlOf,
   wholeNumber,
 } from "@/lib/brokers/kinds/fields.shapes";
 
@@ -18,12 +16,7 @@ const key = text(1, 500);
 export const PAYLOAD_FIELDS = ["payload", "data", "body", "message", "value", "json"];
 
 const config = z.strictObject({
-  url: field(urlOf(["redis:", "rediss:"], "rediss://user:password@redis.example:6379/0"), {
-    label: "Redis URL",
-    hint: "rediss:// encrypts. The path is the database.",
-    example: "rediss://user:password@redis.example:6379/0",
-    role: "address",
-  }),
+  url: redisUrl(),
   stream: field(key, { label: "Stream", hint: "The key of the stream to read.", example: "orders" }),
   read: field(z._default(choice(["pending", "stream"]), "pending"), {
     label: "Read",
@@ -60,9 +53,7 @@ const config = z.strictObject({
     }),
   ),
   slowLaneStream: slowLane(key, "stream", "orders.slow"),
-  tls: z.optional(tlsSettings),
-  checkCall,
-  mapping,
+  ...brokerSettings,
 });
 export type RedisStreamsConfig = z.infer<typeof config>;
 

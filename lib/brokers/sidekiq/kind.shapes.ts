@@ -1,14 +1,9 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
-import { checkCall, field, mapping, text, tlsSettings, urlOf } from "@/lib/brokers/kinds/fields.shapes";
+import { brokerSettings, field, redisUrl, text } from "@/lib/brokers/kinds/fields.shapes";
 
 const config = z.strictObject({
-  url: field(urlOf(["redis:", "rediss:"], "rediss://user:password@redis.example:6379/0"), {
-    label: "Redis URL",
-    hint: "rediss:// encrypts. The path is the database.",
-    example: "rediss://user:password@redis.example:6379/0",
-    role: "address",
-  }),
+  url: redisUrl(),
   namespace: field(z.optional(text(1, 200)), {
     label: "Namespace",
     hint: "What stands before each key and a colon, where redis-namespace is used.",
@@ -30,9 +25,7 @@ const config = z.strictObject({
     hint: "Where the slow lane delivers. Without it the slow lane uses the job's own queue.",
     example: "slow",
   }),
-  tls: z.optional(tlsSettings),
-  checkCall,
-  mapping,
+  ...brokerSettings,
 });
 export type SidekiqConfig = z.infer<typeof config>;
 

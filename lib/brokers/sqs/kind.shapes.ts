@@ -1,16 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
-import {
-  checkCall,
-  field,
-  mapping,
-  secret,
-  slowLane,
-  text,
-  tlsSettings,
-  urlOf,
-  wholeNumber,
-} from "@/lib/brokers/kinds/fields.shapes";
+import { brokerSettings, field, secret, slowLane, text, urlOf, wholeNumber } from "@/lib/brokers/kinds/fields.shapes";
 
 const NAME = /^(?:[A-Za-z0-9_-]{1,80}|[A-Za-z0-9_-]{1,75}\.fifo)$/;
 /** https://docs.aws.amazon.com/general/latest/gr/sqs-service.html, the older forms included. */
@@ -92,9 +82,7 @@ const config = z
       example: "60",
       advanced: true,
     }),
-    tls: z.optional(tlsSettings),
-    checkCall,
-    mapping,
+    ...brokerSettings,
   })
   .check(
     z.refine(({ accessKeyId, secretAccessKey }) => (accessKeyId === undefined) === (secretAccessKey === undefined), {
