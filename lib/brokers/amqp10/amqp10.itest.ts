@@ -13,6 +13,7 @@ import {
 } from "@/lib/brokers/broker.conformance";
 import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
+import { backOut, parkOne, sendOne } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import {
@@ -212,37 +213,6 @@ async function harness(): Promise<BrokerHarness<Amqp10Config>> {
   };
 }
 
-async function parkOne(config: Amqp10Config): Promise<DeadLetter> {
-  const parked: DeadLetter[] = [];
-  const consumer = consumerOf(adapter, config, async (batch) => {
-    parked.push(...batch);
-  });
-  await eventually(() => parked.length).toBe(1);
-  await consumer.stop();
-  return parked[0]!;
-}
-
-async function redrive(
-  config: Amqp10Config,
-  {
-    eventId,
-    payload,
-    contentType,
-    headers,
-    origin,
-  }: Pick<DeadLetter, "eventId" | "payload" | "contentType" | "headers" | "origin">,
-  change: Partial<OutboundMessage> = {},
-): Promise<unknown> {
-  const publisher = adapter.publisher(config);
-  // What was parked has been through the store: JSON and back.
-  const stored = JSON.parse(JSON.stringify({ headers, origin }));
-  try {
-    return await publisher.publish(outbound({}, { eventId, payload, contentType, ...stored, ...change }), never);
-  } finally {
-    await publisher.close();
-  }
-}
-
 describeWith(artemisMissing, "Artemis", () => {
   beforeAll(async () => {
     certificates = testCertificates();
@@ -301,13 +271,13 @@ describeWith(artemisMissing, "Artemis", () => {
         },
       ]);
       await drain(queue, (delivery) => delivery.reject({ condition: "app:poison", description: "not JSON" }));
-      const letter = await parkOne(configOf());
+      const letter = await parkOne(adapter, configOf());
       expect(letter).toMatchObject({
         ...{ eventId: "7", eventType: "OrderPlaced", aggregateId: "o-1", errorCode: "REJECTED" },
         origin: { queue, convention: "artemis", messageGroup: "o-1" },
       });
       expect(Buffer.from(letter.payload).toString()).toBe("onetwo");
-      await redrive(configOf(), letter);
+      await sendOne(adapter, configOf(), backOut(letter));
       const receiver = direct.open_receiver({ source: { address: queue }, credit_window: 1 });
       const { message } = await new Promise<EventContext>((resolve) => receiver.once("message", resolve));
       receiver.close();
@@ -345,7 +315,7 @@ describeWith(artemisMissing, "Artemis", () => {
       await send(queue, [{ body, message_id: "m-1" }]);
       const [before] = await drain(queue, (delivery) => delivery.release());
       await drain(queue, (delivery) => delivery.reject({ condition: "app:poison" }));
-      await redrive(configOf(), await parkOne(configOf()));
+      await sendOne(adapter, configOf(), backOut(await parkOne(adapter, configOf())));
       const [after] = await takeAll(queue);
       expect(after!.body).toEqual(before!.body);
     });
@@ -374,9 +344,9 @@ describeWith(artemisMissing, "Artemis", () => {
       sender.once("sendable", () => sender.send({ body: "x", message_id: "n-1", durable: true }));
       (await next(billing)).delivery!.reject({ condition: "app:poison" });
       (await next(stock)).delivery!.accept();
-      const letter = await parkOne(configOf());
+      const letter = await parkOne(adapter, configOf());
       expect(letter.origin.queue).toBe(`${address}::billing`);
-      await redrive(configOf(), letter);
+      await sendOne(adapter, configOf(), backOut(letter));
       expect((await next(billing)).message!.message_id).toBe("n-1");
       expect(await countOf("stock")).toBe(0);
       for (const link of [billing, stock, sender]) link.close();
@@ -387,13 +357,13 @@ describeWith(artemisMissing, "Artemis", () => {
       const message = { body: "x", message_id: "d-1", application_properties: { _AMQ_DUPL_ID: "d-1" } };
       await send(queue, [message]);
       await drain(queue, (delivery) => delivery.reject({ condition: "app:poison" }));
-      const letter = await parkOne(configOf());
+      const letter = await parkOne(adapter, configOf());
       await send(queue, [message]).catch(() => undefined); // the naive relay: accepted or refused, it never arrives
       expect(await takeAll(queue)).toEqual([]);
-      await redrive(configOf(), letter);
+      await sendOne(adapter, configOf(), backOut(letter));
       const [arrived] = await takeAll(queue);
       expect(arrived).toMatchObject({ body: "x", message_id: "d-1" });
-      await redrive(configOf(), letter, { attempt: 2 });
+      await sendOne(adapter, configOf(), backOut(letter, { attempt: 2 }));
       expect(await takeAll(queue)).toHaveLength(1);
     });
 

@@ -16,8 +16,10 @@ import type { BullmqConfig } from "@/lib/brokers/bullmq/kind.shapes";
 import { MARKS } from "@/lib/brokers/bullmq/marks";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { memoryPositions } from "@/lib/brokers/testing/positions";
+import { backOut, parkAll, sendOne } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
+import { describeWith } from "@/lib/testing/describe-with";
 import { manualClock } from "@/lib/testing/manual-clock";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
@@ -263,24 +265,9 @@ function suite(make: () => Promise<App>): void {
   describeBroker<BullmqConfig>("bullmq", () => harness(app));
 
   describe("what only jobs have", () => {
-    const readAll = async (config: BullmqConfig, count: number): Promise<DeadLetter[]> => {
-      const parked: DeadLetter[] = [];
-      const consumer = consumerOf(adapter, config, async (batch) => {
-        parked.push(...batch);
-      });
-      await eventually(() => parked.length).toBe(count);
-      await consumer.stop();
-      return parked;
-    };
-    const send = async (config: BullmqConfig, letter: DeadLetter, change = {}) => {
-      const publisher = adapter.publisher(config);
-      const { eventId, payload, contentType, headers, origin } = letter;
-      try {
-        return await publisher.publish(outbound(origin, { eventId, payload, contentType, headers, ...change }), never);
-      } finally {
-        await publisher.close();
-      }
-    };
+    const readAll = (config: BullmqConfig, count: number) => parkAll(adapter, config, count);
+    const send = (config: BullmqConfig, letter: DeadLetter, change = {}) =>
+      sendOne(adapter, config, backOut(letter, change));
 
     it("retries the job in its place with all its attempts, and knows it when it fails again", async () => {
       const queue = app.queue(unique("orders"));
@@ -545,8 +532,5 @@ function suite(make: () => Promise<App>): void {
   });
 }
 
-describe.skipIf(!redisInstalled)(
-  redisInstalled ? "bullmq on Redis" : "bullmq on Redis (skipped: redis-server is missing)",
-  () => suite(redisApp),
-);
+describeWith(redisInstalled ? null : "redis-server is missing", "bullmq on Redis", () => suite(redisApp));
 describe("bullmq on PostgreSQL", () => suite(postgresApp));

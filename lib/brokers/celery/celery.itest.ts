@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   type BrokerHarness,
@@ -8,24 +8,23 @@ import {
   describeBroker,
   type ExactMessage,
   eventually,
-  outbound,
 } from "@/lib/brokers/broker.conformance";
 import { celeryAdapter } from "@/lib/brokers/celery/adapter";
 import type { CeleryConfig } from "@/lib/brokers/celery/kind.shapes";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
+import { type RedisBroker, redisBroker } from "@/lib/brokers/testing/redis-broker";
+import { backOut, parkAll, sendOne } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
-import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
-import { freePort } from "@/lib/testing/free-port";
-import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
+import { describeWith } from "@/lib/testing/describe-with";
+import { redisInstalled, type TestRedis } from "@/lib/testing/redis";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
 const never = new AbortController().signal;
 const adapter = celeryAdapter({ clock: systemClock, random: () => 0 });
+let broker: RedisBroker;
 let server: TestRedis;
 let redis: Redis;
-let certificates: TestCertificates;
-let tlsPort: number;
 
 const configOf = (change: object) => parseSourceConfig("celery", { url: server.url, ...change }).config as CeleryConfig;
 const unique = (name: string) => `${name}-${randomBytes(4).toString("hex")}`;
@@ -91,8 +90,6 @@ async function harness(): Promise<BrokerHarness<CeleryConfig>> {
     for (const item of items) pushing.lpush(queue, item);
     await pushing.exec();
   };
-  const secure = `rediss://127.0.0.1:${tlsPort}`;
-  const { ca, otherCa } = certificates;
   return {
     adapter,
     config,
@@ -133,18 +130,7 @@ async function harness(): Promise<BrokerHarness<CeleryConfig>> {
         ["a user without one command", { ...config, url: url("limited:hunter2@") }, /refuses a command: .*lmove/i],
         ["a key of another type", { ...config, queue: "text-key" }, /the key of the queue is no list/],
       ],
-      tls: {
-        good: { ...config, url: secure, tls: { ca } },
-        refused: [
-          ["no authority", { ...config, url: secure }, /certificate|signed/],
-          ["another authority", { ...config, url: secure, tls: { ca: otherCa } }, /certificate|signed/],
-          [
-            "another name",
-            { ...config, url: secure, tls: { ca, servername: "elsewhere.example" } },
-            /elsewhere\.example/,
-          ],
-        ],
-      },
+      tls: broker.tlsCases((secure) => ({ ...config, ...secure })),
     },
     stop: async () => {
       await proxy.stop();
@@ -153,53 +139,26 @@ async function harness(): Promise<BrokerHarness<CeleryConfig>> {
   };
 }
 
-describe.skipIf(!redisInstalled)(redisInstalled ? "celery" : "celery (skipped: redis-server is missing)", () => {
+describeWith(redisInstalled ? null : "redis-server is missing", "celery", () => {
   beforeAll(async () => {
-    certificates = testCertificates();
-    tlsPort = await freePort();
-    const { caFile, server: own } = certificates;
-    const tls = { "tls-port": String(tlsPort), "tls-auth-clients": "optional", "tls-ca-cert-file": caFile };
-    server = await testRedis({
-      stored: true,
-      settings: { ...tls, "tls-cert-file": own.certFile, "tls-key-file": own.keyFile },
-    });
-    redis = new Redis(server.url, { protocol: 2 });
-    redis.on("error", () => undefined);
+    broker = await redisBroker();
+    ({ server, redis } = broker);
     await prepare();
   });
-  afterAll(async () => {
-    redis?.disconnect();
-    await server?.stop();
-    certificates?.remove();
-  });
+  afterAll(() => broker?.close());
 
   describeBroker<CeleryConfig>("celery", harness);
   describe("what only Kombu's queues have", () => ownTests());
 });
 
-async function parkAll(config: CeleryConfig, count: number): Promise<DeadLetter[]> {
-  const parked: DeadLetter[] = [];
-  const consumer = consumerOf(adapter, config, async (batch) => {
-    parked.push(...batch);
-  });
-  await eventually(() => parked.length).toBe(count);
-  await eventually(() => waiting(config.queue)).toBe(0);
-  await consumer.stop();
+async function parkedAndGone(config: CeleryConfig, count: number): Promise<DeadLetter[]> {
+  const parked = await parkAll(adapter, config, count);
+  expect(await waiting(config.queue)).toBe(0);
   return parked;
 }
 
-async function redrive(
-  { eventId, payload, contentType, headers, origin }: DeadLetter,
-  config: CeleryConfig,
-  slow = false,
-) {
-  const publisher = adapter.publisher(config, slow ? "slow" : "main");
-  try {
-    return await publisher.publish(outbound(origin, { eventId, payload, contentType, headers }), never);
-  } finally {
-    await publisher.close();
-  }
-}
+const redrive = (letter: DeadLetter, config: CeleryConfig, slow = false) =>
+  sendOne(adapter, config, backOut(letter), slow ? "slow" : "main");
 
 /** The rules of the ACL command in the docs. */
 function permissionsInDocs(): string[] {
@@ -227,7 +186,7 @@ function ownTests(): void {
       );
     const probed = await adapter.probe(config, never);
     expect(probed).toMatchObject({ reachable: true, depth: 5 });
-    const parked = await parkAll(config, 5);
+    const parked = await parkedAndGone(config, 5);
     expect(texts(parked)).toEqual(["first", "second", "third", "fourth", "fifth"]);
     await redrive(parked[2]!, config);
     await redrive(parked[4]!, configOf({ queue, redriveTo: { queue: target }, prioritySteps: "0,5", separator: ":" }));
@@ -255,12 +214,7 @@ function ownTests(): void {
     await bind(back, queue);
     for (const exchange of [direct, shared, back, gone]) await sent(exchange, "created");
     await sent("", queue);
-    const parked: DeadLetter[] = [];
-    const consumer = consumerOf(adapter, config, async (batch) => {
-      parked.push(...batch);
-    });
-    await eventually(() => parked.length).toBe(5);
-    await consumer.stop();
+    const parked = await parkAll(adapter, config, 5);
     expect(await redrive(parked[0]!, config)).toEqual({ status: `queue ${target}` });
     expect(await redrive(parked[1]!, config, true)).toEqual({ status: `queue ${target}.slow` });
     const [item] = await emptied(`shop:${target}`);
@@ -282,7 +236,7 @@ function ownTests(): void {
     const config = configOf({ queue: unique("dlq"), redriveTo: { queue: unique("orders") } });
     const items = ["{no json", '{"task":"a"}', Buffer.from([0xff, 0xfe]), envelope(plain("good"), config.queue)];
     for (const item of items) await redis.lpush(config.queue, item);
-    const parked = await parkAll(config, 4);
+    const parked = await parkedAndGone(config, 4);
     expect(parked.slice(0, 3).map(({ payload }) => Buffer.from(payload))).toEqual(
       items.slice(0, 3).map((item) => Buffer.from(item)),
     );
@@ -360,7 +314,7 @@ function ownTests(): void {
     const own = { ...config, url: server.url.replace("//", "//parkade:secret@") };
     await redis.lpush("orders.dlq", envelope(plain("{}"), "orders.dlq"));
     expect(await adapter.probe(own, never)).toMatchObject({ reachable: true, depth: 1 });
-    const parked = await parkAll(own, 1);
+    const parked = await parkedAndGone(own, 1);
     await redrive(parked[0]!, own);
     expect(await emptied("orders")).toHaveLength(1);
     await expect(

@@ -22,7 +22,8 @@ import { natsAdapter } from "@/lib/brokers/nats/adapter";
 import { storedMessage } from "@/lib/brokers/nats/connection";
 import { asHeaders, headerBlock, headersOf } from "@/lib/brokers/nats/header-block";
 import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
-import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
+import type { PublishError } from "@/lib/brokers/port";
+import { backOut, parkOne, sendAll } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
@@ -97,32 +98,6 @@ async function publish(subject: string, { body, headers }: Pick<ExactMessage, "b
 
 function configOf(change: Partial<NatsConfig> & Pick<NatsConfig, "stream">): NatsConfig {
   return { servers: [broker.address], ...APP, read: "stream", consumer: "reader", ackWaitSeconds: 3, ...change };
-}
-
-async function parkOne(config: NatsConfig): Promise<DeadLetter> {
-  const parked: DeadLetter[] = [];
-  const consumer = consumerOf(adapter, config, async (batch) => void parked.push(...batch));
-  await eventually(() => [parked.length, consumer.state().lastError]).toEqual([1, null]);
-  await consumer.stop();
-  // What was parked has been through the store: JSON and back.
-  const { headers, origin } = JSON.parse(JSON.stringify({ headers: parked[0]!.headers, origin: parked[0]!.origin }));
-  return { ...parked[0]!, headers, origin };
-}
-
-function backOut(letter: DeadLetter, change: Partial<OutboundMessage> = {}): OutboundMessage {
-  const { eventId, payload, contentType, headers, origin } = letter;
-  return outbound(origin, { eventId, payload, contentType, headers, ...change });
-}
-
-async function redrive(config: NatsConfig, ...messages: OutboundMessage[]): Promise<unknown[]> {
-  const publisher = adapter.publisher(config);
-  try {
-    return await Promise.all(
-      messages.map((message) => publisher.publish(message, never).catch((error: PublishError) => error)),
-    );
-  } finally {
-    await publisher.close();
-  }
 }
 
 async function makeHarness(): Promise<BrokerHarness<NatsConfig>> {
@@ -286,12 +261,12 @@ function advisoryTests(): void {
     ];
     await publish(`${subject}.placed`, { body: Buffer.from('{"n":1}'), headers });
     await failNext(orders, (message) => message.term("bad amount"));
-    const terminated = await parkOne(config);
+    const terminated = await parkOne(adapter, config);
     expect(terminated).toMatchObject({ eventId: "placed-1", errorCode: "REJECTED", attempts: 1 });
     expect(terminated.error.message).toContain("terminated by consumer worker");
     expect(terminated.error.message).toContain("bad amount");
     expect(terminated.origin).toMatchObject({ subject: `${subject}.placed`, stream: orders, consumer: "worker" });
-    expect(await redrive(config, backOut(terminated))).toEqual([{ status: "stored" }]);
+    expect(await sendAll(adapter, config, [backOut(terminated)])).toEqual([{ status: "stored" }]);
     const [, back] = await takeAll(orders);
     expect(back!.body!.toString()).toBe('{"n":1}');
     expect(back!.headers.filter(([name]) => !/^(x-redrive|nats)-/i.test(name))).toEqual(headers.slice(1));
@@ -311,10 +286,10 @@ function advisoryTests(): void {
     await capture(config);
     await publish(`${subject}.placed`, { body: Buffer.from("{}"), headers: [] });
     await failNext(orders, (message) => message.term());
-    const first = await parkOne(config);
-    await redrive(config, backOut(first, { attempt: 2 }));
+    const first = await parkOne(adapter, config);
+    await sendAll(adapter, config, [backOut(first, { attempt: 2 })]);
     await failNext(orders, (message) => message.term());
-    const again = await parkOne(config);
+    const again = await parkOne(adapter, config);
     expect(again.eventId).toBe(first.eventId);
     expect(again.redrive).toMatchObject({ attempt: 2 });
   });
@@ -324,10 +299,10 @@ function advisoryTests(): void {
     await capture(config);
     await publish(`${subject}.placed`, { body: Buffer.from("{}"), headers: [] });
     await failNext(orders, (message) => message.term()); // a work queue drops it at once
-    const letter = await parkOne(config);
+    const letter = await parkOne(adapter, config);
     expect(letter).toMatchObject({ errorCode: "PAYLOAD_GONE", origin: { payloadState: "reference-only" } });
     expect(letter.error.message).toContain(`stream ${orders} does not hold the message any more`);
-    const [outcome] = await redrive(config, backOut(letter));
+    const [outcome] = await sendAll(adapter, config, [backOut(letter)]);
     expect(outcome).toMatchObject({ code: "NATS_REFERENCE_ONLY", sent: "no" });
   });
 
@@ -351,7 +326,7 @@ function redriveTests(): void {
     await publish(deadSubject, { body: Buffer.from("{}"), headers: [] });
     const config = configOf({ stream: dead });
     const probed = await adapter.probe(config, never);
-    const { eventId } = await parkOne(config);
+    const { eventId } = await parkOne(adapter, config);
     expect(probed.reachable && probed.sample.map((sample) => sample.eventId)).toEqual([eventId]);
   });
 
@@ -362,12 +337,12 @@ function redriveTests(): void {
     await publish(sentSubject, message);
     await publish(deadSubject, message);
     const config = configOf({ stream: dead, redriveTo: { subject: sentSubject } });
-    const letter = await parkOne(config);
+    const letter = await parkOne(adapter, config);
     expect(letter.eventId).toBe("placed-1");
     await takeAll(sent);
     await publish(sentSubject, message); // as received: NATS says that it was stored
     expect(await takeAll(sent)).toEqual([]);
-    await redrive(config, backOut(letter, { attempt: 1 }), backOut(letter, { attempt: 2 }));
+    await sendAll(adapter, config, [backOut(letter, { attempt: 1 }), backOut(letter, { attempt: 2 })]);
     expect(await takeAll(sent)).toHaveLength(2);
   });
 
@@ -381,7 +356,7 @@ function redriveTests(): void {
     await jsm.streams.add({ name: `TO_${stripped}`, subjects: [subject] });
     await publish(deadSubject, { body: Buffer.from("{}"), headers: [["x-original-subject", Buffer.from(subject)]] });
     const config = configOf({ stream: dead, redriveTo });
-    await redrive(config, backOut(await parkOne(config)));
+    await sendAll(adapter, config, [backOut(await parkOne(adapter, config))]);
     expect(await takeAll(`TO_${stripped}`)).toHaveLength(1);
   });
 
@@ -389,14 +364,13 @@ function redriveTests(): void {
     const { dead, sent, sentSubject } = await makeStreams();
     const config = configOf({ stream: dead });
     const origin = { subject: sentSubject, stream: sent };
-    const outcomes = await redrive(
-      config,
+    const outcomes = await sendAll(adapter, config, [
       outbound({}),
       outbound({ subject: "orders.>" }),
       outbound(origin, { headers: [["x-lines", "a\r\nNats-Rollup: all"]] }),
       outbound(origin, { payload: Buffer.alloc(2 ** 20 + 1) }),
       outbound({ subject: `nobody.${sentSubject}` }),
-    );
+    ]);
     expect(outcomes.map((outcome) => (outcome as PublishError).code)).toEqual([
       "NATS_NO_ORIGIN_SUBJECT",
       "NATS_NO_ORIGIN_SUBJECT",
@@ -405,7 +379,7 @@ function redriveTests(): void {
       "NATS_NO_RESPONDERS",
     ]);
     const expecting = configOf({ stream: dead, redriveTo: { expectStream: true } });
-    const [elsewhereStored] = await redrive(expecting, outbound({ ...origin, stream: "ANOTHER" }));
+    const [elsewhereStored] = await sendAll(adapter, expecting, [outbound({ ...origin, stream: "ANOTHER" })]);
     expect(elsewhereStored).toMatchObject({ code: "NATS_10060", sent: "no" });
     expect(await takeAll(sent)).toEqual([]);
   });
@@ -485,7 +459,7 @@ function permissionTests(): void {
     await eventually(() => consumer.state().lastError ?? "").toMatch(says);
     await consumer.stop();
     // Nothing is lost: with the permission it is read.
-    expect(await parkOne(read === "stream" ? configOf({ stream: dead }) : config)).toBeDefined();
+    expect(await parkOne(adapter, read === "stream" ? configOf({ stream: dead }) : config)).toBeDefined();
   });
 
   it("goes on with the other streams when it may not read the one that an advisory names", async () => {
@@ -517,14 +491,14 @@ function permissionTests(): void {
     await consumer.stop();
     // Nothing is lost: with the permission it is read.
     expect(parked).not.toContain("SECRET");
-    expect(Buffer.from((await parkOne(secret.config)).payload).toString()).toBe("SECRET");
+    expect(Buffer.from((await parkOne(adapter, secret.config)).payload).toString()).toBe("SECRET");
     await jsm.streams.delete("SECRET");
   });
 
   it("says that it may not publish", async () => {
     const { dead, sentSubject } = await makeStreams();
     const config = configOf({ stream: dead, user: "nosend", password: "hunter2" });
-    const [outcome] = await redrive(config, outbound({ subject: sentSubject }));
+    const [outcome] = await sendAll(adapter, config, [outbound({ subject: sentSubject })]);
     expect(outcome).toMatchObject({ code: "NATS_PERMISSIONS_VIOLATION", sent: "no" });
   });
 }

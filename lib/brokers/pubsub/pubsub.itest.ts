@@ -22,11 +22,12 @@ import {
   eventually,
   outbound,
 } from "@/lib/brokers/broker.conformance";
-import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
+import type { PublishError } from "@/lib/brokers/port";
 import { pubsubAdapter } from "@/lib/brokers/pubsub/adapter";
 import type { PubsubConfig } from "@/lib/brokers/pubsub/kind.shapes";
 import { methodOf } from "@/lib/brokers/pubsub/wire";
 import { memoryPositions } from "@/lib/brokers/testing/positions";
+import { backOut, parkOne, sendAll } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
@@ -227,32 +228,6 @@ function configOf({ deadReaders }: Names, port: number, change: Partial<PubsubCo
   };
 }
 
-async function parkOne(config: PubsubConfig): Promise<DeadLetter> {
-  const parked: DeadLetter[] = [];
-  const consumer = consumerOf(adapter, config, async (batch) => void parked.push(...batch));
-  await eventually(() => parked.length).toBe(1);
-  await consumer.stop();
-  // What was parked has been through the store: JSON and back.
-  const { headers, origin } = JSON.parse(JSON.stringify({ headers: parked[0]!.headers, origin: parked[0]!.origin }));
-  return { ...parked[0]!, headers, origin };
-}
-
-function backOut(letter: DeadLetter, change: Partial<OutboundMessage> = {}): OutboundMessage {
-  const { eventId, payload, contentType, headers, origin } = letter;
-  return outbound(origin, { eventId, payload, contentType, headers, ...change });
-}
-
-async function redrive(config: PubsubConfig, messages: OutboundMessage[], lane?: "main" | "slow"): Promise<unknown[]> {
-  const publisher = adapter.publisher(config, lane);
-  try {
-    return await Promise.all(
-      messages.map((message) => publisher.publish(message, never).catch((error: PublishError) => error)),
-    );
-  } finally {
-    await publisher.close();
-  }
-}
-
 async function makeHarness(): Promise<BrokerHarness<PubsubConfig>> {
   const names = await makeTopics();
   const counting = await front();
@@ -420,7 +395,7 @@ function wayTests(): void {
     consumer.on("error", () => undefined);
     try {
       const config = configOf(names, port);
-      const letter = await parkOne(config);
+      const letter = await parkOne(adapter, config);
       expect(letter).toMatchObject({ eventId: "order-7", errorCode: "DELIVERY_LIMIT", attempts: 5 });
       expect(letter.failedAtMs).toBeGreaterThan(0);
       expect(letter.origin).toMatchObject({
@@ -429,7 +404,7 @@ function wayTests(): void {
         publishedAtMs: expect.any(Number),
       });
       fails = false;
-      expect(await redrive(config, [backOut(letter)])).toEqual([{ status: "published" }]);
+      expect(await sendAll(adapter, config, [backOut(letter)])).toEqual([{ status: "published" }]);
       await eventually(() => taken?.data.toString()).toBe('{"n": 12345678901234567890}');
       const { attributes } = taken!;
       expect(attributes).toMatchObject({ "ce-tenant": "eu", event_id: "order-7", "x-redrive-event-id": "order-7" });
@@ -444,8 +419,8 @@ function wayTests(): void {
     const { port } = await front();
     const config = configOf(names, port, { redriveTo: { topic: other.topic }, slowLaneTopic: topicName(other.dead) });
     const message = outbound({ topic: topicName(names.topic), messageGroup: "order-1" });
-    expect(await redrive(config, [message])).toEqual([{ status: "published" }]);
-    expect(await redrive(config, [message], "slow")).toEqual([{ status: "published" }]);
+    expect(await sendAll(adapter, config, [message])).toEqual([{ status: "published" }]);
+    expect(await sendAll(adapter, config, [message], "slow")).toEqual([{ status: "published" }]);
     expect(await takeAll(names.readers)).toEqual([]);
     expect(await takeAll(other.readers)).toMatchObject([{ orderingKey: "order-1" }]);
     expect(await takeAll(other.deadReaders)).toHaveLength(1);
@@ -460,7 +435,7 @@ function wayTests(): void {
     });
     const origin = { topic: topicName(names.topic) };
     const bodies = Array.from({ length: 20 }, (_, n) => outbound(origin, { payload: Buffer.from(`b-${n}`) }));
-    const outcomes = await redrive(configOf(names, port), [
+    const outcomes = await sendAll(adapter, configOf(names, port), [
       ...bodies,
       outbound(origin, { payload: Buffer.from("poison") }),
       outbound({ topic: topicName("not-there") }),
@@ -493,7 +468,7 @@ function wayTests(): void {
   ])("says what a send met: %i", async (code, name, sent, said) => {
     const names = await makeTopics();
     const { port } = await front({ refuse: (method) => (method === "Publish" ? { code, message: "x" } : null) });
-    const [outcome] = await redrive(configOf(names, port), [outbound({ topic: topicName(names.topic) })]);
+    const [outcome] = await sendAll(adapter, configOf(names, port), [outbound({ topic: topicName(names.topic) })]);
     expect(outcome).toMatchObject({ code: name, sent, message: expect.stringContaining(said) });
   });
 
@@ -508,14 +483,14 @@ function wayTests(): void {
       sample: [],
       detail: expect.stringContaining("not sampled: without pubsub.subscriptions.get"),
     });
-    expect(await parkOne(config)).toMatchObject({ errorCode: "UNKNOWN", origin: { convention: "generic" } });
+    expect(await parkOne(adapter, config)).toMatchObject({ errorCode: "UNKNOWN", origin: { convention: "generic" } });
     await eventually(() => passing.acknowledged.size).toBe(1);
   });
 
   it("says which permission names the origin topic", async () => {
     const names = await makeTopics();
     const { port } = await front({ refuse: (method) => (method === "GetSubscription" ? { code: 7 } : null) });
-    const [outcome] = await redrive(configOf(names, port), [
+    const [outcome] = await sendAll(adapter, configOf(names, port), [
       outbound({ subscription: subscriptionName(names.readers) }),
     ]);
     expect(outcome).toMatchObject({ code: "PUBSUB_PERMISSION_DENIED", sent: "no" });
@@ -577,7 +552,7 @@ function leaseTests(): void {
       },
     });
     await produce(names.dead, [{ data: Buffer.from("x") }]);
-    expect(await parkOne(configOf(names, passing.port))).toMatchObject({ eventId: expect.any(String) });
+    expect(await parkOne(adapter, configOf(names, passing.port))).toMatchObject({ eventId: expect.any(String) });
     expect(asked.slice(0, 4)).toEqual([500, 250, 125, 62]);
   });
 

@@ -23,6 +23,7 @@ import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { headerValueOf, headerViewOf } from "@/lib/brokers/rabbitmq/message";
 import { offsetOf, peekStream } from "@/lib/brokers/rabbitmq/streams";
 import { filePositions, memoryPositions } from "@/lib/brokers/testing/positions";
+import { backOut, parkOne, sendOne } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
@@ -31,6 +32,7 @@ import { rabbitmq4Missing, rabbitmqMissing, type TestRabbitmq, testRabbitmq } fr
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 
 const never = new AbortController().signal;
+const adapter = rabbitmqAdapter({ clock: systemClock, random: () => 0 });
 let rabbit: TestRabbitmq;
 let certificates: TestCertificates;
 /** Of another authority. */
@@ -102,37 +104,8 @@ async function rejectNext(queue: string): Promise<void> {
   }).toBe(true);
 }
 
-async function parkOne(config: RabbitmqConfig): Promise<DeadLetter> {
-  const parked: DeadLetter[] = [];
-  const consumer = consumerOf(rabbitmqAdapter({ clock: systemClock, random: Math.random }), config, async (batch) => {
-    parked.push(...batch);
-  });
-  await eventually(() => parked.length).toBe(1);
-  await consumer.stop();
-  return parked[0]!;
-}
-
-function backOut(letter: DeadLetter, change: Partial<OutboundMessage> = {}): OutboundMessage {
-  return outbound(letter.origin, {
-    eventId: letter.eventId,
-    payload: letter.payload,
-    contentType: letter.contentType,
-    headers: letter.headers,
-    ...change,
-  });
-}
-
-async function redrive(config: RabbitmqConfig, message: OutboundMessage, lane?: "main" | "slow"): Promise<unknown> {
-  const publisher = rabbitmqAdapter({ clock: systemClock, random: Math.random }).publisher(config, lane);
-  try {
-    return await publisher.publish(message, never);
-  } finally {
-    await publisher.close();
-  }
-}
-
 const failure = (config: RabbitmqConfig, message: OutboundMessage) =>
-  redrive(config, message).then(
+  sendOne(adapter, config, message).then(
     () => Promise.reject(new Error("expected a failure")),
     (error: PublishError) => error,
   );
@@ -167,7 +140,7 @@ async function makeHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
       };
     });
   return {
-    adapter: rabbitmqAdapter({ clock: systemClock, random: () => 0 }),
+    adapter,
     config,
     refusing: { ...config, redriveTo: { mode: "origin-queue", queue: unique("no-such-queue") } },
     proxy,
@@ -424,11 +397,11 @@ function redriveTests(): void {
       appId: "shop",
     });
     await rejectNext(queue);
-    const letter = await parkOne(configOf(dlq));
+    const letter = await parkOne(adapter, configOf(dlq));
     expect(letter).toMatchObject({ eventId: "m-1", eventType: "OrderPlaced", errorCode: "REJECTED", attempts: 1 });
     // What was parked has been through the store: JSON and back.
     const stored = JSON.parse(JSON.stringify({ headers: letter.headers, origin: letter.origin }));
-    await redrive(configOf(dlq), backOut(letter, stored));
+    await sendOne(adapter, configOf(dlq), backOut(letter, stored));
     const { headers, ...properties } = exactOf(await take(queue));
     expect(properties).toEqual({
       contentType: "application/json",
@@ -453,9 +426,9 @@ function redriveTests(): void {
     const { queue, dlq } = await queueWithDlq();
     await produceExact("", queue, {}, '{"a":1}');
     await rejectNext(queue);
-    const letter = await parkOne(configOf(dlq));
+    const letter = await parkOne(adapter, configOf(dlq));
     expect(letter.contentType).toBe("application/json");
-    await redrive(configOf(dlq), backOut(letter));
+    await sendOne(adapter, configOf(dlq), backOut(letter));
     expect(exactOf(await take(queue))).not.toHaveProperty("contentType");
   });
 
@@ -463,11 +436,15 @@ function redriveTests(): void {
     const { queue, dlq } = await queueWithDlq();
     await produceExact("", queue, { contentType: "text/plain" }, "no id");
     await rejectNext(queue);
-    const first = await parkOne(configOf(dlq));
+    const first = await parkOne(adapter, configOf(dlq));
     expect(first.redrive).toBeNull();
-    await redrive(configOf(dlq), backOut(first, { redriveId: "018f9c4e-3333-7000-8000-000000000003", attempt: 2 }));
+    await sendOne(
+      adapter,
+      configOf(dlq),
+      backOut(first, { redriveId: "018f9c4e-3333-7000-8000-000000000003", attempt: 2 }),
+    );
     await rejectNext(queue);
-    const second = await parkOne(configOf(dlq));
+    const second = await parkOne(adapter, configOf(dlq));
     expect(second.eventId).toBe(first.eventId);
     expect(second.redrive).toEqual({ redriveId: "018f9c4e-3333-7000-8000-000000000003", attempt: 2 });
     // The broker began to count anew: nothing of the first death went back with the message.
@@ -482,7 +459,7 @@ function redriveTests(): void {
     const { queue, dlq } = await queueWithDlq({ arguments: args });
     await produceExact("", queue, { messageId: "m" });
     await eventually(() => depth(dlq)).toBe(1);
-    const letter = await parkOne(configOf(dlq));
+    const letter = await parkOne(adapter, configOf(dlq));
     expect(letter).toMatchObject({ errorCode, attempts: 0 });
     expect(letter.origin.queue).toBe(queue);
   });
@@ -491,9 +468,9 @@ function redriveTests(): void {
     const { queue } = await queueWithDlq();
     const slow = unique("slow");
     await channel.assertQueue(slow, { durable: true });
-    await redrive(configOf("unused", { slowLaneQueue: slow }), outbound({ queue }), "slow");
+    await sendOne(adapter, configOf("unused", { slowLaneQueue: slow }), outbound({ queue }), "slow");
     expect(await depth(slow)).toBe(1);
-    await redrive(configOf("unused"), outbound({ queue }), "slow");
+    await sendOne(adapter, configOf("unused"), outbound({ queue }), "slow");
     expect(await depth(queue)).toBe(1);
   });
 
@@ -502,7 +479,7 @@ function redriveTests(): void {
     const other = unique("other");
     await channel.assertQueue(other);
     const headers: OutboundMessage["headers"] = [["CC", JSON.stringify([other]), "amqp"]];
-    await redrive(configOf("unused"), outbound({ queue }, { headers }));
+    await sendOne(adapter, configOf("unused"), outbound({ queue }, { headers }));
     expect([await depth(queue), await depth(other)]).toEqual([1, 0]);
   });
 
@@ -518,9 +495,9 @@ function redriveTests(): void {
       await channel.bindQueue(queue, exchange, key);
     }
     const config = configOf("unused", { redriveTo: { mode: "exchange" } });
-    await redrive(config, outbound({ exchange, routingKeys: ["k1", "k2"], queue: "not used" }));
+    await sendOne(adapter, config, outbound({ exchange, routingKeys: ["k1", "k2"], queue: "not used" }));
     expect([await depth(a), await depth(b)]).toEqual([1, 1]);
-    await redrive({ ...config, redriveTo: { mode: "exchange", routingKey: "k2" } }, outbound({ exchange }));
+    await sendOne(adapter, { ...config, redriveTo: { mode: "exchange", routingKey: "k2" } }, outbound({ exchange }));
     expect([await depth(a), await depth(b)]).toEqual([1, 2]);
   });
 
@@ -544,13 +521,13 @@ function redriveTests(): void {
       for (let tries = 0; tries < 2; tries += 1) await rejectNext(work);
       const last = await take(work);
       await produceExact("", dlq, exactOf(last), last.content);
-      const letter = await parkOne(configOf(dlq));
+      const letter = await parkOne(adapter, configOf(dlq));
       expect(letter).toMatchObject({ errorCode: "REJECTED", attempts: 2 });
       expect(letter.origin).toMatchObject({ queue: work, exchange, routingKeys: ["order.placed.7"] });
       // A message that passes the wait queue brings its expiry there along.
-      await redrive(configOf(dlq), backOut(letter));
+      await sendOne(adapter, configOf(dlq), backOut(letter));
       expect((exactOf(await take(work)).headers ?? []).map(([name]) => name)).not.toContain("x-death");
-      await redrive(configOf(dlq, { redriveTo: { mode: "exchange" } }), backOut(letter));
+      await sendOne(adapter, configOf(dlq, { redriveTo: { mode: "exchange" } }), backOut(letter));
       for (const queue of [work, audit]) {
         const arrived = await take(queue);
         expect(arrived.fields).toMatchObject({ exchange, routingKey: "order.placed.7" });
@@ -579,7 +556,7 @@ function redriveTests(): void {
     const bodies = (await takeAll(dlq)).map(({ content }) => content.toString());
     expect(bodies).toEqual(major() < 4 ? ["after it"] : ["by a naive relay", "after it"]);
     await produceExact("", dlq, properties, "by Parkade");
-    await redrive(configOf(dlq), backOut(await parkOne(configOf(dlq)), { origin: { queue } }));
+    await sendOne(adapter, configOf(dlq), backOut(await parkOne(adapter, configOf(dlq)), { origin: { queue } }));
     expect((await take(dlq)).content.toString()).toBe("by Parkade");
   });
 
@@ -592,7 +569,7 @@ function redriveTests(): void {
     const left = headers.filter(([name]) => name !== "x-death" && !name.startsWith("x-first-death"));
     expect(left.map(([name]) => name)).toContain("x-last-death-queue");
     await produceExact("", dlq, { ...rest, headers: left });
-    const letter = await parkOne(configOf(dlq));
+    const letter = await parkOne(adapter, configOf(dlq));
     expect(letter).toMatchObject({ errorCode: "REJECTED", origin: { queue, convention: "rabbitmq-x-death" } });
   });
 
@@ -612,7 +589,7 @@ function publishTests(): void {
   let queue: string;
   const open: { close(): Promise<void> }[] = [];
   const publisherOf = (change: Partial<RabbitmqConfig> = {}) => {
-    const publisher = rabbitmqAdapter({ clock: systemClock, random: Math.random }).publisher({ ...config, ...change });
+    const publisher = adapter.publisher({ ...config, ...change });
     open.push(publisher);
     return publisher;
   };
@@ -746,7 +723,6 @@ function consumeTests(): void {
     config: Partial<RabbitmqConfig> & { queue: string },
     park: (batch: DeadLetter[]) => Promise<void> = async () => undefined,
   ) => {
-    const adapter = rabbitmqAdapter({ clock: systemClock, random: () => 0 });
     const consumer = consumerOf(adapter, { url: rabbit.url, ...config }, park);
     running.push(consumer);
     return consumer;
@@ -893,7 +869,6 @@ function streamTests(): void {
   const read = (config: Partial<RabbitmqConfig> & { queue: string }, stored = new Map<string, Position>()) => {
     const bodies: string[] = [];
     const letters: DeadLetter[] = [];
-    const adapter = rabbitmqAdapter({ clock: systemClock, random: () => 0 });
     const park = async (batch: DeadLetter[]) => {
       letters.push(...batch);
       bodies.push(...batch.map((letter) => Buffer.from(letter.payload).toString()));
@@ -1019,7 +994,7 @@ function streamTests(): void {
     await eventually(() => letters.length).toBe(1);
     const [letter] = letters;
     expect(letter).toMatchObject({ eventId: "m-1", errorCode: "REJECTED", origin: { queue } });
-    await redrive({ url: rabbit.url, queue: stream }, backOut(letter!));
+    await sendOne(adapter, { url: rabbit.url, queue: stream }, backOut(letter!));
     const names = (exactOf(await take(queue)).headers ?? []).map(([name]) => name);
     expect(names.filter((name) => /^x-(death|stream|first|last)/.test(name))).toEqual([]);
     expect(names).toContain("x-redrive-id");
@@ -1044,14 +1019,15 @@ function streamTests(): void {
       queue: "unused",
       redriveTo: { mode: "origin-queue", queue: stream },
     };
-    expect(await redrive(config, outbound({}, { payload: Buffer.from("back") }))).toEqual({ status: "confirmed" });
+    expect(await sendOne(adapter, config, outbound({}, { payload: Buffer.from("back") }))).toEqual({
+      status: "confirmed",
+    });
     const { bodies } = read({ queue: stream });
     await eventually(() => bodies).toEqual(["back"]);
   });
 
   it("shows its first messages and its depth to a probe, and that there is none", async () => {
     const stream = await makeStream();
-    const adapter = rabbitmqAdapter({ clock: systemClock, random: () => 0 });
     expect(await adapter.probe({ url: rabbit.url, queue: stream }, never)).toMatchObject({ depth: 0, sample: [] });
     await publish(stream, numbered(0, 50));
     const probed = await adapter.probe({ url: rabbit.url, queue: stream, streamOffset: "10" }, never);
@@ -1074,7 +1050,6 @@ function restartTests(): void {
     const { queue, dlq } = await queueWithDlq();
     await rabbit.storeDefinitions();
     const parked = new Set<string>();
-    const adapter = rabbitmqAdapter({ clock: systemClock, random: () => 0 });
     const config: RabbitmqConfig = { url: rabbit.url, queue: dlq };
     const consumer = consumerOf(adapter, config, async (batch) => {
       for (const letter of batch) parked.add(letter.eventId);

@@ -14,19 +14,18 @@ import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { entriesOf } from "@/lib/brokers/redis-streams/entry";
 import type { RedisStreamsConfig } from "@/lib/brokers/redis-streams/kind.shapes";
 import { memoryPositions } from "@/lib/brokers/testing/positions";
+import { type RedisBroker, redisBroker } from "@/lib/brokers/testing/redis-broker";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
-import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
-import { freePort } from "@/lib/testing/free-port";
-import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
+import { describeWith } from "@/lib/testing/describe-with";
+import { redisInstalled, type TestRedis } from "@/lib/testing/redis";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
 const never = new AbortController().signal;
 const adapter = redisStreamsAdapter({ clock: systemClock, random: () => 0 });
+let broker: RedisBroker;
 let server: TestRedis;
 let redis: Redis;
-let certificates: TestCertificates;
-let tlsPort: number;
 
 const unique = (name: string) => `${name}-${randomBytes(4).toString("hex")}`;
 
@@ -147,26 +146,7 @@ async function harness(read: "pending" | "stream"): Promise<BrokerHarness<RedisS
             ]
           : []),
       ],
-      tls: {
-        good: { ...config, url: `rediss://127.0.0.1:${tlsPort}`, tls: { ca: certificates.ca } },
-        refused: [
-          ["no authority", { ...config, url: `rediss://127.0.0.1:${tlsPort}` }, /certificate|signed/],
-          [
-            "another authority",
-            { ...config, url: `rediss://127.0.0.1:${tlsPort}`, tls: { ca: certificates.otherCa } },
-            /certificate|signed/,
-          ],
-          [
-            "another name",
-            {
-              ...config,
-              url: `rediss://127.0.0.1:${tlsPort}`,
-              tls: { ca: certificates.ca, servername: "elsewhere.example" },
-            },
-            /elsewhere\.example/,
-          ],
-        ],
-      },
+      tls: broker.tlsCases((secure) => ({ ...config, ...secure })),
     },
     stop: async () => {
       await proxy.stop();
@@ -175,39 +155,22 @@ async function harness(read: "pending" | "stream"): Promise<BrokerHarness<RedisS
   };
 }
 
-describe.skipIf(!redisInstalled)(
-  redisInstalled ? "redis streams" : "redis streams (skipped: redis-server is missing)",
-  () => {
-    beforeAll(async () => {
-      certificates = testCertificates();
-      tlsPort = await freePort();
-      const { caFile, server: own } = certificates;
-      const tls = { "tls-port": String(tlsPort), "tls-auth-clients": "optional", "tls-ca-cert-file": caFile };
-      server = await testRedis({
-        stored: true,
-        settings: {
-          ...{ ...tls, "tls-cert-file": own.certFile, "tls-key-file": own.keyFile },
-        },
-      });
-      redis = new Redis(server.url, { protocol: 2 });
-      redis.on("error", () => undefined);
-      await prepare();
-      const denied = ["-xpending", "-xreadgroup", "-xautoclaim"];
-      await redis.call("ACL", "SETUSER", "limited", "on", ">hunter2", "~*", "+@all", ...denied);
-    });
-    afterAll(async () => {
-      redis?.disconnect();
-      await server?.stop();
-      certificates?.remove();
-    });
+describeWith(redisInstalled ? null : "redis-server is missing", "redis streams", () => {
+  beforeAll(async () => {
+    broker = await redisBroker();
+    ({ server, redis } = broker);
+    await prepare();
+    const denied = ["-xpending", "-xreadgroup", "-xautoclaim"];
+    await redis.call("ACL", "SETUSER", "limited", "on", ">hunter2", "~*", "+@all", ...denied);
+  });
+  afterAll(() => broker?.close());
 
-    describeBroker<RedisStreamsConfig>("redis-stream", () => harness("pending"));
-    describe("a dead-letter stream", () => {
-      describeBroker<RedisStreamsConfig>("redis-stream", () => harness("stream"));
-    });
-    describe("what only streams have", () => ownTests());
-  },
-);
+  describeBroker<RedisStreamsConfig>("redis-stream", () => harness("pending"));
+  describe("a dead-letter stream", () => {
+    describeBroker<RedisStreamsConfig>("redis-stream", () => harness("stream"));
+  });
+  describe("what only streams have", () => ownTests());
+});
 
 function ownTests(): void {
   it("leaves an entry that another consumer takes over between the listing and the claim", async () => {

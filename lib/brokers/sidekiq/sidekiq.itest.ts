@@ -1,32 +1,31 @@
 import { createHash, randomBytes } from "node:crypto";
 import { deflateSync } from "node:zlib";
-import { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import {
   type BrokerHarness,
   consumerOf,
   describeBroker,
   type ExactMessage,
   eventually,
-  outbound,
 } from "@/lib/brokers/broker.conformance";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { sidekiqAdapter } from "@/lib/brokers/sidekiq/adapter";
 import type { SidekiqConfig } from "@/lib/brokers/sidekiq/kind.shapes";
+import { type RedisBroker, redisBroker } from "@/lib/brokers/testing/redis-broker";
+import { backOut, parkAll, sendOne } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
-import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
-import { freePort } from "@/lib/testing/free-port";
-import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
+import { describeWith } from "@/lib/testing/describe-with";
+import { redisInstalled, type TestRedis } from "@/lib/testing/redis";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
 const never = new AbortController().signal;
 const adapter = sidekiqAdapter({ clock: systemClock, random: () => 0 });
+let broker: RedisBroker;
 let server: TestRedis;
 let redis: Redis;
-let certificates: TestCertificates;
-let tlsPort: number;
 
 const configOf = (change: object = {}) =>
   parseSourceConfig("sidekiq", { url: server.url, ...change }).config as SidekiqConfig;
@@ -41,25 +40,8 @@ const VERSION_7 = `{"class":"Mailer","args":[],"retry":3,"queue":"default","jid"
 
 const kill = (job: string, score = 1_795_337_000.5) => redis.zadd("dead", score, job);
 
-async function parkAll(config: SidekiqConfig, count: number): Promise<DeadLetter[]> {
-  const parked: DeadLetter[] = [];
-  const consumer = consumerOf(adapter, config, async (batch) => {
-    parked.push(...batch);
-  });
-  await eventually(() => parked.length).toBe(count);
-  await consumer.stop();
-  return parked;
-}
-
-async function redrive(letter: DeadLetter, config = configOf(), change: Partial<OutboundMessage> = {}, slow = false) {
-  const publisher = adapter.publisher(config, slow ? "slow" : "main");
-  const { eventId, payload, contentType, headers, origin } = letter;
-  try {
-    return await publisher.publish(outbound(origin, { eventId, payload, contentType, headers, ...change }), never);
-  } finally {
-    await publisher.close();
-  }
-}
+const redrive = (letter: DeadLetter, config = configOf(), change: Partial<OutboundMessage> = {}, slow = false) =>
+  sendOne(adapter, config, backOut(letter, change), slow ? "slow" : "main");
 
 /** The job that stands for a text: its only argument. */
 const job = {
@@ -100,8 +82,6 @@ async function harness(): Promise<BrokerHarness<SidekiqConfig>> {
     await redis.call("ACL", "SETUSER", "limited", "on", ">hunter2", "~*", "+@all", "-zrem");
   };
   await prepare();
-  const secure = { url: `rediss://127.0.0.1:${tlsPort}`, namespace };
-  const { ca, otherCa } = certificates;
   return {
     adapter,
     config,
@@ -144,38 +124,19 @@ async function harness(): Promise<BrokerHarness<SidekiqConfig>> {
         ],
         ["a key of another type", configOf({ ...config, namespace: `${namespace}-text` }), /is no set of Sidekiq/],
       ],
-      tls: {
-        good: configOf({ ...secure, tls: { ca } }),
-        refused: [
-          ["no authority", configOf(secure), /certificate|signed/],
-          ["another authority", configOf({ ...secure, tls: { ca: otherCa } }), /certificate|signed/],
-          ["another name", configOf({ ...secure, tls: { ca, servername: "elsewhere.example" } }), /elsewhere\.example/],
-        ],
-      },
+      tls: broker.tlsCases((secure) => configOf({ ...secure, namespace })),
     },
     stop: () => proxy.stop(),
   };
 }
 
-describe.skipIf(!redisInstalled)(redisInstalled ? "sidekiq" : "sidekiq (skipped: redis-server is missing)", () => {
+describeWith(redisInstalled ? null : "redis-server is missing", "sidekiq", () => {
   beforeAll(async () => {
-    certificates = testCertificates();
-    tlsPort = await freePort();
-    const { caFile, server: own } = certificates;
-    const tls = { "tls-port": String(tlsPort), "tls-auth-clients": "optional", "tls-ca-cert-file": caFile };
-    server = await testRedis({
-      stored: true,
-      settings: { ...tls, "tls-cert-file": own.certFile, "tls-key-file": own.keyFile },
-    });
-    redis = new Redis(server.url, { protocol: 2 });
-    redis.on("error", () => undefined); // a test kills the server
+    broker = await redisBroker();
+    ({ server, redis } = broker);
   });
   afterEach(() => redis.flushall());
-  afterAll(async () => {
-    redis?.disconnect();
-    await server?.stop();
-    certificates?.remove();
-  });
+  afterAll(() => broker?.close());
 
   describeBroker<SidekiqConfig>("sidekiq", harness);
 
@@ -215,7 +176,7 @@ describe.skipIf(!redisInstalled)(redisInstalled ? "sidekiq" : "sidekiq (skipped:
 
   it("puts a job back as Sidekiq does, with every digit, and knows it when it dies again", async () => {
     await kill(VERSION_8);
-    const [letter] = await parkAll(configOf(), 1);
+    const [letter] = await parkAll(adapter, configOf(), 1);
     await kill(VERSION_8); // as after a crash between the commit and the removal
     const beforeMs = Date.now();
     await redrive(letter!, configOf(), { attempt: 2, retryCount: 3 });
@@ -233,7 +194,7 @@ describe.skipIf(!redisInstalled)(redisInstalled ? "sidekiq" : "sidekiq (skipped:
     });
     expect(Number.isInteger(job.enqueued_at) && job.enqueued_at >= beforeMs).toBe(true);
     await kill(queued!.replace('"jid":"b4a577edbccf1d805744efa9"', '"jid":"another"'));
-    const [again] = await parkAll(configOf(), 1);
+    const [again] = await parkAll(adapter, configOf(), 1);
     expect(again).toMatchObject({
       eventId: "b4a577edbccf1d805744efa9",
       redrive: { redriveId: "018f9c4e-1111-7000-8000-000000000001", attempt: 2 },
@@ -248,7 +209,7 @@ describe.skipIf(!redisInstalled)(redisInstalled ? "sidekiq" : "sidekiq (skipped:
   it("writes the time as the job's version does, and to the queue that is configured, behind its namespace", async () => {
     await redis.zadd("shop:dead", 1, VERSION_7);
     const config = configOf({ namespace: "shop", redriveTo: { queue: "again" }, slowLaneQueue: "slow" });
-    const [letter] = await parkAll(config, 1);
+    const [letter] = await parkAll(adapter, config, 1);
     await redrive(letter!, config);
     await redrive(letter!, config, {}, true);
     const job = JSON.parse((await redis.lrange("shop:queue:again", 0, -1))[0]!);
@@ -261,7 +222,7 @@ describe.skipIf(!redisInstalled)(redisInstalled ? "sidekiq" : "sidekiq (skipped:
   it("parks what is no job as it is, and refuses to queue it", async () => {
     await kill("{no json");
     await redis.zadd("dead", 2, Buffer.from([0xff, 0xfe]));
-    const parked = await parkAll(configOf(), 2);
+    const parked = await parkAll(adapter, configOf(), 2);
     expect(parked.map(({ payload }) => Buffer.from(payload).toString("hex")).sort()).toEqual([
       "7b6e6f206a736f6e",
       "fffe",

@@ -28,10 +28,11 @@ import {
   eventually,
   outbound,
 } from "@/lib/brokers/broker.conformance";
-import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
+import type { PublishError } from "@/lib/brokers/port";
 import { sqsAdapter } from "@/lib/brokers/sqs/adapter";
 import { tens } from "@/lib/brokers/sqs/client";
 import type { SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
+import { backOut, parkOne, sendAll } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
@@ -102,32 +103,6 @@ async function failNext({ url, dlqUrl }: Queues): Promise<void> {
     await direct.send(new ReceiveMessageCommand({ QueueUrl: url, VisibilityTimeout: 0 }));
     return depthOf(dlqUrl);
   }).toBeGreaterThan(before);
-}
-
-async function parkOne(config: SqsConfig): Promise<DeadLetter> {
-  const parked: DeadLetter[] = [];
-  const consumer = consumerOf(adapter, config, async (batch) => void parked.push(...batch));
-  await eventually(() => parked.length).toBe(1);
-  await consumer.stop();
-  // What was parked has been through the store: JSON and back.
-  const { headers, origin } = JSON.parse(JSON.stringify({ headers: parked[0]!.headers, origin: parked[0]!.origin }));
-  return { ...parked[0]!, headers, origin };
-}
-
-function backOut(letter: DeadLetter, change: Partial<OutboundMessage> = {}): OutboundMessage {
-  const { eventId, payload, contentType, headers, origin } = letter;
-  return outbound(origin, { eventId, payload, contentType, headers, ...change });
-}
-
-async function redrive(config: SqsConfig, messages: OutboundMessage[], lane?: "main" | "slow"): Promise<unknown[]> {
-  const publisher = adapter.publisher(config, lane);
-  try {
-    return await Promise.all(
-      messages.map((message) => publisher.publish(message, never).catch((error: PublishError) => error)),
-    );
-  } finally {
-    await publisher.close();
-  }
 }
 
 /**
@@ -360,10 +335,10 @@ function redriveTests(): void {
       }),
     );
     await failNext(queues);
-    const letter = await parkOne(configOf(queues));
+    const letter = await parkOne(adapter, configOf(queues));
     expect(letter).toMatchObject({ errorCode: "DELIVERY_LIMIT", attempts: 1, origin: { queue: queues.queue } });
     expect(letter.origin.convention).toBe("sqs-redrive-policy");
-    expect(await redrive(configOf(queues), [backOut(letter)])).toEqual([{ status: "sent" }]);
+    expect(await sendAll(adapter, configOf(queues), [backOut(letter)])).toEqual([{ status: "sent" }]);
     const [arrived] = await takeAll(queues.url);
     expect(arrived!.Body).toBe('{"n": 12345678901234567890}');
     expect(arrived!.Attributes?.AWSTraceHeader).toBe(trace);
@@ -376,10 +351,11 @@ function redriveTests(): void {
     const letters: DeadLetter[] = [];
     for (const { queue } of [first, second]) {
       await direct.send(new SendMessageCommand({ QueueUrl: first.dlqUrl, MessageBody: queue }));
-      const letter = await parkOne(config);
+      const letter = await parkOne(adapter, config);
       letters.push({ ...letter, origin: { ...letter.origin, queue } });
     }
-    await redrive(
+    await sendAll(
+      adapter,
       config,
       letters.map((letter) => backOut(letter)),
     );
@@ -398,13 +374,13 @@ function redriveTests(): void {
       }),
     );
     await failNext(queues);
-    const letter = await parkOne(configOf(queues));
+    const letter = await parkOne(adapter, configOf(queues));
     expect(letter).toMatchObject({ aggregateId: "order-1", origin: { messageGroup: "order-1" } });
     // As received: SQS answers that it was sent, and delivers nothing.
     const naive = { MessageGroupId: "order-1", MessageDeduplicationId: "placed-1" };
     await direct.send(new SendMessageCommand({ QueueUrl: queues.url, MessageBody: "{}", ...naive }));
     expect(await takeAll(queues.url)).toEqual([]);
-    await redrive(configOf(queues), [backOut(letter, { attempt: 1 }), backOut(letter, { attempt: 2 })]);
+    await sendAll(adapter, configOf(queues), [backOut(letter, { attempt: 1 }), backOut(letter, { attempt: 2 })]);
     const arrived = await takeAll(queues.url);
     expect(arrived.map(({ Attributes }) => Attributes?.MessageGroupId)).toEqual(["order-1", "order-1"]);
     expect(new Set(arrived.map(({ Attributes }) => Attributes?.MessageDeduplicationId)).size).toBe(2);
@@ -468,7 +444,7 @@ function redriveTests(): void {
   it("sends one message of a batch to nobody without harm to the others", async () => {
     const queues = await makeQueues();
     const origin = { queue: queues.queue };
-    const outcomes = await redrive(configOf(queues), [
+    const outcomes = await sendAll(adapter, configOf(queues), [
       outbound(origin, { payload: Buffer.from("one") }),
       outbound(origin, { payload: Buffer.from("\u0001") }),
       outbound({ queue: "not-there" }, { payload: Buffer.from("nowhere") }),
@@ -503,7 +479,7 @@ function refusalTests(): void {
   ])("says what a send met: %s", async (error, status, code, sent, words) => {
     const queues = await makeQueues();
     const config = configOf(queues, { endpoint: await denied(/^SendMessageBatch$/, error, status) });
-    const [outcome] = await redrive(config, [outbound({ queue: queues.queue })]);
+    const [outcome] = await sendAll(adapter, config, [outbound({ queue: queues.queue })]);
     expect(outcome).toMatchObject({ code, sent, message: expect.stringContaining(words) });
   });
 
@@ -536,7 +512,7 @@ function refusalTests(): void {
       depth: null,
       detail: expect.stringContaining("its depth is unknown"),
     });
-    expect(await parkOne(config)).toMatchObject({ errorCode: "UNKNOWN" });
+    expect(await parkOne(adapter, config)).toMatchObject({ errorCode: "UNKNOWN" });
     await eventually(() => depthOf(queues.dlqUrl)).toBe(0);
   });
 }
