@@ -1,5 +1,4 @@
 import { AGGREGATE_BLACKLISTED, type CandidatePage, compileSelection } from "@/lib/events/selection/candidates.read";
-import { sameAggregate } from "@/lib/order/aggregate-order.read";
 import { UNDER_CONTROL } from "@/lib/order/controls/controls.read";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { HOLDS } from "@/lib/order/skip.sql";
@@ -42,18 +41,26 @@ export async function readFree(
   const ordered = page.earlier !== "pass";
   const selected = compileSelection(page.selection, page.asOfMs, 5);
   const outside = `not coalesce(e.id <= $4 and ${selected.where}, false)`;
-  // A look-up for each aggregate, so that the planner need not guess the number of rows of a join.
+  // One pass over the days for all aggregates. Groups instead of a join, whose number of rows the planner would have to guess.
   const text = `with judged as materialized (
        select e.id, e.source_id, coalesce(e.aggregate_type, '') as aggregate_type, e.aggregate_id, e.version, ${PASSES} as passes
          from dlq_events e join sources s on s.id = e.source_id where e.id = any($1::uuid[])
+     ), inside as materialized (
+       select source_id, aggregate_type, aggregate_id, max(version) as top from judged
+        where aggregate_id is not null group by 1, 2, 3 having bool_and(passes)
+     ), outside as (
+       select e.source_id, coalesce(e.aggregate_type, '') as aggregate_type, e.aggregate_id, min(e.version) as least,
+              coalesce(bool_or(${COOLS}), false) as cools
+         from dlq_event_rows e
+        where e.aggregate_id = any(array(select aggregate_id from inside)) and ${HOLDS} and (e.status = ${EVENT.IGNORED} or ${outside})
+        group by 1, 2, 3
      ), free as materialized (
-       select a.source_id, a.aggregate_type, a.aggregate_id
-         from (select source_id, aggregate_type, aggregate_id, max(version) as top from judged
-                where aggregate_id is not null group by 1, 2, 3 having bool_and(passes)) a
-         left join lateral (select true as found from dlq_event_rows e
-            where ${sameAggregate("e", "a")} and ${HOLDS} and (e.version < a.top or ${COOLS}) and (e.status = ${EVENT.IGNORED} or ${outside})
-            limit 1) outside on true
-        where outside.found is null
+       select source_id, aggregate_type, aggregate_id
+         from (select source_id, aggregate_type, aggregate_id, true as inside, top, null::bigint as least, false as cools from inside
+               union all
+               select source_id, aggregate_type, aggregate_id, false, null, least, cools from outside) a
+        group by 1, 2, 3
+       having bool_or(inside) and not bool_or(cools) and (min(least) < max(top)) is not true
      ), parted as materialized (
        select j.id, j.passes and (j.aggregate_id is null or f.aggregate_id is not null) as free
          from judged j left join free f on f.aggregate_id = j.aggregate_id and f.source_id = j.source_id
