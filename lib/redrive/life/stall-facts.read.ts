@@ -61,7 +61,7 @@ const QUIET = `r.state = ${REDRIVE.RUNNING} and r.mode = 'deliver' and not exist
    where t.redrive_id = r.id and t.at > now() - interval '${QUIET_S} s' and (t.delivered > 0 or t.failed > 0 or (t.refused > 0 and t.at > r.planned_at)))`;
 
 /** Open items whose sources stand for all: slices go by a hash, so the first of them are of each source that many items are of. */
-const SOURCES_LOOK = 1_000;
+const SOURCES_LOOK = 200;
 
 /** SQL: the ids of the sources of the open items of the redrive `r`, of which there may be a million. */
 export const OPEN_SOURCES = `(select distinct looked.source_id from (
