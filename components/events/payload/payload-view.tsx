@@ -91,7 +91,7 @@ function useSearchInside(mode: Mode, doc: JsonDoc | null, text: string | null) {
 function SearchInside({ search }: { search: ReturnType<typeof useSearchInside> }) {
   const { words, setWords, wanted, matches, current, setCurrent, step } = search;
   return (
-    <div className="flex items-center gap-1">
+    <div className="flex max-w-72 min-w-24 flex-1 items-center gap-1">
       <Input
         aria-label="Search in the payload"
         placeholder="search inside"
@@ -104,7 +104,7 @@ function SearchInside({ search }: { search: ReturnType<typeof useSearchInside> }
           if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
           if (event.key === "Escape") setWords("");
         }}
-        className="h-6! w-36!"
+        className="h-6! w-full! max-w-36 min-w-24"
       />
       {wanted === "" ? null : (
         <>
