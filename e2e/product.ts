@@ -43,6 +43,7 @@ export async function startProduct(name: string): Promise<{ product: Product; st
     });
     cleanups.push(stack.stop);
     await shortenCanaries(stack.url);
+    await lengthenAttempts(stack.url);
     const pids = { webPid: stack.web.pid()!, workerPid: stack.worker.pid()! };
     return { product: { url: stack.url, downstreamUrl: downstream.url, ...pids }, stop };
   } catch (error) {
@@ -53,12 +54,29 @@ export async function startProduct(name: string): Promise<{ product: Product; st
 
 /** The steps of a canary wait a minute by default, which is longer than most journeys. */
 async function shortenCanaries(url: string): Promise<void> {
-  const answer = await fetch(`${url}/api/v1/settings`, {
-    method: "PATCH",
+  await call("PATCH", `${url}/api/v1/settings`, { settings: { canaryQuietMs: 400 }, reason: "journeys are short" });
+}
+
+/**
+ * An attempt that a busy machine cuts off after three seconds is made again, and journeys count each delivery. The window of a breaker,
+ * 30 s, must hold two attempts.
+ */
+async function lengthenAttempts(url: string): Promise<void> {
+  const { items } = (await call("GET", `${url}/api/v1/policies`)) as { items: { name: string; body: object }[] };
+  for (const { name, body } of items) {
+    const longer = { ...body, attemptTimeoutMs: 15_000, deadlineMs: 900_000 };
+    await call("PUT", `${url}/api/v1/policies/${name}`, { body: longer, reason: "the machine is busy" });
+  }
+}
+
+async function call(method: string, url: string, body?: object): Promise<unknown> {
+  const answer = await fetch(url, {
+    method,
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ settings: { canaryQuietMs: 400 }, reason: "journeys are short" }),
+    ...(body ? { body: JSON.stringify(body) } : {}),
   });
-  if (!answer.ok) throw new Error(`settings: ${answer.status} ${await answer.text()}`);
+  if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${await answer.text()}`);
+  return answer.json();
 }
 
 type Cleanups = (() => Promise<void> | void)[];
