@@ -32,6 +32,7 @@ for (const [version, missing] of [
       channel.on("error", () => undefined);
       await channel.assertQueue("kept", { durable: true });
       await rabbit.storeDefinitions();
+      expect(await rabbit.messages("kept")).toEqual({ ready: 0, unacknowledged: 0 });
       channel.sendToQueue("kept", Buffer.from("kept"), { persistent: true });
       await channel.waitForConfirms();
       await rabbit.kill();
@@ -41,7 +42,10 @@ for (const [version, missing] of [
       const read = await after.createChannel();
       read.on("error", () => undefined); // the rejected call carries the same error
       await expect.poll(async () => (await read.checkQueue("kept")).messageCount).toBe(1);
-      expect(((await read.get("kept", { noAck: true })) as { content: Buffer }).content.toString()).toBe("kept");
+      expect(await rabbit.messages("kept")).toEqual({ ready: 1, unacknowledged: 0 });
+      expect(((await read.get("kept", { noAck: false })) as { content: Buffer }).content.toString()).toBe("kept");
+      await expect.poll(() => rabbit.messages("kept")).toEqual({ ready: 0, unacknowledged: 1 });
+      expect(await rabbit.messages("none")).toEqual({ ready: Number.NaN, unacknowledged: Number.NaN });
       await after.close();
     });
 

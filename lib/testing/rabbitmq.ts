@@ -9,6 +9,7 @@ import { isPortFree } from "../../scripts/free-port.ts";
 import { fetchServer, serverMissing } from "../../scripts/test-servers/fetch.ts";
 import type { TestCertificates } from "./certificates.ts";
 import { freePort } from "./free-port.ts";
+import { countingNode, countMessages, type MessageCounts } from "./rabbitmq-counts.ts";
 import { type ServerProcess, startServer, type TestServer, testServer } from "./server-process.ts";
 
 /**
@@ -94,7 +95,7 @@ export type TestRabbitmq = TestServer & {
    */
   storeDefinitions(): Promise<void>;
   /** Messages of a queue: ready, and handed out but not acknowledged. */
-  messages(queue: string): Promise<{ ready: number; unacknowledged: number }>;
+  messages(queue: string): Promise<MessageCounts>;
 };
 
 /**
@@ -133,13 +134,11 @@ export async function testRabbitmq(options: RabbitmqOptions = {}): Promise<TestR
     const { command, args: all } = program(home.root, join(dirname(home.script), "rabbitmqctl"), ["-q", ...args]);
     return (await promisify(execFile)(command, all, { env })).stdout;
   };
-  const messages = async (queue: string) => {
-    const table = await ctl("list_queues", "name", "messages_ready", "messages_unacknowledged");
-    const row = table.split("\n").map((line) => line.split("\t"));
-    const [, ready, unacknowledged] = row.find(([name]) => name === queue) ?? [];
-    return { ready: Number(ready), unacknowledged: Number(unacknowledged) };
-  };
+  const node = countingNode(`count-${randomBytes(6).toString("hex")}@localhost`);
+  const erl = program(home.root, join(dirname(home.epmd), "erl"), node);
+  const counts = countMessages(erl, env);
   const stop = async () => {
+    counts.end();
     await mapper?.end("SIGKILL");
     await server.stop();
   };
@@ -148,7 +147,8 @@ export async function testRabbitmq(options: RabbitmqOptions = {}): Promise<TestR
   };
   const url = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
   return {
-    ...{ ...server, stop, ctl, storeDefinitions, messages, url, port: ports.amqp, connect: () => connect(url) },
+    ...{ ...server, stop, ctl, storeDefinitions, messages: counts.of },
+    ...{ url, port: ports.amqp, connect: () => connect(url) },
     ...{ tlsUrl: `amqps://guest:guest@127.0.0.1:${ports.tls}`, managementUrl: `http://127.0.0.1:${ports.management}` },
     streamPort: ports.stream,
   };
