@@ -45,21 +45,3 @@ test("an error under another name, and an error with a cause, give no secret awa
   const error = Object.assign(new Error("no answer"), { headers: "t" });
   expect(JSON.stringify(lineOf({ error, why: { password: "p" } }))).not.toMatch(/"t"|"p"/);
 });
-
-test("a warning is written at once, lines below it are gathered", () => {
-  const flushed: string[][] = [];
-  const lines: string[] = [];
-  const destination = {
-    write: (line: string) => void lines.push(JSON.parse(line).msg),
-    flush: () => void flushed.push([...lines]),
-  };
-  const log = createLog({ process: "test", destination });
-  log.info("first");
-  expect(flushed).toEqual([]);
-  log.child({ redriveId: "7" }).warn("second");
-  log.error("third");
-  expect(flushed).toEqual([
-    ["first", "second"],
-    ["first", "second", "third"],
-  ]);
-});

@@ -1,4 +1,4 @@
-import pino, { type DestinationStream, type LogFn, type Logger } from "pino";
+import pino, { type DestinationStream, type Logger } from "pino";
 
 /**
  * JSON lines on stdout. Facts are fields (`eventId`, `traceId`, `redriveId`, `requestId`), the message is constant
@@ -9,34 +9,7 @@ export type Log = Logger;
 const NEVER_LOGGED = new Set(["payload", "payloadBase64", "body", "headers", "config", "password", "authorization"]);
 const REDACTED = "[redacted]";
 
-/** Lines reach stdout this much later at the most: a write for each line costs a tenth of what a send costs. */
-const FLUSH_MS = 200;
-/** Written at once when this much waits. */
-const CHUNK_BYTES = 8_192;
-/** A reader of stdout that does not read: further lines are dropped. */
-const WAITING_BYTES_MAX = 16 * 1024 * 1024;
-
-type Destination = ReturnType<typeof pino.destination>;
-
-let gathered: Destination | undefined;
-
-/** Lines are gathered and written together; what waits is written when the process exits, but not when it is killed. */
-function stdout(): Destination {
-  gathered ??= pino.destination({
-    dest: 1,
-    sync: false,
-    minLength: CHUNK_BYTES,
-    periodicFlush: FLUSH_MS,
-    maxLength: WAITING_BYTES_MAX,
-  });
-  return gathered;
-}
-
-type Options = { level?: string; process: string; destination?: DestinationStream & { flush?(): void } };
-
-/** A line of the level `warn` or above is written at once, with all that waits before it. */
-export function createLog(options: Options): Log {
-  const destination = options.destination ?? stdout();
+export function createLog(options: { level?: string; process: string; destination?: DestinationStream }): Log {
   const settings = {
     level: options.level ?? "info",
     base: { process: options.process, pid: process.pid },
@@ -44,14 +17,8 @@ export function createLog(options: Options): Log {
     formatters: { level: (label: string) => ({ level: label }), log: redactLine },
     // An error has its fields only once it is serialized.
     serializers: { err: (error: unknown) => redactObject(serialized(error as Error)) },
-    hooks: {
-      logMethod(this: Log, line: Parameters<LogFn>, write: LogFn, level: number) {
-        write.apply(this, line);
-        if (level >= pino.levels.values.warn!) destination.flush?.();
-      },
-    },
   };
-  return pino(settings, destination);
+  return options.destination ? pino(settings, options.destination) : pino(settings);
 }
 
 /** pino appends the message of each cause to that of the error. A message that quotes its cause already stays as it is. */
