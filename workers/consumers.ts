@@ -5,7 +5,7 @@ import type { BrokerRegistry } from "@/lib/brokers/registry";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { PARK_BATCH_MAX, parkEvents } from "@/lib/intake/park-events";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -128,13 +128,8 @@ export function startConsumers(options: ConsumersOptions): Consumers {
       await round;
       for (const held of running.values()) retire(held, { removed: true });
       running.clear();
-      const enough = new AbortController();
-      const late = clock.sleep(STOP_MS_MAX, enough.signal).then(
-        () => log.warn({ consumers: retiring.size }, "consumers do not stop, leaving them to the broker"),
-        () => undefined,
-      );
-      await Promise.race([Promise.all(retiring), late]);
-      enough.abort();
+      if ((await atMost(clock, STOP_MS_MAX, Promise.all(retiring))) === null)
+        log.warn({ consumers: retiring.size }, "consumers do not stop, leaving them to the broker");
     },
   };
 }

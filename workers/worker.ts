@@ -9,7 +9,7 @@ import { openTokenBucket } from "@/lib/lane/token-bucket";
 import { removeHeartbeat, writeHeartbeat } from "@/lib/observe/health/heartbeat.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
-import { type Clock, systemClock } from "@/lib/platform/clock";
+import { atMost, type Clock, systemClock } from "@/lib/platform/clock";
 import { databaseClock } from "@/lib/platform/database/database-clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import type { Env } from "@/lib/platform/env";
@@ -233,16 +233,11 @@ async function endAll(
   msMax: number,
   { clock, log }: { clock: Clock; log: Log },
 ): Promise<void> {
-  const enough = new AbortController();
-  const late = clock.sleep(msMax, enough.signal).then(
-    () => log.warn({ what }, "does not end, going on without it"),
-    () => undefined,
-  );
   const ended = Promise.allSettled(parts).then((outcomes) => {
     for (const outcome of outcomes) {
       if (outcome.status === "rejected") log.warn({ what, err: outcome.reason }, "not ended in good order");
     }
+    return true;
   });
-  await Promise.race([ended, late]);
-  enough.abort();
+  if ((await atMost(clock, msMax, ended)) === null) log.warn({ what }, "does not end, going on without it");
 }

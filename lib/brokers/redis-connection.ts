@@ -2,6 +2,7 @@ import { connect as connectTcp } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { AbstractConnector, Redis, type RedisOptions } from "ioredis";
 import { abortable, abortableWithin } from "@/lib/brokers/abortable";
+import { CodedError } from "@/lib/brokers/coded-error";
 import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import type { AdapterDeps, ProbeResult } from "@/lib/brokers/port";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
@@ -21,15 +22,8 @@ export function addressOf({ url }: RedisAddress): string {
 }
 
 /** A failed connection or command. The message names host and cause and never credentials. */
-export class RedisFailure extends Error {
+export class RedisFailure extends CodedError {
   override readonly name = "RedisFailure";
-  /** `ECONNREFUSED`, `REDIS_WRONGPASS`, `REDIS_NOPERM`, `REDIS_NO_STREAM`, ... upper snake case. */
-  readonly code: string;
-
-  constructor(code: string, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.code = code;
-  }
 }
 
 /**

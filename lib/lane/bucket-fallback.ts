@@ -1,4 +1,4 @@
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 import { newTokenBucket, refilled, type TokenBucketState } from "@/lib/retry/rate/token-bucket";
 import { assertAffordable, assertTakeable, TOKEN_EPSILON, upToAnswer, waitMsUntil } from "./bucket-spec";
 import type { BucketSpec, TokenBucket } from "./port";
@@ -210,16 +210,11 @@ function createBucketOutages({ clock, fallback, workers, onChange }: BucketFallb
 
 /** Rejects when the answer takes longer than PATIENCE_MS. Tokens of a late answer are given up: fewer sends, never more. */
 async function patiently<T>(clock: Clock, answer: Promise<T>): Promise<T> {
-  const timer = new AbortController();
-  const silence = clock.sleep(PATIENCE_MS, timer.signal).then(() => {
-    throw new Error(`the token bucket did not answer within ${PATIENCE_MS} ms`);
-  });
-  try {
-    return await Promise.race([answer, silence]);
-  } finally {
-    // The promise that lost the race may still reject, with a late failure or with the abort of the sleep: neither is an error.
-    answer.catch(() => undefined);
-    silence.catch(() => undefined);
-    timer.abort();
-  }
+  const answered = await atMost(
+    clock,
+    PATIENCE_MS,
+    answer.then((value) => ({ value })),
+  );
+  if (answered === null) throw new Error(`the token bucket did not answer within ${PATIENCE_MS} ms`);
+  return answered.value;
 }

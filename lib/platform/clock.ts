@@ -41,6 +41,17 @@ export const systemClock: Clock = {
   },
 };
 
+/** What the work gives, or null when it takes longer than `ms`; it then goes on, and its end is not looked at. */
+export async function atMost<T>(clock: Pick<Clock, "timer">, ms: number, work: Promise<T>): Promise<T | null> {
+  const late = Promise.withResolvers<null>();
+  const cancel = clock.timer(ms, () => late.resolve(null));
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    cancel();
+  }
+}
+
 /** Does work with a signal that aborts after `ms` milliseconds. */
 export async function within<T>(clock: Clock, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const late = new AbortController();

@@ -11,7 +11,7 @@ import type { ProbeResult, ProbeSample, SampledMessage, SampleFacts } from "@/li
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { isSecretName, REDACTED, redactHeaders, redactJson } from "@/lib/guard/redaction/redact.pure";
 import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import type { Target } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
@@ -177,18 +177,9 @@ async function bounded(
   { clock }: Pick<ProbeDeps, "clock">,
   probe: (signal: AbortSignal) => Promise<ProbeResult>,
 ): Promise<ProbeResult> {
-  const done = new AbortController();
   const late = new AbortController();
-  const silent: Promise<ProbeResult> = clock.sleep(PROBE_MS_MAX, done.signal).then(() => {
-    late.abort(new Error("the probe took too long"));
-    return { reachable: false, detail: `no answer within ${PROBE_MS_MAX / 1_000} s` };
-  });
-  const probing = probe(late.signal);
-  // The slower promise may still reject.
-  for (const loser of [silent, probing]) loser.catch(() => undefined);
-  try {
-    return await Promise.race([probing, silent]);
-  } finally {
-    done.abort();
-  }
+  const result = await atMost(clock, PROBE_MS_MAX, probe(late.signal));
+  if (result !== null) return result;
+  late.abort(new Error("the probe took too long"));
+  return { reachable: false, detail: `no answer within ${PROBE_MS_MAX / 1_000} s` };
 }

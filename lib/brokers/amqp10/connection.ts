@@ -3,10 +3,11 @@ import { connect as tlsConnect } from "node:tls";
 import rhea, { type AmqpError, type Connection, type ConnectionOptions, type Delivery, type Session } from "rhea";
 import { abortableWithin } from "@/lib/brokers/abortable";
 import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
+import { CodedError } from "@/lib/brokers/coded-error";
 import type { AdapterDeps } from "@/lib/brokers/port";
 import { tlsFault } from "@/lib/brokers/tls-fault";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** A peer that sends nothing for twice this time is gone. The broker is asked to send as often, and does so when idle. */
@@ -20,15 +21,8 @@ const CLOSE_TIMEOUT_MS = 3_000;
 const SESSION_DELIVERIES_MAX = 16_384;
 
 /** A failed connection, link or transfer. The message names host and cause and never credentials. */
-export class Amqp10Fault extends Error {
+export class Amqp10Fault extends CodedError {
   override readonly name = "Amqp10Fault";
-  /** `ECONNREFUSED`, `AMQP_ACCESS_REFUSED`, `AMQP_NOT_FOUND`, ... upper snake case. */
-  readonly code: string;
-
-  constructor(code: string, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.code = code;
-  }
 }
 
 /** Conditions that mean the same as a reply code of AMQP 0-9-1 have its name: retry policies know those. */
@@ -175,17 +169,13 @@ export function dropAmqp10(connection: Connection): void {
 
 /** Closes with the protocol's handshake, which flushes what was written before, or drops the connection after a while. */
 export async function closeAmqp10(connection: Connection, clock: Clock): Promise<void> {
-  const closed = Promise.withResolvers<void>();
-  onEnd(connection, () => closed.resolve());
-  const stopTimer = clock.timer(CLOSE_TIMEOUT_MS, () => closed.resolve());
-  try {
-    if (!connection.is_open()) return;
+  if (connection.is_open()) {
+    const closed = Promise.withResolvers<void>();
+    onEnd(connection, () => closed.resolve());
     connection.close();
-    await closed.promise;
-  } finally {
-    stopTimer();
-    dropAmqp10(connection);
+    await atMost(clock, CLOSE_TIMEOUT_MS, closed.promise);
   }
+  dropAmqp10(connection);
 }
 
 /** What a message event holds on a raw session: the bytes of the message. */

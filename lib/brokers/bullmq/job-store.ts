@@ -3,6 +3,7 @@ import type { Redis } from "ioredis";
 import { abortable } from "@/lib/brokers/abortable";
 import type { BullmqConfig } from "@/lib/brokers/bullmq/kind.shapes";
 import { logLine, MARKS, type Marks, marksOf } from "@/lib/brokers/bullmq/marks";
+import { CodedError } from "@/lib/brokers/coded-error";
 import type { AdapterDeps } from "@/lib/brokers/port";
 import {
   addressOf,
@@ -14,6 +15,7 @@ import {
   redisCode,
 } from "@/lib/brokers/redis-connection";
 import { checkedSocket, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
+import { atMost } from "@/lib/platform/clock";
 import { PostgresPool } from "@/lib/platform/postgres-pool";
 
 const STATEMENT_MS_MAX = 5_000;
@@ -154,10 +156,8 @@ async function postgresStore(
   });
   /** A connection that is silent would hold an orderly end for as long as its statement may take. */
   const end = async () => {
-    const enough = new AbortController();
-    const late = clock.sleep(CLOSE_MS_MAX, enough.signal).catch(() => undefined); // ended in time
-    await Promise.race([closeAll().then(() => pool.end()), late]);
-    enough.abort();
+    const ended = closeAll().then(() => pool.end());
+    await atMost(clock, CLOSE_MS_MAX, ended);
     for (const socket of sockets) socket.destroy();
   };
   const { ca, cert, key, servername } = config.tls ?? {};
@@ -220,14 +220,8 @@ export function storeCode(error: unknown): string {
 }
 
 /** A queue or job that is not as it must be. The message is for people. */
-export class JobStoreFailure extends Error {
+export class JobStoreFailure extends CodedError {
   override readonly name = "JobStoreFailure";
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
 }
 
 export function describeStore(error: unknown, config: BullmqConfig): string {

@@ -6,7 +6,7 @@ import { type CeleryConfig, celery } from "@/lib/brokers/celery/kind.shapes";
 import { poll } from "@/lib/brokers/poll";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import { addressOf, connectRedis, describeRedis, RedisFailure, redisCode } from "@/lib/brokers/redis-connection";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 
 const BATCH_MAX = 250;
 const POLL_MS = 500;
@@ -213,15 +213,9 @@ class QueueSession implements ReadSession<Buffer> {
 
   async close(graceful: boolean): Promise<void> {
     this.ended.abort();
-    if (graceful && this.lost === null) {
-      const enough = new AbortController();
-      // A server that does not answer keeps the messages until another reader finds the lease gone.
-      await Promise.race([
-        this.giveBack(this.owner).catch(() => undefined),
-        this.clock.sleep(CLOSE_MS, enough.signal).catch(() => undefined),
-      ]);
-      enough.abort();
-    }
+    // A server that does not answer keeps the messages until another reader finds the lease gone.
+    if (graceful && this.lost === null)
+      await atMost(this.clock, CLOSE_MS, this.giveBack(this.owner)).catch(() => undefined);
     this.redis.disconnect();
   }
 }

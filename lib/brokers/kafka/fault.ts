@@ -1,16 +1,11 @@
 import { protocolErrorsCodesById } from "@platformatic/kafka";
+import { CodedError } from "@/lib/brokers/coded-error";
 import type { KafkaConfig } from "@/lib/brokers/kafka/kind.shapes";
 import { ADDRESS_REFUSED } from "@/lib/platform/address-filter";
 
 /** A failure with words for people. `code`: `KAFKA_TOPIC_AUTHORIZATION_FAILED`, `ECONNREFUSED`, ... upper snake case. */
-export class KafkaFault extends Error {
+export class KafkaFault extends CodedError {
   override readonly name = "KafkaFault";
-  readonly code: string;
-
-  constructor(code: string, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.code = code;
-  }
 }
 
 /** The error of a partition or topic in an answer, by Kafka's number. */

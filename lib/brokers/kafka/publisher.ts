@@ -17,6 +17,7 @@ import {
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import { recordPlace } from "@/lib/intake/dead-letter.pure";
+import { atMost } from "@/lib/platform/clock";
 
 /** Records of one send at most, and bytes of one partition in it: a broker refuses a batch beyond 1 MiB by default. */
 const BATCH_MAX = 1_000;
@@ -337,10 +338,7 @@ export class KafkaPublisher implements Publisher {
 
   async close(): Promise<void> {
     this.closed = true;
-    const late = Promise.withResolvers<void>();
-    const stopTimer = this.deps.clock.timer(CLOSE_GRACE_MS, late.resolve);
-    await Promise.race([this.sending.catch(() => undefined), late.promise]);
-    stopTimer();
+    await atMost(this.deps.clock, CLOSE_GRACE_MS, this.sending).catch(() => undefined);
     // A client that never connected has nothing to close.
     await Promise.all([this.producer?.close(), this.admin?.close()].map((closing) => closing?.catch(() => undefined)));
   }

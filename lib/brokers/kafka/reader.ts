@@ -12,7 +12,7 @@ import { kafkaMessage, unreadableBatch } from "@/lib/brokers/kafka/message";
 import { type KafkaRecord, type RecordBatch, recordsOf } from "@/lib/brokers/kafka/record-batch";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 
 const BATCH_DEFAULT = 1_000;
 /** Of one fetch. Together with the bound below it is the memory of a source, before unpacking. */
@@ -345,16 +345,10 @@ class KafkaSession implements ReadSession<Handle> {
   async close(graceful: boolean): Promise<void> {
     this.closing.abort();
     this.room.resolve();
-    const late = Promise.withResolvers<void>();
-    const stopTimer = this.clock.timer(LEAVE_MS, late.resolve);
-    try {
-      // Without a leave the other members wait until this member's session times out. A lost broker gets no commit.
-      const leaving = (graceful ? this.group.commit() : Promise.resolve()).then(() => this.group.leave());
-      await Promise.race([leaving.catch(() => undefined), late.promise]);
-    } finally {
-      stopTimer();
-      await Promise.all([this.group.drop(), this.admin.close()].map((closing) => closing.catch(() => undefined)));
-    }
+    // Without a leave the other members wait until this member's session times out. A lost broker gets no commit.
+    const leaving = (graceful ? this.group.commit() : Promise.resolve()).then(() => this.group.leave());
+    await atMost(this.clock, LEAVE_MS, leaving).catch(() => undefined);
+    await Promise.all([this.group.drop(), this.admin.close()].map((closing) => closing.catch(() => undefined)));
   }
 }
 

@@ -7,19 +7,14 @@ import {
   TimeoutError,
   UserAuthenticationExpiredError,
 } from "@nats-io/transport-node";
+import { CodedError } from "@/lib/brokers/coded-error";
 import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
 import { tlsFault } from "@/lib/brokers/tls-fault";
 import { ADDRESS_REFUSED, addressRefusal } from "@/lib/platform/address-filter";
 
 /** A failure with words for people. `code`: `NATS_PERMISSIONS_VIOLATION`, `NATS_10059`, `ECONNREFUSED`, ... */
-export class NatsFault extends Error {
+export class NatsFault extends CodedError {
   override readonly name = "NatsFault";
-  readonly code: string;
-
-  constructor(code: string, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.code = code;
-  }
 }
 
 /** The error and what it holds, outermost first. */

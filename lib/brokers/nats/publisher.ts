@@ -1,5 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { abortable } from "@/lib/brokers/abortable";
+import { HeldConnection } from "@/lib/brokers/held-connection";
 import { answerOf, connectNats } from "@/lib/brokers/nats/connection";
 import { addressOf, natsFault } from "@/lib/brokers/nats/fault";
 import { asHeaders } from "@/lib/brokers/nats/header-block";
@@ -21,24 +22,30 @@ const ANSWER_TIMEOUT_MS = 60_000;
 /** Nothing was stored: the server says so, or the request never left. An answer that is lost leaves it open. */
 const NOT_SENT = /^NATS_(\d{5}|NO_RESPONDERS|PERMISSIONS_VIOLATION|INVALID_\w+|MAX_PAYLOAD_EXCEEDED)$/;
 
+type Connected = { nc: NatsConnection; close(): Promise<void> };
+
 /** Publishes to JetStream and waits for each acknowledgement, many at a time over one connection. */
 export class NatsPublisher implements Publisher {
   private readonly config: NatsConfig;
   private readonly lane: "main" | "slow";
-  private readonly deps: AdapterDeps;
-  private opening: Promise<NatsConnection> | null = null;
-  private readonly closing = new AbortController();
+  private readonly connections: HeldConnection<Connected>;
 
   constructor(config: NatsConfig, lane: "main" | "slow", deps: AdapterDeps) {
     this.config = config;
     this.lane = lane;
-    this.deps = deps;
+    this.connections = new HeldConnection<Connected>(
+      async (signal) => {
+        const nc = await connectNats(config, `parkade redrive (${lane})`, deps, signal);
+        return { nc, close: () => nc.close().catch(() => undefined) };
+      },
+      ({ nc }) => !nc.isClosed(),
+    );
   }
 
   async publish(message: OutboundMessage, signal: AbortSignal, onPhase?: OnPhase): Promise<PublishReceipt> {
     signal.throwIfAborted();
     const { subject, block, payload } = outboundOf(message, this.config, this.lane);
-    const nc = await abortable(this.connection(), signal);
+    const { nc } = await this.connection(signal);
     const bytesMax = nc.info?.max_payload ?? Number.POSITIVE_INFINITY;
     if (block.length + payload.length > bytesMax)
       throw new PublishError(
@@ -65,33 +72,21 @@ export class NatsPublisher implements Publisher {
     return new PublishError(fault.code, message, { sent, cause: error });
   }
 
-  /** The connection in use, opened when there is none. Rejects with PublishError. */
-  private connection(): Promise<NatsConnection> {
-    if (this.closing.signal.aborted)
-      return Promise.reject(new PublishError("NATS_CLOSED", "the publisher is closed", { sent: "no" }));
-    if (this.opening === null) {
-      const opening = this.open().catch((error: unknown) => {
-        if (this.opening === opening) this.opening = null;
-        if (error instanceof PublishError) throw error;
-        const { code, message } = natsFault(error, this.config);
-        throw new PublishError(code, message, { sent: "no", cause: error });
-      });
-      this.opening = opening;
+  /** Rejects with PublishError, or with `signal.reason`. */
+  private async connection(signal: AbortSignal): Promise<Connected> {
+    try {
+      return await this.connections.use(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (this.connections.closed) throw new PublishError("NATS_CLOSED", "the publisher is closed", { sent: "no" });
+      const { code, message } = natsFault(error, this.config);
+      throw new PublishError(code, message, { sent: "no", cause: error });
     }
-    return this.opening;
-  }
-
-  private async open(): Promise<NatsConnection> {
-    const nc = await connectNats(this.config, `parkade redrive (${this.lane})`, this.deps, this.closing.signal);
-    void nc.closed().then(() => {
-      this.opening = null;
-    });
-    return nc;
   }
 
   async probe(signal: AbortSignal): Promise<ProbeResult> {
     try {
-      await abortable(this.connection(), signal);
+      await this.connection(signal);
       return { reachable: true, detail: `connected to ${addressOf(this.config)}`, depth: null, sample: [] };
     } catch (error) {
       signal.throwIfAborted();
@@ -99,11 +94,8 @@ export class NatsPublisher implements Publisher {
     }
   }
 
-  async close(): Promise<void> {
-    const { opening } = this;
-    this.closing.abort(new PublishError("NATS_CLOSED", "the publisher is closed", { sent: "no" }));
-    // An opening that fails now has nothing to close. What waits for an answer is rejected.
-    const nc = await opening?.catch(() => undefined);
-    await nc?.close().catch(() => undefined);
+  /** What waits for an answer is rejected. */
+  close(): Promise<void> {
+    return this.connections.close();
   }
 }

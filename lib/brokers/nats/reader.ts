@@ -22,7 +22,7 @@ import { type NatsConfig, nats } from "@/lib/brokers/nats/kind.shapes";
 import { advisedMessage, advisoryOf, deadLetterMessage, type FromStream } from "@/lib/brokers/nats/message";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 
 const BATCH_MAX = 250;
 /** Messages that NATS hands out at a time, and that may wait for an acknowledgement. */
@@ -281,16 +281,9 @@ class StreamSession implements ReadSession<JsMsg> {
 
   async close(graceful: boolean): Promise<void> {
     this.ending.abort();
-    const late = Promise.withResolvers<void>();
-    const stopTimer = this.clock.timer(HAND_BACK_MS, late.resolve);
-    try {
-      if (graceful) await Promise.race([this.handBack(), late.promise]);
-    } catch {
-      // The connection is lost: NATS hands the messages out again when their acknowledgement wait ends.
-    } finally {
-      stopTimer();
-      await this.nc.close().catch(() => undefined);
-    }
+    // When the connection is lost, NATS hands the messages out again when their acknowledgement wait ends.
+    if (graceful) await atMost(this.clock, HAND_BACK_MS, this.handBack()).catch(() => undefined);
+    await this.nc.close().catch(() => undefined);
   }
 
   private async handBack(): Promise<void> {

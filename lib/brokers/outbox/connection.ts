@@ -1,6 +1,7 @@
 import { type ConnectionOptions, checkServerIdentity } from "node:tls";
 import type pg from "pg";
 import { abortable } from "@/lib/brokers/abortable";
+import { CodedError } from "@/lib/brokers/coded-error";
 import type { OutboxConfig } from "@/lib/brokers/outbox/kind.shapes";
 import { type AddressFilter, checkedSocket, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { isConnectionLoss, PostgresPool, sqlState } from "@/lib/platform/postgres-pool";
@@ -9,15 +10,8 @@ import { isConnectionLoss, PostgresPool, sqlState } from "@/lib/platform/postgre
 const STATEMENT_TIMEOUT_MS = 15_000;
 
 /** A failure whose message names the cause and the fix, and never a credential. */
-export class OutboxFailure extends Error {
+export class OutboxFailure extends CodedError {
   override readonly name = "OutboxFailure";
-  /** `OUTBOX_NO_TABLE`, `ECONNREFUSED`, or the SQLSTATE of the server. */
-  readonly code: string;
-
-  constructor(code: string, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.code = code;
-  }
 }
 
 /** `host:port/database`, without credentials. */

@@ -4,7 +4,7 @@ import { type OutboxConfig, outbox } from "@/lib/brokers/outbox/kind.shapes";
 import { letterOf, type OutboxRow, orderColumn, rowSql, VERSION } from "@/lib/brokers/outbox/row";
 import { countDead, deadSql, deadValues, type OutboxTable, openTable } from "@/lib/brokers/outbox/table";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 import type { PostgresPool } from "@/lib/platform/postgres-pool";
 
 const BATCH_MAX = 500;
@@ -198,9 +198,6 @@ class OutboxSession implements ReadSession<Handle> {
     if (this.closed) return;
     this.closed = true;
     const ended = this.pool.end().catch(() => undefined);
-    if (!graceful) return;
-    const enough = new AbortController();
-    await Promise.race([ended, this.clock.sleep(CLOSE_MS_MAX, enough.signal).catch(() => undefined)]);
-    enough.abort();
+    if (graceful) await atMost(this.clock, CLOSE_MS_MAX, ended);
   }
 }

@@ -5,7 +5,7 @@ import { ANSWER_TOO_LARGE, PubsubFault } from "@/lib/brokers/pubsub/failure";
 import { type PubsubConfig, shortName } from "@/lib/brokers/pubsub/kind.shapes";
 import { pubsubMessage } from "@/lib/brokers/pubsub/message";
 import type { ReceivedMessage } from "@/lib/brokers/pubsub/wire";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 
 /** Messages of one pull and of one commit at most. */
 const BATCH_MAX = 500;
@@ -210,13 +210,8 @@ class SubscriptionSession implements ReadSession<InHand> {
 
   async close(graceful: boolean): Promise<void> {
     this.closing.abort();
-    if (graceful && this.inHand.size > 0) {
-      const late = Promise.withResolvers<void>();
-      const stopTimer = this.clock.timer(HAND_BACK_MS, late.resolve);
-      // Without an answer they come back when their deadline ends.
-      await Promise.race([this.extend([...this.inHand], 0), late.promise]);
-      stopTimer();
-    }
+    // Without an answer they come back when their deadline ends.
+    if (graceful && this.inHand.size > 0) await atMost(this.clock, HAND_BACK_MS, this.extend([...this.inHand], 0));
     this.client.close();
   }
 }

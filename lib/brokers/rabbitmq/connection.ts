@@ -1,10 +1,11 @@
 import { type ChannelModel, connect } from "amqplib";
 import { abortableWithin } from "@/lib/brokers/abortable";
+import { CodedError } from "@/lib/brokers/coded-error";
 import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { keepExactProperties } from "@/lib/brokers/rabbitmq/exact-properties";
 import { tlsFault } from "@/lib/brokers/tls-fault";
 import { ADDRESS_REFUSED, type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 
 /** Two missed intervals end the connection: a peer that vanished is noticed within 20 to 30 seconds. */
 const HEARTBEAT_SECONDS = 10;
@@ -13,15 +14,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 3_000;
 
 /** A failed connection, channel or declaration. The message names host and cause and never credentials. */
-export class AmqpError extends Error {
+export class AmqpError extends CodedError {
   override readonly name = "AmqpError";
-  /** `ECONNREFUSED`, `ETIMEDOUT`, `AMQP_ACCESS_REFUSED`, `AMQP_NOT_FOUND`, ... upper snake case. */
-  readonly code: string;
-
-  constructor(code: string, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.code = code;
-  }
 }
 
 /** Reply codes with a name that is in use; any other code is given by its number (`AMQP_530`). */
@@ -121,6 +115,18 @@ export async function openConnection(
   }
 }
 
+/** Why a queue or stream cannot be read, and what a person can do about it. */
+export function describeQueue(error: unknown, { url, queue }: { url: string; queue: string }): string {
+  const where = addressText(url);
+  const code = amqpCode(error);
+  if (code === "AMQP_NOT_FOUND" && error instanceof Error && error.message.includes("inaccessible"))
+    return `queue ${queue} is down on ${where}, or still starting there`;
+  if (code === "AMQP_NOT_FOUND") return `queue ${queue} does not exist on ${where}`;
+  if (error instanceof AmqpError) return error.message;
+  if (code === "AMQP_ACCESS_REFUSED") return `${where} refuses access: the user needs the permission to read ${queue}`;
+  return `lost ${where} (${code})`;
+}
+
 /** Ends a connection at once, without a handshake. Unacknowledged deliveries go back to their queue. */
 export function dropConnection(model: ChannelModel): void {
   const { stream } = model.connection as unknown as { stream?: { destroy(error: Error): void } };
@@ -131,13 +137,7 @@ export function dropConnection(model: ChannelModel): void {
 
 /** Closes with the protocol's handshake, which also flushes what was written, or drops the connection after a while. */
 export async function closeConnection(model: ChannelModel, clock: Clock): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const stopTimer = clock.timer(CLOSE_TIMEOUT_MS, () => late.resolve());
-  try {
-    // A connection that is closed already rejects here: there is nothing to close.
-    await Promise.race([model.close().catch(() => undefined), late.promise]);
-  } finally {
-    stopTimer();
-    dropConnection(model);
-  }
+  // A connection that is closed already rejects here: there is nothing to close.
+  await atMost(clock, CLOSE_TIMEOUT_MS, model.close()).catch(() => undefined);
+  dropConnection(model);
 }

@@ -2,7 +2,7 @@ import type { Channel, ChannelModel } from "amqplib";
 import { abortable } from "@/lib/brokers/abortable";
 import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
-import { AmqpError, addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/rabbitmq/connection";
+import { addressText, closeConnection, describeQueue, openConnection } from "@/lib/brokers/rabbitmq/connection";
 import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { receive } from "@/lib/brokers/rabbitmq/receive";
 import { endOfStream, isStream, offsetOf, peekStream, startOf } from "@/lib/brokers/rabbitmq/streams";
@@ -64,19 +64,6 @@ async function inspect(model: ChannelModel, config: RabbitmqConfig, clock: Clock
   return { reachable: true, detail: detail + note, depth: messageCount, sample };
 }
 
-function unreachable(config: RabbitmqConfig, error: unknown): ProbeResult {
-  const where = addressText(config.url);
-  const code = amqpCode(error);
-  if (code === "AMQP_NOT_FOUND")
-    return { reachable: false, detail: `queue ${config.queue} does not exist on ${where}` };
-  if (code === "AMQP_ACCESS_REFUSED" && !(error instanceof AmqpError))
-    return {
-      reachable: false,
-      detail: `${where} refuses access: the user needs the permission to read ${config.queue}`,
-    };
-  return { reachable: false, detail: error instanceof AmqpError ? error.message : `lost ${where} (${code})` };
-}
-
 /** Whether the queue can be read, how deep it is, and its first messages. Consumes nothing and changes no order. */
 export async function probeQueue(
   config: RabbitmqConfig,
@@ -92,6 +79,6 @@ export async function probeQueue(
     }
   } catch (error) {
     signal.throwIfAborted();
-    return unreachable(config, error);
+    return { reachable: false, detail: describeQueue(error, config) };
   }
 }

@@ -22,7 +22,7 @@ import {
   type Pending,
   remember,
 } from "@/lib/brokers/rabbitmq/publish-link";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 
 /** For how long an exchange that was found counts as existing: a publish to a missing one closes the whole channel. */
 const EXCHANGE_KNOWN_MS = 30_000;
@@ -212,10 +212,7 @@ export class RabbitmqPublisher implements Publisher {
       const settled = new Promise<void>((resolve) => {
         link.idle = resolve;
       });
-      const late = Promise.withResolvers<void>();
-      const stopTimer = this.clock.timer(CLOSE_GRACE_MS, late.resolve);
-      await Promise.race([settled, late.promise]);
-      stopTimer();
+      await atMost(this.clock, CLOSE_GRACE_MS, settled);
     }
     await closeConnection(link.model, this.clock);
   }

@@ -6,6 +6,7 @@ import {
   addressText,
   amqpCode,
   closeConnection,
+  describeQueue,
   dropConnection,
   openConnection,
 } from "@/lib/brokers/rabbitmq/connection";
@@ -13,7 +14,7 @@ import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { receive } from "@/lib/brokers/rabbitmq/receive";
 import { StreamSession } from "@/lib/brokers/rabbitmq/stream-session";
 import { isStream } from "@/lib/brokers/rabbitmq/streams";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 
 const PREFETCH_DEFAULT = 500;
 /** How long a batch waits for further messages after its first one. */
@@ -51,16 +52,7 @@ export function rabbitmqReader(
         throw error;
       }
     },
-    describe: (error) => {
-      const where = addressText(config.url);
-      const code = amqpCode(error);
-      if (code === "AMQP_NOT_FOUND" && error instanceof Error && error.message.includes("inaccessible"))
-        return `queue ${config.queue} is down on ${where}, or still starting there`;
-      if (code === "AMQP_NOT_FOUND") return `queue ${config.queue} does not exist on ${where}`;
-      if (code === "AMQP_ACCESS_REFUSED" && !(error instanceof AmqpError))
-        return `${where} refuses access: the user needs the permission to read ${config.queue}`;
-      return error instanceof AmqpError ? error.message : `lost ${where} (${code})`;
-    },
+    describe: (error) => describeQueue(error, config),
   };
 }
 
@@ -143,15 +135,12 @@ class QueueSession implements ReadSession<ConsumeMessage> {
 
   /** Returns unacknowledged messages. True when the broker has answered: it has then done all commands before this one. */
   private async handBack(): Promise<boolean> {
-    const late = Promise.withResolvers<false>();
-    const stopTimer = this.clock.timer(HAND_BACK_MS, () => late.resolve(false));
     try {
       this.channel.nackAll(true);
-      return await Promise.race([this.channel.close().then(() => true), late.promise]);
+      const answered = this.channel.close().then(() => true);
+      return (await atMost(this.clock, HAND_BACK_MS, answered)) ?? false;
     } catch {
       return false; // already closed: the broker has all unacknowledged messages back
-    } finally {
-      stopTimer();
     }
   }
 }

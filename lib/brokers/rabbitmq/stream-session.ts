@@ -5,7 +5,7 @@ import { AmqpError, addressText, closeConnection, dropConnection } from "@/lib/b
 import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { receive } from "@/lib/brokers/rabbitmq/receive";
 import { endOfStream, markOf, offsetOf, type StreamStart, startOf } from "@/lib/brokers/rabbitmq/streams";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 
 /** How long a batch waits for further messages after its first one. */
 const LINGER_MS = 20;
@@ -137,9 +137,7 @@ export class StreamSession implements ReadSession<ConsumeMessage> {
     const { queue } = this.config;
     const { clock } = this.options;
     const { channel, first } = await this.consume(Number(position.offset), position);
-    const late = Promise.withResolvers<null>();
-    const stopTimer = clock.timer(CHECK_MS, () => late.resolve(null));
-    const found = await Promise.race([first, late.promise]).finally(stopTimer);
+    const found = await atMost(clock, CHECK_MS, first);
     let why: string | null = null;
     if (found === null) {
       // Neither that message nor any behind it: a stream always keeps its last ones.

@@ -5,7 +5,7 @@ import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers
 import { addressOf, connectRedis, describeRedis, RedisFailure } from "@/lib/brokers/redis-connection";
 import { type Entry, entriesOf, messageOf } from "@/lib/brokers/redis-streams/entry";
 import { type RedisStreamsConfig, redisStreams } from "@/lib/brokers/redis-streams/kind.shapes";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 
 const BATCH_MAX = 250;
 /** How often it looks when there was nothing. A blocking read would hold the connection that asks for the lag. */
@@ -213,13 +213,8 @@ class StreamSession implements ReadSession<string> {
           "JUSTID",
         ] as const),
       );
-      const enough = new AbortController();
       // A server that does not answer gives them back by itself, after the idle time.
-      await Promise.race([
-        giveBack.catch(() => undefined),
-        this.clock.sleep(2_000, enough.signal).catch(() => undefined),
-      ]);
-      enough.abort();
+      await atMost(this.clock, 2_000, giveBack).catch(() => undefined);
     }
     this.redis.disconnect();
   }

@@ -11,7 +11,7 @@ import { SqsQueues, tens } from "@/lib/brokers/sqs/client";
 import { SqsError } from "@/lib/brokers/sqs/failure";
 import { isFifo, queueName, type SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
 import { sqsMessage } from "@/lib/brokers/sqs/message";
-import type { Clock } from "@/lib/platform/clock";
+import { atMost, type Clock } from "@/lib/platform/clock";
 
 /** Messages of one commit at most: several requests of ten. */
 const BATCH_MAX = 200;
@@ -246,12 +246,10 @@ class QueueSession implements ReadSession<InHand> {
 
   async close(graceful: boolean): Promise<void> {
     this.closing.abort();
+    // Without the permission, or without an answer, they come back when their visibility timeout ends.
     if (graceful && this.inHand.size > 0) {
-      const late = Promise.withResolvers<void>();
-      const stopTimer = this.clock.timer(HAND_BACK_MS, late.resolve);
-      // Without the permission, or without an answer, they come back when their visibility timeout ends.
-      await Promise.race([this.hide(this.inHand, () => 0).catch(() => undefined), late.promise]);
-      stopTimer();
+      const visible = this.hide(this.inHand, () => 0);
+      await atMost(this.clock, HAND_BACK_MS, visible).catch(() => undefined);
     }
     this.queues.close();
   }
