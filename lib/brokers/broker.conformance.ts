@@ -78,6 +78,8 @@ export const QUOTED: Frame = {
 export type BrokerHarness<Config> = {
   adapter: Adapter<Config>;
   config: Config;
+  /** The same source, with a limit on silence that no test has to wait long for. Absent = the product's own limit is short. */
+  impatient?: Config;
   proxy: TcpProxy;
   /** Fields of an outbound message that make it go to this harness's target. */
   origin: OutboundMessage["origin"];
@@ -155,8 +157,8 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
       return made;
     };
     const inOrder = (bodies: string[]) => (harness.unordered ? [...bodies].sort() : bodies);
-    const consume = (park: (batch: DeadLetter[]) => Promise<void>) => {
-      const { adapter, config, positionFile } = harness;
+    const consume = (park: (batch: DeadLetter[]) => Promise<void>, config = harness.config) => {
+      const { adapter, positionFile } = harness;
       const made = consumerOf(adapter, config, park, positionFile ? filePositions(positionFile) : undefined);
       consumers.push(made);
       return made;
@@ -458,7 +460,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         const park = async (batch: DeadLetter[]) => {
           for (const letter of batch) parked.add(bodyOf(letter));
         };
-        const [patient, stopped] = [consume(park), consume(park)];
+        const [patient, stopped] = [consume(park, harness.impatient), consume(park, harness.impatient)];
         await eventually(() => [patient.state().state, stopped.state().state]).toEqual(["running", "running"]);
         harness.proxy.stall();
         const stopping = stopped.stop();

@@ -142,6 +142,7 @@ async function makeHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
   return {
     adapter,
     config,
+    impatient: { ...config, url: `${url("guest:guest")}?heartbeat=1` },
     refusing: { ...config, redriveTo: { mode: "origin-queue", queue: unique("no-such-queue") } },
     proxy,
     origin: { queue },
@@ -239,6 +240,7 @@ async function makeStreamHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
   return {
     ...harness,
     config: { ...harness.config, queue: stream },
+    impatient: { ...harness.impatient!, queue: stream },
     refusing: { ...harness.refusing, queue: stream },
     keepsPosition: true,
     positionFile,
@@ -741,6 +743,17 @@ function consumeTests(): void {
     await expect(own.checkQueue(queue)).rejects.toMatchObject({ code: 404 });
     await channel.assertQueue(queue);
     await eventually(() => consumer.state()).toMatchObject({ state: "running", lastError: null });
+  });
+
+  it("asks for a sign of life every ten seconds where the address names no heartbeat", async () => {
+    const queue = unique("alive");
+    await channel.assertQueue(queue);
+    const consumer = consume({ queue });
+    await eventually(() => consumer.state().state).toBe("running");
+    const connections = await rabbit.ctl("list_connections", "client_properties", "timeout");
+    const ours = connections.split("\n").filter((line) => line.includes("parkade"));
+    expect(ours).not.toEqual([]);
+    for (const line of ours) expect(line.split("\t").at(-1)).toBe("10");
   });
 
   it("says that the queue was deleted under it", async () => {
