@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { runMigrations } from "bullmq";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "../../scripts/embedded-postgres.ts";
@@ -87,12 +88,27 @@ async function makeTemplate(serverUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();
   try {
-    await client.query(`create database ${TEMPLATE}`);
     const url = new URL(serverUrl);
+    // Tests connect some ten thousand times. A secret that somebody could steal is derived in 4096 rounds, at each connection.
+    await client.query("set scram_iterations = 1");
+    await client.query(`alter role current_user password ${client.escapeLiteral(decodeURIComponent(url.password))}`);
+    await client.query(`create database ${TEMPLATE}`);
     url.pathname = `/${TEMPLATE}`;
     await migrate(url.href);
+    await makeQueueTables(url.href);
     // A database with an open connection cannot be cloned.
     await client.query(`alter database ${TEMPLATE} allow_connections false`);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A worker whose queue is on PostgreSQL makes them at its first start, which takes as long as ten clones. */
+async function makeQueueTables(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await runMigrations(client);
   } finally {
     await client.end();
   }
