@@ -4,6 +4,7 @@ import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
 import { PLACE } from "@/lib/order/place.sql";
 import { SKIPPED } from "@/lib/order/skip.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { idSpan } from "@/lib/platform/database/id-span";
 import { checked, lockedItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
 import { ITEM, SENDS } from "@/lib/redrive/states/state.sql";
 
@@ -103,18 +104,23 @@ with head as materialized (
                                              and a.aggregate_type = l.aggregate_type))
   returning i.id, i.fence, i.attempts, i.revision
 )
-select c.id, c.fence::text as fence, c.attempts as item_attempts, c.revision,
-       e.source_id, s.name as source, e.event_id, e.aggregate_type, e.aggregate_id, e.version::text as version, e.error_code,
-       e.fingerprint, e.status, e.redrives, e.failures, e.trace_id, e.payload_bytes, e.admission, ${SKIPPED} as skipped,
+select id, fence::text as fence, attempts, revision from claimed`;
+
+/** The events of claimed items. A statement of its own, which names their day: one that claims them would look into each. */
+const EVENTS = `
+select e.id, e.source_id, s.name as source, e.event_id, e.aggregate_type, e.aggregate_id, e.version::text as version, e.error_code,
+       e.fingerprint, e.status, e.redrives, e.failures, f.trace_id, f.payload_bytes, e.admission, ${SKIPPED} as skipped,
        (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms,
        ${AGGREGATE_BLACKLISTED} as aggregate_blacklisted
-  from claimed c join dlq_event_rows e on e.id = c.id join sources s on s.id = e.source_id`;
+  from dlq_events e
+  left join dlq_event_facts f on f.id = e.id and f.id = any($1::uuid[]) and f.id between $2 and $3
+  join sources s on s.id = e.source_id
+ where e.id = any($1::uuid[]) and e.id between $2 and $3`;
 
-type ClaimRow = {
+type ClaimRow = { id: string; fence: string; attempts: number; revision: number };
+
+type EventRow = {
   id: string;
-  fence: string;
-  item_attempts: number;
-  revision: number;
   skipped: boolean;
   source_id: string;
   source: string;
@@ -190,7 +196,7 @@ export async function lockCanary(tx: Tx, redriveId: string): Promise<void> {
  * items wait.
  */
 export async function claimItems(db: Queryable, request: ClaimRequest): Promise<ClaimedItem[]> {
-  const rows = await db.query<ClaimRow>(
+  const claimed = await db.query<ClaimRow>(
     CLAIM,
     [
       request.redriveId,
@@ -203,30 +209,38 @@ export async function claimItems(db: Queryable, request: ClaimRequest): Promise<
     ],
     { name: "claim-items" },
   );
-  return rows.map((row) => ({
-    id: row.id,
-    redriveId: request.redriveId,
-    fence: BigInt(row.fence),
-    attempts: row.item_attempts,
-    revision: row.revision,
-    skipped: row.skipped,
-    sourceId: row.source_id,
-    source: row.source,
-    eventId: row.event_id,
-    aggregateType: row.aggregate_type,
-    aggregateId: row.aggregate_id,
-    aggregateBlacklisted: row.aggregate_blacklisted,
-    version: row.version === null ? null : BigInt(row.version),
-    errorCode: row.error_code,
-    fingerprint: row.fingerprint,
-    status: row.status,
-    redrives: row.redrives,
-    failures: row.failures,
-    traceId: row.trace_id,
-    payloadBytes: row.payload_bytes,
-    cooldownUntilMs: row.cooldown_until_ms,
-    admission: row.admission,
-  }));
+  if (claimed.length === 0) return [];
+  const ids = claimed.map(({ id }) => id);
+  const events = await db.query<EventRow>(EVENTS, [ids, ...idSpan(ids)], { name: "events-of-claim" });
+  const items = new Map(claimed.map((item) => [item.id, item]));
+  return events.map((event) => claimedItem(request.redriveId, items.get(event.id)!, event));
+}
+
+function claimedItem(redriveId: string, { fence, attempts, revision }: ClaimRow, event: EventRow): ClaimedItem {
+  return {
+    id: event.id,
+    redriveId,
+    fence: BigInt(fence),
+    attempts,
+    revision,
+    skipped: event.skipped,
+    sourceId: event.source_id,
+    source: event.source,
+    eventId: event.event_id,
+    aggregateType: event.aggregate_type,
+    aggregateId: event.aggregate_id,
+    aggregateBlacklisted: event.aggregate_blacklisted,
+    version: event.version === null ? null : BigInt(event.version),
+    errorCode: event.error_code,
+    fingerprint: event.fingerprint,
+    status: event.status,
+    redrives: event.redrives,
+    failures: event.failures,
+    traceId: event.trace_id,
+    payloadBytes: event.payload_bytes,
+    cooldownUntilMs: event.cooldown_until_ms,
+    admission: event.admission,
+  };
 }
 
 /**
