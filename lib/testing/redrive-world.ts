@@ -25,6 +25,8 @@ import type { MendingDeps } from "@/lib/repair/mends/examine-mend";
 import { createExpressions } from "@/lib/repair/recipes/expressions";
 import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
+import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
+import { storePolicy } from "@/lib/sources/policies/store-policy";
 import type { TargetDeps } from "@/lib/sources/targets/add-target";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { testDatabase } from "@/lib/testing/postgres";
@@ -33,6 +35,12 @@ import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
 import { startSink } from "@/lib/testing/sink";
 import { type RunningWorker, startWorker } from "@/workers/worker";
+
+/** A policy with nothing in the way of an attempt: a test adds the one part that it is about. */
+export const UNGUARDED = {
+  ...POLICY_PRESETS["slow-lane"],
+  ...{ marginMs: 500, budget: { kind: "unlimited" }, breaker: null, healing: null },
+} satisfies Policy;
 
 type EventRow = Record<string, unknown>;
 
@@ -156,6 +164,10 @@ export async function openWorld(options: WorldOptions) {
     return requestRedrive(deps, { request: parsed, idempotency: null }, localViewer("ada"));
   }
 
+  /** Stores the next version of the policy of all targets. Resolves with its number. */
+  const policy = (body: Policy) =>
+    storePolicy(deps, { name: "slow-lane", request: { body, reason: "tested" } }, localViewer("ada"));
+
   const redrive = async (id: string) => (await readRedrive(db, localViewer(), id, Date.now()))!;
 
   /** Waits until nothing of the redrive is open. */
@@ -205,6 +217,7 @@ export async function openWorld(options: WorldOptions) {
     park,
     idsOf,
     request,
+    policy,
     redrive,
     ended,
     event,
@@ -216,6 +229,13 @@ export async function openWorld(options: WorldOptions) {
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
+type EachTest = Omit<WorldOptions, "redisUrl"> & {
+  redisUrl?: () => string | null;
+  invariants?: boolean;
+  /** Stops what the world used, once it is closed. */
+  afterwards?: () => Promise<unknown>;
+};
+
 /**
  * A world of its own for each test of the file or the `describe`. The invariants must hold when the test ends; `invariants`
  * is false where a test writes rows that no part of the product writes.
@@ -223,8 +243,9 @@ export type World = Awaited<ReturnType<typeof openWorld>>;
 export function worldOfEachTest({
   redisUrl = () => null,
   invariants = true,
+  afterwards = async () => undefined,
   ...options
-}: Omit<WorldOptions, "redisUrl"> & { redisUrl?: () => string | null; invariants?: boolean } = {}): World {
+}: EachTest = {}): World {
   let world: World;
   beforeEach(async () => {
     world = await openWorld({ redisUrl: redisUrl(), ...options });
@@ -232,6 +253,7 @@ export function worldOfEachTest({
   afterEach(async () => {
     const broken = invariants ? await world.broken() : [];
     await world.close();
+    await afterwards();
     expect(broken).toEqual([]);
   });
   // Each property is looked up when a test uses it: the world is another one in each test.

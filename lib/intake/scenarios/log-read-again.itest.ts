@@ -1,24 +1,19 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect, headers } from "@nats-io/transport-node";
 import { Redis } from "ioredis";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { describeWith } from "@/lib/testing/describe-with";
 import { natsMissing, testNats } from "@/lib/testing/nats";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** A whole worker on a real log whose reading begins anew, for consumers that drop the marks of a redrive. */
 
-let world: World;
 const closing: (() => Promise<unknown>)[] = [];
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  for (const close of closing.splice(0).reverse()) await close();
-  expect(broken).toEqual([]);
+const world = worldOfEachTest({
+  afterwards: async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  },
 });
 
 type Log = {

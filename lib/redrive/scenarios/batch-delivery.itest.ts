@@ -1,17 +1,16 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** A target that takes batches: order, rate, canary, attempts and doubt count events, and not requests. */
 
 type Event = { key: string; eventId: string; aggregate: string };
 type Respond = (response: ServerResponse, batch: Event[]) => unknown;
 
-let world: World;
 let batches: Event[][] = [];
 let respond: Respond;
 const server = createServer(async (request, response) => {
@@ -34,25 +33,23 @@ const results = (batch: Event[], statusOf: (event: Event) => number = () => 200)
 const takeAll: Respond = (response, batch) => response.end(results(batch));
 const arrivals = () => batches.flat();
 
+const world = worldOfEachTest({
+  afterwards: () => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  },
+});
 beforeEach(async () => {
   batches = [];
   respond = takeAll;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  world = await openWorld({ redisUrl: null });
   await world.db.run("update sources set config = $1::jsonb, updated_at = now()", [
     JSON.stringify({
       redriveUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/in`,
       batch: { format: "ndjson", events: 50, bytes: 1_000_000 },
     }),
   ]);
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-  expect(broken).toEqual([]);
 });
 
 /** `size` events for each aggregate, in their order. */

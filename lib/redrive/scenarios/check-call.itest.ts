@@ -1,13 +1,12 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 type Call = { events: { id: string; revision: number; key: string; payload: { amount?: number } }[] };
-let world: World;
 let calls: Call[] = [];
 let respond: (response: ServerResponse, call: Call) => void;
 let url: string;
@@ -33,20 +32,18 @@ const amounts = (zeroEach: number) => (index: number) => ({
   payload: Buffer.from(JSON.stringify({ amount: index % zeroEach === 0 ? 0 : index })),
 });
 
+const world = worldOfEachTest({
+  afterwards: () => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  },
+});
 beforeEach(async () => {
   calls = [];
   respond = judge;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/check`;
-  world = await openWorld({ redisUrl: null });
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-  expect(broken).toEqual([]);
 });
 
 const findings = (redriveId: string) =>

@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
-import { storePolicy } from "@/lib/sources/policies/store-policy";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import type { Policy } from "@/lib/retry/policy";
+import { UNGUARDED, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 
 /**
@@ -10,41 +8,26 @@ import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
  * connections, so that answers are lost after the effect.
  */
 describe("with connections that are cut", () => {
-  let world: World;
   let proxy: TcpProxy;
+  const world = worldOfEachTest({ afterwards: () => proxy.stop() });
 
   beforeEach(async () => {
-    world = await openWorld({ redisUrl: null });
     proxy = await startTcpProxy(Number(new URL(world.sink.url).port));
     const config = JSON.stringify({ redriveUrl: `http://127.0.0.1:${proxy.port}/events` });
     await world.db.run("update sources set config = $1::jsonb, updated_at = now()", [config]);
   });
-  afterEach(async () => {
-    proxy.resume();
-    const broken = await world.broken();
-    await world.close();
-    await proxy.stop();
-    expect(broken).toEqual([]);
-  });
+  afterEach(() => proxy.resume());
 
-  const PLAIN: Policy = {
-    ...POLICY_PRESETS["slow-lane"],
-    // Each fault breaks all sends under way: on a busy machine one event lost eight in a row.
-    maxAttempts: 40,
-    attemptTimeoutMs: 700,
-    deadlineMs: 60_000,
-    marginMs: 500,
-    backoff: { kind: "exponential", baseMs: 40, factor: 2, capMs: 600, jitter: { kind: "full" } },
-    budget: { kind: "unlimited" },
-    breaker: null,
-    healing: null,
-  };
   const policy = (change: Partial<Policy> = {}) =>
-    storePolicy(
-      world.deps,
-      { name: "slow-lane", request: { body: { ...PLAIN, ...change }, reason: "tested" } },
-      localViewer("ada"),
-    );
+    world.policy({
+      ...UNGUARDED,
+      // Each fault breaks all sends under way: on a busy machine one event lost eight in a row.
+      maxAttempts: 40,
+      attemptTimeoutMs: 700,
+      deadlineMs: 60_000,
+      backoff: { kind: "exponential", baseMs: 40, factor: 2, capMs: 600, jitter: { kind: "full" } },
+      ...change,
+    });
 
   test("no effect is lost, none is doubled, the key never changes, and the order holds", async () => {
     await policy();

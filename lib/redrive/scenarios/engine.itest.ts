@@ -3,35 +3,26 @@ import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { prometheusText } from "@/lib/platform/plain/prometheus.pure";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
-import { storePolicy } from "@/lib/sources/policies/store-policy";
 import type { TargetEngine } from "@/lib/sources/sources.shapes";
 import { changeTarget } from "@/lib/sources/targets/change-target";
 import { listTargets } from "@/lib/sources/targets/target-list.read";
 import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
-import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { UNGUARDED, worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** The retry engine as a worker uses it: what an operator sets must be what happens on the wire. */
 
 const world = worldOfEachTest();
 
-/** Quick repeats and nothing in their way, so that each test adds the one part it is about. */
-const PLAIN: Policy = {
-  ...POLICY_PRESETS["slow-lane"],
-  maxAttempts: 4,
-  attemptTimeoutMs: 2_000,
-  deadlineMs: 20_000,
-  marginMs: 500,
-  backoff: { kind: "fixed", delayMs: 20, jitter: { kind: "none" } },
-  budget: { kind: "unlimited" },
-  breaker: null,
-  healing: null,
-};
-
-/** Stores the next version of the targets' policy. */
-function policy(change: Partial<Policy>): Promise<number> {
-  const request = { body: { ...PLAIN, ...change }, reason: "tested" };
-  return storePolicy(world.deps, { name: "slow-lane", request }, localViewer("ada"));
-}
+/** Quick repeats, so that each test adds the one part it is about. */
+const policy = (change: Partial<Policy>) =>
+  world.policy({
+    ...UNGUARDED,
+    maxAttempts: 4,
+    attemptTimeoutMs: 2_000,
+    deadlineMs: 20_000,
+    backoff: { kind: "fixed", delayMs: 20, jitter: { kind: "none" } },
+    ...change,
+  });
 
 const order = (breaker: TargetChange["breaker"]) =>
   changeTarget(world.deps, { name: "orders", change: { breaker, reason: "tested" } }, localViewer("ada"));

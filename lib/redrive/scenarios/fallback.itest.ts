@@ -1,53 +1,32 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { readHistory } from "@/lib/events/detail/event-history.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { POLICY_PRESETS } from "@/lib/retry/policy";
-import { storePolicy } from "@/lib/sources/policies/store-policy";
 import { changeTarget } from "@/lib/sources/targets/change-target";
 import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { UNGUARDED, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { type Sink, startSink } from "@/lib/testing/sink";
 
 /** What becomes of sends while their target takes none: nothing is sent twice, and no aggregate out of its order. */
 
-let world: World;
 let slow: Sink;
+const world = worldOfEachTest({ afterwards: () => slow.stop() });
 
 beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
   slow = await startSink();
   await world.db.run(
     "update sources set config = config || jsonb_build_object('slowLaneUrl', $1::text), updated_at = now()",
     [slow.url],
   );
 });
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  await slow.stop();
-  expect(broken).toEqual([]);
-});
 
 const change = (part: Omit<TargetChange, "reason">) =>
   changeTarget(world.deps, { name: "orders", change: { ...part, reason: "tested" } }, localViewer("ada"));
 
 const noBudget = () =>
-  storePolicy(
-    world.deps,
-    {
-      name: "slow-lane",
-      request: {
-        reason: "tested",
-        body: {
-          ...POLICY_PRESETS["slow-lane"],
-          breaker: null,
-          healing: null,
-          budget: { kind: "quota", capacity: 0, cost: { transient: 1, throttled: 1 }, reward: 0 },
-        },
-      },
-    },
-    localViewer("ada"),
-  );
+  world.policy({
+    ...UNGUARDED,
+    budget: { kind: "quota", capacity: 0, cost: { transient: 1, throttled: 1 }, reward: 0 },
+  });
 
 const subjectOf = async (id: string) => {
   const [row] = await world.db.query<Parameters<typeof readHistory>[1]>(

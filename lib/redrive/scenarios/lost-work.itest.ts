@@ -1,11 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import { CLAIM_LEASE_MS } from "@/lib/redrive/run/claims";
-import { POLICY_PRESETS } from "@/lib/retry/policy";
-import { storePolicy } from "@/lib/sources/policies/store-policy";
-import { describeOnBothQueues, worldOfEachTest } from "@/lib/testing/redrive-world";
+import { describeOnBothQueues, UNGUARDED, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 import { type RunningWorker, startWorker } from "@/workers/worker";
 
@@ -120,17 +117,7 @@ describeOnBothQueues("a redrive on $backend goes on", ({ redisUrl }) => {
   });
 
   test("with two workers whose wall clocks are two hours apart: nothing twice, nothing too early", async () => {
-    const body = {
-      ...POLICY_PRESETS["slow-lane"],
-      ...{
-        attemptTimeoutMs: 60_000,
-        deadlineMs: 600_000,
-        budget: { kind: "unlimited" as const },
-        breaker: null,
-        healing: null,
-      },
-    };
-    await storePolicy(world.deps, { name: "slow-lane", request: { body, reason: "tested" } }, localViewer("ada"));
+    await world.policy({ ...UNGUARDED, attemptTimeoutMs: 60_000, deadlineMs: 600_000 });
     await world.park(30);
     world.sink.answer = async ({ eventId, nth }) => {
       const index = Number(eventId.slice(6));

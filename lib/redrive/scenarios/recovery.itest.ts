@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
-import { storePolicy } from "@/lib/sources/policies/store-policy";
 import { listTargets } from "@/lib/sources/targets/target-list.read";
 import { describeOnBothQueues, worldOfEachTest } from "@/lib/testing/redrive-world";
 
@@ -10,12 +9,7 @@ describeOnBothQueues("a breaker that opened, with the queue on $backend on the r
   const world = worldOfEachTest({ redisUrl });
 
   const SLOW_LANE = POLICY_PRESETS["slow-lane"];
-  const policy = (change: Partial<Policy>) =>
-    storePolicy(
-      world.deps,
-      { name: "slow-lane", request: { body: { ...SLOW_LANE, ...change }, reason: "tested" } },
-      localViewer("ada"),
-    );
+  const policy = (change: Partial<Policy>) => world.policy({ ...SLOW_LANE, ...change });
 
   /** As the worker's heartbeat has it. */
   const breaker = async () => (await listTargets(world.db, localViewer(), () => null)).items[0]?.engine[0]?.breaker;

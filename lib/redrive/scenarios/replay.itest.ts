@@ -2,10 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, test } from "vitest";
-import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { replayAttempts } from "@/lib/redrive/list/replay-attempts";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
-import { storePolicy } from "@/lib/sources/policies/store-policy";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** Every part that decides: jitter to be drawn, a budget to be asked, a throttled backoff, a breaker in the way. */
@@ -26,11 +24,7 @@ describe("the replay of recorded attempts", () => {
   const world = worldOfEachTest({ invariants: false });
 
   beforeEach(async () => {
-    await storePolicy(
-      world.deps,
-      { name: "slow-lane", request: { body: POLICY, reason: "tested" } },
-      localViewer("ada"),
-    );
+    await world.policy(POLICY);
   });
 
   /** A redrive that meets every kind of weather. Returns its id. */
@@ -99,11 +93,7 @@ describe("the replay of recorded attempts", () => {
   test("keeps to the version the redrive had frozen, whatever was stored since", async () => {
     const id = await stormy();
     const hasty: Policy = { ...POLICY, backoff: { kind: "fixed", delayMs: 1, jitter: { kind: "none" } } };
-    await storePolicy(
-      world.deps,
-      { name: "slow-lane", request: { body: hasty, reason: "tested" } },
-      localViewer("ada"),
-    );
+    await world.policy(hasty);
     const request = { redriveId: id, eventId: null };
     expect(await replayAttempts(world.db, { ...request, policyName: null })).toMatchObject({ different: 0 });
     const { different, listed } = await replayAttempts(world.db, { ...request, policyName: "slow-lane" });

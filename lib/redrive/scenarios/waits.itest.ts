@@ -1,32 +1,23 @@
 import { expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
-import { storePolicy } from "@/lib/sources/policies/store-policy";
-import { describeOnBothQueues, worldOfEachTest } from "@/lib/testing/redrive-world";
+import type { Policy } from "@/lib/retry/policy";
+import { describeOnBothQueues, UNGUARDED, worldOfEachTest } from "@/lib/testing/redrive-world";
 import type { Answer } from "@/lib/testing/sink";
 
 /** A wait ends when a person says so; what a target has asked for outlives whoever waits. */
 describeOnBothQueues("a wait of the engine, with the queue on $backend", ({ redisUrl }) => {
   const world = worldOfEachTest({ redisUrl });
 
-  const PLAIN: Policy = {
-    ...POLICY_PRESETS["slow-lane"],
-    maxAttempts: 4,
-    attemptTimeoutMs: 2_500,
-    deadlineMs: 200_000,
-    marginMs: 500,
-    backoff: { kind: "fixed", delayMs: 40_000, jitter: { kind: "none" } },
-    budget: { kind: "unlimited" },
-    breaker: null,
-    healing: null,
-  };
   const policy = (change: Partial<Policy> = {}) =>
-    storePolicy(
-      world.deps,
-      { name: "slow-lane", request: { body: { ...PLAIN, ...change }, reason: "tested" } },
-      localViewer("ada"),
-    );
+    world.policy({
+      ...UNGUARDED,
+      maxAttempts: 4,
+      attemptTimeoutMs: 2_500,
+      deadlineMs: 200_000,
+      backoff: { kind: "fixed", delayMs: 40_000, jitter: { kind: "none" } },
+      ...change,
+    });
   const change = (id: string, action: "pause" | "resume" | "cancel") =>
     changeRedrive(world.deps, { id, change: { action } }, localViewer("bob"));
   const busy = (afterS: number): Answer => ({ status: 503, headers: { "retry-after": String(afterS) } });

@@ -13,23 +13,17 @@ import { mendCountRequestSchema, mendPreviewSchema, type Recipe } from "@/lib/re
 import { deleteRecipe, saveRecipe } from "@/lib/repair/recipes/save-recipe";
 import { editEvent } from "@/lib/repair/revisions/revise-event";
 import { reviseEvents } from "@/lib/repair/revisions/revise-events.write";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const CHUNK = 1_000;
 const RENAME: Recipe = { kind: "form", steps: [{ op: "rename", at: "/custId", to: "customerId" }] };
 const ada = localViewer("ada");
 
-let world: World;
-beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
-});
+const world = worldOfEachTest();
 afterEach(async () => {
-  const broken = await world.broken();
   const left = await world.db.query(
     "select operation_id from mend_items i join bulk_operations o on o.id = i.operation_id where o.state <> 'RUNNING'",
   );
-  await world.close();
-  expect(broken).toEqual([]);
   expect(left).toEqual([]);
 });
 

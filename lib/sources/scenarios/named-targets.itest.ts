@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { listStops } from "@/lib/guard/stops/stops.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
@@ -13,25 +13,17 @@ import { removeTarget } from "@/lib/sources/targets/remove-target";
 import { holdTarget } from "@/lib/sources/targets/targets.read";
 import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
 import { updateSource } from "@/lib/sources/update-source";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { type Sink, startSink } from "@/lib/testing/sink";
 
 /** A redrive that names its target goes there, whatever happens to its worker, its settings and other targets. */
 
 const ada = localViewer("ada");
 
-let world: World;
 let audit: Sink;
-
+const world = worldOfEachTest({ afterwards: () => audit.stop() });
 beforeEach(async () => {
-  world = await openWorld({ redisUrl: null });
   audit = await startSink();
-});
-afterEach(async () => {
-  const broken = await world.broken();
-  await world.close();
-  await audit.stop();
-  expect(broken).toEqual([]);
 });
 
 const add = (name: string, destination: object = { redriveUrl: audit.url }, source = "orders") =>
