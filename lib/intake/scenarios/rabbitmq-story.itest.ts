@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { BasicProperties } from "@/lib/brokers/rabbitmq/basic-properties";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { countEvents } from "@/lib/events/list/event-count.read";
@@ -18,8 +18,7 @@ import { createSource } from "@/lib/sources/create-source";
 import { addTarget } from "@/lib/sources/targets/add-target";
 import { describeWith } from "@/lib/testing/describe-with";
 import { rabbitmqMissing, type TestRabbitmq, testRabbitmq } from "@/lib/testing/rabbitmq";
-import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { describeOnBothQueues, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { type Consumed, DELIVERY_LIMIT, openWorkQueue, type WorkQueue } from "@/lib/testing/work-queue";
 
 /**
@@ -90,35 +89,19 @@ describeWith(rabbitmqMissing, "dead letters of a real RabbitMQ", () => {
     await rabbit?.stop();
   });
 
-  describe.each([
-    { backend: "postgres" as const, skip: false },
-    { backend: "redis" as const, skip: !redisInstalled },
-  ])("with the queue on $backend", ({ backend, skip }) => {
-    describe.skipIf(skip)("from rejected to done", () => story(() => rabbit, backend));
-  });
+  describeOnBothQueues("with the queue on $backend from rejected to done", ({ redisUrl }) =>
+    story(() => rabbit, redisUrl),
+  );
 });
 
-function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
-  let redis: TestRedis | null = null;
-  let world: World;
+function story(rabbit: () => TestRabbitmq, redisUrl: () => string | null) {
+  const world = worldOfEachTest({ redisUrl });
   let work: WorkQueue;
 
-  beforeAll(async () => {
-    redis = backend === "redis" ? await testRedis() : null;
-  });
-  afterAll(async () => {
-    await redis?.stop();
-  });
   beforeEach(async () => {
-    world = await openWorld({ redisUrl: redis?.url ?? null });
     work = await openWorkQueue(rabbit(), `payments-${randomBytes(4).toString("hex")}`);
   });
-  afterEach(async () => {
-    const broken = await world.broken();
-    await work.close();
-    await world.close();
-    expect(broken).toEqual([]);
-  });
+  afterEach(() => work.close());
 
   const filter = { source: [SOURCE] };
   const count = async (status?: "PENDING" | "REDRIVEN" | "CONFIRMED" | "BOUNCED") => {
