@@ -3,7 +3,16 @@ import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./lib/testing/longest-first.ts";
 
 const BROKERS = ["lib/{brokers,kit}/**/*.itest.ts"];
+/** Unit tests of what ends at a limit of time of its own, a quarter of a second. */
+const LIMITS = ["lib/repair/{recipes/apply-recipe,schemas/check-payload}.test.ts"];
 const alias = { "@": fileURLToPath(new URL(".", import.meta.url)) };
+
+const ON_NO_SERVER = {
+  environment: "node",
+  // A unit test has no wall-clock bound: a slow machine makes it slow, an endless loop ends it here.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+};
 
 /** On real servers: PostgreSQL, started by the global setup, and Redis and the brokers, started at their first use. */
 const ON_SERVERS = {
@@ -20,11 +29,14 @@ const ON_SERVERS = {
   // A test file waits two thirds of its time: for a server's start, a lease, an outage. Three at once left two cores idle for
   // half of it. More than four meet each other's bad moments: an attempt that may take three seconds does not end in them.
   maxWorkers: 4,
+  // Projects with another number of workers are another group.
+  sequence: { groupOrder: 1 },
   expect: { poll: { timeout: 120_000 } },
 };
 
 /**
- * unit: pure code, no server, milliseconds. integration: the product; each file clones its own database from a migrated
+ * unit: pure code, no server, milliseconds. limits: the same for code that is stopped when it takes too long; beside another file it
+ * would be stopped where it is honest. integration: the product; each file clones its own database from a migrated
  * template. brokers: what reads and writes the queues of others, and the kit, each on its own servers; most changes do not touch it.
  */
 export default defineConfig({
@@ -37,13 +49,16 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["{lib,components,app,workers,scripts,bench}/**/*.test.{ts,tsx}"],
-          environment: "node",
+          exclude: LIMITS,
+          ...ON_NO_SERVER,
           // Vitest leaves one core free, which is half of two.
           maxWorkers: "100%",
-          // A unit test has no wall-clock bound: a slow machine makes it slow, an endless loop ends it here.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
         },
+      },
+      {
+        resolve: { alias },
+        // One worker: Vitest runs these files one after the other, after all others.
+        test: { name: "limits", include: LIMITS, ...ON_NO_SERVER, maxWorkers: 1 },
       },
       {
         resolve: { alias },
