@@ -34,13 +34,13 @@ export function deadLetter(change: Partial<DeadLetter> = {}): DeadLetter {
 }
 
 /** Makes an HTTP source with its two targets. Returns its id. */
-export async function addSource(db: Db, name: string): Promise<string> {
+export async function addSource(
+  db: Db,
+  name: string,
+  config: object = { redriveUrl: "http://127.0.0.1:9/sink" },
+): Promise<string> {
   const [id, main, slow] = [uuidv7(Date.now()), uuidv7(Date.now()), uuidv7(Date.now())];
-  await db.run("insert into sources (id, name, kind, config) values ($1, $2, 'http', $3)", [
-    id,
-    name,
-    { redriveUrl: "http://127.0.0.1:9/sink" },
-  ]);
+  await db.run("insert into sources (id, name, kind, config) values ($1, $2, 'http', $3)", [id, name, config]);
   await db.run(
     `insert into targets (id, source_id, lane, name, rate_per_second)
      values ($1, $3, 'main', $4, 50), ($2, $3, 'slow', $4 || '.slow', 5)`,

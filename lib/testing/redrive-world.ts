@@ -86,11 +86,8 @@ export async function openWorld(options: WorldOptions) {
     name: string,
     facts: { schema?: object; rate?: number | null; url?: string; checkCall?: object } = {},
   ): Promise<string> {
-    const id = await addSource(db, name);
-    await db.run("update sources set config = $2::jsonb where id = $1", [
-      id,
-      JSON.stringify({ redriveUrl: facts.url ?? sink.url, ...(facts.checkCall ? { checkCall: facts.checkCall } : {}) }),
-    ]);
+    const { url = sink.url, checkCall } = facts;
+    const id = await addSource(db, name, { redriveUrl: url, ...(checkCall ? { checkCall } : {}) });
     if (facts.schema) {
       await db.run(
         `insert into payload_schemas (id, source_id, version, body, current, origin, created_by)
