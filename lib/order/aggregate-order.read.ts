@@ -115,7 +115,8 @@ const HEADS_JSON = `jsonb_agg(jsonb_build_object('id', h.id, 'eventId', h.event_
                    order by h.version, h.id)`;
 
 /** SQL: the rows `h` that cool down, as JSON. */
-const COOLING_JSON = "jsonb_agg(jsonb_build_object('id', h.id, 'eventId', h.event_id, 'version', h.version::text))";
+const COOLING_JSON =
+  "jsonb_agg(jsonb_build_object('id', h.id, 'eventId', h.event_id, 'version', h.version::text) order by h.id)";
 
 type OrderRow = {
   sourceId: string;

@@ -140,7 +140,8 @@ function refinement(status: Exclude<FilterStatus, EventStatus>, nowMs: number, p
     case "BOUNCED":
       return `(e.status = ${EVENT.PENDING} and e.bounces > 0)`;
     case "CONFIRMED":
-      return `(e.status = ${EVENT.REDRIVEN} and e.confirmed_at is not null)`;
+      // Bounces are never negative: so the index of confirmed events is for this.
+      return `(e.status = ${EVENT.REDRIVEN} and e.confirmed_at is not null and e.bounces >= 0)`;
     case "COOLING": {
       const now = instant(nowMs, params);
       const cooling = `(e.cooldown_until > ${now} or ${underControl("cooldown", null, now)})`;

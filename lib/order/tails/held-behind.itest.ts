@@ -4,6 +4,7 @@ import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
 import { readOrderAtOnce, readOrderOneByOne } from "@/lib/order/aggregate-order.read";
 import { heldBehindOf, readHeldBehind } from "@/lib/order/tails/held-behind.read";
+import type { Queryable } from "@/lib/platform/database/db";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 /** More parked events of one aggregate than are read before a limit of time holds. */
@@ -34,6 +35,23 @@ test("an aggregate of many parked events is shown with its head, and its neighbo
     `large-${STORM - 1} behind large-0`,
     `large-${STORM - 2} behind large-0`,
   ]);
+});
+
+test("the events of aggregates are found by their aggregates, also by a plan from before any was confirmed", async () => {
+  await world.db.run("vacuum analyze dlq_events");
+  const { items } = await listEvents(world.db, localViewer("ada"), { filter: {}, limit: 3, cursor: null }, Date.now());
+  const plans: string[] = [];
+  const db: Queryable = {
+    ...world.db,
+    query: async (text: string, values?: readonly unknown[]) => {
+      plans.push(JSON.stringify(await world.db.query(`explain (format json) ${text}`, values)));
+      return world.db.query(text, values) as never;
+    },
+  };
+  await readHeldBehind(db, items.slice(0, 1));
+  const scans = plans.flatMap((plan) => [...plan.matchAll(/"Index Name":"(dlq_events_\d+_\w+)"[^{}]*/g)]);
+  expect(scans.length).toBeGreaterThan(1);
+  for (const [scan] of scans) expect(scan).toMatch(/"Index Cond":"[(]+aggregate_id = ANY/);
 });
 
 test("aggregates of many parked events are read within a limit of time, and when it is over nothing is said of them", async () => {
