@@ -314,9 +314,9 @@ export async function sliceRest(db: Queryable, redriveId: string, slices: [numbe
     `select count(*)::int as open, count(*) filter (where free and not timed)::int as blocked,
             min(extract(epoch from greatest(not_before, hold_until) - now())) filter (where free and timed)::float8 * 1000
               as wait_ms
-       from (select i.not_before, r.hold_until, coalesce(i.claimed_until < now(), true) as free,
-                    coalesce(greatest(i.not_before, r.hold_until) > now(), false) as timed
-               from redrive_items i join redrives r on r.id = i.redrive_id
+       from (select i.not_before, hold.hold_until, coalesce(i.claimed_until < now(), true) as free,
+                    coalesce(greatest(i.not_before, hold.hold_until) > now(), false) as timed
+               from (select (select r.hold_until from redrives r where r.id = $1) as hold_until offset 0) hold, redrive_items i
               where i.redrive_id = $1 and i.slice between $2 and $3 and ${OF_SLICES}) item`,
     [redriveId, ...slices],
     { name: "slice-rest" },
