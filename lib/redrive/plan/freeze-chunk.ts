@@ -4,13 +4,13 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import { aggregateKey, aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { type Earlier, HEADS_MAX, type Head, headsOf, isSuperseded } from "@/lib/order/order-gate.pure";
 import {
   readEarlierVersions,
   readOutsideCooling,
   readOutsideOrder,
   type WantedAggregate,
-} from "@/lib/order/aggregate-order.read";
-import { type Earlier, HEADS_MAX, type Head, headsOf, isSuperseded } from "@/lib/order/order-gate.pure";
+} from "@/lib/order/outside-order.read";
 import { skippedAmong } from "@/lib/order/tails/tails.read";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";

@@ -8,8 +8,8 @@ import {
   TOUCHED_MAX,
 } from "@/lib/events/selection/candidates.read";
 import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
-import { readEarlierVersions } from "@/lib/order/aggregate-order.read";
 import { type Earlier, type Head, isHeldBy } from "@/lib/order/order-gate.pure";
+import { readEarlierVersions } from "@/lib/order/outside-order.read";
 import { comparePlaces } from "@/lib/order/place.pure";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
