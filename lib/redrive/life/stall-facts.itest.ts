@@ -100,3 +100,32 @@ test("its lane's rate is the sum over its own sources, not that of the fastest t
   const id = await stuck();
   expect(await world.redrive(id)).toMatchObject({ laneRatePerSecond: 20, effectiveRatePerSecond: 20 });
 });
+
+test("one source that is stopped stops no redrive that sends those of another, however the slices lie", async () => {
+  await world.source("billing");
+  await world.park(300);
+  await world.park(3, (index) => ({ eventId: `bill-${index}` }), "billing");
+  const { id } = await world.request();
+  await world.db.run("update redrives set state = 'RUNNING', started_at = now() - interval '1 minute' where id = $1", [
+    id,
+  ]);
+  await world.db.run(
+    `update redrive_items set slice = 99 where redrive_id = $1 and source_id = (select id from sources where name = 'billing')`,
+    [id],
+  );
+  await beat();
+  await world.db.run(
+    `insert into stops (scope, target_id, reason, created_by, created_at)
+     select id::text, id, 'stock is down', 'ada', now() from targets where name = 'orders'`,
+  );
+  const sent = (at: string) =>
+    world.db.run(`insert into redrive_ticks (redrive_id, at, delivered, failed, refused) values ($1, ${at}, 1, 0, 0)`, [
+      id,
+    ]);
+  await sent("now()");
+  expect(await stalled(id)).toBeNull();
+  expect(await world.redrive(id)).toMatchObject({ places: 40, laneRates: { main: 40 } });
+  await world.db.run("delete from redrive_ticks");
+  await world.db.run("update redrive_items set state = 'cancelled' where redrive_id = $1 and slice = 99", [id]);
+  expect(await stalled(id)).toMatchObject({ code: "stopped", target: "orders" });
+});

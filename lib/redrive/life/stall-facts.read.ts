@@ -7,7 +7,10 @@ import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/sources/targets/targ
 export type LiveFacts = Pick<
   StallFacts,
   "workersAlive" | "stops" | "breakers" | "away" | "targets" | "claimed" | "deferred" | "blockedBy"
->;
+> & {
+  /** It runs and has decided nothing lately. Else `claimed`, `deferred` and `blockedBy` were not looked for. */
+  quiet: boolean;
+};
 
 /** A redrive that has decided nothing for this long, seconds, sends nothing. */
 export const QUIET_S = 30;
@@ -17,6 +20,7 @@ const BLOCKED_LOOK = 200;
 
 type LiveRedrive = {
   id: string;
+  quiet: boolean;
   claimed: number;
   deferred: number;
   untilMs: number | null;
@@ -39,6 +43,7 @@ export async function readLiveFacts(
       return [
         row.id,
         {
+          quiet: row.quiet,
           workersAlive: beats.length,
           targets: targets.length,
           stops: row.stops ?? [],
@@ -60,16 +65,15 @@ const QUIET = `r.state = ${REDRIVE.RUNNING} and r.mode = 'deliver' and not exist
   select 1 from redrive_ticks t
    where t.redrive_id = r.id and t.at > now() - interval '${QUIET_S} s' and (t.delivered > 0 or t.failed > 0 or (t.refused > 0 and t.at > r.planned_at)))`;
 
-/** Open items whose sources stand for all: slices go by a hash, so the first of them are of each source that many items are of. */
-const SOURCES_LOOK = 200;
-
-/** SQL: the ids of the sources of the open items of the redrive `r`, of which there may be a million. */
-export const OPEN_SOURCES = `(select distinct looked.source_id from (
-  select i.source_id from redrive_items i
-   where i.redrive_id = r.id and i.state = ${ITEM.open} and i.slice >= 0 order by i.slice limit ${SOURCES_LOOK}) looked)`;
+/**
+ * SQL: the ids of the sources of the redrive `r`: those of all events that it has queued, some of which may be done. While it
+ * sends nothing, those of its open items: what stands still must not hide behind what is done.
+ */
+export const OPEN_SOURCES = `(select unnest(case when r.queued_sources is null or (${QUIET}) then array(
+  select distinct i.source_id from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open}) else r.queued_sources end))`;
 
 const LIVE = `
-select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "blockedBy", t.targets, s.stops
+select r.id, ${QUIET} as quiet, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "blockedBy", t.targets, s.stops
   from redrives r
   cross join lateral (select array(${OPEN_SOURCES}) as sources) o
   left join lateral (

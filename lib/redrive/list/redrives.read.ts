@@ -167,8 +167,9 @@ function stalledOut(
     waits,
     state: row.state,
     open: out.open,
-    // A dry run waits for no rate and no breaker, and the ticks do not count its passed events.
-    decidedRecently: row.mode === "verify" ? 1 : row.decidedRecently,
+    // A dry run waits for no rate and no breaker, and the ticks do not count its passed events. What was decided since the row was
+    // read counts, too.
+    decidedRecently: live.quiet ? row.decidedRecently : 1,
     startedMs: row.startedAtMs,
     nowMs,
     pauseReason: row.pauseReason,

@@ -20,7 +20,7 @@ import { readRulesOver } from "@/lib/redrive/gate/read-rules";
 import type { ConfirmableRefusal } from "@/lib/redrive/gate/refusal.pure";
 import { countItems } from "@/lib/redrive/life/redrive.write";
 import { type IdList, readFree, withIds } from "@/lib/redrive/plan/free-events.read";
-import { freezeEvents, insertItems, type PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
+import { freezeEvents, insertItems, noteSources, type PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
 import { NO_DELTA } from "@/lib/redrive/run/store/finish-items.write";
 
 export type FreezeTarget = {
@@ -240,7 +240,7 @@ async function freeze(
 ): Promise<FrozenChunk> {
   const passed = planned.flatMap(({ refusal, candidate }) => (refusal === null ? [candidate.id] : []));
   const entryId = uuidv7(nowMs);
-  const { queued, first, open, taken, slices } = await freezeEvents(tx, redrive.id, withIds(free, passed), {
+  const { queued, first, open, taken, slices, sources } = await freezeEvents(tx, redrive.id, withIds(free, passed), {
     actor: redrive.actor,
     entryId,
   });
@@ -255,6 +255,7 @@ async function freeze(
   await insertItems(tx, redrive.id, refusals);
   const refused: Record<string, number> = {};
   for (const { refusal } of refusals) if (refusal) refused[refusal] = (refused[refusal] ?? 0) + 1;
+  await noteSources(tx, redrive.id, sources);
   const total = open + refusals.length;
   await countItems(tx, redrive.id, { ...NO_DELTA, total, refused: refusals.length, refusedByReason: refused });
   if (open > 0) {

@@ -29,7 +29,15 @@ function sliceOf(row: string, redriveId: string): string {
 }
 
 /** `queued`: the events that this call moved, `first` one of them. `taken`: those that were no longer PENDING. */
-type FrozenEvents = { queued: IdList; first: string | null; open: number; taken: string[]; slices: number[] };
+type FrozenEvents = {
+  queued: IdList;
+  first: string | null;
+  open: number;
+  taken: string[];
+  slices: number[];
+  /** Ids of the sources of the queued events. */
+  sources: string[];
+};
 
 /**
  * Moves PENDING events to QUEUED and writes their open items, in one statement: compare-and-set, so that only one of
@@ -41,8 +49,8 @@ export async function freezeEvents(
   ids: IdList,
   { actor, entryId }: { actor: string; entryId: string },
 ): Promise<FrozenEvents> {
-  if (ids === NO_IDS) return { queued: NO_IDS, first: null, open: 0, taken: [], slices: [] };
-  // As `lockEvents` does: a statement of its own, without a name. It answers with no row for each event.
+  if (ids === NO_IDS) return { queued: NO_IDS, first: null, open: 0, taken: [], slices: [], sources: [] };
+  // As `lockEvents` does, in a statement of its own. It answers with no row for each event.
   await tx.run(
     "select count(*) from (select id from dlq_events where id = any($1::uuid[]) order by id for no key update) locked",
     [ids],
@@ -57,11 +65,13 @@ export async function freezeEvents(
        insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, revision, state, queued_entry)
        select id, $2, ${sliceOf("moved", "$2::uuid")}, source_id, coalesce(aggregate_type, ''), aggregate_id, version, error_code, revision, $4, $5
          from moved
-       returning id, slice
+       returning id, slice, source_id
      ), frozen as materialized (
-       select coalesce(array_agg(id), '{}') as ids, array_agg(distinct slice) as slices from items
+       select coalesce(array_agg(id), '{}') as ids, array_agg(distinct slice) as slices, array_agg(distinct source_id) as sources
+         from items
      )
      select ids::text as queued, ids[1] as first, cardinality(ids) as open, coalesce(slices, '{}') as slices,
+            coalesce(sources, '{}') as sources,
             case when cardinality(ids) = cardinality($1::uuid[]) then '{}'
                  else array(select unnest($1::uuid[]) except select unnest(ids)) end as taken
        from frozen`,
@@ -69,6 +79,17 @@ export async function freezeEvents(
     { name: "freeze-events" },
   );
   return row!;
+}
+
+/** Notes the sources of queued events at their redrive. */
+export async function noteSources(tx: Tx, redriveId: string, sources: readonly string[]): Promise<void> {
+  await tx.run(
+    `update redrives
+        set queued_sources = array(select distinct unnest(coalesce(queued_sources, '{}') || $2::uuid[]))
+      where id = $1 and not coalesce(queued_sources @> $2::uuid[], false)`,
+    [redriveId, sources],
+    { name: "note-sources" },
+  );
 }
 
 /** Writes items as they are, the refused ones with their reason. */
