@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { wasConfirmed } from "@/lib/events/filter/event-filter.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
@@ -173,7 +174,7 @@ export async function readEventPasts(
      ), kinds as materialized (
        select k.fingerprint, k.source_id,
               (select max(c.confirmed_at) from dlq_events c
-                where c.fingerprint = k.fingerprint and c.source_id = k.source_id and c.confirmed_at is not null and c.bounces >= 0) as at
+                where c.fingerprint = k.fingerprint and c.source_id = k.source_id and ${wasConfirmed("c")}) as at
          from (select distinct fingerprint, source_id from these where $2) k
      )
      select t.id, ${ms("t.since")} as "sinceMs", p.redrives, p.refusals, ${ms("p.last")} as "lastMs", ${ms("k.at")} as "groupSucceededMs"

@@ -1,3 +1,4 @@
+import { wasConfirmed } from "@/lib/events/filter/event-filter.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { EVENT, ITEM } from "@/lib/redrive/states/state.sql";
 
@@ -47,7 +48,8 @@ export async function readGroupSuccesses(
        cross join lateral (
          select distinct ceil(extract(epoch from c.confirmed_at))::float8 * 1000 as at
            from dlq_events c
-          where c.fingerprint = k.fingerprint and c.source_id = k.source_id and c.confirmed_at >= to_timestamp($3::float8 / 1000)) t
+          where c.fingerprint = k.fingerprint and c.source_id = k.source_id and ${wasConfirmed("c")}
+            and c.confirmed_at >= to_timestamp($3::float8 / 1000)) t
       group by 1`,
     [kinds.map(([fingerprint]) => fingerprint), kinds.map(([, sourceId]) => sourceId), fromMs],
   );
