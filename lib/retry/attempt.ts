@@ -129,12 +129,20 @@ export class Attempt<T> implements AttemptContext {
     await this.#takePlaceBack(bulkhead!);
   }
 
-  /** Halted meanwhile, it has no place and sends nothing. */
-  #takePlaceBack(bulkhead: Bulkhead): Promise<void> {
+  /** Halted meanwhile, or held by the breaker, it has no place and sends nothing. */
+  async #takePlaceBack(bulkhead: Bulkhead): Promise<void> {
     if (this.#stop !== null) {
       bulkhead.endLoan(null);
-      return Promise.resolve();
+      return;
     }
+    const { waiting } = this.#operation.target;
+    const held = () => this.#holdForBreaker();
+    waiting.add(held);
+    await this.#waitForPlaceBack(bulkhead);
+    waiting.delete(held);
+  }
+
+  #waitForPlaceBack(bulkhead: Bulkhead): Promise<void> {
     return new Promise((resolve) => {
       const granted = () => {
         this.#inBulkhead = true;
@@ -167,7 +175,7 @@ export class Attempt<T> implements AttemptContext {
     if (!free && !call.takeOwnToken && !bulkhead!.hasRoom()) return "bulkhead-full";
     // A patient operation has no deadline yet.
     if (deadlineMs < Number.POSITIVE_INFINITY) this.#alarm.set(deadlineMs, nowMs);
-    const held = () => this.#halt("BREAKER_OPEN", new Error("the breaker has opened"));
+    const held = () => this.#holdForBreaker();
     if (this.#operation.waits) target.waiting.add(held);
     try {
       if (call.takeOwnToken) await this.#untilHalted(call.takeOwnToken(this.signal));
@@ -183,6 +191,10 @@ export class Attempt<T> implements AttemptContext {
     if (halted !== null || breaker === null || breaker.holds(this.#permit, afterMs)) return halted;
     // The breaker has changed its state while this call waited: its earlier answer does not hold any more.
     return this.#askBreaker(afterMs);
+  }
+
+  #holdForBreaker(): void {
+    this.#halt("BREAKER_OPEN", new Error("the breaker has opened"));
   }
 
   #halted(): "deadline" | "cancelled" | "breaker-open" | null {
@@ -276,7 +288,7 @@ export class Attempt<T> implements AttemptContext {
 
   #stopped(sent: "no" | "maybe"): AttemptEnd<T> {
     const { code, reason } = this.#stop!;
-    if (code === "CANCELLED") {
+    if (code === "CANCELLED" || code === "BREAKER_OPEN") {
       return { kind: "cancelled", verdict: { ...verdict(code, CANCELLED), sent }, error: reason };
     }
     this.#timedOut = true;

@@ -1300,6 +1300,24 @@ describe("the bulkhead", () => {
       expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
     });
 
+    it("hands an attempt back unsent whose breaker opens before its place is back", async () => {
+      const trip = { kind: "consecutive", failures: 1 } as const;
+      const breaker = { trip, openMs: 60_000, openMsMax: 60_000, probes: 1, probeMsMax: 3_000 };
+      const { on, records, start } = recording(5, { breaker });
+      const waits = start();
+      await settle();
+      on.target.bulkhead?.tryEnter();
+      records[0]!.resolve();
+      await settle();
+      on.target.force("open");
+      expect(await waits).toMatchObject({ kind: "cancelled", sent: "no", attempts: 1 });
+      expect(on.sends).toEqual([]);
+      expect(on.records).toMatchObject([{ result: "cancelled", verdict: { code: "BREAKER_OPEN", sent: "no" } }]);
+      on.target.bulkhead?.release();
+      expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
+      expect(on.target.waiting.size).toBe(0);
+    });
+
     it("ends the loan of one whose record is refused", async () => {
       const { on, records, start } = recording(5);
       const refused = start();

@@ -169,7 +169,7 @@ export type EarlierAttempts = {
   attempt: number;
   /** The code of a delivery that is on record although the claim was lost before the item was closed; null = none is. */
   delivered: string | null;
-  /** How many found no target. */
+  /** How many found no target, or were stopped before they were sent. */
   unreached: number;
 };
 
@@ -196,7 +196,8 @@ export async function markAmbiguous(
   );
   const rows = await db.query<EarlierAttempts & { id: string }>(
     `select a.id, max(a.attempt)::int as attempt, max(a.code) filter (where a.state = ${ATTEMPT.delivered}) as delivered,
-            count(*) filter (where a.decision->'verdict'->>'away' = 'true')::int as unreached
+            count(*) filter (where a.decision->'verdict'->>'away' = 'true'
+                                or (a.state = ${ATTEMPT.failed} and a.code in ('CANCELLED', 'BREAKER_OPEN')))::int as unreached
        from redrive_attempts a where a.redrive_id = $1 and a.id = any($2::uuid[]) group by a.id`,
     values.slice(0, 2),
   );
