@@ -152,7 +152,8 @@ with wanted as materialized (
 ), facts as (
   select e.id, e.event_id, e.source_id, e.aggregate_type, e.aggregate_id, e.version, e.status, true as holds,
          e.status = ${EVENT.PENDING} and e.cooldown_until > now() as cools
-    from parked e left join redrive_items i on i.id = e.id and i.redrive_id = $4
+    from parked e
+    left join lateral (select o.state from redrive_items o where o.id = e.id and o.redrive_id = $4 offset 0) i on true
    where not ${SKIPPED} and ${counts(earlier)}
   union all
   select id, event_id, source_id, aggregate_type, aggregate_id, version, status, false, false from done

@@ -1,6 +1,6 @@
 import type { EventOut, HeldBehind } from "@/lib/events/events.shapes";
 import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
-import { readOrderAtOnce, readOrderOneByOne } from "@/lib/order/aggregate-order.read";
+import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import type { Queryable } from "@/lib/platform/database/db";
 import { type HoldingEvents, holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
 import { versionOut } from "@/lib/redrive/preview/earlier-summary.read";
@@ -11,8 +11,8 @@ type ReadInTime = <T>(read: (tx: Queryable) => Promise<T>) => Promise<T | null>;
 
 /**
  * What holds each of these events behind it, by the rule of the gate; those that nothing holds are left out. Nothing that is
- * stored says so: it costs an index read a day's partition for all events together. `inTime` bounds the reads where their
- * aggregates have so many events that each is read by itself; null = its time was over, and then the answer is empty.
+ * stored says so: it costs an index read a day's partition for all events together. `inTime` bounds the read; null = its time was
+ * over, and then the answer is empty.
  */
 export async function readHeldBehind(
   db: Queryable,
@@ -31,7 +31,7 @@ export async function readHeldBehind(
     const sourceId = idOf.get(event.source);
     return sourceId === undefined || aggregateId === null ? [] : [{ ...event, sourceId, aggregateId }];
   });
-  const orders = (await readOrderAtOnce(db, named, null)) ?? (await inTime((tx) => readOrderOneByOne(tx, named, null)));
+  const orders = await inTime((tx) => readAggregateOrder(tx, named, null));
   return new Map(
     named.flatMap((event) => {
       const order = orders?.get(aggregateKeyOf(event)!);
