@@ -40,7 +40,7 @@ const rowsOf = (out: string) =>
     .map((row) => row.split("\t"));
 
 test("a source that does not exist is no control, and a search and a preview by it say so", async () => {
-  const imposed = await run("control", "blacklist", "--source", "odrers", "--reason", "a slip of the pen");
+  const imposed = await run("control", "blacklist", "--source", "odrers", "--reason", "misspelt");
   expect(imposed).toMatchObject({
     code: 1,
     out: "",

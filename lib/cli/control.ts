@@ -22,7 +22,7 @@ export async function imposeControl(call: Call, kind: ControlRequest["kind"]): P
   const key = line.text("idempotency-key") ?? randomUUID();
   const imposed = await api.change<ControlOut & { underWay: number | null }>(CONTROLS, { method: "POST", body, key });
   await printAnswer(call, imposed, () => `${imposed.id}\n`);
-  // It may be meant for what comes, or be a slip of the pen.
+  // It may be meant for what comes, or be misspelt.
   if (imposed.catches === 0) call.terminal.say("It catches no parked event now.");
   if (imposed.underWay !== 0) {
     const { underWay } = imposed;

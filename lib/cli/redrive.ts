@@ -84,7 +84,10 @@ function previewText(
     ["refused", refusals === 0 ? null : countText(refusals, refused)],
     ...(controls ?? [])
       .slice(0, CONTROLS_NAMED)
-      .map(({ refuses, control }) => ["", `${formatNumber(refuses)} ${controlCause(control)}`] as const),
+      .map(
+        ({ refuses, control }) =>
+          ["", `${refuses === null ? "some" : formatNumber(refuses)} ${controlCause(control)}`] as const,
+      ),
     ["by error code", reasonsText(byErrorCode) || null],
     // Where nothing goes there is no rate, and nothing was checked.
     ["rate", eligible === 0 ? null : ratePerSecond === null ? "unlimited" : formatRate(ratePerSecond)],

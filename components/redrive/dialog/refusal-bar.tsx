@@ -41,7 +41,7 @@ export function RefusalBar({ preview }: { preview: PreviewOut }) {
           ))}
           {preview.controls?.map(({ refuses, control }) => (
             <li key={control.id} className="grid grid-cols-[5ch_1fr] gap-3 text-muted">
-              <span className="text-right font-mono">{formatNumber(refuses)}</span>
+              <span className="text-right font-mono">{refuses === null ? "some" : formatNumber(refuses)}</span>
               <span className="wrap-anywhere">{controlCause(control)}</span>
             </li>
           ))}

@@ -158,23 +158,25 @@ async function countAndSample(
   return { counted, frozen, sample, earlier: plan.earlier, plan: plan.planned };
 }
 
-/** Of a selection that was not planned the newest events are looked at, whether they are refused or not. */
+/**
+ * Of a selection that was not planned the newest events are looked at, whether they are refused or not: how many a control refuses is
+ * then not known.
+ */
 async function controlsOf(
   deps: Deps,
   viewer: Viewer,
   { selected, refused, plan }: { selected: SelectedForRedrive; refused: PreviewOut["refused"]; plan: Planned },
 ): Promise<PreviewOut["controls"]> {
-  if (!Object.keys(refused).some(isByControl)) return [];
+  if (plan !== null && !Object.keys(refused).some(isByControl)) return [];
   return deps.db.transaction(async (tx) => {
-    const events =
-      plan === null
-        ? await readCandidates(tx, { ...selected, after: null, limit: CONTROLLED_MAX })
-        : plan.flatMap(({ candidate, refusal }) => (isByControl(refusal) ? [candidate] : [])).slice(0, CONTROLLED_MAX);
-    const ids = events.map(({ id }) => id);
+    const stopped = plan?.flatMap(({ candidate, refusal }) => (isByControl(refusal) ? [candidate] : []));
+    const events = stopped ?? (await readCandidates(tx, { ...selected, after: null, limit: CONTROLLED_MAX }));
+    const ids = events.slice(0, CONTROLLED_MAX).map(({ id }) => id);
     const controls = [...(await readRefusingControls(tx, viewer, ids, selected.asOfMs)).values()];
+    const whole = stopped !== undefined && stopped.length <= CONTROLLED_MAX;
     return [...Map.groupBy(controls, ({ id }) => id).values()]
-      .map((same) => ({ refuses: same.length, control: same[0]! }))
-      .sort((a, b) => b.refuses - a.refuses);
+      .sort((a, b) => b.length - a.length)
+      .map((same) => ({ refuses: whole ? same.length : null, control: same[0]! }));
   }, READ_ONLY);
 }
 

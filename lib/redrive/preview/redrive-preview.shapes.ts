@@ -135,9 +135,10 @@ export const previewSchema = named(
     byErrorCode: countsOut,
     /**
      * The blacklists and cooldowns that refuse events, the one that refuses most first, of at most CONTROLLED_MAX events that
-     * were looked at; null = not looked for (`sample: false`), or not known in time.
+     * were looked at; null = not looked for (`sample: false`), or not known in time. `refuses` null = there are more, and how many
+     * of them it refuses is not known.
      */
-    controls: z.nullable(z.array(z.object({ refuses: countOut, control: appliedControlSchema }))),
+    controls: z.nullable(z.array(z.object({ refuses: z.nullable(countOut), control: appliedControlSchema }))),
     ratePerSecond: nullableNumber,
     etaMs: nullableNumber,
     /** The wait after each step of a canary, unless the redrive names another. */
