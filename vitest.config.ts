@@ -27,7 +27,7 @@ const ON_SERVERS = {
   // summary names it (docs/adr/0122-one-repeat-in-ci.md).
   retry: process.env.CI ? 1 : 0,
   // A test file waits two thirds of its time: for a server's start, a lease, an outage. Three at once left two cores idle for
-  // half of it. More than four meet each other's bad moments: an attempt that may take three seconds does not end in them.
+  // half of it. With more than four an attempt that may take three seconds does not always end in time.
   maxWorkers: 4,
   // Projects with another number of workers are another group.
   sequence: { groupOrder: 1 },
@@ -36,7 +36,7 @@ const ON_SERVERS = {
 
 /**
  * unit: pure code, no server, milliseconds. limits: the same for code that is stopped when it takes too long; beside another file it
- * would be stopped where it is honest. integration: the product; each file clones its own database from a migrated
+ * would be stopped too early. integration: the product; each file clones its own database from a migrated
  * template. brokers: what reads and writes the queues of others, and the kit, each on its own servers; most changes do not touch it.
  */
 export default defineConfig({

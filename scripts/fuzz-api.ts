@@ -13,7 +13,7 @@ import { superviseProcess } from "./supervised-process.ts";
 const ROOT = join(import.meta.dirname, "..");
 const REPORTS = join(ROOT, "reports", "fuzz-api");
 const VERSION = "4.32.5";
-const READY_MS = 60_000;
+const READY_MS = 180_000;
 
 /**
  * Schemathesis reads the served OpenAPI document and sends requests that it allows and requests that it forbids: no
@@ -101,7 +101,7 @@ async function seed(url: string): Promise<void> {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
-        signal: AbortSignal.timeout(10_000),
+        signal: AbortSignal.timeout(60_000),
       });
       if (response.ok) return;
       if (response.status !== 503 || tries > 20)

@@ -6,7 +6,7 @@ import type { Deps } from "./deps";
 type Asking = { deps: Pick<Deps, "db">; viewer: Viewer };
 
 /**
- * Throws DomainError `unknown-source` for a rule over a source that does not exist: stored as it is, a slip of the pen would be
+ * Throws DomainError `unknown-source` for a rule over a source that does not exist: stored as it is, a misspelt name would be
  * a rule that never catches an event.
  */
 export async function assertKnownSource({ deps, viewer }: Asking, name: string | undefined, field: string) {
@@ -17,7 +17,7 @@ export async function assertKnownSource({ deps, viewer }: Asking, name: string |
 
 /**
  * The answer to a filter that names these sources. One that does not exist selects nothing, as any other value may; the answer says
- * so in `hints`, since nothing else tells a slip of the pen from a source that is well.
+ * so in `hints`, since nothing else tells a misspelt name from a source without events.
  */
 export async function withSourceHints<Answer extends object>(
   { deps, viewer }: Asking,

@@ -233,6 +233,6 @@ function unknownSource(source: string): Rejection {
   return {
     code: "unknown-source",
     field: "source",
-    detail: `There is no source ${JSON.stringify(source)}: create it, or name one that there is`,
+    detail: `There is no source ${JSON.stringify(source)}: create it, or name an existing source`,
   };
 }
