@@ -173,6 +173,9 @@ export type EarlierAttempts = {
   unreached: number;
 };
 
+/** Codes of attempts that were stopped between their intent and their send. */
+const UNSENT = ["CANCELLED", "BREAKER_OPEN"];
+
 /** SQL: the end of an attempt whose worker will not report one. */
 export const WORKER_LOST = `state = ${ATTEMPT.ambiguous}, closed_at = now(), code = 'WORKER_LOST',
   detail = 'the worker stopped between send and mark: it may have been delivered'`;
@@ -197,9 +200,9 @@ export async function markAmbiguous(
   const rows = await db.query<EarlierAttempts & { id: string }>(
     `select a.id, max(a.attempt)::int as attempt, max(a.code) filter (where a.state = ${ATTEMPT.delivered}) as delivered,
             count(*) filter (where a.decision->'verdict'->>'away' = 'true'
-                                or (a.state = ${ATTEMPT.failed} and a.code in ('CANCELLED', 'BREAKER_OPEN')))::int as unreached
+                                or (a.state = ${ATTEMPT.failed} and a.code = any($3::text[])))::int as unreached
        from redrive_attempts a where a.redrive_id = $1 and a.id = any($2::uuid[]) group by a.id`,
-    values.slice(0, 2),
+    [...values.slice(0, 2), UNSENT],
   );
   return new Map(rows.map(({ id, ...earlier }) => [id, earlier]));
 }
