@@ -180,7 +180,8 @@ describe("a mend", () => {
     async (_, expression) => {
       const page = await parkade.call<MendPage>(preview, { body: { select, recipe: jsonata(expression), limit: 2 } });
       expect(page.status).toBe(200);
-      expect(page.body.items.map(({ outcome }) => outcome)).toEqual(["failed", "failed"]);
+      // A page ends when its time is over: on a busy machine with the first of the two.
+      expect(new Set(page.body.items.map(({ outcome }) => outcome))).toEqual(new Set(["failed"]));
       expect(await stored()).toEqual(before);
     },
   );
