@@ -375,7 +375,7 @@ describe("the controls that refuse events", () => {
     });
     const preview = await ask({ select } as Partial<RedriveRequest>);
     expect(preview.refused).toEqual({ blacklisted: 2_001 });
-    expect(named(preview)).toEqual([[200, "blacklist", "UPSTREAM_5XX"]]);
+    expect(named(preview)).toEqual([[null, "blacklist", "UPSTREAM_5XX"]]);
   });
 });
 

@@ -82,7 +82,7 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
     refused,
     byErrorCode,
     controls:
-      request.sample === false
+      request.sample === false || total === null
         ? null
         : await inTime("controls", () => controlsOf(deps, viewer, { selected, refused, plan })),
     sample,
@@ -167,7 +167,7 @@ async function controlsOf(
   viewer: Viewer,
   { selected, refused, plan }: { selected: SelectedForRedrive; refused: PreviewOut["refused"]; plan: Planned },
 ): Promise<PreviewOut["controls"]> {
-  if (plan !== null && !Object.keys(refused).some(isByControl)) return [];
+  if (!Object.keys(refused).some(isByControl)) return [];
   return deps.db.transaction(async (tx) => {
     const stopped = plan?.flatMap(({ candidate, refusal }) => (isByControl(refusal) ? [candidate] : []));
     const events = stopped ?? (await readCandidates(tx, { ...selected, after: null, limit: CONTROLLED_MAX }));
