@@ -3,6 +3,7 @@ import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { writeHeartbeat } from "@/lib/observe/health/heartbeat.write";
 import { uuidv7 } from "@/lib/platform/ids";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { noteSources } from "@/lib/redrive/plan/freeze-events.write";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** No worker runs here: each cause is put in place by hand, and what the redrive says of it is read. */
@@ -128,4 +129,19 @@ test("one source that is stopped stops no redrive that sends those of another, h
   await world.db.run("delete from redrive_ticks");
   await world.db.run("update redrive_items set state = 'cancelled' where redrive_id = $1 and slice = 99", [id]);
   expect(await stalled(id)).toMatchObject({ code: "stopped", target: "orders" });
+});
+
+test("a plan that a worker of before began has the sources of all its items noted", async () => {
+  await world.source("billing");
+  await world.park(2);
+  await world.park(2, (index) => ({ eventId: `bill-${index}` }), "billing");
+  const { id } = await world.request({ select: { filter: { source: ["billing"] } } });
+  await world.db.run("update redrives set queued_sources = null where id = $1", [id]);
+  const [orders] = await world.db.query<{ id: string }>("select id from sources where name = 'orders'");
+  await world.db.transaction((tx) => noteSources(tx, id, [orders!.id]));
+  const noted = await world.db.query<{ name: string }>(
+    "select s.name from redrives r join sources s on s.id = any(r.queued_sources) where r.id = $1 order by 1",
+    [id],
+  );
+  expect(noted.map(({ name }) => name)).toEqual(["billing", "orders"]);
 });

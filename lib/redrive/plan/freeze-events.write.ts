@@ -81,11 +81,15 @@ export async function freezeEvents(
   return row!;
 }
 
-/** Notes the sources of queued events at their redrive. */
+/**
+ * Notes the sources of queued events at their redrive. Where none are noted yet, those of all its items: a worker of before, which
+ * notes none, may have begun the plan.
+ */
 export async function noteSources(tx: Tx, redriveId: string, sources: readonly string[]): Promise<void> {
   await tx.run(
     `update redrives
-        set queued_sources = array(select distinct unnest(coalesce(queued_sources, '{}') || $2::uuid[]))
+        set queued_sources = array(select distinct unnest($2::uuid[] || coalesce(queued_sources,
+              array(select distinct source_id from redrive_items where redrive_id = $1))))
       where id = $1 and not coalesce(queued_sources @> $2::uuid[], false)`,
     [redriveId, sources],
     { name: "note-sources" },
