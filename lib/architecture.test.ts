@@ -8,7 +8,7 @@ import { ITEM_STATES } from "@/lib/redrive/states/item-state.pure";
 import { REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
 
 /** A capability is one folder of `lib`, of `components` and of `app`. What others of `lib` may use of it, its README.md lists. */
-const CAPABILITIES = ["intake", "events", "redrive", "order", "repair", "rules", "guard", "sources", "observe"];
+const CAPABILITIES = ["intake", "events", "redrive", "order", "repair", "rules", "guard", "sources", "observe", "keep"];
 
 /**
  * The layer of a file stands in its name, before the ending: `gate.pure.ts`, `redrives.shapes.ts`. Without a mark a file acts:

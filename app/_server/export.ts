@@ -4,6 +4,7 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { exportEvents } from "@/lib/events/list/event-export.read";
 import { filterQuery } from "@/lib/events/list/event-page.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { exportRecords } from "@/lib/keep/records/export-records";
 import type { Db } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { streamResponse } from "./intake/ndjson";
@@ -14,18 +15,33 @@ type Format = (typeof FORMATS)[number];
 export const exportQuery = filterQuery({ format: z._default(z.enum(FORMATS, "must be ndjson or csv"), "ndjson") });
 type ExportQuery = ReturnType<typeof exportQuery.read>;
 
-/** The whole filtered list as a file, a page in memory at a time. The first page is read before the answer begins. */
+/**
+ * All matching events as a file, a page in memory at a time: the columns of the list as CSV, or each event whole as a
+ * line. The first page is read before the answer begins.
+ */
 export async function exportResponse(
-  db: Db,
+  { db, lists }: { db: Db; lists: Db },
   viewer: Viewer,
   { filter, format }: ExportQuery,
   nowMs: number,
 ): Promise<Response> {
-  return fileResponse(exportEvents(db, viewer, filter, nowMs), {
-    columns: CSV_COLUMNS,
-    format,
-    name: fileName(filter, nowMs),
-  });
+  const name = fileName(filter, nowMs);
+  if (format === "csv") {
+    return fileResponse(exportEvents(lists, viewer, filter, nowMs), { columns: CSV_COLUMNS, format, name });
+  }
+  const pieces = await exportRecords({ db, lists }, viewer, filter, nowMs);
+  return textResponse(joined(await pieces.next(), pieces), { format, name });
+}
+
+async function* joined(
+  first: IteratorResult<string[], void>,
+  pieces: AsyncGenerator<string[], void>,
+): AsyncGenerator<string> {
+  try {
+    for (let piece = first; !piece.done; piece = await pieces.next()) yield piece.value.join("");
+  } finally {
+    await pieces.return();
+  }
 }
 
 /** Rows as a file. The first page is read before the answer begins. */
@@ -34,7 +50,11 @@ export async function fileResponse<Row extends object>(
   { columns, format, name }: { columns: readonly (keyof Row & string)[]; format: Format; name: string },
 ): Promise<Response> {
   const first = await pages.next();
-  return streamResponse(textOf(first, pages, format === "csv" ? columns : null), {
+  return textResponse(textOf(first, pages, format === "csv" ? columns : null), { format, name });
+}
+
+function textResponse(texts: AsyncIterable<string>, { format, name }: { format: Format; name: string }): Response {
+  return streamResponse(texts, {
     "content-type": format === "csv" ? "text/csv; charset=utf-8; header=present" : "application/x-ndjson",
     "content-disposition": `attachment; filename="${name}.${format}"`,
     "x-content-type-options": "nosniff",

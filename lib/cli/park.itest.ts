@@ -1,5 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import * as exported from "@/app/(events)/api/v1/events/export/route";
 import { type ParkadeServer, parkadeServer } from "@/lib/kit/testing/parkade-server";
 import { program } from "@/lib/testing/programs";
 
@@ -10,7 +11,7 @@ beforeAll(async () => {
   parkade = await parkadeServer();
 });
 afterAll(() => parkade.stop());
-beforeEach(() => parkade.console.deps.db.run("truncate dlq_events, dlq_event_bodies, event_keys"));
+beforeEach(() => parkade.console.deps.db.run("truncate dlq_events, dlq_event_facts, dlq_event_bodies, event_keys"));
 
 type Ran = { code: number; out: string; said: string };
 function run(words: string[], input: string, env: Record<string, string> = {}): Promise<Ran> {
@@ -96,6 +97,29 @@ describe("parkade park", () => {
     });
     expect(await done).toEqual({ code: 130, said: expect.stringMatching(/^The lines up to line \d+ were sent/) });
     expect((await parkade.parked()).length).toBeLessThan(900);
+  });
+
+  test("takes back what `export` wrote: under its id, whole, and once", async () => {
+    const { db } = parkade.console.deps;
+    const given = [event("x-0", { payload: { a: [1.50] }, aggregateId: "o-1" }), event("x-1", { payload: "two" })];
+    await run(["park", "--source", "orders"], given.join("\n"));
+    await db.run("update dlq_events set status = 'IGNORED', last_operator = 'ada' where event_id = 'x-1'");
+    const lines = (await parkade.console.call(exported.GET)).text;
+    const rows = () => db.query("select e::text as row from dlq_events e order by id");
+    const before = await rows();
+    await db.run("truncate dlq_events, dlq_event_facts, dlq_event_bodies, event_keys");
+    expect(await run(["park"], `${lines}${event("x-2", { source: "orders" })}`)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/accepted +3/),
+    });
+    expect((await rows()).slice(0, 2)).toEqual(before);
+    expect(await run(["park"], lines)).toMatchObject({ code: 0, out: expect.stringMatching(/duplicates +2/) });
+    const [line] = lines.split("\n");
+    const other = line!.replace('"x-1"', '"x-9"').replace('"x-0"', '"x-9"');
+    expect(await run(["park"], other)).toMatchObject({
+      code: 4,
+      said: expect.stringMatching(/^line 1: stored\.id is the id of another event/),
+    });
   });
 
   test("signs with the secret of the environment, by the scheme that the source asks for", async () => {

@@ -1,11 +1,15 @@
 import type { DeadLetter, Header, RedriveMark } from "@/lib/intake/dead-letter.pure";
 import { isBase64 } from "@/lib/intake/header-fault.pure";
+import type { StoredPart } from "@/lib/keep/records/stored-state.shapes";
 import type { ProblemCode } from "@/lib/platform/plain/problem.pure";
 import { JsonSyntax, type Member, membersOf, type Span } from "@/lib/platform/plain/raw-json.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 
-/** One event of a request, read: on its way into the store, or refused with the field and the fix. */
-export type Arrival = { source: string; letter: DeadLetter };
+/**
+ * One event of a request, read: on its way into the store, or refused with the field and the fix. `stored`: it is of an
+ * export, and is restored.
+ */
+export type Arrival = { source: string; letter: DeadLetter; stored?: StoredPart };
 export type Rejection = { code: ProblemCode; detail: string; field?: string };
 
 export type ArrivalLimits = {
@@ -21,6 +25,14 @@ const ENVELOPE_BYTES_MAX = 4 * 1024 * 1024;
 /** Of one event as it stands in a request: above it, it is refused before it is read. */
 export function eventBytesMax({ payloadBytesMax }: ArrivalLimits): number {
   return payloadBytesMax * 2 + ENVELOPE_BYTES_MAX;
+}
+
+/** Of one event of an export, which holds all of its revisions. */
+const RECORD_BYTES_MIN = 16 * 1024 * 1024;
+
+/** The longest line that is read at all. */
+export function lineBytesMax(limits: ArrivalLimits): number {
+  return Math.max(RECORD_BYTES_MIN, eventBytesMax(limits));
 }
 
 /** Thrown inside the reading of one event. No Error: its stack costs more than the refusal. */
@@ -60,8 +72,7 @@ export function readOrReject(read: () => Arrival): Arrival | { rejection: Reject
 }
 
 /** Refuses an event that is too large to be read at once. */
-export function assertEventSize(span: Span, limits: ArrivalLimits): void {
-  const bytesMax = eventBytesMax(limits);
+export function assertEventSize(span: Span, bytesMax: number): void {
   if (span.end - span.start <= bytesMax) return;
   reject({ code: "payload-too-large", detail: `The event is larger than ${bytesMax} bytes` });
 }

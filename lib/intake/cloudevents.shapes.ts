@@ -3,6 +3,7 @@ import {
   type Arrival,
   assertEventSize,
   decodeBase64,
+  eventBytesMax,
   membersByName,
   redriveMarkOf,
   reject,
@@ -103,7 +104,7 @@ const FURTHER_MEMBERS = 32;
 
 /** A structured CloudEvent at `span`; to be called inside `readOrReject`. */
 export function readStructured(bytes: Uint8Array, span: Span, options: CloudEventOptions): Arrival {
-  assertEventSize(span, options);
+  assertEventSize(span, eventBytesMax(options));
   if (!isObjectAt(bytes, span.start)) malformed("body", "must be a JSON object");
   const members = membersByName(bytes, span.start, options.headersMax + FURTHER_MEMBERS);
   const attributes: Attributes = new Map();

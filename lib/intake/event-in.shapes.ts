@@ -5,6 +5,8 @@ import {
   type ArrivalLimits,
   assertEventSize,
   decodeBase64,
+  eventBytesMax,
+  lineBytesMax,
   membersByName,
   redriveMarkOf,
   reject,
@@ -12,6 +14,12 @@ import {
   versionOf,
 } from "@/lib/intake/arrival.shapes";
 import type { DeadLetter, DeadLetterError, Header } from "@/lib/intake/dead-letter.pure";
+import {
+  contradictionOf,
+  EXPORTED_AS_STORED,
+  type StoredPart,
+  storedStateSchema,
+} from "@/lib/keep/records/stored-state.shapes";
 import { queryOf } from "@/lib/platform/api/query.shapes";
 import { described } from "@/lib/platform/api/schemas.shapes";
 import {
@@ -41,7 +49,7 @@ import {
  *       payload (any JSON) | payloadBase64, contentType?, headers?: [[name, value]] | {}, tags?: {}, origin?: {} }
  *
  * `payload` is stored as the very bytes that stand in the request, whatever `contentType` says; bytes that are no JSON
- * go as `payloadBase64`.
+ * go as `payloadBase64`. A line of an export has a further member, `stored`: see `lib/keep/records/stored-state.shapes.ts`.
  */
 
 function text(max: number) {
@@ -118,7 +126,7 @@ const readBase64Text = z.optional(z.unknown()).register(z.globalRegistry, {
   pattern: "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
 });
 
-/** Everything but `payload`, `payloadBase64` and `version`, which are read from the text itself. */
+/** Everything but `payload`, `payloadBase64`, `version` and `stored`, which are read from the text itself. */
 const eventInSchema = z.strictObject({
   source: z.optional(text(TEXT_MAX.sourceName)),
   eventId: text(TEXT_MAX.eventId),
@@ -141,8 +149,12 @@ const eventInSchema = z.strictObject({
   headers: z.nullish(headersSchema),
   tags: z.nullish(z.record(text(TEXT_MAX.tagKey), freeText(TEXT_MAX.tagValue))),
   origin: z.nullish(z.record(z.string(), z.unknown())),
+  stored: z.optional(storedStateSchema),
 });
 type EventIn = z.infer<typeof eventInSchema>;
+
+/** An event that has `stored`. */
+const exportedSchema = z.extend(eventInSchema, EXPORTED_AS_STORED);
 
 /** `source` may be missing when the query names one; there is one payload, in one of two ways. */
 z.globalRegistry.add(eventInSchema, {
@@ -189,9 +201,11 @@ const VALUES_MAX = 10_000;
 
 /** Reads the event that stands at `span`; to be called inside `readOrReject`. */
 export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions): Arrival {
-  assertEventSize(span, options);
+  assertEventSize(span, lineBytesMax(options));
   if (!isObjectAt(bytes, span.start)) reject({ code: "invalid-request", detail: "An event is an object" });
   const members = membersByName(bytes, span.start, MEMBERS_MAX);
+  const stored = members.get("stored");
+  if (!stored) assertEventSize(span, eventBytesMax(options));
   const body = readPayload(bytes, members, options);
   const event = parseEnvelope(bytes, members, options);
   const source = event.source ?? options.defaultSource;
@@ -203,7 +217,7 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
     aggregateId: event.aggregateId ?? null,
     version: readVersion(bytes, members),
     eventType: event.eventType ?? null,
-    traceId: event.traceId ?? traceIdOf(headers),
+    traceId: event.traceId ?? (stored ? null : traceIdOf(headers)),
     errorCode: event.errorCode,
     error: readError(event.error),
     attempts: event.attempts ?? 0,
@@ -215,14 +229,31 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
     origin: { convention: "http", ...event.origin },
     redrive: redriveMarkOf(headers),
   };
-  return { source, letter };
+  if (!stored) return { source, letter };
+  const origin = members.get("origin");
+  return { source, letter, stored: readStored(bytes, stored, origin ? decode(bytes, origin) : "{}") };
+}
+
+/** Revisions of one event with their headers hold more values than an envelope. */
+const STORED_VALUES_MAX = 100_000;
+
+function readStored(bytes: Uint8Array, span: Span, originText: string): StoredPart {
+  const { depth, values } = sizeOf(bytes, span);
+  // Its JSON columns lie in lists of it.
+  if (depth > JSON_COLUMN_DEPTH_MAX + 3) refuse("stored", `is nested deeper than ${JSON_COLUMN_DEPTH_MAX + 3}`);
+  if (values > STORED_VALUES_MAX) refuse("stored", `holds more than ${STORED_VALUES_MAX} values`);
+  const text = decode(bytes, span);
+  const state = parsed(storedStateSchema, parseText(text), "stored");
+  const contradiction = contradictionOf(state);
+  if (contradiction !== null) refuse(`stored.${contradiction.field}`, contradiction.detail);
+  return { state, text, originText };
 }
 
 function refuse(field: string, detail: string): never {
   reject({ code: "invalid-request", field, detail: `${field} ${detail}` });
 }
 
-const READ_FROM_TEXT = new Set(["payload", "payloadBase64", "version"]);
+const READ_FROM_TEXT = new Set(["payload", "payloadBase64", "version", "stored"]);
 
 function parseEnvelope(bytes: Uint8Array, members: Map<string, Member>, limits: ArrivalLimits): EventIn {
   const document: Record<string, unknown> = {};
@@ -232,12 +263,19 @@ function parseEnvelope(bytes: Uint8Array, members: Map<string, Member>, limits: 
     assertPlain(name, bytes, member, limits);
     document[name] = parseJson(bytes, member);
   }
-  const parsed = eventInSchema.safeParse(document);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0]!;
-  if (issue.code === "unrecognized_keys") refuse([...issue.path, issue.keys[0]!].join("."), "is unknown: leave it out");
+  return members.has("stored") ? parsed(exportedSchema, document) : parsed(eventInSchema, document);
+}
+
+/** `under`: the field that `document` is the value of. */
+function parsed<Schema extends z.ZodMiniType>(schema: Schema, document: unknown, under?: string): z.infer<Schema> {
+  const result = schema.safeParse(document);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  const named = (field: string) => [under, field].filter(Boolean).join(".");
+  if (issue.code === "unrecognized_keys")
+    refuse(named([...issue.path, issue.keys[0]!].join(".")), "is unknown: leave it out");
   const value = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)?.[key], document);
-  refuse(fieldOf(issue), value === undefined ? "is missing" : deepest(issue).message);
+  refuse(named(fieldOf(issue)), value === undefined ? "is missing" : deepest(issue).message);
 }
 
 /** Inside a union: the fault of the branch that got furthest. */

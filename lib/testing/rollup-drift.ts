@@ -19,7 +19,7 @@ function againstFinest({ table, widthMs }: (typeof CODE_FLOW)[number]): string {
 
 /**
  * The differences between the rollups and a full count: empty when they are exact. The flow is checked three times: the
- * parked arrivals equal the stored events; the sum of all kinds equals the events parked now, for each source, error
+ * parked arrivals equal the stored and the archived events; the sum of all kinds equals the events parked now, for each source, error
  * code and group; and each table of the flow has the same sums.
  */
 export async function rollupDrift(db: Db): Promise<unknown[]> {
@@ -37,7 +37,9 @@ export async function rollupDrift(db: Db): Promise<unknown[]> {
       union all
       select at, source_id, error_code, fingerprint, ${FLOW_KINDS.join(", ")} from ${FINEST.table}),
     parked as (select source_id, sum(parked) as n from flow group by 1 having sum(parked) > 0),
-    parked_counted as (select source_id, count(*) as n from dlq_events group by 1),
+    parked_counted as (
+      select source_id, count(*) as n
+        from (select source_id from dlq_events union all select source_id from archived_events) known group by 1),
     size as (
       select source_id, error_code, fingerprint, sum(${SIZE_EFFECT_SQL}) as n
         from flow group by 1, 2, 3 having sum(${SIZE_EFFECT_SQL}) <> 0),
@@ -88,8 +90,10 @@ export async function auditGaps(db: Db): Promise<unknown[]> {
     select 'parked', e.id, e.status, e.bounces, count(a.id)
       from dlq_events e
       left join subjects s on s.event_id = e.id
-      left join audit_entries a on a.id = s.entry_id and a.action = 'event.parked'
-     group by e.id, e.status, e.bounces having count(a.id) <> 1`);
+      left join audit_entries a
+        on a.id = s.entry_id and a.action in ('event.parked', 'event.imported', 'event.removed')
+     group by e.id, e.status, e.bounces
+    having sum(case when a.action is null then 0 when a.action = 'event.removed' then -1 else 1 end) <> 1`);
 }
 
 /**

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { mediaTypeOf, readBody } from "@/app/_server/body";
 import type { Call } from "@/app/_server/handle";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
-import { type Arrival, type ArrivalLimits, eventBytesMax, type Rejection, reject } from "@/lib/intake/arrival.shapes";
+import { type Arrival, type ArrivalLimits, lineBytesMax, type Rejection, reject } from "@/lib/intake/arrival.shapes";
 import {
   type CloudEventOptions,
   cloudEventSchema,
@@ -268,12 +268,12 @@ async function ingestLines(call: RuledCall, whole: Buffer | null): Promise<ParkA
   const options = { ...limits, defaultSource: call.query.source };
   const intake = new Intake(call, { rules: call.rules, body: whole, eventsInBody: true, streams: whole === null });
   const body = whole === null ? (call.request.body ?? emptyBody()) : oneChunk(whole);
-  const lineBytesMax = eventBytesMax(limits);
+  const bytesMax = lineBytesMax(limits);
   try {
-    for await (const lines of linesOf(body, lineBytesMax)) {
+    for await (const lines of linesOf(body, bytesMax)) {
       for (const line of lines) {
         const tooLong = "tooLong" in line;
-        const read = () => (tooLong ? reject(lineTooLong(lineBytesMax)) : readLine(line.bytes, options));
+        const read = () => (tooLong ? reject(lineTooLong(bytesMax)) : readLine(line.bytes, options));
         const busy = intake.take(read, tooLong ? 0 : line.bytes.length);
         if (busy) await busy;
       }

@@ -4,6 +4,7 @@ import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/intake/arrival.shapes";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
 import type { SourceRules } from "@/lib/intake/source-rules.read";
+import { type RestoreOutcome, restoreEvents, type StoredArrival } from "@/lib/keep/restore/restore-events";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns, type Turns } from "@/lib/platform/turns";
 import { mapFacts } from "./map-facts";
@@ -160,15 +161,30 @@ export class Intake {
   private async store(batch: Batch): Promise<void> {
     this.countSources(batch);
     const arrivals: Arrival[] = [];
+    const exported: StoredArrival[] = [];
+    const [places, exportedPlaces]: [number[], number[]] = [[], []];
     const turns = createTurns(this.deps.clock);
-    for (const { source, letter } of batch.arrivals) {
+    for (const [place, { source, letter, stored }] of batch.arrivals.entries()) {
+      if (stored) {
+        exported.push({ source, letter, stored });
+        exportedPlaces.push(place);
+        continue;
+      }
       const mapping = this.rules.get(source)?.mapping;
       arrivals.push({ source, letter: mapping ? mapFacts(letter, mapping) : letter });
+      places.push(place);
       if (turns.due()) await turns.give();
     }
     // Ids keep the order of the request, whichever batch is committed first.
     this.lastAtMs = Math.max(this.deps.clock.wallMs(), this.lastAtMs + 1);
-    this.count(batch, await parkEvents(this.deps, arrivals, this.viewer, { atMs: this.lastAtMs }));
+    const parked = await parkEvents(this.deps, arrivals, this.viewer, { atMs: this.lastAtMs });
+    parked.forEach((outcome, index) => {
+      this.count(batch, places[index]!, outcome);
+    });
+    const restored = exported.length > 0 ? await restoreEvents(this.deps, exported, this.viewer) : [];
+    restored.forEach((outcome, index) => {
+      this.count(batch, exportedPlaces[index]!, outcome);
+    });
     if (batch.buffer) this.freeBuffers.push(batch.buffer);
   }
 
@@ -190,28 +206,32 @@ export class Intake {
     this.batch.bufferUsed = end;
   }
 
-  private count(batch: Batch, outcomes: ParkOutcome[]): void {
-    outcomes.forEach((outcome, place) => {
-      switch (outcome) {
-        case "parked":
-          this.answer.accepted++;
-          return;
-        case "duplicate":
-          this.answer.duplicates++;
-          return;
-        case "bounced":
-          this.answer.bounced++;
-          return;
-        case "dropped":
-          this.answer.dropped++;
-          return;
-        case "unknown-source":
-          this.reject(batch.indexes[place]!, unknownSource(batch.arrivals[place]!.source));
-          return;
-        case "rejected":
-          this.reject(batch.indexes[place]!, refusedByStore(batch.arrivals[place]!.letter.eventId));
-      }
-    });
+  private count(batch: Batch, place: number, outcome: ParkOutcome | RestoreOutcome): void {
+    const index = batch.indexes[place]!;
+    if (typeof outcome !== "string") {
+      this.reject(index, outcome.rejection);
+      return;
+    }
+    switch (outcome) {
+      case "parked":
+      case "restored":
+        this.answer.accepted++;
+        return;
+      case "duplicate":
+        this.answer.duplicates++;
+        return;
+      case "bounced":
+        this.answer.bounced++;
+        return;
+      case "dropped":
+        this.answer.dropped++;
+        return;
+      case "unknown-source":
+        this.reject(index, unknownSource(batch.arrivals[place]!.source));
+        return;
+      case "rejected":
+        this.reject(index, refusedByStore(batch.arrivals[place]!.letter.eventId));
+    }
   }
 
   private reject(index: number, rejection: Rejection): void {

@@ -138,7 +138,7 @@ describe("the list", () => {
     expect(page.items).toHaveLength(n);
     expect((await counts(query)).total).toMatchObject({ value: n, kind: "exact" });
     const lines = (await console.call(exported.GET, { query })).text.split("\n").filter(Boolean);
-    expect(lines.map((line) => JSON.parse(line).id)).toEqual(page.items.map((item) => item.id));
+    expect(lines.map((line) => JSON.parse(line).stored.id)).toEqual(page.items.map((item) => item.id));
     const grouped = (await console.call<GroupList>(groups.GET, { query })).body.items;
     expect(grouped.flatMap((group) => Object.values(group.counts)).reduce((sum, one) => sum + one, 0)).toBe(n);
   });

@@ -139,7 +139,7 @@ export const EVENT_COMMANDS = [
       },
     ],
     details:
-      "A line of JSON for each event, or one JSON document, in the forms of POST /api/v1/events. An event that is parked already is counted and not stored again, so the same input can be parked twice. Exit code 4: some events were refused; standard error names their lines.",
+      "A line of JSON for each event, or one JSON document, in the forms of POST /api/v1/events. An event that is parked already is counted and not stored again, so the same input can be parked twice. Events of an export come back with their id, status and history. Exit code 4: some events were refused; standard error names their lines.",
     examples: [
       "parkade park --source orders < events.ndjson",
       `${SIGNING_SECRET}="$SECRET" parkade park --source billing < event.json`,
@@ -161,7 +161,12 @@ export const EVENT_COMMANDS = [
     summary: "Write all events that match to standard output",
     filter: true,
     options: [{ name: "format", value: "format", values: ["ndjson", "csv"], text: "Default: ndjson" }],
-    details: "As a stream: any number of events, read only as fast as they are written.",
-    examples: ["parkade export --source orders > orders.ndjson", "parkade export --format csv > events.csv"],
+    details:
+      "As a stream: any number of events, read only as fast as they are written. A line of NDJSON is an event whole: payload, headers, origin, error, revisions, bounces and status, credentials among them. `parkade park` takes it again, in this or another Parkade. CSV has the columns of the list.",
+    examples: [
+      "parkade export --source orders > orders.ndjson",
+      "parkade park < orders.ndjson",
+      "parkade export --format csv > events.csv",
+    ],
   },
 ] as const satisfies readonly Command[];

@@ -32,6 +32,10 @@ export function auditText(action: string, before: AuditValues, after: AuditValue
       return `Edited: revision ${after.revision}, made from ${before.revision}`;
     case "event.restored":
       return `Revision ${after.revision} restored, in place of ${before.revision}`;
+    case "event.imported":
+      return "Restored from an export or from the archive";
+    case "event.removed":
+      return "Removed into the archive";
     case "event.mended":
       return "Mended by a recipe";
     case "event.mend-undone":

@@ -8,6 +8,10 @@ export const ACTIONS = [
   "reveal",
   "export",
   "ingest",
+  /** Put events of an export back, with the status and the history that the export says. */
+  "restore",
+  /** Move settled events from the store into the archive. */
+  "remove",
   "redrive",
   /** Approve or reject what another person asked for. */
   "approve",

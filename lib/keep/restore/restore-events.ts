@@ -1,0 +1,159 @@
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Arrival, Rejection } from "@/lib/intake/arrival.shapes";
+import { claimKeys, keyOf, reviveKeys } from "@/lib/intake/event-keys.write";
+import { holdSources, parkingOf } from "@/lib/intake/park.write";
+import { ensurePartitions, isMissingPartition } from "@/lib/intake/partitions.write";
+import type { StoredPart } from "@/lib/keep/records/stored-state.shapes";
+import {
+  countRestored,
+  insertRestored,
+  insertRestoredGroups,
+  type Restoring,
+  statusesOf,
+  storedKeys,
+} from "@/lib/keep/restore/restored-events.write";
+import type { Clock } from "@/lib/platform/clock";
+import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
+import { retrying } from "@/lib/platform/database/retrying";
+import { uuidv7TimeMs } from "@/lib/platform/ids";
+
+const DAY_MS = 86_400_000;
+/** Each day of events is a partition of five tables that every list opens. */
+const DAYS_BACK_MAX = 400;
+/** As the list allows for clocks: no id is further in the future. */
+const AHEAD_MS_MAX = 3_600_000;
+
+/** An event of an export. */
+export type StoredArrival = Arrival & { stored: StoredPart };
+
+/** The outcome of one event: `duplicate`: an event with its source and eventId is stored. */
+export type RestoreOutcome = "restored" | "duplicate" | "unknown-source" | { rejection: Rejection };
+
+type RestoreDeps = { db: Db; clock: Clock };
+
+/**
+ * Puts events of an export back as they were: under their ids, with status, revisions and bounces; an event that was
+ * QUEUED is PENDING. All of it is committed when this resolves, and what is restored again is a duplicate. Answers an
+ * outcome for each event, in their order. When the store refuses a value, the batch is halved until the event is alone:
+ * it is rejected, and its neighbours are stored. Throws DomainError `forbidden`.
+ */
+export async function restoreEvents(
+  deps: RestoreDeps,
+  arrivals: readonly StoredArrival[],
+  viewer: Viewer,
+): Promise<RestoreOutcome[]> {
+  assertMay(viewer, "restore", [...new Set(arrivals.map(({ source }) => source))]);
+  const nowMs = deps.clock.wallMs();
+  const outcomes = arrivals.map((arrival): RestoreOutcome | null => {
+    const rejection = dayFault(arrival.stored.state.id, nowMs);
+    return rejection && { rejection };
+  });
+  const places = arrivals.flatMap((_, place) => (outcomes[place] === null ? [place] : []));
+  const found = await restoreHalving(deps, { arrivals: places.map((place) => arrivals[place]!), actor: viewer.name });
+  places.forEach((place, index) => {
+    outcomes[place] = found[index]!;
+  });
+  return outcomes as RestoreOutcome[];
+}
+
+function dayFault(id: string, nowMs: number): Rejection | null {
+  const ms = uuidv7TimeMs(id);
+  if (ms > nowMs + AHEAD_MS_MAX) return invalid("stored.id", "is of a time to come");
+  if (ms >= nowMs - DAYS_BACK_MAX * DAY_MS) return null;
+  return invalid("stored.id", `is of more than ${DAYS_BACK_MAX} days ago: leave stored out to park it as a new event`);
+}
+
+function invalid(field: string, detail: string): Rejection {
+  return { code: "invalid-request", field, detail: `${field} ${detail}` };
+}
+
+type Batch = { arrivals: readonly StoredArrival[]; actor: string };
+
+async function restoreHalving(deps: RestoreDeps, { arrivals, actor }: Batch): Promise<RestoreOutcome[]> {
+  if (arrivals.length === 0) return [];
+  try {
+    return await restoreRepeating(deps, { arrivals, actor });
+  } catch (error) {
+    if (!isRowFault(error)) throw error;
+    if (arrivals.length === 1) return [{ rejection: invalid("stored", "holds a value that the store refuses") }];
+    const middle = arrivals.length >> 1;
+    const first = await restoreHalving(deps, { arrivals: arrivals.slice(0, middle), actor });
+    return [...first, ...(await restoreHalving(deps, { arrivals: arrivals.slice(middle), actor }))];
+  }
+}
+
+/** Makes the partitions of days that have none. */
+function restoreRepeating({ db, clock }: RestoreDeps, batch: Batch): Promise<RestoreOutcome[]> {
+  return retrying(() => db.transaction((tx) => restore(tx, batch, clock.wallMs())), {
+    pause: db.pause,
+    repair: async (error) => {
+      if (!isMissingPartition(error)) return false;
+      const days = new Set(
+        batch.arrivals.map(({ stored }) => Math.floor(uuidv7TimeMs(stored.state.id) / DAY_MS) * DAY_MS),
+      );
+      for (const day of days) await ensurePartitions(db, day);
+      return true;
+    },
+  });
+}
+
+async function restore(tx: Tx, { arrivals, actor }: Batch, nowMs: number): Promise<RestoreOutcome[]> {
+  const sources = await holdSources(tx, [...new Set(arrivals.map(({ source }) => source))]);
+  const known = await storedKeys(
+    tx,
+    arrivals.map(({ stored }) => stored.state.id),
+  );
+  const keys = new Set(known.values());
+  const outcomes: RestoreOutcome[] = [];
+  const events: (Restoring & { place: number })[] = [];
+  arrivals.forEach(({ source, letter, stored }, place) => {
+    const sourceId = sources.ids.get(source);
+    outcomes[place] = "unknown-source";
+    if (sourceId === undefined) return;
+    const key = keyOf(sourceId, letter.eventId);
+    const holder = known.get(stored.state.id);
+    outcomes[place] = "duplicate";
+    if (holder !== undefined && holder !== key)
+      outcomes[place] = { rejection: invalid("stored.id", "is the id of another event") };
+    if (holder !== undefined || keys.has(key)) return;
+    keys.add(key);
+    known.set(stored.state.id, key);
+    events.push({ place, id: stored.state.id, sourceId, letter, stored });
+  });
+  const free = await freeAmong(tx, events);
+  const restored = events.filter(({ id }) => free.has(id));
+  for (const { place } of restored) outcomes[place] = "restored";
+  if (restored.length > 0) await store(tx, restored, { actor, nowMs });
+  return outcomes;
+}
+
+/** The ids that now hold the key of their event. */
+async function freeAmong(tx: Tx, events: readonly Restoring[]): Promise<Set<string>> {
+  const parkings = events.map(({ id, sourceId, letter }) => parkingOf(id, sourceId, letter));
+  const free = await claimKeys(tx, parkings);
+  const held = parkings.filter(({ id }) => !free.has(id));
+  if (held.length > 0) for (const id of await reviveKeys(tx, held)) free.add(id);
+  return free;
+}
+
+async function store(
+  tx: Tx,
+  events: readonly Restoring[],
+  { actor, nowMs }: { actor: string; nowMs: number },
+): Promise<void> {
+  await insertRestoredGroups(tx, events);
+  await insertRestored(tx, events);
+  await countRestored(tx, events, nowMs);
+  await appendAudit(tx, {
+    actor,
+    action: "event.imported",
+    subjectKind: "event",
+    subjectId: events.length === 1 ? events[0]!.id : null,
+    before: null,
+    after: statusesOf(events),
+    count: events.length,
+    atMs: nowMs,
+    eventIds: events.map(({ id }) => id),
+  });
+}
