@@ -20,6 +20,7 @@ const deps = {
   clock: systemClock,
   log: createLog({ process: "bench", level: "silent" }),
   expressions,
+  archive: null,
   checkPayloads: createPayloadChecker(schemas, systemClock),
 };
 await db.query("select 1");

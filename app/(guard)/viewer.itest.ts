@@ -1,4 +1,7 @@
 import { globSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Deps, setDeps } from "@/app/_server/deps";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -19,6 +22,7 @@ const RECIPE = { kind: "form", steps: [{ op: "set", at: "", value: {} }] };
 const ABSENT = "00000000-0000-7000-8000-000000000000";
 
 let web: TestConsole;
+let archive: string;
 let own: Record<string, string>;
 let other: Record<string, string>;
 let hidden: string[];
@@ -103,7 +107,16 @@ async function furnish(source: string): Promise<Record<string, string>> {
     ).id,
     view: (await made("POST api/v1/saved-views/route.ts", post({ name: mark, filter: { source: [source] } }))).id,
     operation: uuidv7(Date.now()),
+    archived: uuidv7(Date.now()),
   };
+  await web.deps.db.run(
+    `with object as (
+       insert into archive_objects (id, operation_id, source, key, events, bytes, sha256, removed_by, removed_at)
+       values ($1, $2, $3, $3, 1, 1, '', $3, now()))
+     insert into archived_events (id, object_id, source_id, event_id, aggregate_id, error_code, status, payload_bytes)
+     select $1, $1, id, $3, $3 || '-aggregate', 'X', 'IGNORED', 1 from sources where name = $3`,
+    [ids.archived, ids.operation, source],
+  );
   await ask(ADMIN, "POST api/v1/events/ignore/route.ts", post({ select: { ids: [ids.event] }, reason: mark }));
   await ask(ADMIN, "POST api/v1/events/ignore/route.ts", post({ select: { ids: [ids.pending] }, reason: mark }));
   await ask(ADMIN, "POST api/v1/events/release/route.ts", post({ select: { ids: [ids.pending] }, reason: mark }));
@@ -125,7 +138,8 @@ async function furnish(source: string): Promise<Record<string, string>> {
 }
 
 beforeAll(async () => {
-  web = await testConsole();
+  archive = await mkdtemp(join(tmpdir(), "parkade-archive-"));
+  web = await testConsole({ PARKADE_ARCHIVE: `file://${archive}` });
   // The other source comes first, so that the group of both was begun by it.
   await addSource(web.deps.db, "zzb");
   await addSource(web.deps.db, "orders");
@@ -143,7 +157,10 @@ beforeAll(async () => {
   other.spanningEntry = await idOf(entry, [other.spanning]);
   hidden = Object.values(other);
 });
-afterAll(() => web.close());
+afterAll(async () => {
+  await web.close();
+  await rm(archive, { recursive: true });
+});
 
 const DIGEST = "0".repeat(64);
 
@@ -153,6 +170,12 @@ const READS: Record<string, () => Case[]> = {
   "admission-rules/[id]": () => [{ params: { id: other.rule! } }],
   "approvals/[id]": () => [{ params: { id: other.redrive! } }],
   approvals: () => [{}, { query: "?state=asked" }],
+  archive: () => [
+    {},
+    { query: "?source=zzb" },
+    { query: "?aggregateId=zzb-aggregate" },
+    { query: `?id=${other.archived}` },
+  ],
   "audit/[id]/events": () => [other.entry!, other.spanningEntry!].map((id) => ({ params: { id } })),
   audit: () => [
     {},
@@ -246,6 +269,7 @@ const CHANGES: Record<string, () => Case[]> = {
   "PATCH api/v1/approvals/[id]/route.ts": () => [
     post({ decision: "approve", digest: DIGEST, reason: "no" }, { id: other.redrive! }),
   ],
+  "POST api/v1/archive/restore/route.ts": () => [post({ ids: [other.archived!] })],
   "POST api/v1/controls/route.ts": () =>
     [{ source: "zzb" }, { errorCode: "X", source: "zzb" }, { errorCode: "X" }, { aggregateId: "X" }].map((scope) =>
       post({ kind: "blacklist", scope, reason: "no" }),
@@ -281,6 +305,12 @@ const CHANGES: Record<string, () => Case[]> = {
   "POST api/v1/events/mend/preview/route.ts": () => [post({ select: { filter: { source: ["zzb"] } }, recipe: RECIPE })],
   "POST api/v1/events/mend/count/route.ts": () => [post({ select: { filter: { source: ["zzb"] } }, recipe: RECIPE })],
   "POST api/v1/events/undo-mend/route.ts": () => [post({ select: { operation: other.operation! }, reason: "no" })],
+  "POST api/v1/events/remove/route.ts": () => [
+    post({ select: { ids: [other.event!] }, reason: "no" }),
+    post({ select: { filter: { source: ["zzb"] } }, reason: "no" }),
+    post({ select: { filter: { errorCode: ["ZZB"] } }, reason: "no" }),
+  ],
+  "POST api/v1/events/remove/preview/route.ts": () => [post({ select: { filter: { source: ["zzb"] } } })],
   "POST api/v1/events/release/route.ts": () => [
     post({ select: { ids: [other.event!] }, reason: "no" }),
     post({ select: { filter: { eventId: ["zzb-event-0"] } }, reason: "no" }),
@@ -539,6 +569,8 @@ async function stateOf(): Promise<unknown> {
     "recipes",
     "redrive_rules",
     "redrive_rule_trials",
+    "archive_objects",
+    "archived_events",
   ];
   const rows = tables.map((table) =>
     web.deps.db.query(`select md5(coalesce(string_agg(t::text, ',' order by t::text), '')) as rows from ${table} t`),
@@ -695,11 +727,18 @@ describe("a viewer who may not reveal", () => {
   });
 
   test.each(["events", "events/export", "groups", "stats/top-errors"])("sees no credential in GET %s", async (path) => {
-    const query = path === "stats/top-errors" ? "?from=-1h&errorCode=LOGIN" : "?errorCode=LOGIN";
+    const own: Record<string, string> = { "stats/top-errors": "from=-1h&", "events/export": "format=csv&" };
+    const query = `?${own[path] ?? ""}errorCode=LOGIN`;
     const route = `GET api/v1/${path}/route.ts`;
     const [masked, whole] = [await ask(VIEWS, route, { query }), await ask(ADMIN, route, { query })];
     expect(masked.status).toBe(200);
     expect(shown(masked.text)).toEqual([]);
     expect(shown(whole.text).length, whole.text).toBeGreaterThan(0);
+  });
+
+  test("gets no event whole: an export of lines holds what is stored", async () => {
+    const lines = await ask(VIEWS, "GET api/v1/events/export/route.ts", { query: "?errorCode=LOGIN" });
+    expect(lines.status).toBe(403);
+    expect(lines.body).toMatchObject({ errors: [{ field: "action", detail: "reveal" }] });
   });
 });

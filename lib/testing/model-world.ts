@@ -200,6 +200,7 @@ export async function openModel(store: ModelStore) {
   const deps: Deps & MendingDeps & { lowRate: LowRateStore } = {
     ...{ db: store.db, lowRate: store.lowRate, lane: queue, clock, log, expressions },
     checkPayloads: createPayloadChecker(schemas, clock),
+    archive: null,
   };
   const sent: Sent[] = [];
   const letters = new Map<string, DeadLetter>();

@@ -9,6 +9,7 @@ const PROGRAMS = {
   "command-line": "lib/cli/main.ts",
   "reading-child": "lib/brokers/testing/reading-child.ts",
   "doomed-worker": "lib/lane/testing/doomed-worker.ts",
+  "doomed-archiver": "lib/keep/archive/stores/testing/doomed-archiver.ts",
   "doomed-publisher": "lib/kit/testing/doomed-publisher.ts",
 };
 

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vi
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
+import type { ArchiveDeps } from "@/lib/keep/archive/configured-archive";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
@@ -65,10 +66,11 @@ export async function openWorld(options: WorldOptions) {
   const schemas = createSchemaCheck(systemClock);
   const expressions = createExpressions(systemClock);
   const checkPayloads = createPayloadChecker(schemas, systemClock);
-  const deps: Deps & TargetDeps & MendingDeps = {
+  const deps: Deps & TargetDeps & MendingDeps & ArchiveDeps = {
     ...{ db, lane, clock: systemClock, log, lowRate, env: { envReferences: [], addresses: DEFAULT_ADDRESSES } },
     expressions,
     checkPayloads,
+    archive: null,
   };
   const workers: RunningWorker[] = [];
   const killed: ChildProcess[] = [];

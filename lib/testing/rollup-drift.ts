@@ -141,6 +141,7 @@ export async function contradictions(db: Db): Promise<unknown[]> {
       from redrives r
       left join (select confirmed_redrive as id, count(*) as n from dlq_events group by 1) c using (id)
      where r.confirmed <> coalesce(c.n, 0)
+       and not exists (select 1 from redrive_items i join archived_events a on a.id = i.id where i.redrive_id = r.id)
     union all
     select 'moves of an event without exactly one audit entry', e.event_id, m.moves || ' moves, ' || a.entries || ' entries'
       from dlq_events e

@@ -17,7 +17,7 @@ export const BULK_MOVES = {
 /** The state in which an operation begins, and the only one in which a worker changes events. */
 export const BULK_BEGINS = "RUNNING" satisfies BulkState;
 
-export const BULK_KINDS = ["ignore", "release", "confirm", "mend", "undo-mend"] as const;
+export const BULK_KINDS = ["ignore", "release", "confirm", "mend", "undo-mend", "remove"] as const;
 export type BulkKind = (typeof BULK_KINDS)[number];
 
 /** What a viewer must be allowed. */
@@ -27,24 +27,29 @@ export const BULK_ACTION: Record<BulkKind, Action> = {
   confirm: "confirm",
   mend: "edit",
   "undo-mend": "edit",
+  remove: "remove",
 };
 
-/** The operation that undoes each kind; null = none: the report of a consumer is final. */
+/** The operation that undoes each kind; null = none: the report of a consumer is final, and what was removed is restored from the archive. */
 export const INVERSE: Record<BulkKind, BulkKind | null> = {
   ignore: "release",
   release: "ignore",
   confirm: null,
   mend: "undo-mend",
   "undo-mend": null,
+  remove: null,
 };
 
+type BulkAfter = { status?: EventStatus; confirmed?: true; removed?: true };
+
 /** The audit action of each kind, and the values that its events have afterwards. */
-export const BULK_EFFECT: Record<BulkKind, { action: string; after: { status?: EventStatus; confirmed?: true } }> = {
+export const BULK_EFFECT: Record<BulkKind, { action: string; after: BulkAfter }> = {
   ignore: { action: "event.ignored", after: { status: EVENT_MOVES.ignore.to } },
   release: { action: "event.released", after: { status: EVENT_MOVES.release.to } },
   confirm: { action: "event.confirmed", after: { status: EVENT_MOVES.confirm.to, confirmed: true } },
   mend: { action: "event.mended", after: {} },
   "undo-mend": { action: "event.mend-undone", after: {} },
+  remove: { action: "event.removed", after: { removed: true } },
 };
 
 /**

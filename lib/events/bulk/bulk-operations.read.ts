@@ -19,6 +19,8 @@ type BulkOperationRow = Omit<BulkOperationOut, "expected" | "etaMs" | "stalled" 
   expectedKind: "exact" | "estimated";
   /** Nothing was committed for STALLED_S. */
   idle: boolean;
+  /** Why the next chunk could not be worked. */
+  fault: string | null;
   workersAlive: number;
 };
 
@@ -32,6 +34,7 @@ const COLUMNS = `o.id, o.kind, o.state, o.selection - 'asOfMs' as selection, o.e
                               'changed', least(sum(u.changed), o.changed))
       from bulk_operations u where u.kind = 'undo-mend' and u.id > o.id and u.selection ->> 'operation' = o.id::text
     having count(*) > 0) end as undo,
+  case when o.state = ${BULK.RUNNING} then o.fault end as fault,
   o.state = ${BULK.RUNNING} and coalesce(o.worked_at, o.created_at) < now() - interval '${STALLED_S} s' as idle,
   (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as "workersAlive"`;
 
@@ -94,7 +97,7 @@ function approvalsOf(
 
 function operationOut(
   viewer: Viewer,
-  { expected, expectedKind, idle, workersAlive, ...row }: BulkOperationRow,
+  { expected, expectedKind, idle, fault, workersAlive, ...row }: BulkOperationRow,
   approvals: Map<string, ApprovalOut>,
 ): BulkOperationOut {
   const approval = approvals.get(row.id) ?? null;
@@ -106,7 +109,7 @@ function operationOut(
     recipe: may(viewer, "reveal") ? row.recipe : (redactRecipe(row.recipe) as typeof row.recipe),
     expected: { value: expected, kind: expectedKind },
     etaMs: row.state === "RUNNING" && ratePerSecond ? Math.round((left / ratePerSecond) * 1_000) : null,
-    stalled: waits ?? (idle ? stalledText(workersAlive) : null),
+    stalled: waits ?? fault ?? (idle ? stalledText(workersAlive) : null),
     approval,
   };
 }

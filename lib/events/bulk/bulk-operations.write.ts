@@ -105,11 +105,16 @@ export async function runningBulkOperations(db: Queryable): Promise<string[]> {
  */
 export async function advanceBulkOperation(tx: Tx, id: string, from: string | null, to: string): Promise<boolean> {
   const changed = await tx.run(
-    `update bulk_operations set cursor = $3, worked_at = clock_timestamp()
+    `update bulk_operations set cursor = $3, worked_at = clock_timestamp(), fault = null
       where id = $1 and state = ${BULK.RUNNING} and not awaits_approval and cursor is not distinct from $2::uuid`,
     [id, from, to],
   );
   return changed === 1;
+}
+
+/** Says why no chunk can be worked; the next chunk that is committed takes it back. */
+export async function noteFault(db: Queryable, id: string, fault: string): Promise<void> {
+  await db.run("update bulk_operations set fault = $2 where id = $1 and fault is distinct from $2", [id, fault]);
 }
 
 /** Adds to the counters; a negative number subtracts events that were counted as refused. */

@@ -48,13 +48,13 @@ export type BulkRequest = {
 /**
  * Changes up to BULK_NOW_MAX events in one transaction, with one audit entry and the answer under the Idempotency-Key.
  * A larger set becomes a bulk operation, which a worker carries out; events that arrive after the request are not
- * included. For events that are being sent it waits up to two seconds, and changes each one when its send ends. Throws
+ * included. `change` null: a worker does it, however few they are. For events that are being sent it waits up to two seconds, and changes each one when its send ends. Throws
  * DomainError `empty-selection`, `unknown-event`, `unknown-operation`, `illegal-transition`, `invalid-filter`,
  * `idempotency-key-reused`.
  */
 export async function changeEvents(
   deps: Deps,
-  { kind, change, ...request }: BulkRequest & { kind: BulkKind; change: ChangeChunk },
+  { kind, change, ...request }: BulkRequest & { kind: BulkKind; change: ChangeChunk | null },
   viewer: Viewer,
 ): Promise<BulkAnswer> {
   const selection = scopeSelection(viewer, BULK_ACTION[kind], request.select);
@@ -67,14 +67,14 @@ export async function changeEvents(
     inTransaction(deps.db, (tx) =>
       answerOnce(tx, request.idempotency, asOfMs, async () => {
         const events = await selectEvents(tx, selected, nowMax);
-        if (events.candidates.length > nowMax) return leaveToWorker(tx, selected, events, context);
+        if (change === null || events.candidates.length > nowMax) return leaveToWorker(tx, selected, events, context);
         const changed = await change(tx, events.candidates, context);
         inFlight = changed.inFlight;
         withdrawn = changed.withdrawn ?? [];
         return answerNow(tx, changed, events.missing, context);
       }),
     );
-  const { answer, isNew } = await begin(BULK_NOW_MAX).catch((error: unknown) => {
+  const { answer, isNew } = await begin(change === null ? 0 : BULK_NOW_MAX).catch((error: unknown) => {
     // The store refuses the change of one event: a worker changes the others.
     if (isRowFault(error)) return begin(0);
     throw error;
@@ -82,6 +82,7 @@ export async function changeEvents(
   if (!isNew) return answer;
   if (answer.id !== null) await ringOrLog(deps, answer.id);
   await ringWithdrawn(deps, withdrawn);
+  if (change === null) return answer;
   answer.underWay = await changeEnded(deps, inFlight, async (tx, candidates) => {
     const ended = await change(tx, candidates, { ...context, nowMs: deps.clock.wallMs() });
     await auditChange(tx, ended, context);

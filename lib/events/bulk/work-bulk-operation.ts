@@ -5,6 +5,7 @@ import {
   countBulkOperation,
   endBulkOperation,
   isBulkRunning,
+  noteFault,
   readBulkOperationRow,
   startBulkOperation,
 } from "@/lib/events/bulk/bulk-operations.write";
@@ -13,6 +14,8 @@ import { ignoreChunk, releaseChunk } from "@/lib/events/bulk/ignore-events";
 import { type Candidate, countUpTo, readCandidates } from "@/lib/events/selection/candidates.read";
 import { type Walk, walkSelection } from "@/lib/events/selection/walk-selection";
 import { appendSubjects } from "@/lib/guard/audit/audit.write";
+import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
+import { readRemovalChunk, removeChunk } from "@/lib/keep/removal/remove-events";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -27,14 +30,16 @@ export const BULK_CHUNK = 2_000;
 const COUNT_MS_MAX = 5_000;
 const COUNT_MAX = 100_000_000;
 
-const CHANGES: Record<Exclude<BulkKind, "mend" | "undo-mend">, ChangeChunk> = {
+const CHANGES: Record<Exclude<BulkKind, "mend" | "undo-mend" | "remove">, ChangeChunk> = {
   ignore: ignoreChunk,
   release: releaseChunk,
   confirm: confirmChunk,
 };
 
+export type WorkingDeps = Deps & MendingDeps & ArchiveDeps;
+
 /** Works a bulk operation, see `walkSelection`. Resolves when it is done, cancelled, taken over, or `signal` aborts. */
-export async function workBulkOperation(deps: Deps & MendingDeps, id: string, signal: AbortSignal): Promise<void> {
+export async function workBulkOperation(deps: WorkingDeps, id: string, signal: AbortSignal): Promise<void> {
   const operation = await readBulkOperationRow(deps.db, id);
   if (operation?.state !== "RUNNING" || operation.awaitsApproval) return;
   const { kind } = operation;
@@ -44,9 +49,12 @@ export async function workBulkOperation(deps: Deps & MendingDeps, id: string, si
     return;
   }
   if (operation.cursor === null) await startBulkOperation(deps.db, id, await countSelected(deps, operation));
+  // Asked for with each chunk: the fault of a worker without an archive is said as any other.
+  const changeChunk: ChangeChunk = (tx, candidates, context) =>
+    (kind === "remove" ? removeChunk(archiveOf(deps), id) : CHANGES[kind])(tx, candidates, context);
   const facts = { actor: operation.createdBy, options: operation.options };
   const change = async (tx: Tx, candidates: readonly Candidate[]) => {
-    const done = await CHANGES[kind](tx, candidates, { ...facts, nowMs: deps.clock.wallMs() });
+    const done = await changeChunk(tx, candidates, { ...facts, nowMs: deps.clock.wallMs() });
     await appendSubjects(
       tx,
       operation.auditId,
@@ -56,7 +64,7 @@ export async function workBulkOperation(deps: Deps & MendingDeps, id: string, si
   };
   const walk: Walk<Candidate> = {
     selection: operation.selection,
-    read: readCandidates,
+    read: kind === "remove" ? readRemovalChunk : readCandidates,
     cutoff: operation.cutoff,
     cursor: operation.cursor,
     chunkMax: BULK_CHUNK,
@@ -89,7 +97,13 @@ export async function workBulkOperation(deps: Deps & MendingDeps, id: string, si
       await endBulkOperation(tx, id, "finish");
     },
   };
-  await walkSelection(deps, walk, signal);
+  try {
+    await walkSelection(deps, walk, signal);
+  } catch (error) {
+    if (error instanceof DomainError && error.code === "archive-unavailable")
+      await noteFault(deps.db, id, error.message);
+    throw error;
+  }
 }
 
 /** null = the time limit was over. */

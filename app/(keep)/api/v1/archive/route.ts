@@ -1,0 +1,14 @@
+import { handle } from "@/app/_server/handle";
+import { archivedListSchema, archivedQuery } from "@/lib/keep/archive/archive.shapes";
+import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
+
+export const GET = handle({
+  id: "listArchivedEvents",
+  summary: "Events that were removed and lie in the archive, newest first",
+  query: archivedQuery,
+  answer: archivedListSchema,
+  run: async ({ deps, viewer, query }) => ({
+    ...(await listArchivedEvents(deps.db, viewer, query)),
+    place: deps.archive?.place ?? null,
+  }),
+});

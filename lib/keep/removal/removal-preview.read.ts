@@ -1,0 +1,50 @@
+import type { EventStatus } from "@/lib/events/event-state.pure";
+import { compileSelection, cutoffOf } from "@/lib/events/selection/candidates.read";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
+import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { whyKept } from "@/lib/keep/removal/removal.pure";
+import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
+import type { Db } from "@/lib/platform/database/db";
+import { isReadTimeout } from "@/lib/platform/database/retrying";
+
+/** Time limit of the count: beyond it the preview says that it does not know. */
+const COUNT_MS_MAX = 4_000;
+
+/** What a removal of this selection would do now. `place`: where the archive lies; null = none is configured. */
+export async function previewRemoval(
+  db: Db,
+  viewer: Viewer,
+  { select, nowMs, place }: { select: Selection; nowMs: number; place: string | null },
+): Promise<RemovalPreview> {
+  const selection = scopeSelection(viewer, "remove", select);
+  const { where, values } = compileSelection(selection, nowMs, 2);
+  try {
+    const rows = await db.transaction(
+      (tx) =>
+        tx.query<{ status: EventStatus; confirmed: boolean; n: number; bytes: number }>(
+          `select e.status, e.confirmed_at is not null as confirmed, count(*)::int as n,
+                  coalesce(sum(e.payload_bytes), 0)::float8 as bytes
+             from dlq_event_rows e where e.id <= $1 and ${where} group by 1, 2`,
+          [cutoffOf(selection, nowMs), ...values],
+        ),
+      { statementTimeoutMs: COUNT_MS_MAX, readOnly: true },
+    );
+    const preview: RemovalPreview = { removable: 0, kept: 0, keptByReason: {}, byStatus: {}, bytes: 0, place };
+    for (const row of rows) {
+      const reason = whyKept(row);
+      preview.byStatus[row.status] = (preview.byStatus[row.status] ?? 0) + row.n;
+      if (reason === null) {
+        preview.removable! += row.n;
+        preview.bytes! += row.bytes;
+        continue;
+      }
+      preview.kept! += row.n;
+      preview.keptByReason[reason] = (preview.keptByReason[reason] ?? 0) + row.n;
+    }
+    return preview;
+  } catch (error) {
+    if (!isReadTimeout(error)) throw error;
+    return { removable: null, kept: null, keptByReason: {}, byStatus: {}, bytes: null, place };
+  }
+}

@@ -1,0 +1,27 @@
+import type { EventStatus } from "@/lib/events/event-state.pure";
+
+/** Reasons of a removal's refusals. `no-body`: what arrived is not stored any more. */
+export type KeptReason = "not-settled" | "in-redrive" | "unconfirmed" | "no-body";
+
+/**
+ * Why a person may not remove an event; null = they may. An event is settled when nobody has to act on it: it is IGNORED, or
+ * it was redriven and is confirmed. Until then it may come back, and its redrive counts on it.
+ */
+export function whyKept({
+  status,
+  confirmed,
+}: {
+  status: EventStatus;
+  confirmed: boolean;
+}): Exclude<KeptReason, "no-body"> | null {
+  switch (status) {
+    case "IGNORED":
+      return null;
+    case "REDRIVEN":
+      return confirmed ? null : "unconfirmed";
+    case "QUEUED":
+      return "in-redrive";
+    case "PENDING":
+      return "not-settled";
+  }
+}

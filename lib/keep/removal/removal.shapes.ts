@@ -1,0 +1,34 @@
+import * as z from "zod/mini";
+import { selectionSchema } from "@/lib/events/selection/selection.shapes";
+import { countsOut, named, nullableNumber, nullableText } from "@/lib/platform/api/schemas.shapes";
+
+/** POST /api/v1/events/remove/preview */
+export const removalPreviewRequestSchema = named("RemovalPreviewRequest", z.strictObject({ select: selectionSchema }), {
+  select: { filter: { source: ["orders"], status: ["IGNORED"] } },
+});
+
+/** What a removal would do now; null = counting took too long. */
+export const removalPreviewSchema = named(
+  "RemovalPreview",
+  z.object({
+    /** IGNORED events, and REDRIVEN ones that are confirmed: they are archived, then removed. */
+    removable: nullableNumber,
+    kept: nullableNumber,
+    /** `not-settled`: PENDING; `in-redrive`: QUEUED; `unconfirmed`: redriven, and it may still come back. */
+    keptByReason: countsOut,
+    byStatus: countsOut,
+    /** Of the current payloads of the removable ones. */
+    bytes: nullableNumber,
+    /** Where the archive lies; null = none is configured, and nothing can be removed. */
+    place: nullableText,
+  }),
+  {
+    removable: 120,
+    kept: 3,
+    keptByReason: { "not-settled": 3 },
+    byStatus: { IGNORED: 120, PENDING: 3 },
+    bytes: 48_000,
+    place: "/var/lib/parkade/archive",
+  },
+);
+export type RemovalPreview = z.infer<typeof removalPreviewSchema>;

@@ -1,0 +1,402 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
+import { cancelBulkOperation } from "@/lib/events/bulk/cancel-bulk-operation";
+import { releaseEvents } from "@/lib/events/bulk/ignore-events";
+import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
+import type { Selection } from "@/lib/events/selection/selection.shapes";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
+import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
+import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
+import { restoreArchived } from "@/lib/keep/archive/restore-archived";
+import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { previewRemoval } from "@/lib/keep/removal/removal-preview.read";
+import { removeEvents } from "@/lib/keep/removal/remove-events";
+import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
+
+const world = worldOfEachTest();
+const ADA = localViewer("ada");
+const ALL = { filter: {} } satisfies Selection;
+const LIST = {
+  ...{ id: null, eventId: null, aggregateId: null, source: null, errorCode: null, operation: null },
+  ...{ limit: 500, cursor: null },
+};
+
+let folder: string;
+let archive: ArchiveStore;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "parkade-archive-"));
+  archive = await openArchiveStore(parseArchiveLocation(`file://${folder}`));
+});
+afterEach(async () => {
+  await archive.close();
+  await rm(folder, { recursive: true });
+});
+
+const deps = (own: ArchiveStore | null = archive) => ({ ...world.deps, archive: own });
+
+async function request(select: Selection = ALL, viewer: Viewer = ADA): Promise<string> {
+  const { id } = await removeEvents(deps(), { select, reason: "the disk is full" }, viewer);
+  return id!;
+}
+const work = (id: string, own: ArchiveStore | null = archive) =>
+  workBulkOperation(deps(own), id, new AbortController().signal);
+const operation = (id: string) => readBulkOperation(world.db, ADA, id);
+
+async function remove(select: Selection = ALL): Promise<string> {
+  const id = await request(select);
+  await work(id);
+  return id;
+}
+
+/** Parks events and settles most: 0, 1 stay PENDING, 2, 3 are IGNORED, the rest REDRIVEN. */
+async function parkSettled(count: number): Promise<void> {
+  await world.park(count, (index) => ({ aggregateId: `order-${index}`, version: 1n }));
+  await world.db.run(
+    `with moved as (
+       update dlq_events set status = case when right(event_id, 4)::int < 4 then 'IGNORED' else 'REDRIVEN' end,
+              confirmed_at = case when right(event_id, 4)::int >= 4 then now() end
+        where right(event_id, 4)::int > 1
+       returning source_id, error_code, fingerprint, first_seen, status)
+     , levels as (
+       insert into dlq_levels (source_id, error_code, status, hour, n)
+       select source_id, error_code, s, date_trunc('hour', first_seen, 'UTC'), sum(n)
+         from moved cross join lateral (values ('PENDING', -1), (moved.status, 1)) v(s, n) group by 1, 2, 3, 4)
+     , groups as (
+       insert into dlq_group_levels (fingerprint, source_id, status, n)
+       select fingerprint, source_id, s, sum(n)
+         from moved cross join lateral (values ('PENDING', -1), (moved.status, 1)) v(s, n) group by 1, 2, 3)
+     insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+     select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint,
+            case status when 'IGNORED' then 'ignored' else 'redriven' end, 1 from moved`,
+  );
+}
+
+const TABLES = ["dlq_events", "dlq_event_facts", "dlq_event_bodies", "event_revisions", "event_bounces", "event_keys"];
+
+async function rows(): Promise<Record<string, string[]>> {
+  const read = TABLES.map(async (table) => {
+    const found = await world.db.query<{ row: string }>(`select t::text as row from ${table} t order by 1`);
+    return [table, found.map(({ row }) => row)] as const;
+  });
+  return Object.fromEntries(await Promise.all(read));
+}
+
+const restore = (ids: string[]) => restoreArchived(deps(), { ids }, ADA);
+const archivedIds = async () => (await listArchivedEvents(world.db, ADA, LIST)).items.map(({ id }) => id);
+
+describe("a removal", () => {
+  test("moves settled events into the archive, says what stays and why, and all of it comes back", async () => {
+    await parkSettled(10);
+    const before = await rows();
+    expect(await previewRemoval(world.db, ADA, { select: ALL, nowMs: Date.now(), place: "x" })).toMatchObject({
+      removable: 8,
+      kept: 2,
+      byStatus: { PENDING: 2, IGNORED: 2, REDRIVEN: 6 },
+    });
+    const id = await remove();
+    expect(await operation(id)).toMatchObject({
+      state: "DONE",
+      changed: 8,
+      refused: 2,
+      refusedByReason: { "not-settled": 2 },
+    });
+    expect(await world.statuses()).toEqual({ PENDING: 2 });
+    for (const table of TABLES.slice(0, 3)) expect((await rows())[table], table).toHaveLength(2);
+    expect((await rows()).event_keys).toHaveLength(2);
+    expect(await world.broken()).toEqual([]);
+    const ids = await archivedIds();
+    expect(ids).toHaveLength(8);
+    expect(await restore(ids)).toEqual({ restored: 8, duplicates: 0, refused: [], next: null });
+    expect(await rows()).toEqual(before);
+    expect(await archivedIds()).toEqual([]);
+  });
+
+  test("waits for the confirmation of what was redriven: its redrive counts on it", async () => {
+    await world.park(3);
+    await world.worker();
+    const { id } = await world.request();
+    await world.ended(id);
+    const unconfirmed = await remove();
+    expect(await operation(unconfirmed)).toMatchObject({ changed: 0, refusedByReason: { unconfirmed: 3 } });
+    await confirmEvents(world.deps, { source: "orders", eventIds: ["event-0001"] }, ADA);
+    const preview = await previewRemoval(world.db, ADA, { select: ALL, nowMs: Date.now(), place: "x" });
+    expect(preview).toMatchObject({ removable: 1, kept: 2, keptByReason: { unconfirmed: 2 } });
+    await remove();
+    expect(await world.event("event-0001")).toBeUndefined();
+    expect(await world.statuses()).toEqual({ REDRIVEN: 2 });
+  });
+
+  test("names each event once in one audit entry, and finds it again by what it is", async () => {
+    await parkSettled(6);
+    const id = await remove();
+    const [entry] = await world.db.query(
+      `select a.actor, a.reason, a.action, count(s.event_id)::int as events from audit_entries a
+         join bulk_operations o on o.audit_id = a.id join audit_subjects s on s.entry_id = a.id
+        where o.id = $1 group by a.id`,
+      [id],
+    );
+    expect(entry).toEqual({ actor: "ada", reason: "the disk is full", action: "event.removed", events: 4 });
+    const found = async (query: Partial<typeof LIST>) =>
+      (await listArchivedEvents(world.db, ADA, { ...LIST, ...query } as typeof LIST)).items.map(
+        ({ eventId }) => eventId,
+      );
+    expect(await found({ aggregateId: "order-4" } as never)).toEqual(["event-0004"]);
+    expect(await found({ eventId: "event-0002" } as never)).toEqual(["event-0002"]);
+    expect(await found({ operation: id } as never)).toHaveLength(4);
+    expect(await found({ source: "billing" } as never)).toEqual([]);
+    expect(await found({ errorCode: "UPSTREAM_5XX" } as never)).toHaveLength(4);
+    const clerk: Viewer = { ...ADA, sources: ["billing"] };
+    expect((await listArchivedEvents(world.db, clerk, LIST)).items).toEqual([]);
+    await expect(restoreArchived(deps(), { ids: await archivedIds() }, clerk)).rejects.toMatchObject({
+      code: "unknown-event",
+    });
+  });
+
+  test("writes an object for each source, and cuts a chunk whose payloads are many bytes", async () => {
+    await addSource(world.db, "billing");
+    const payload = Buffer.alloc(3_000_000, 120);
+    const letters = Array.from({ length: 12 }, (_, n) => ({
+      source: n % 2 ? "orders" : "billing",
+      letter: deadLetter({ eventId: `large-${n}`, payload, aggregateId: null, version: null }),
+    }));
+    for (const letter of letters) await parkEvents(world.deps, [letter], ADA);
+    const select = { filter: {} };
+    await world.db.run("update dlq_events set status = 'IGNORED'");
+    await remove(select);
+    expect(await world.statuses()).toEqual({});
+    const objects = await world.db.query<{ source: string; events: number }>(
+      "select source, events from archive_objects order by id",
+    );
+    expect(objects.reduce((sum, { events }) => sum + events, 0)).toBe(12);
+    expect(new Set(objects.map(({ source }) => source))).toEqual(new Set(["orders", "billing"]));
+    // Five payloads make a chunk.
+    expect(objects.length).toBeGreaterThanOrEqual(5);
+    await world.db.run("truncate dlq_levels, dlq_group_levels, dlq_flow");
+    const ids = await archivedIds();
+    expect(await restore(ids)).toMatchObject({ restored: 12 });
+    await world.db.run("truncate dlq_levels, dlq_group_levels, dlq_flow, dlq_events, archived_events");
+  });
+
+  test("does not let an aggregate go back behind a version that was processed", async () => {
+    const version = (n: bigint) => ({ source: "orders", letter: deadLetter({ eventId: `v${n}`, version: n }) });
+    await parkEvents(world.deps, [version(5n)], ADA);
+    await world.worker();
+    const { id } = await world.request();
+    await world.ended(id);
+    await world.db.run("update dlq_events set confirmed_at = now()");
+    await world.db.run("update redrives set confirmed = 1");
+    await remove();
+    expect(await world.event("v5")).toBeUndefined();
+    await parkEvents(world.deps, [version(4n), version(6n)], ADA);
+    expect(await world.event("v4")).toMatchObject({ admission: "superseded" });
+    expect(await world.event("v6")).toMatchObject({ admission: null });
+  });
+
+  test("leaves an event without a body where it is, and its neighbours go", async () => {
+    await parkSettled(6);
+    await world.db.run(
+      "delete from dlq_event_bodies where id = (select id from dlq_events where event_id = 'event-0004')",
+    );
+    const id = await remove();
+    expect(await operation(id)).toMatchObject({
+      state: "DONE",
+      changed: 3,
+      refusedByReason: { "not-settled": 2, "no-body": 1 },
+    });
+    await world.db.run(
+      "update dlq_event_facts f set payload_bytes = 0 from dlq_events e where e.id = f.id and e.event_id = 'event-0004'",
+    );
+    await world.db.run(
+      "insert into dlq_event_bodies (id, payload, content_type) select id, '', 'x' from dlq_events where event_id = 'event-0004'",
+    );
+  });
+
+  test("holds its events while the archive takes them: a release waits, and finds nothing", async () => {
+    await parkSettled(6);
+    const id = await request();
+    const [ignored] = await world.idsOf(["event-0002"]);
+    let released: Promise<unknown> | null = null;
+    let ended = false;
+    const waits = async () => {
+      const rows = await world.db.query(
+        "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+      );
+      return rows.length > 0 || ended;
+    };
+    const meanwhile = faulty({
+      put: async (key, bytes) => {
+        released ??= releaseEvents(world.deps, { select: { ids: [ignored!] }, reason: "needed" }, ADA).finally(() => {
+          ended = true;
+        });
+        await expect.poll(waits).toBe(true);
+        await archive.put(key, bytes);
+      },
+    });
+    await work(id, meanwhile);
+    expect(await released).toMatchObject({ changed: 0, refused: { "not-ignored": 1 } });
+    expect(await archivedIds()).toContain(ignored);
+  });
+});
+
+/** An archive that does one thing wrong. */
+type Fault = {
+  put?: (key: string, bytes: Uint8Array) => Promise<void>;
+  get?: (key: string) => Promise<Uint8Array | null>;
+};
+function faulty({ put, get }: Fault): ArchiveStore {
+  return {
+    place: archive.place,
+    put: put ?? ((key, bytes) => archive.put(key, bytes)),
+    get: get ?? ((key) => archive.get(key)),
+    list: (prefix) => archive.list(prefix),
+    remove: (key) => archive.remove(key),
+    close: async () => undefined,
+  };
+}
+
+/** As kill -9 leaves the store: the connection is gone, whatever its transaction had done. */
+const cutConnections = () =>
+  world.db.run(
+    "select pg_terminate_backend(pid) from pg_stat_activity where state like 'idle in transaction%' and datname = current_database()",
+  );
+
+describe("a worker that dies", () => {
+  const STEPS: [string, () => Fault][] = [
+    [
+      "before the object is written",
+      () => ({ put: () => cutConnections().then(() => Promise.reject(new Error("died"))) }),
+    ],
+    [
+      "once the object is written",
+      () => ({
+        put: async (key, bytes) => {
+          await archive.put(key, bytes);
+          await cutConnections();
+        },
+      }),
+    ],
+    [
+      "once the object was read back, before anything is deleted",
+      () => ({
+        get: async (key) => {
+          const bytes = await archive.get(key);
+          await cutConnections();
+          return bytes;
+        },
+      }),
+    ],
+  ];
+
+  test.each(STEPS)("%s: nothing has left, and the next worker does it all", async (_, fault) => {
+    await parkSettled(8);
+    const before = await rows();
+    const id = await request();
+    await expect(work(id, faulty(fault()))).rejects.toThrow();
+    expect(await rows()).toEqual(before);
+    expect(await archivedIds()).toEqual([]);
+    await work(id);
+    expect(await operation(id)).toMatchObject({ state: "DONE", changed: 6 });
+    expect(await restore(await archivedIds())).toMatchObject({ restored: 6 });
+    expect(await rows()).toEqual(before);
+  });
+
+  test("with another one at the same operation: each event leaves once", async () => {
+    await parkSettled(60);
+    const before = await rows();
+    const id = await request();
+    await Promise.all([work(id), work(id)]);
+    expect(await operation(id)).toMatchObject({ state: "DONE", changed: 58 });
+    const ids = await archivedIds();
+    expect(ids).toHaveLength(58);
+    expect(await restore(ids)).toMatchObject({ restored: 58 });
+    expect(await rows()).toEqual(before);
+  });
+});
+
+describe("an archive that fails", () => {
+  test("says so on the operation, and nothing is removed until it answers", async () => {
+    await parkSettled(5);
+    const id = await request();
+    const changed = faulty({ get: async () => Buffer.from("other bytes") });
+    await expect(work(id, changed)).rejects.toMatchObject({ code: "archive-unavailable" });
+    expect(await operation(id)).toMatchObject({
+      state: "RUNNING",
+      stalled: expect.stringContaining("did not give back"),
+    });
+    const lost = faulty({ get: async () => null });
+    await expect(work(id, lost)).rejects.toMatchObject({ code: "archive-unavailable" });
+    await expect(work(id, null)).rejects.toMatchObject({ code: "archive-unavailable" });
+    expect(await operation(id)).toMatchObject({ stalled: expect.stringContaining("PARKADE_ARCHIVE") });
+    expect(await archivedIds()).toEqual([]);
+    expect(await world.statuses()).toEqual({ PENDING: 2, IGNORED: 2, REDRIVEN: 1 });
+    await work(id);
+    expect(await operation(id)).toMatchObject({ state: "DONE", changed: 3, stalled: null });
+  });
+
+  test("is asked for before anything is queued, and a cancel ends what waits for it", async () => {
+    await parkSettled(5);
+    const none = removeEvents(deps(null), { select: ALL, reason: "disk" }, ADA);
+    await expect(none).rejects.toMatchObject({ code: "archive-unavailable" });
+    const id = await request();
+    await expect(work(id, null)).rejects.toThrow();
+    await cancelBulkOperation(world.deps, { id, change: { action: "cancel" } }, ADA);
+    expect(await operation(id)).toMatchObject({ state: "CANCELLED", stalled: null });
+  });
+});
+
+describe("a restore", () => {
+  test("refuses the events of an object that was changed or is missing, and brings the others", async () => {
+    await parkSettled(5);
+    await remove({ ids: await world.idsOf(["event-0002"]) });
+    await remove({ ids: await world.idsOf(["event-0003"]) });
+    await remove({ ids: await world.idsOf(["event-0004"]) });
+    const keys = await world.db.query<{ key: string; eventId: string }>(
+      `select o.key, a.event_id as "eventId" from archive_objects o join archived_events a on a.object_id = o.id order by 2`,
+    );
+    const bytes = Buffer.from((await archive.get(keys[0]!.key))!);
+    bytes[bytes.length >> 1]! ^= 1;
+    await writeFile(join(folder, keys[0]!.key), bytes);
+    await archive.remove(keys[1]!.key);
+    const answer = await restore(await archivedIds());
+    expect(answer).toMatchObject({ restored: 1, duplicates: 0 });
+    expect(answer.refused.map(({ detail }) => detail).sort()).toEqual([
+      expect.stringContaining("SHA-256"),
+      expect.stringContaining("is not in"),
+    ]);
+    expect(await archivedIds()).toHaveLength(2);
+    expect(await world.event("event-0004")).toMatchObject({ status: "REDRIVEN" });
+  });
+
+  test("of an event that came in again is a duplicate, and of one whose source is gone it says what to do", async () => {
+    await parkSettled(5);
+    await remove();
+    const [id] = (await listArchivedEvents(world.db, ADA, { ...LIST, eventId: "event-0003" } as never)).items;
+    await parkEvents(
+      world.deps,
+      [{ source: "orders", letter: deadLetter({ eventId: "event-0003", aggregateId: null, version: null }) }],
+      ADA,
+    );
+    expect(await restore([id!.id])).toEqual({ restored: 0, duplicates: 1, refused: [], next: null });
+    await world.db.run("update sources set name = 'renamed' where name = 'orders'");
+    const answer = await restore((await archivedIds()).slice(0, 1));
+    expect(answer.refused[0]!.detail).toContain('source "orders" does not exist');
+    await world.db.run("delete from dlq_events where event_id = 'event-0003'");
+    await world.db.run("truncate dlq_levels, dlq_group_levels, dlq_flow, dlq_events, archived_events");
+  });
+
+  test("in two requests at once brings each event once", async () => {
+    await parkSettled(40);
+    const before = await rows();
+    await remove();
+    const ids = await archivedIds();
+    const answers = await Promise.all([1, 2, 3].map(() => restore(ids).catch(() => null)));
+    expect(answers.reduce((sum, answer) => sum + (answer?.restored ?? 0), 0)).toBe(38);
+    expect(await rows()).toEqual(before);
+  });
+});

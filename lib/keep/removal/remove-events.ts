@@ -1,0 +1,113 @@
+import { type BulkRequest, type ChangeChunk, changeEvents, refusals } from "@/lib/events/bulk/change-events";
+import type { BulkAnswer } from "@/lib/events/events.shapes";
+import { type Candidate, type CandidatePage, readCandidates } from "@/lib/events/selection/candidates.read";
+import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { packLines, sha256Of } from "@/lib/keep/archive/archive-lines";
+import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
+import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { readRecords } from "@/lib/keep/records/event-records.read";
+import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
+import { deleteEvents, insertArchiveObject, readSizes } from "@/lib/keep/removal/removed-events.write";
+import type { Tx } from "@/lib/platform/database/db";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { lockEvents } from "@/lib/redrive/run/store/fence.write";
+
+/**
+ * Removes the settled events of a selection, see `whyKept`. A worker does it: each chunk is written to the archive as
+ * an object, read back and compared, and only then removed, in the transaction that names the object. See `changeEvents`;
+ * throws DomainError `archive-unavailable` when no archive is configured, too.
+ */
+export async function removeEvents(
+  deps: Deps & ArchiveDeps,
+  request: BulkRequest,
+  viewer: Viewer,
+): Promise<BulkAnswer> {
+  archiveOf(deps);
+  return changeEvents(deps, { ...request, kind: "remove", change: null }, viewer);
+}
+
+/** Longer than an object takes to be written and read back. */
+const ARCHIVING_MS_MAX = 90_000;
+
+/** Bytes of payloads, with all of their revisions, that are removed at a time; one event may have more. */
+const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
+
+/** A chunk of a removal: as `readCandidates`, cut where its payloads become many bytes. */
+export async function readRemovalChunk(tx: Tx, page: CandidatePage): Promise<Candidate[]> {
+  const candidates = await readCandidates(tx, page);
+  const settled = candidates.filter((event) => whyKept(event) === null).map(({ id }) => id);
+  const sizes = await readSizes(tx, settled);
+  let bytes = 0;
+  const end = candidates.findIndex(({ id }, index) => {
+    bytes += sizes.get(id) ?? 0;
+    return index > 0 && bytes > CHUNK_BYTES_MAX;
+  });
+  return end < 0 ? candidates : candidates.slice(0, end);
+}
+
+/** Of one operation. Each chunk becomes an object for each of its sources. */
+export function removeChunk(archive: ArchiveStore, operationId: string): ChangeChunk {
+  return async (tx, candidates, { actor, nowMs }) => {
+    // The transaction waits for the archive: its locks keep the events as they are archived.
+    await tx.run(`set local idle_in_transaction_session_timeout = ${ARCHIVING_MS_MAX}`);
+    const settled = candidates.filter((event) => whyKept(event) === null).map(({ id }) => id);
+    const locked = await lockEvents(tx, settled);
+    const now = (event: Candidate) => locked.get(event.id) ?? event;
+    const removable = candidates.filter((event) => locked.has(event.id) && whyKept(now(event)) === null);
+    const archived: { id: string; objectId: string }[] = [];
+    for (const [source, events] of Map.groupBy(removable, (event) => event.source)) {
+      archived.push(...(await archiveEvents(tx, archive, { source, events, operationId, actor, nowMs })));
+    }
+    const changed = archived.length === 0 ? [] : await deleteEvents(tx, archived);
+    const gone = new Set(changed.map(({ id }) => id));
+    const refused = refusals(candidates, gone, (event): KeptReason => whyKept(now(event)) ?? "no-body");
+    return { changed, refused, inFlight: [] };
+  };
+}
+
+type Archiving = { source: string; events: readonly Candidate[]; operationId: string; actor: string; nowMs: number };
+
+/** Writes the events as an object, and reads it back. Returns those that are in it: all that have a body. */
+async function archiveEvents(
+  tx: Tx,
+  archive: ArchiveStore,
+  { source, events, operationId, actor, nowMs }: Archiving,
+): Promise<{ id: string; objectId: string }[]> {
+  const ids = events.map(({ id }) => id);
+  const records = await readRecords(tx, ids);
+  if (records.length === 0) return [];
+  const { bytes, sha256 } = await packLines(records.map(({ line }) => line));
+  const id = uuidv7(nowMs);
+  // A name of its own for each try: what a worker that died has written is never taken for this.
+  const key = `removed/${iso(nowMs).slice(0, 10)}/${operationId}/${slugOf(source)}-${id}.ndjson.zst`;
+  await archive.put(key, bytes);
+  const kept = await archive.get(key);
+  if (kept === null || sha256Of(kept) !== sha256) {
+    throw new DomainError(
+      "archive-unavailable",
+      `${archive.place} did not give back what was written as ${key}: nothing was removed`,
+    );
+  }
+  await insertArchiveObject(tx, {
+    id,
+    operationId,
+    source,
+    key,
+    events: records.length,
+    bytes: bytes.byteLength,
+    sha256,
+    removedBy: actor,
+    atMs: nowMs,
+  });
+  return records.map((record) => ({ id: record.id, objectId: id }));
+}
+
+const SLUG_MAX = 60;
+
+/** What every file system and object store takes; the object's row has the whole name. */
+function slugOf(source: string): string {
+  return source.replaceAll(/[^A-Za-z0-9._-]+/g, "_").slice(0, SLUG_MAX);
+}
