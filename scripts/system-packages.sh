@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs from Debian's packages what the tests need and the machine lacks: Redis, RabbitMQ, Chromium, pip, which fetches Celery and
-# the API fuzzer, and what scripts/test-servers needs: Java, Maven, debootstrap. openssl makes the certificates of tests;
+# Installs from Debian's packages what the tests need and the machine lacks: Redis, RabbitMQ, Chromium, pip, which fetches Celery,
+# the API fuzzer and, where there is none, Go, and what scripts/test-servers needs: Java, Maven, debootstrap. openssl makes the certificates of tests;
 # zsh reads the completion of the command line.
 # Needs root and apt-get; prints one line and ends with 0 when it may do nothing, with 1 when an install failed.
 set -euo pipefail

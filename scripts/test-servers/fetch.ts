@@ -8,15 +8,17 @@ import { errorText, runCommand, StartError } from "../start-error.ts";
 
 /**
  * Servers that no package of Debian 12 or npm brings. The first three are jars of Maven Central; `debian-13` is a folder
- * with a Debian 13 that holds RabbitMQ 4 and nats-server; `celery` is a worker of PyPI.
+ * with a Debian 13 that holds RabbitMQ 4 and nats-server; `celery` is a worker of PyPI; `versitygw`, a server with the
+ * protocol of S3, is built from Go modules.
  * The emulator of Pub/Sub is in no registry: `lib/testing/pubsub.ts` looks for it on this machine.
  */
-export const FETCHED = ["kafka", "elasticmq", "artemis", "debian-13", "celery"] as const;
+export const FETCHED = ["kafka", "elasticmq", "artemis", "debian-13", "celery", "versitygw"] as const;
 export type Fetched = (typeof FETCHED)[number];
 
-/** What fetches a server: `maven`, `debian` or `pip`. */
-function toolOf(name: Fetched): "maven" | "debian" | "pip" {
+/** What fetches a server: `maven`, `debian`, `pip` or `go`. */
+function toolOf(name: Fetched): "maven" | "debian" | "pip" | "go" {
   if (name === "debian-13") return "debian";
+  if (name === "versitygw") return "go";
   return name === "celery" ? "pip" : "maven";
 }
 
@@ -25,7 +27,7 @@ const CACHE = process.env.PARKADE_TEST_CACHE || join(homedir(), ".cache", "parka
 
 /** The file that says what is fetched. Its hash is part of the folder's name, so that a new version is a new folder. */
 function recipe(name: Fetched): string {
-  const files = { maven: `${name}.pom.xml`, debian: `${name}.sh`, pip: `${name}.requirements.txt` };
+  const files = { maven: `${name}.pom.xml`, debian: `${name}.sh`, pip: `${name}.requirements.txt`, go: `${name}.sh` };
   return join(SCRIPTS, files[toolOf(name)]);
 }
 
@@ -80,10 +82,12 @@ function javaMissing(): string | null {
 
 function toolsMissing(name: Fetched): string | null {
   const found = (tool: string) => spawnSync("/bin/sh", ["-c", `command -v ${tool}`], { stdio: "ignore" }).status === 0;
-  if (toolOf(name) === "pip") {
-    const pip = spawnSync("python3", ["-m", "pip", "--version"], { stdio: "ignore" }).status === 0;
-    return pip ? null : "pip for python3 is not installed (Debian: apt-get install python3-pip)";
-  }
+  const pip = () => spawnSync("python3", ["-m", "pip", "--version"], { stdio: "ignore" }).status === 0;
+  if (toolOf(name) === "pip")
+    return pip() ? null : "pip for python3 is not installed (Debian: apt-get install python3-pip)";
+  // pip brings a Go where there is none.
+  if (toolOf(name) === "go")
+    return found("go") || pip() ? null : "neither go nor pip is installed (Debian: apt-get install python3-pip)";
   if (toolOf(name) === "maven") return found("mvn") ? null : "mvn is not installed (Debian: apt-get install maven)";
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return "only root on Linux can make the Debian 13 folder";
@@ -106,6 +110,7 @@ async function fetchNow(name: Fetched): Promise<void> {
   const commands: Record<ReturnType<typeof toolOf>, [command: string, args: string[]]> = {
     maven: ["mvn", [...maven, `-DoutputDirectory=${work}`]],
     debian: ["/bin/bash", [recipe(name), work]],
+    go: ["/bin/bash", [recipe(name), work]],
     pip: ["python3", ["-m", "pip", "install", "--quiet", "--no-deps", "--target", work, "--requirement", recipe(name)]],
   };
   const [command, args] = commands[toolOf(name)];
