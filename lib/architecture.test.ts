@@ -86,6 +86,8 @@ const FOLDER_RULES: Record<string, string[]> = {
   ],
   // The JSON Schema library judges payloads here and nowhere else.
   "lib/repair/schemas": [...LAYER_RULES.acts, "pkg:ajv", "pkg:ajv-formats"],
+  // The archive speaks to S3 here and nowhere else.
+  "lib/keep/archive/stores": [...LAYER_RULES.acts, "pkg:@aws-sdk/client-s3"],
   "lib/kit/retry": ["lib/retry"],
   // Installed into other services: nothing of Parkade's own.
   "lib/kit": [

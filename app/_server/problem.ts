@@ -59,6 +59,8 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   "store-unavailable": [503, "The store cannot be reached"],
   "queue-unavailable": [503, "The queue cannot be reached"],
   "broker-unreachable": [502, "The broker cannot be reached"],
+  "archive-refused": [409, "The archive has this object already"],
+  "archive-unavailable": [503, "The archive cannot be used"],
   "not-local": [403, "The request did not come from this console"],
   "not-signed": [401, "The request is not signed"],
   forbidden: [403, "This is not allowed to you"],
@@ -72,6 +74,7 @@ const RETRY_AFTER_S: Partial<Record<ProblemCode, number>> = {
   "events-busy": 1,
   "store-unavailable": 5,
   "queue-unavailable": 5,
+  "archive-unavailable": 30,
   "idempotency-key-in-progress": 1,
 };
 

@@ -59,6 +59,8 @@ export const PROBLEM_CODES = [
   "store-unavailable",
   "queue-unavailable",
   "broker-unreachable",
+  "archive-refused",
+  "archive-unavailable",
   "not-local",
   "not-signed",
   "forbidden",

@@ -1,0 +1,38 @@
+import type { ArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
+import { folderStore } from "@/lib/keep/archive/stores/folder-store";
+import { type S3Keys, s3Store } from "@/lib/keep/archive/stores/s3-store";
+import { type Clock, systemClock } from "@/lib/platform/clock";
+
+/**
+ * Where removed events lie, as objects that are written once. A key is a path such as `removed/2026-11-25/orders.zst`.
+ * Each call ends within CALL_MS_MAX; one that a fault of the store ends rejects with DomainError `archive-unavailable`,
+ * whose text names the fault and the fix.
+ */
+export type ArchiveStore = {
+  /** Where objects lie, as a person names it; no secret in it. */
+  readonly place: string;
+  /**
+   * Writes an object. Resolves when it is durable. Rejects with DomainError `archive-refused` when the key has an object,
+   * which stays as it is. After another rejection the object may be there or not, and is never there in part.
+   */
+  put(key: string, bytes: Uint8Array): Promise<void>;
+  /** null = there is no such object. */
+  get(key: string): Promise<Uint8Array | null>;
+  /** Objects whose key begins with `prefix`, in the order of the bytes of their keys. */
+  list(prefix: string): AsyncGenerator<{ key: string; bytes: number }>;
+  /** Of an object that is not there: no error. */
+  remove(key: string): Promise<void>;
+  close(): Promise<void>;
+};
+
+export type ArchiveOptions = {
+  clock?: Clock;
+  /** null = S3 is asked with what the SDK of AWS finds: variables, files, the role of the machine. */
+  keys?: S3Keys | null;
+};
+
+/** Opens nothing yet: what is wrong with the location is said by the first call. */
+export function openArchiveStore(location: ArchiveLocation, { clock, keys = null }: ArchiveOptions = {}): ArchiveStore {
+  const time = clock ?? systemClock;
+  return location.kind === "folder" ? folderStore(location, time) : s3Store(location, { clock: time, keys });
+}

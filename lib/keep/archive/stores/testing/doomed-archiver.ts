@@ -1,0 +1,20 @@
+import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
+import { openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import type { S3Keys } from "@/lib/keep/archive/stores/s3-store";
+
+/**
+ * A process that a conformance test kills while it writes objects, one after the other: it says over IPC which one it begins.
+ * Started with what it needs as one JSON argument.
+ */
+const settings = JSON.parse(process.argv[2]!) as {
+  location: string;
+  keys: S3Keys | null;
+  prefix: string;
+  bytes: number;
+};
+
+const store = openArchiveStore(parseArchiveLocation(settings.location), { keys: settings.keys });
+for (let serial = 0; ; serial++) {
+  process.send?.({ begins: serial });
+  await store.put(`${settings.prefix}${serial}`, Buffer.alloc(settings.bytes, serial + 1));
+}
