@@ -18,6 +18,8 @@ ENV NODE_ENV=production \
 # What `parkade serve` runs, too: web, worker and migrations, each bundled, and the modules that the console loads.
 COPY --from=build /server ./
 COPY scripts/image-entry.sh /usr/local/bin/parkade
+# A volume that is mounted here for the first time takes this owner: see PARKADE_ARCHIVE in docker-compose.yml.
+RUN install -d -o node -g node -m 750 /archive
 USER node
 EXPOSE 3000
 # Node is the container's first process (through exec) and gets SIGTERM itself.

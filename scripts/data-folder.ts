@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { asFullDisk, errorText, StartError } from "./start-error.ts";
 
 const LOG_BYTES_MAX = 10 * 2 ** 20;
@@ -54,6 +55,21 @@ export function makeDataFolder(dataDir: string): void {
   } catch (error) {
     throw notWritable(error, dataDir);
   }
+}
+
+/**
+ * Makes the folder of the archive, which web and worker never make themselves. Returns its URL, as PARKADE_ARCHIVE has it.
+ * Throws StartError when it cannot be made or written.
+ */
+export function makeArchiveFolder(path: string): string {
+  try {
+    // It holds payloads: for its owner alone.
+    if (!existsSync(path)) mkdirSync(path, { mode: 0o700 });
+    accessSync(path, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw notWritable(error, path);
+  }
+  return pathToFileURL(path).href;
 }
 
 /** A new folder below that of the system's temporary files, for a cluster that is thrown away. */

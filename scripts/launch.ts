@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { prepareAppRole, roleOf } from "./app-role.ts";
-import { makeDataFolder } from "./data-folder.ts";
+import { makeArchiveFolder, makeDataFolder } from "./data-folder.ts";
 import { isPortFree } from "./free-port.ts";
 import { migrate } from "./migrate.ts";
 import { ancestorsOf, type RunRecord, takeOver } from "./previous-run.ts";
@@ -80,8 +80,10 @@ async function bringUp(options: LaunchOptions, launcher: Launcher, signal: Abort
   signal.throwIfAborted();
   const demoPort = options.demo ? await demoPortOf(env.dataDir) : null;
   if (demoPort !== null) await loadDemo(databaseUrl, { demoPort, dataDir: env.dataDir, signal });
+  const variables: Record<string, string> =
+    env.archiveDir === null ? {} : { PARKADE_ARCHIVE: makeArchiveFolder(env.archiveDir) };
   const stack = await timed(say, "Starting web and worker", "Web and worker run", () =>
-    startStack({ ...env, databaseUrl, demoPort, dev: options.dev, signal, say }),
+    startStack({ ...env, databaseUrl, demoPort, dev: options.dev, env: variables, signal, say }),
   );
   launcher.stack = stack;
   noteChildren(launcher);

@@ -10,6 +10,7 @@ test("without any variable it is port 3000, .parkade and the embedded servers", 
       databaseUrl: null,
       ownerDatabaseUrl: null,
       redisUrl: null,
+      archiveDir: "/clone/.parkade/archive",
     });
   }
 });
@@ -17,6 +18,13 @@ test("without any variable it is port 3000, .parkade and the embedded servers", 
 test("a relative data folder lies in the clone, an absolute one where it says", () => {
   expect(parseStartEnv({ PARKADE_DATA_DIR: "other/data" }, "/clone").dataDir).toBe("/clone/other/data");
   expect(parseStartEnv({ PARKADE_DATA_DIR: "/srv/parkade" }, "/clone").dataDir).toBe("/srv/parkade");
+});
+
+test("removed events go into the data folder, but not beside a given server or where PARKADE_ARCHIVE is set", () => {
+  const archiveDir = (env: Record<string, string>) => parseStartEnv(env, "/clone").archiveDir;
+  expect(archiveDir({ PARKADE_DATA_DIR: "/srv/parkade" })).toBe("/srv/parkade/archive");
+  expect(archiveDir({ PARKADE_ARCHIVE: "file:///srv/archive" })).toBeNull();
+  expect(archiveDir({ DATABASE_URL: "postgresql://parkade@db/parkade" })).toBeNull();
 });
 
 test.each(["0", "65536", "-1", "3000.5", "3e3", "http", " "])(

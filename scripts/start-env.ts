@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { StartError } from "./start-error.ts";
 
 export type StartEnv = {
@@ -11,16 +11,21 @@ export type StartEnv = {
   ownerDatabaseUrl: string | null;
   /** Null: the queue and the token bucket run on PostgreSQL. */
   redisUrl: string | null;
+  /** The folder of the archive of removed events, to be made; null: PARKADE_ARCHIVE says where it is, or there is none. */
+  archiveDir: string | null;
 };
 
 /** What `npm start` reads from the environment; an empty variable counts as unset. `cwd` is what a relative folder means. */
 export function parseStartEnv(env: Record<string, string | undefined>, cwd: string): StartEnv {
+  const dataDir = resolve(cwd, env.PARKADE_DATA_DIR || ".parkade");
   return {
     port: parsePort(env.PORT),
-    dataDir: resolve(cwd, env.PARKADE_DATA_DIR || ".parkade"),
+    dataDir,
     databaseUrl: env.DATABASE_URL || null,
     ownerDatabaseUrl: (env.DATABASE_URL && env.PARKADE_OWNER_DATABASE_URL) || null,
     redisUrl: env.REDIS_URL || null,
+    // With a server of their own web and worker may run on other machines, too, which do not see this folder.
+    archiveDir: env.DATABASE_URL || env.PARKADE_ARCHIVE ? null : join(dataDir, "archive"),
   };
 }
 

@@ -1,4 +1,5 @@
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
+import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { LaneConnection } from "@/lib/lane/connection";
 import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import { type JobOutcome, type LaneWorker, QUEUES, type QueueName } from "@/lib/lane/port";
@@ -18,8 +19,11 @@ export const CONCURRENCY: Record<QueueName, number> = { main: 12, slow: 4, sets:
 
 export type Lanes = { running(): number; stop(graceMs: number): Promise<void> };
 
+/** What the jobs of this worker use. */
+type JobDeps = Redriver & { archive: ArchiveStore | null };
+
 /** Works all queues. Rejects with DomainError `queue-unavailable` when the queue cannot be reached at start. */
-export async function startLanes(redriver: Redriver, connection: LaneConnection, clock: Clock): Promise<Lanes> {
+export async function startLanes(redriver: JobDeps, connection: LaneConnection, clock: Clock): Promise<Lanes> {
   const workers: LaneWorker[] = [];
   const expressions = createExpressions(clock);
   for (const lane of QUEUES) {
@@ -45,7 +49,7 @@ export async function startLanes(redriver: Redriver, connection: LaneConnection,
 }
 
 function runJob(
-  redriver: Redriver & { expressions: Expressions },
+  redriver: JobDeps & { expressions: Expressions },
   job: LaneJob,
   queue: QueueName,
   signal: AbortSignal,

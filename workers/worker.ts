@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { brokerRegistry } from "@/lib/brokers/registry";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
+import { openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { guardBucket } from "@/lib/lane/bucket-fallback";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
@@ -94,6 +95,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     workerId: id,
     stopping: stopping.signal,
   });
+  const archive = env.archive && openArchiveStore(env.archive, { clock: machine, keys: env.archiveKeys });
   await ensureDays(upkeepDb, clock);
   const startedAtMs = clock.wallMs();
   const lostWork = createLostWork(redriver);
@@ -105,7 +107,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   };
   // Before the first claim: the claims of a worker without a heartbeat are given to others.
   await heartbeat(0);
-  const lanes = await startLanes(redriver, connection, systemClock);
+  const lanes = await startLanes({ ...redriver, archive }, connection, systemClock);
   const outbox = startOutboxPublisher({
     db,
     clock,
@@ -135,7 +137,10 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     const work = [lanes.stop(GRACE_MS), consumers.stop(), regular.stop(), outbox.stop()];
     await endAll("work", work, END_WORK_MS_MAX, { clock, log });
     await endAll("heartbeat and targets", [removeHeartbeat(db, id), redriver.close()], CLOSE_MS_MAX, { clock, log });
-    await endAll("queue and buckets", [lane.close(), buckets.close()], CLOSE_MS_MAX, { clock, log });
+    await endAll("queue, buckets and archive", [lane.close(), buckets.close(), archive?.close()], CLOSE_MS_MAX, {
+      clock,
+      log,
+    });
     await endAll("store", [upkeepDb.end(), keyedDb.end(), db.end()], CLOSE_MS_MAX, { clock, log });
     log.info("worker stopped");
   };
@@ -229,7 +234,7 @@ async function ensureDays(upkeepDb: Db, clock: Clock): Promise<void> {
 /** Waits for the parts to end, for a limited time. Logs parts that fail, and continues without parts that hang. */
 async function endAll(
   what: string,
-  parts: Promise<unknown>[],
+  parts: (Promise<unknown> | undefined)[],
   msMax: number,
   { clock, log }: { clock: Clock; log: Log },
 ): Promise<void> {

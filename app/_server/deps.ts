@@ -1,4 +1,5 @@
 import type { BrokerRegistry } from "@/lib/brokers/registry";
+import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { LaneConnection } from "@/lib/lane/connection";
 import type { LaneQueue } from "@/lib/lane/port";
 import { createLaneQueue } from "@/lib/lane/queue";
@@ -36,6 +37,8 @@ export type Deps = {
   checkPayloads: PayloadChecker;
   /** Evaluates the expressions of recipes in a process that can be ended. */
   expressions: Expressions;
+  /** Where removed events lie; null = none is configured. */
+  archive: ArchiveStore | null;
   clock: DatabaseClock;
   log: Log;
   identify: Identify;
@@ -103,9 +106,11 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     return registry;
   };
   const schemas = createSchemaCheck(systemClock);
+  const archive = env.archive && openArchiveStore(env.archive, { clock: systemClock, keys: env.archiveKeys });
   const close = async () => {
     await schemas.close();
     await expressions.close();
+    await archive?.close();
     await lane.close();
     await lowRate.end();
     await lists.end();
@@ -123,6 +128,7 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     schemas,
     expressions,
     checkPayloads: createPayloadChecker(schemas, clock),
+    archive,
     clock,
     log,
     identify: identifyLocal,

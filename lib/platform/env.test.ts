@@ -28,12 +28,26 @@ describe("the environment", () => {
     );
   });
 
+  test("has no archive unless one is named, and both halves of its key or none", () => {
+    expect(readEnv({ DATABASE_URL, PARKADE_ARCHIVE: "" })).toMatchObject({ archive: null, archiveKeys: null });
+    const keys = { PARKADE_SECRET_ARCHIVE_KEY_ID: "id-7", PARKADE_SECRET_ARCHIVE_KEY: "hunter2" };
+    expect(readEnv({ DATABASE_URL, PARKADE_ARCHIVE: "s3://bucket/prefix?region=eu-north-1", ...keys })).toMatchObject({
+      archive: { kind: "s3", bucket: "bucket", prefix: "prefix", region: "eu-north-1" },
+      archiveKeys: { accessKeyId: "id-7", secretAccessKey: "hunter2" },
+    });
+    expect(() => readEnv({ DATABASE_URL, PARKADE_SECRET_ARCHIVE_KEY: "hunter2" })).toThrow(
+      /^PARKADE_SECRET_ARCHIVE_KEY_ID and PARKADE_SECRET_ARCHIVE_KEY belong together/,
+    );
+  });
+
   test.each([
     [{}, /^DATABASE_URL is not set: it must look like postgres:/],
     [{ DATABASE_URL: "mysql://u:hunter2@h/d" }, /^DATABASE_URL must look like/],
     [{ DATABASE_URL, REDIS_URL: "http://h" }, /^REDIS_URL must look like redis:/],
     [{ DATABASE_URL, PORT: "70000" }, /^PORT is "70000": it must be a whole number from 0 to 65535/],
     [{ DATABASE_URL, PARKADE_HEADERS_MAX: "many" }, /^PARKADE_HEADERS_MAX is "many"/],
+    [{ DATABASE_URL, PARKADE_ARCHIVE: "/srv/hunter2" }, /^PARKADE_ARCHIVE must look like file:/],
+    [{ DATABASE_URL, PARKADE_ARCHIVE: "s3://id:hunter2@bucket" }, /^PARKADE_ARCHIVE must hold no credentials/],
     [{ DATABASE_URL, PARKADE_LOG_LEVEL: "loud" }, /^PARKADE_LOG_LEVEL is "loud": it must be one of/],
   ])("%j names the variable and the fix, and no secret", (source, message) => {
     expect(() => readEnv(source)).toThrow(EnvError);

@@ -1,4 +1,9 @@
 import * as z from "zod";
+import {
+  type ArchiveLocation,
+  ArchiveLocationError,
+  parseArchiveLocation,
+} from "@/lib/keep/archive/archive-location.pure";
 import { type AddressFilter, addressFilter, parseNetworks, REFUSED_BY_DEFAULT } from "@/lib/platform/address-filter";
 
 /**
@@ -51,6 +56,16 @@ function networks(fallback: string | null) {
   return z.preprocess((value) => (value === undefined || value === "" ? fallback : value), z.nullable(parsed));
 }
 
+const archiveLocation = z.string().transform((text, { addIssue }): ArchiveLocation => {
+  try {
+    return parseArchiveLocation(text);
+  } catch (error) {
+    if (!(error instanceof ArchiveLocationError)) throw error;
+    addIssue(error.rule);
+    return z.NEVER;
+  }
+});
+
 const schema = z.object({
   DATABASE_URL: z.preprocess(
     (value) => (value === "" ? undefined : value),
@@ -77,6 +92,9 @@ const schema = z.object({
   PARKADE_SOURCE_REQUESTS: orDefault(whole(0, 1_000_000_000), LIMIT_REQUESTS_DEFAULT),
   PARKADE_CLIENT_BYTES: orDefault(whole(0, 1024 * 1024 * 1024), CLIENT_BYTES_DEFAULT),
   PARKADE_SECRET_CONFIRMED: orDefault(z.optional(z.string()), undefined),
+  PARKADE_ARCHIVE: z.preprocess((value) => value || null, z.nullable(archiveLocation)),
+  PARKADE_SECRET_ARCHIVE_KEY_ID: orDefault(z.nullable(z.string()), null),
+  PARKADE_SECRET_ARCHIVE_KEY: orDefault(z.nullable(z.string()), null),
   PARKADE_REQUEST_BYTES_MAX: orDefault(whole(1024, 1024 * 1024 * 1024), REQUEST_BYTES_MAX_DEFAULT),
 });
 
@@ -104,6 +122,10 @@ export type Env = {
   requestBytesMax: number;
   /** Signs what goes to `confirmedUrl`; undefined = unsigned. */
   confirmedSecret: string | undefined;
+  /** Where the objects of removed events lie; null = events cannot be removed. */
+  archive: ArchiveLocation | null;
+  /** For S3. null = what the SDK of AWS finds. */
+  archiveKeys: { accessKeyId: string; secretAccessKey: string } | null;
   /** See `RequestLimits`; 0 = no limit. */
   limits: { clientRequests: number; sourceRequests: number; clientBytes: number };
 };
@@ -123,6 +145,11 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     throw new EnvError(parsed.error.issues.map((issue) => sentence(String(issue.path[0]), issue.message, source)));
   }
   const env = parsed.data;
+  const [accessKeyId, secretAccessKey] = [env.PARKADE_SECRET_ARCHIVE_KEY_ID, env.PARKADE_SECRET_ARCHIVE_KEY];
+  if ((accessKeyId === null) !== (secretAccessKey === null))
+    throw new EnvError([
+      "PARKADE_SECRET_ARCHIVE_KEY_ID and PARKADE_SECRET_ARCHIVE_KEY belong together: set both or none.",
+    ]);
   return {
     databaseUrl: env.DATABASE_URL,
     redisUrl: env.REDIS_URL,
@@ -144,6 +171,8 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     headersMax: env.PARKADE_HEADERS_MAX,
     requestBytesMax: env.PARKADE_REQUEST_BYTES_MAX,
     confirmedSecret: env.PARKADE_SECRET_CONFIRMED,
+    archive: env.PARKADE_ARCHIVE,
+    archiveKeys: accessKeyId === null || secretAccessKey === null ? null : { accessKeyId, secretAccessKey },
     limits: {
       clientRequests: env.PARKADE_CLIENT_REQUESTS,
       sourceRequests: env.PARKADE_SOURCE_REQUESTS,
@@ -152,9 +181,11 @@ export function readEnv(source: Record<string, string | undefined> = process.env
   };
 }
 
-/** A URL may hold a password, so its value is never repeated. */
+/** A URL may hold a password, so its value is never repeated; that of a secret is not, either. */
+const UNREPEATED = /_URL$|^PARKADE_SECRET_|^PARKADE_ARCHIVE$/;
+
 function sentence(name: string, rule: string, source: Record<string, string | undefined>): string {
   const value = source[name];
   if (value === undefined || value === "") return `${name} is not set: it ${rule}.`;
-  return name.endsWith("_URL") ? `${name} ${rule}.` : `${name} is "${value}": it ${rule}.`;
+  return UNREPEATED.test(name) ? `${name} ${rule}.` : `${name} is "${value}": it ${rule}.`;
 }
