@@ -9,6 +9,7 @@ import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
+import type { ArchiveDeps } from "@/lib/keep/archive/configured-archive";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { liftControl } from "@/lib/order/controls/lift-control";
 import type { Earlier } from "@/lib/order/order-gate.pure";
@@ -197,7 +198,7 @@ export async function openModel(store: ModelStore) {
   const log = createLog({ level: "silent", process: "model" });
   const clock = impatientClock();
   const [schemas, expressions] = [createSchemaCheck(clock), createExpressions(clock)];
-  const deps: Deps & MendingDeps & { lowRate: LowRateStore } = {
+  const deps: Deps & MendingDeps & ArchiveDeps & { lowRate: LowRateStore } = {
     ...{ db: store.db, lowRate: store.lowRate, lane: queue, clock, log, expressions },
     checkPayloads: createPayloadChecker(schemas, clock),
     archive: null,

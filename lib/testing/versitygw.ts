@@ -17,14 +17,17 @@ export type TestVersitygw = TestServer & {
   makeBucket(name: string): Promise<void>;
 };
 
-/** A real server with the protocol of S3, conditional writes and checksums included. Starts in 0.2 s. */
-export async function testVersitygw(): Promise<TestVersitygw> {
+/**
+ * A real server with the protocol of S3, conditional writes and checksums included. Starts in 0.2 s. `disk`: a folder that holds
+ * the objects in place of its own, so that it can be full.
+ */
+export async function testVersitygw({ disk }: { disk?: string } = {}): Promise<TestVersitygw> {
   const command = join(await fetchServer("versitygw"), "versitygw");
   const port = await freePort();
   const endpoint = `http://127.0.0.1:${port}`;
   const keys = { accessKeyId: "parkade-tests", secretAccessKey: "s3cret-of-tests" };
   const server = await testServer("versitygw", async (folder) => {
-    const data = join(folder, "data");
+    const data = join(disk ?? folder, "data");
     mkdirSync(data);
     const env = { ...process.env, ROOT_ACCESS_KEY: keys.accessKeyId, ROOT_SECRET_KEY: keys.secretAccessKey };
     const args = ["--port", `127.0.0.1:${port}`, "--health", "/health", "posix", data];

@@ -345,7 +345,7 @@ describe("an archive that fails", () => {
     await expect(none).rejects.toMatchObject({ code: "archive-unavailable" });
     const id = await request();
     await expect(work(id, null)).rejects.toThrow();
-    await cancelBulkOperation(world.deps, { id, change: { action: "cancel" } }, ADA);
+    await cancelBulkOperation(world.deps, { id }, ADA);
     expect(await operation(id)).toMatchObject({ state: "CANCELLED", stalled: null });
   });
 });

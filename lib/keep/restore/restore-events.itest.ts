@@ -176,7 +176,7 @@ describe("an export that is restored", () => {
     const restored = both.flat().filter((outcome) => outcome === "restored");
     expect(restored).toHaveLength(200);
     expect(both.flat().filter((outcome) => outcome === "duplicate")).toHaveLength(200);
-    const elsewhere = lines.map((line) => line.replace('"source" : "orders"', '"source" : "gone"'));
+    const elsewhere = lines.map((line) => line.replace('"source":"orders"', '"source":"gone"'));
     expect(new Set(await restore(elsewhere))).toEqual(new Set(["unknown-source"]));
   });
 
@@ -213,7 +213,7 @@ describe("an export that is restored", () => {
     await forget();
     // Valid by its form, and no time of the calendar that PostgreSQL has.
     const broken = lines.map((line, index) =>
-      index === 2 ? line.replace(/"firstSeen" : "[^"]+"/, '"firstSeen" : "2026-02-30T00:00:00Z"') : line,
+      index === 2 ? line.replace(/"firstSeen":"[^"]+"/, '"firstSeen":"2026-02-30T00:00:00Z"') : line,
     );
     const outcomes = await restore(broken);
     expect(outcomes.filter((outcome) => outcome === "restored")).toHaveLength(4);
