@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
-import type { S3Keys } from "@/lib/keep/archive/stores/s3-store";
+import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
 import { program } from "@/lib/testing/programs";
 
 export type ArchivePlace = {
@@ -156,9 +156,9 @@ export function archiveStoreConformance(open: () => Promise<ArchivePlace>): void
   });
 
   test("a writer that is killed leaves whole objects or none", async () => {
-    const bytes = 8 * MIB;
+    const bytes = 32 * MIB;
     const location = place.location;
-    for (const delayMs of [0, 3, 8, 15, 30]) {
+    for (const delayMs of [0, 5, 10, 20, 40, 80]) {
       const prefix = folder();
       const argument = JSON.stringify({ location, keys: place.keys, prefix, bytes });
       const child = spawn(process.execPath, [program("doomed-archiver"), argument], {

@@ -1,6 +1,7 @@
 import type { ArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { folderStore } from "@/lib/keep/archive/stores/folder-store";
-import { type S3Keys, s3Store } from "@/lib/keep/archive/stores/s3-store";
+import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
+import { s3Store } from "@/lib/keep/archive/stores/s3-store";
 import { type Clock, systemClock } from "@/lib/platform/clock";
 
 /**

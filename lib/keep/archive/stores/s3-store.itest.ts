@@ -1,12 +1,14 @@
 import { type AddressInfo, createServer } from "node:net";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { archiveStoreConformance } from "@/lib/keep/archive/stores/archive-store.conformance";
-import type { S3Keys } from "@/lib/keep/archive/stores/s3-store";
+import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
 import { type HttpFront, startHttpFront } from "@/lib/keep/archive/stores/testing/http-front";
 import { describeWith } from "@/lib/testing/describe-with";
 import { freePort } from "@/lib/testing/free-port";
+import { disksMountable, mountDisk } from "@/lib/testing/small-disk";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 import { type TestVersitygw, testVersitygw, versitygwMissing } from "@/lib/testing/versitygw";
 
@@ -104,6 +106,40 @@ describeWith(versitygwMissing, "a bucket", () => {
     await expect(store.get("half")).rejects.toMatchObject(unavailable(/slow or silent/));
     expect(performance.now() - begunMs).toBeLessThan(21_000);
     half.close();
+  });
+
+  test("without a region, or without credentials, says where they come from", async () => {
+    vi.stubEnv("AWS_REGION", undefined);
+    vi.stubEnv("AWS_ACCESS_KEY_ID", undefined);
+    vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
+    for (const file of ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"])
+      vi.stubEnv(file, join(server.folder, "none"));
+    const open = (location: string, keys: S3Keys | null) => openArchiveStore(parseArchiveLocation(location), { keys });
+    await expect(open("s3://bucket", server.keys).get("a")).rejects.toMatchObject(
+      unavailable(/has no region.*AWS_REGION/),
+    );
+    const noKeys = open(`s3://${BUCKET}?endpoint=${server.endpoint}`, null);
+    await expect(noKeys.get("a")).rejects.toMatchObject(unavailable(/no credentials.*PARKADE_SECRET_ARCHIVE_KEY/));
+    vi.unstubAllEnvs();
+  });
+
+  test.skipIf(!disksMountable)("that is full says so, and keeps what it holds", async () => {
+    const disk = mountDisk(4);
+    const full = await testVersitygw({ disk: disk.path });
+    await full.makeBucket(BUCKET);
+    const store = connect(full.endpoint, full.keys);
+    const bytes = Buffer.alloc(1_500_000, 7);
+    await store.put("first", bytes);
+    const second = Array.from({ length: 3 }, (_, index) => store.put(`more-${index}`, bytes));
+    const outcomes = await Promise.allSettled(second);
+    const refused = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+    expect(refused.length).toBeGreaterThan(0);
+    for (const reason of refused) expect(reason).toMatchObject(unavailable(/is full/));
+    expect(Buffer.compare((await store.get("first"))!, bytes)).toBe(0);
+    for (const [index, { status }] of outcomes.entries())
+      expect((await store.get(`more-${index}`)) !== null).toBe(status === "fulfilled");
+    await full.stop();
+    disk.unmount();
   });
 
   describe("with a fault on the way", () => {

@@ -1,6 +1,6 @@
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
-import type { S3Keys } from "@/lib/keep/archive/stores/s3-store";
+import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
 
 /**
  * A process that a conformance test kills while it writes objects, one after the other: it says over IPC which one it begins.
@@ -15,6 +15,7 @@ const settings = JSON.parse(process.argv[2]!) as {
 
 const store = openArchiveStore(parseArchiveLocation(settings.location), { keys: settings.keys });
 for (let serial = 0; ; serial++) {
+  const bytes = Buffer.alloc(settings.bytes, serial + 1);
   process.send?.({ begins: serial });
-  await store.put(`${settings.prefix}${serial}`, Buffer.alloc(settings.bytes, serial + 1));
+  await store.put(`${settings.prefix}${serial}`, bytes);
 }
