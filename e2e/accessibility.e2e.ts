@@ -58,6 +58,7 @@ test.describe("@phone", () => {
       `/sources/${source.name}`,
       "/admission",
       "/redrive-rules",
+      "/archive",
       "/audit",
       "/no-such-page",
     ];

@@ -1,7 +1,18 @@
 import type { Page } from "@playwright/test";
 import { expect, listed, rowOf, test } from "./support/parkade.ts";
 
-const PAGES = ["/", "/events", "/groups", "/redrives", "/controls", "/targets", "/sources", "/admission", "/audit"];
+const PAGES = [
+  "/",
+  "/events",
+  "/groups",
+  "/redrives",
+  "/controls",
+  "/targets",
+  "/sources",
+  "/admission",
+  "/archive",
+  "/audit",
+];
 
 /** No page may be wider than the window of a phone. */
 async function expectNoSidewaysScroll(page: Page): Promise<void> {

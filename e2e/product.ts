@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { redisInstalled, testRedis } from "../lib/testing/redis.ts";
 import { prepareAppRole, roleOf } from "../scripts/app-role.ts";
 import { startPostgres } from "../scripts/embedded-postgres.ts";
@@ -39,6 +40,7 @@ export async function startProduct(name: string): Promise<{ product: Product; st
       dataDir: join(ROOT, "reports", "e2e", name),
       databaseUrl,
       redisUrl,
+      env: { PARKADE_ARCHIVE: archiveFolder(cleanups) },
       say: (line) => console.log(line),
     });
     cleanups.push(stack.stop);
@@ -80,6 +82,12 @@ async function call(method: string, url: string, body?: object): Promise<unknown
 }
 
 type Cleanups = (() => Promise<void> | void)[];
+
+function archiveFolder(cleanups: Cleanups): string {
+  const folder = mkdtempSync(join(tmpdir(), "parkade-e2e-archive-"));
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+  return pathToFileURL(folder).href;
+}
 
 async function freshDatabase(cleanups: Cleanups): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), "parkade-e2e-"));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AppliedControl, EventDetail } from "@/lib/events/events.shapes";
-import { lastRedrive, whyNotEdit, whyNotRedrive } from "./action-rules";
+import { lastRedrive, whyNotEdit, whyNotRedrive, whyNotRemove } from "./action-rules";
 import { stateOf } from "./event-state";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");
@@ -17,6 +17,14 @@ const control = (kind: AppliedControl["kind"]): AppliedControl => ({
   expiresAt: null,
 });
 const facts = { status: "PENDING", control: null, cooldownUntil: null } as const;
+
+it("says in the menu why an event that is not settled cannot be removed", () => {
+  expect(whyNotRemove({ status: "PENDING", confirmedAt: null })).toBe("ignore it first");
+  expect(whyNotRemove({ status: "QUEUED", confirmedAt: null })).toBe("it is in a redrive");
+  expect(whyNotRemove({ status: "REDRIVEN", confirmedAt: null })).toBe("not confirmed yet");
+  expect(whyNotRemove({ status: "REDRIVEN", confirmedAt: "2026-11-20T11:00:00Z" })).toBeNull();
+  expect(whyNotRemove({ status: "IGNORED", confirmedAt: null })).toBeNull();
+});
 
 describe("why an event would not be redriven", () => {
   it("has no reason for a pending event, also when its cooldown is over", () => {

@@ -1,5 +1,6 @@
 import { controlCause } from "@/lib/events/control-cause.pure";
 import type { EventDetail, ListedEvent } from "@/lib/events/events.shapes";
+import { whyKept } from "@/lib/keep/removal/removal.pure";
 import { REFUSAL_TEXT } from "@/lib/redrive/gate/refusal.pure";
 
 type Facts = Pick<ListedEvent, "status" | "control" | "cooldownUntil">;
@@ -34,6 +35,18 @@ export function whyNotEdit({ status, body }: Pick<EventDetail, "status" | "body"
     case "IGNORED":
       return body.masked ? "You may not see this payload whole, so you may not edit it: ask an administrator." : null;
   }
+}
+
+const KEPT_WORDS: Record<NonNullable<ReturnType<typeof whyKept>>, string> = {
+  "not-settled": "ignore it first",
+  "in-redrive": "it is in a redrive",
+  unconfirmed: "not confirmed yet",
+};
+
+/** Why the event cannot be removed into the archive now, in a few words for a menu; null = it can. */
+export function whyNotRemove({ status, confirmedAt }: Pick<ListedEvent, "status" | "confirmedAt">): string | null {
+  const kept = whyKept({ status, confirmed: confirmedAt !== null });
+  return kept === null ? null : KEPT_WORDS[kept];
 }
 
 /** The last redrive that its history names; null = none. */

@@ -11,17 +11,18 @@ import { showToast } from "@/components/ui/toast";
 import type { EventDetail } from "@/lib/events/events.shapes";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
-import { whyNotEdit, whyNotRedrive } from "./action-rules";
+import { whyNotEdit, whyNotRedrive, whyNotRemove } from "./action-rules";
 import { isBehind } from "./aggregate-order";
 import { curlRead, curlRedrive, curlReplay } from "./curl";
 
 const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog"), "BulkDialog");
+const RemoveDialog = lazily(() => import("@/components/keep/removal/remove-dialog"), "RemoveDialog");
 const ControlDialog = lazily(() => import("@/components/order/controls/control-dialog"), "ControlDialog");
 
 const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");
 const RedriveConfirm = lazily(() => import("./redrive-confirm"), "RedriveConfirm");
 
-type Open = "redrive" | "order" | "ignore" | "release" | "cooldown" | "blacklist" | "whitelist" | null;
+type Open = "redrive" | "order" | "ignore" | "release" | "remove" | "cooldown" | "blacklist" | "whitelist" | null;
 
 /** What can be done to an event now, and the dialog that is open. */
 function useEventActions(event: EventDetail, keyboard: boolean) {
@@ -74,6 +75,7 @@ function useEventActions(event: EventDetail, keyboard: boolean) {
 export function EventActions(props: { event: EventDetail; keyboard?: boolean; size?: "sm" | "md" }) {
   const { event, keyboard = false, size } = props;
   const { open, setOpen, busy, refusal, noEdit, ignoring, send, redrive, edit } = useEventActions(event, keyboard);
+  const noRemove = whyNotRemove(event);
   return (
     <>
       <ActionButton
@@ -109,6 +111,14 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
           { id: "cooldown", label: "Cooldown…", onSelect: () => setOpen("cooldown") },
           { id: "blacklist", label: "Blacklist…", onSelect: () => setOpen("blacklist") },
           { id: "whitelist", label: "Whitelist…", onSelect: () => setOpen("whitelist") },
+          {
+            id: "remove",
+            label: "Remove…",
+            danger: true,
+            disabled: noRemove !== null,
+            hint: noRemove,
+            onSelect: () => setOpen("remove"),
+          },
           { kind: "separator", id: "separator" },
           { kind: "heading", id: "curl", label: "Copy as curl" },
           copyEntry({
@@ -139,6 +149,9 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
       ) : null}
       {open === "ignore" || open === "release" ? (
         <BulkDialog kind={open} selection={{ ids: [event.id] }} total={1} onClose={() => setOpen(null)} />
+      ) : null}
+      {open === "remove" ? (
+        <RemoveDialog selection={{ ids: [event.id] }} total={1} onClose={() => setOpen(null)} />
       ) : null}
       {open === "cooldown" || open === "blacklist" || open === "whitelist" ? (
         <ControlDialog kind={open} scope={scopeOf(event)} onClose={() => setOpen(null)} />

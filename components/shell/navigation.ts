@@ -9,6 +9,7 @@ export const PAGES = [
   { href: "/sources", label: "Sources", key: "s" },
   { href: "/admission", label: "Admission", key: "d" },
   { href: "/redrive-rules", label: "Redrive rules", key: "u" },
+  { href: "/archive", label: "Archive", key: "h" },
   { href: "/audit", label: "Audit", key: "a" },
 ] as const;
 

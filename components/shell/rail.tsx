@@ -1,4 +1,5 @@
 import {
+  Archive,
   Ban,
   Crosshair,
   Ellipsis,
@@ -27,6 +28,7 @@ const ICONS: Record<PageHref, LucideIcon> = {
   "/sources": PlugZap,
   "/admission": Filter,
   "/redrive-rules": Repeat,
+  "/archive": Archive,
   "/audit": ScrollText,
 };
 

@@ -22,8 +22,8 @@ export function ReasonDialog({
   children,
   ...dialog
 }: Pick<ComponentProps<typeof Dialog>, "title" | "description" | "size" | "onClose"> & {
-  /** The label of the submit button. */
-  verb: ReactNode;
+  /** The label of the submit button; null = nothing can be done, so there is none. */
+  verb: ReactNode | null;
   variant?: "primary" | "danger";
   /** The label of the button that closes the dialog without a change. */
   keep?: string;
@@ -46,7 +46,7 @@ export function ReasonDialog({
   const missing = wanted === "required" && reason === "";
   const enabled = ready(reason);
   const press = () => {
-    if (!enabled) return;
+    if (!enabled || verb === null) return;
     setPresses((count) => count + 1);
     void submit(async () => (missing ? "stay" : onSubmit(reason)));
   };
@@ -57,9 +57,11 @@ export function ReasonDialog({
       footer={
         <>
           <Button onClick={dialog.onClose}>{keep}</Button>
-          <Do variant={variant} type="submit" form={form} busy={busy} disabled={!enabled}>
-            {verb}
-          </Do>
+          {verb === null ? null : (
+            <Do variant={variant} type="submit" form={form} busy={busy} disabled={!enabled}>
+              {verb}
+            </Do>
+          )}
         </>
       }
     >

@@ -13,9 +13,12 @@ import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { mustType, VERBS } from "./bulk-words";
 import { answerToast } from "./say-changed";
 
+/** A removal has a dialog of its own, with a preview. */
+type Kind = Exclude<BulkKind, "remove">;
+
 /** Ignores, releases or confirms events, with a reason. For a large set the person types its number. */
 export function BulkDialog(props: {
-  kind: BulkKind;
+  kind: Kind;
   selection: Selection;
   /** The number of selected events; null = unknown. */
   total: number | null;
@@ -55,7 +58,7 @@ export function BulkDialog(props: {
   );
 }
 
-const CONSEQUENCE: Record<BulkKind, { one: string; many: string }> = {
+const CONSEQUENCE: Record<Kind, { one: string; many: string }> = {
   ignore: {
     one: "It stays in the list as IGNORED and is not redriven until somebody releases it.",
     many: "They stay in the list as IGNORED and are not redriven until somebody releases them.",

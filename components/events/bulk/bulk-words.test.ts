@@ -27,6 +27,10 @@ it("says what was changed and what was left alone and why", () => {
   expect(leftAlone({ "not-json": 2, unchanged: 1 })).toBe(
     "its payload is not JSON in UTF-8 (2) · 1 not changed by the recipe",
   );
+  expect(changedText("remove", { changed: 120, refused: { "not-settled": 2, "in-redrive": 1 } })).toEqual({
+    title: "Removed 120 events into the archive",
+    detail: "Not changed: 2 still PENDING · 1 QUEUED in a redrive",
+  });
   expect(leftAlone({ "already-confirmed": 4, ignored: 1 })).toBe("4 already CONFIRMED · 1 ignored: release it first");
 });
 
@@ -56,6 +60,12 @@ it("does not exceed the whole when the estimate was too low, and says that it is
 it("says what an operation that ended has changed", () => {
   expect(operationTitle({ ...running, state: "DONE" })).toBe("Ignored 7,000 events");
   expect(operationTitle({ ...running, state: "CANCELLED" })).toBe("Ignored 7,000 of 12,000 events");
+});
+
+it("says where removed events went", () => {
+  const removal = { ...running, kind: "remove" as const };
+  expect(operationTitle(removal)).toBe("Removing 12,000 events into the archive");
+  expect(operationTitle({ ...removal, state: "DONE", changed: 1 })).toBe("Removed 1 event into the archive");
 });
 
 it("says what was undone of a mend, once that is over", () => {

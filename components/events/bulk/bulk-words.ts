@@ -10,7 +10,18 @@ import { MEND_FAILURES, MEND_REASONS } from "@/lib/repair/mends/mending.pure";
 /** From this number on the person types the number: one wrong click must not ignore thousands of events. */
 const TYPED_FROM = 1_000;
 
-export const VERBS: Record<BulkKind, { verb: string; doing: string; done: string; none?: string }> = {
+type Words = {
+  verb: string;
+  doing: string;
+  done: string;
+  /** Behind the events. */
+  whither?: string;
+  /** What is cancelled; absent = the verb. */
+  noun?: string;
+  none?: string;
+};
+
+export const VERBS: Record<BulkKind, Words> = {
   ignore: { verb: "Ignore", doing: "Ignoring", done: "Ignored" },
   release: { verb: "Release", doing: "Releasing", done: "Released" },
   confirm: { verb: "Confirm", doing: "Confirming", done: "Confirmed" },
@@ -19,7 +30,16 @@ export const VERBS: Record<BulkKind, { verb: string; doing: string; done: string
     verb: "Undo the mend of",
     doing: "Undoing the mend of",
     done: "Undid the mend of",
+    noun: "undo of a mend",
     none: "The mend of no event was undone",
+  },
+  remove: {
+    verb: "Remove",
+    doing: "Removing",
+    done: "Removed",
+    whither: " into the archive",
+    noun: "removal",
+    none: "No event was removed",
   },
 };
 
@@ -37,6 +57,10 @@ const REFUSALS: Record<string, string> = {
   "confirmed-when-sent": "confirmed when their send ends",
   "changed-meanwhile": "changed meanwhile",
   "store-refused": "refused by the store, see the log of the worker",
+  "not-settled": "still PENDING",
+  "in-redrive": "QUEUED in a redrive",
+  unconfirmed: "redriven and not confirmed yet",
+  "no-body": "without a stored payload",
   ...MEND_REASONS,
   ...MEND_FAILURES,
 };
@@ -68,10 +92,10 @@ export function changedText(
   kind: BulkKind,
   { changed, refused }: Pick<BulkAnswer, "changed"> & { refused: Record<string, number> },
 ): { title: string; detail: string | undefined } {
-  const { done, none = `Nothing was ${done.toLowerCase()}` } = VERBS[kind];
+  const { done, whither = "", none = `Nothing was ${done.toLowerCase()}` } = VERBS[kind];
   const left = leftAlone(refused);
   return {
-    title: changed === 0 ? none : `${done} ${plural(changed, "event")}`,
+    title: changed === 0 ? none : `${done} ${plural(changed, "event")}${whither}`,
     detail: left === "" ? undefined : `Not changed: ${left}`,
   };
 }
@@ -93,10 +117,10 @@ export function undoneText({ undo, changed }: Pick<BulkOperationOut, "undo" | "c
 
 /** `Ignoring 12,481 events`, `Ignored 12,300 events`, `Ignored 4,000 of 12,481 events`. */
 export function operationTitle({ kind, state, changed, expected }: Progress): string {
-  const { doing, done } = VERBS[kind];
-  if (state === "RUNNING") return `${doing} ${countText(expected)} events`;
-  if (state === "DONE") return `${done} ${plural(changed, "event")}`;
-  return `${done} ${formatNumber(changed)} of ${countText(expected)} events`;
+  const { doing, done, whither = "" } = VERBS[kind];
+  if (state === "RUNNING") return `${doing} ${countText(expected)} events${whither}`;
+  if (state === "DONE") return `${done} ${plural(changed, "event")}${whither}`;
+  return `${done} ${formatNumber(changed)} of ${countText(expected)} events${whither}`;
 }
 
 /** `62 %`; empty for an ended operation, whose numbers show its result. */

@@ -9,12 +9,12 @@ import { operationTitle, VERBS } from "./bulk-words";
 
 export function CancelOperationDialog({ operation, onClose }: { operation: BulkOperationOut; onClose: () => void }) {
   const change = useChangeBulkOperation(operation.id);
-  const { verb, done } = VERBS[operation.kind];
+  const { verb, done, noun = verb.toLowerCase() } = VERBS[operation.kind];
   return (
     <ReasonDialog
-      title={`Cancel this ${verb.toLowerCase()}?`}
+      title={`Cancel this ${noun}?`}
       size="sm"
-      verb={`Cancel this ${verb.toLowerCase()}`}
+      verb={`Cancel this ${noun}`}
       variant="danger"
       keep="Keep it running"
       reason="optional"

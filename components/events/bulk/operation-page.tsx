@@ -17,6 +17,7 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { INVERSE } from "@/lib/events/bulk/bulk-operation.pure";
 import { runs, useBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { archiveHref } from "@/lib/keep/archive/archive.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { leftAlone, operationTitle, paceWords, shareWords, undoneText, VERBS } from "./bulk-words";
 import { OperationBar } from "./operation-bar";
@@ -101,6 +102,11 @@ function Header({ operation }: { operation: BulkOperationOut }) {
         {operation.kind === "mend" && !runs(operation) && operation.changed > (operation.undo?.changed ?? 0) ? (
           <LinkButton href={`/mend?mend=${operation.id}`} prefetch={false}>
             Verify and redrive…
+          </LinkButton>
+        ) : null}
+        {operation.kind === "remove" && operation.changed > 0 ? (
+          <LinkButton href={archiveHref({ operation: operation.id })} prefetch={false}>
+            In the archive
           </LinkButton>
         ) : null}
         {runs(operation) ? (

@@ -115,8 +115,8 @@ function None({ filtered, onClear }: { filtered: boolean; onClear: () => void })
   }
   return (
     <EmptyState title="No large set was changed yet" action={<LinkButton href="/events">Find events</LinkButton>}>
-      A worker does an ignore, release or confirm of more than 2,000 events. It stays here, with its result. Smaller
-      ones are in the <Link href="/audit?action=event.ignored">audit</Link>.
+      A worker does an ignore, release or confirm of more than 2,000 events, and every removal. It stays here, with its
+      result. Smaller ones are in the <Link href="/audit?action=event.ignored">audit</Link>.
     </EmptyState>
   );
 }

@@ -2,6 +2,7 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import Link from "next/link";
+import { useRouter } from "next/navigation";
 import { useEffect, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
@@ -13,6 +14,7 @@ import {
   useRunningOperations,
 } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { archiveHref } from "@/lib/keep/archive/archive.browser";
 import { useStatus } from "@/lib/observe/health/status.browser";
 import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
@@ -70,9 +72,13 @@ function Running({ operation, onCancel }: { operation: BulkOperationOut; onCance
   );
 }
 
-/** Shows the end of an operation in a toast with Undo. After a cancel the person has seen an answer already. */
+/**
+ * Shows the end of an operation in a toast with Undo, that of a removal with the way to the archive. After a cancel the
+ * person has seen an answer already.
+ */
 function End({ id, onEnd }: { id: string; onEnd: (id: string) => void }) {
   const client = useQueryClient();
+  const router = useRouter();
   const { data } = useBulkOperation(id);
   const said = useRef(false);
   useEffect(() => {
@@ -83,7 +89,13 @@ function End({ id, onEnd }: { id: string; onEnd: (id: string) => void }) {
     if (data.state === "CANCELLED") return;
     const { kind, state, changed, refusedByReason: refused } = data;
     const select = changed === 0 ? null : { operation: id };
-    void showToast({ ...changedToast(client, kind, { state, changed, refused, underWay: 0, select }), id });
-  }, [client, data, id, onEnd]);
+    const archived = kind === "remove" && changed > 0;
+    const toArchive = { label: "Archive", onSelect: () => router.push(archiveHref({ operation: id })) };
+    void showToast({
+      ...changedToast(client, kind, { state, changed, refused, underWay: 0, select }),
+      ...(archived ? { action: toArchive } : {}),
+      id,
+    });
+  }, [client, data, id, onEnd, router]);
   return null;
 }

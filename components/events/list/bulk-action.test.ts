@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EventOut } from "@/lib/events/events.shapes";
 import { NOTHING, toggle } from "@/lib/events/selection/selection.browser";
-import { commonScope, holdsNone, mayHoldIgnored } from "./bulk-action";
+import { commonScope, holdsNone, holdsNoneSettled, mayHoldIgnored } from "./bulk-action";
 
 const event = (id: string, part: Partial<EventOut> = {}) =>
   ({
@@ -77,5 +77,19 @@ describe("whether nothing selected is in a state", () => {
     expect(holdsNone(all, ["PENDING"], [], { total: exact(7), byStatus: { PENDING: exact(1) } })).toBe(false);
     expect(holdsNone(all, ["PENDING"], [], { total: { ...exact(9), kind: "atLeast" }, byStatus: {} })).toBe(false);
     expect(holdsNone(all, ["PENDING"], [], undefined)).toBe(false);
+  });
+
+  it("is known of settled events, too: a redriven one counts when it is confirmed", () => {
+    const redriven = event("1", { status: "REDRIVEN", confirmedAt: null });
+    expect(holdsNoneSettled(both, [redriven, event("2")], undefined)).toBe(true);
+    expect(holdsNoneSettled(both, [redriven], undefined)).toBe(false);
+    expect(holdsNoneSettled(both, [redriven, event("2", { status: "IGNORED" })], undefined)).toBe(false);
+    const confirmed = { ...redriven, confirmedAt: "2026-11-20T11:00:00Z" };
+    expect(holdsNoneSettled(both, [confirmed, event("2")], undefined)).toBe(false);
+    const all = { kind: "all" as const };
+    const counts = { total: exact(7), byStatus: { REDRIVEN: exact(7), CONFIRMED: exact(0) } };
+    expect(holdsNoneSettled(all, [], counts)).toBe(true);
+    expect(holdsNoneSettled(all, [], { ...counts, byStatus: { CONFIRMED: exact(1) } })).toBe(false);
+    expect(holdsNoneSettled(all, [], { ...counts, total: { ...exact(9), kind: "atLeast" } })).toBe(false);
   });
 });

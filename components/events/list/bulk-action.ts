@@ -1,3 +1,4 @@
+import { whyNotRemove } from "@/components/events/action-rules";
 import type { BulkKind } from "@/lib/events/bulk/bulk-operation.pure";
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { EventCounts, EventOut } from "@/lib/events/events.shapes";
@@ -71,4 +72,19 @@ export function holdsNone(
   }
   const events = loaded.filter((event) => picked.ids.has(event.id));
   return events.length === picked.ids.size && !events.some((event) => states.includes(event.status));
+}
+
+/** Whether no event of the selection can be removed into the archive: as `holdsNone`, unknown is false. */
+export function holdsNoneSettled(
+  picked: Picked,
+  loaded: readonly EventOut[],
+  counts: EventCounts | undefined,
+): boolean {
+  if (picked.kind === "none") return true;
+  if (picked.kind === "all") {
+    if (counts?.total.kind !== "exact" || counts.total.value === null) return false;
+    return (["IGNORED", "CONFIRMED"] as const).every((state) => (counts.byStatus[state]?.value ?? 0) === 0);
+  }
+  const events = loaded.filter((event) => picked.ids.has(event.id));
+  return events.length === picked.ids.size && events.every((event) => whyNotRemove(event) !== null);
 }

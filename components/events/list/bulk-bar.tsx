@@ -5,7 +5,7 @@ import { countText } from "@/components/ui/count-text";
 import type { EventCounts, ListedEvent } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
-import { holdsNone, mayHoldIgnored } from "./bulk-action";
+import { holdsNone, holdsNoneSettled, mayHoldIgnored } from "./bulk-action";
 import type { ListActions } from "./use-list-actions";
 import type { useListSelection } from "./use-list-selection";
 
@@ -34,6 +34,9 @@ export function BulkBar({
     : null;
   const noneOpen = holdsNone(picked, ["PENDING", "QUEUED"], events, counted)
     ? "None of them is PENDING or QUEUED: there is nothing to ignore"
+    : null;
+  const noneSettled = holdsNoneSettled(picked, events, counted)
+    ? "None of them is IGNORED or CONFIRMED: only such events are removed"
     : null;
   return (
     <section
@@ -102,6 +105,15 @@ export function BulkBar({
         </ActionButton>
         <ActionButton size="sm" onClick={() => setAction("blacklist")}>
           Blacklist…
+        </ActionButton>
+        <ActionButton
+          size="sm"
+          variant="danger"
+          refusal={noneSettled}
+          onClick={() => setAction("remove")}
+          data-tip="Move those that are IGNORED or CONFIRMED into the archive"
+        >
+          Remove…
         </ActionButton>
       </div>
     </section>

@@ -2,6 +2,7 @@
 
 import { useMemo } from "react";
 import { FilterBar } from "@/components/events/filters/filter-bar";
+import { ArchivedLine } from "@/components/keep/archive/archived-line";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -101,6 +102,7 @@ function EventsList(props: {
   return (
     <>
       <MeaningsLine filter={filter} />
+      {list.isLoading ? null : <ArchivedLine filter={filter} listed={rows.length > 0} />}
       <CountsLine
         counts={counts.data}
         failed={counts.isError && !isOffline(counts.error)}

@@ -12,6 +12,7 @@ const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-d
 const ControlDialog = lazily(() => import("@/components/order/controls/control-dialog"), "ControlDialog");
 const RedriveConfirm = lazily(() => import("@/components/events/redrive-confirm"), "RedriveConfirm");
 const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog"), "BulkDialog");
+const RemoveDialog = lazily(() => import("@/components/keep/removal/remove-dialog"), "RemoveDialog");
 
 type Selected = { picked: Picked; filter: EventFilter; events: ListedEvent[]; total: number | null };
 
@@ -56,6 +57,7 @@ function ActionDialog(
   const selection = selectionOf(picked, filter);
   if (!selection) return null;
   const selected = { ...dialog, selection, total: pickedCount(picked, total) };
+  if (action === "remove") return <RemoveDialog {...selected} />;
   return action === "redrive" || action === "verify" ? (
     <RedriveDialog {...selected} onUndone={onUndone} initialMode={action === "verify" ? "verify" : "deliver"} />
   ) : (

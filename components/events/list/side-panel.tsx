@@ -7,6 +7,7 @@ import { EventActions } from "@/components/events/event-actions";
 import { EventBadge, HeldCause } from "@/components/events/event-badge";
 import { aggregateText } from "@/components/events/event-state";
 import { PayloadView } from "@/components/events/payload/payload-view";
+import { MissingEvent } from "@/components/keep/archive/missing-event";
 import { IconButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { ShortId } from "@/components/ui/short-id";
@@ -29,6 +30,7 @@ export function SidePanel(props: {
 }) {
   const { id, position, onMove, onClose, onPage } = props;
   const { data: event, error, refetch } = useEventDetail(id);
+  const gone = error?.code === "unknown-event";
   return (
     <aside
       aria-label="Event"
@@ -50,8 +52,12 @@ export function SidePanel(props: {
           <X size={14} aria-hidden />
         </IconButton>
       </header>
-      {error ? <ErrorPanel error={error} onRetry={() => void refetch()} inline={event !== undefined} /> : null}
-      {event ? (
+      {gone ? (
+        <MissingEvent id={id} level={2} />
+      ) : error ? (
+        <ErrorPanel error={error} onRetry={() => void refetch()} inline={event !== undefined} />
+      ) : null}
+      {gone ? null : event ? (
         // The `key` scrolls a new event to its top.
         <div key={event.id} className="min-h-0 flex-1 overflow-y-auto">
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-3 py-2">

@@ -13,6 +13,7 @@ import { aggregateText } from "@/components/events/event-state";
 import { PayloadView } from "@/components/events/payload/payload-view";
 import { RevisionsView } from "@/components/events/revisions/revisions-view";
 import { SavedRevision } from "@/components/events/revisions/saved-revision";
+import { MissingEvent } from "@/components/keep/archive/missing-event";
 import { Button, IconButton, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -43,15 +44,9 @@ const TAB_IDS = ["payload", "headers", "error", "history", "revisions", "aggrega
 /** One event. The filter in its address is the filter of the list that opened it. */
 export function EventPage({ id, initial }: { id: string; initial: InitialDetail }) {
   const { data: event, error, refetch } = useEventDetail(id, initial);
+  // Also of an event that this page has shown: it was removed meanwhile.
+  if (error?.code === "unknown-event") return <MissingEvent id={id} />;
   if (!event) {
-    if (error?.code === "unknown-event") {
-      return (
-        <EmptyState title="There is no such event" level={1} action={<LinkButton href="/events">Events</LinkButton>}>
-          <p>The address may have been cut off, or somebody removed the event from the store.</p>
-          <p className="font-mono text-sm wrap-anywhere">{id}</p>
-        </EmptyState>
-      );
-    }
     return (
       <>
         <h1 className="sr-only">Event</h1>

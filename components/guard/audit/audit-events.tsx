@@ -40,7 +40,10 @@ export function AuditEvents({ entryId, count }: { entryId: string; count: number
           <li key={event.id} className="flex min-w-0 items-center gap-2">
             {event.status ? <StateBadge state={event.status} className="w-28 shrink-0" /> : null}
             {event.eventId === null ? (
-              <span className="font-mono text-sm text-faint">{shortenId(event.id)} is gone</span>
+              // Its page says where it is: in the archive, or nowhere.
+              <TextLink href={`/events/${event.id}`} className="min-h-6 font-mono text-sm">
+                {shortenId(event.id)} is gone
+              </TextLink>
             ) : (
               <TextLink
                 href={`/events/${event.id}`}

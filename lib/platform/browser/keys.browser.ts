@@ -38,6 +38,11 @@ export const keys = {
     detail: (id: string) => ["operations", "detail", id] as const,
   },
   mend: { preview: (params: Params) => ["mend", params] as const },
+  archive: {
+    list: (params: Params = {}) => ["archive", "list", params] as const,
+    detail: (id: string) => ["archive", "detail", id] as const,
+  },
+  removal: (params: Params) => ["removal", params] as const,
   recipes: ["recipes"] as const,
   controls: (params: Params = {}) => ["controls", params] as const,
   admission: {
@@ -75,7 +80,7 @@ export type Change =
   | "views";
 
 const STALE_AFTER: Record<Change, string[]> = {
-  events: ["events", "groups", "stats", "audit", "operations", "status", "mend"],
+  events: ["events", "groups", "stats", "audit", "operations", "status", "mend", "archive", "removal"],
   redrives: ["redrives", "approvals", "events", "groups", "stats", "audit", "status", "targets"],
   // During a dry run its events are QUEUED; a read at that time would remove them from a list of PENDING events.
   dryRuns: ["redrives", "audit", "status"],

@@ -1,0 +1,89 @@
+import { violations } from "./support/axe.ts";
+import { expect, rowOf, test, toast } from "./support/parkade.ts";
+
+test("an ignored event is removed into the archive, found there by its aggregate, restored and redriven", async ({
+  page,
+  parkade,
+  downstream,
+  request,
+}) => {
+  const source = await parkade.source("archive");
+  const aggregateId = `order-of-${source.name}`;
+  await source.park([
+    { eventId: "a-1", aggregateId, version: 1 },
+    { eventId: "a-2", aggregateId, version: 2 },
+  ]);
+  const { id } = await source.event("a-1");
+  const ignored = await request.post("/api/v1/events/ignore", {
+    data: { select: { ids: [id] }, reason: "a test order" },
+  });
+  expect(ignored.ok()).toBe(true);
+
+  const list = `${source.href}&aggregateId=${aggregateId}`;
+  await page.goto(list);
+  await page.getByRole("checkbox", { name: "Select event a-1", exact: true }).check();
+  await page.getByRole("checkbox", { name: "Select event a-2", exact: true }).check();
+  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Remove…" }).click();
+  const removing = page.getByRole("dialog", { name: "Remove 1 of 2 events" });
+  await expect(removing).toContainText("Not removed1 eventPENDING");
+  await expect(removing).toContainText("parkade-e2e-archive-");
+  expect(await violations(page)).toEqual([]);
+  await expect(removing.getByRole("button", { name: "Remove 1 event" })).toBeDisabled();
+  await removing.getByRole("textbox", { name: "Reason" }).fill("the disk fills up");
+  await removing.getByRole("button", { name: "Remove 1 event" }).click();
+  await expect(toast(page, "Removed 1 event into the archive")).toContainText("Not changed: 1 still PENDING");
+  expect(await source.statuses()).toEqual({ PENDING: 1 });
+
+  // A page that a person has bookmarked says where the event is.
+  await page.goto(`/events/${id}`);
+  await expect(page.getByRole("heading", { name: "This event lies in the archive" })).toBeVisible();
+  await expect(page.getByRole("main")).toContainText("removed it from the store");
+  expect(await violations(page)).toEqual([]);
+
+  await page.goto(list);
+  await expect(page.getByText(`1 more of ${aggregateId} lies in the archive`)).toBeVisible();
+  await expect(rowOf(page, "a-1")).toBeHidden();
+  await page.getByRole("link", { name: "in the archive" }).click();
+  const archived = page.getByRole("table", { name: "Archived events" }).getByRole("row").filter({ hasText: "a-1" });
+  await expect(archived).toContainText("IGNORED");
+  await expect(page.getByRole("textbox", { name: "Aggregate" })).toHaveValue(aggregateId);
+  await archived.getByRole("checkbox", { name: "Select event a-1" }).check();
+  expect(await violations(page)).toEqual([]);
+  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Restore 1 event" }).click();
+  await expect(page.getByRole("heading", { name: "No archived event matches" })).toBeVisible();
+  await toast(page, "Restored 1 event").getByRole("button", { name: "Show" }).click();
+  await expect(rowOf(page, "a-1")).toContainText("IGNORED");
+  expect((await source.event("a-1")).id).toBe(id);
+
+  await page.goto(`/events/${id}?tab=history`);
+  const history = page.getByRole("list", { name: "History" });
+  await expect(history).toContainText("Removed into the archive");
+  await expect(history).toContainText("Restored from an export or from the archive");
+  await page.getByRole("button", { name: "Release…" }).click();
+  await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("it was a real one");
+  await page.getByRole("dialog").getByRole("button", { name: "Release 1 event" }).click();
+  await expect(toast(page, "Released 1 event")).toBeVisible();
+  await parkade.redriveAll(source.name);
+  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 2 });
+  expect((await downstream.deliveries(source.path)).map(({ body }) => JSON.parse(body))).toEqual([
+    { orderId: "a-1" },
+    { orderId: "a-2" },
+  ]);
+});
+
+test("without an archive the dialog says what to set, and removes nothing", async ({ page, parkade, request }) => {
+  const source = await parkade.source("no-archive");
+  await source.park([{ eventId: "n-1" }]);
+  const { id } = await source.event("n-1");
+  await request.post("/api/v1/events/ignore", { data: { select: { ids: [id] }, reason: "a test order" } });
+  const preview = { removable: 1, kept: 0, keptByReason: {}, byStatus: { IGNORED: 1 }, bytes: 20, place: null };
+  await page.route("**/api/v1/events/remove/preview", (route) => route.fulfill({ json: preview }));
+  await page.goto(`/events/${id}`);
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Remove…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Remove 1 event" });
+  await expect(dialog).toContainText("Set PARKADE_ARCHIVE for web and worker");
+  await expect(dialog.getByRole("button", { name: /Remove/ })).toBeHidden();
+  await expect(dialog.getByRole("textbox")).toBeHidden();
+  expect(await violations(page)).toEqual([]);
+});
