@@ -1,5 +1,6 @@
 import { type Argument, type Command, GLOBAL_OPTIONS, type Option } from "@/lib/cli/command";
 import { APPROVAL_COMMANDS } from "@/lib/cli/commands/approvals";
+import { ARCHIVE_COMMANDS } from "@/lib/cli/commands/archive";
 import { AUDIT_COMMANDS } from "@/lib/cli/commands/audit";
 import { CONTROL_COMMANDS } from "@/lib/cli/commands/controls";
 import { EVENT_COMMANDS } from "@/lib/cli/commands/events";
@@ -16,6 +17,7 @@ import { TARGET_COMMANDS } from "@/lib/cli/commands/targets";
 /** Each command is described in the file of its noun. */
 const DESCRIBED = [
   ...EVENT_COMMANDS,
+  ...ARCHIVE_COMMANDS,
   ...MEND_COMMANDS,
   ...REDRIVE_COMMANDS,
   ...REDRIVE_RULE_COMMANDS,
@@ -47,6 +49,9 @@ const HELP_ORDER = [
   "verify",
   "ignore",
   "release",
+  "remove",
+  "archive list",
+  "archive restore",
   "follow",
   "pause",
   "resume",

@@ -7,7 +7,10 @@ const namesOf = async (names: Names) => ({ sources: ["billing", "orders"], targe
 const of = (words: string[], shell: Shell = "bash") => candidates(shell, words, namesOf);
 
 test.each([
-  [["re"], ["revisions", "restore", "recipe", "redrive", "release", "resume", "reject", "redrives", "redrive-rule"]],
+  [
+    ["re"],
+    ["revisions", "restore", "recipe", "redrive", "release", "remove", "resume", "reject", "redrives", "redrive-rule"],
+  ],
   [
     ["source", ""],
     ["list", "add", "probe", "pause", "drain", "stop", "resume"],

@@ -2,6 +2,7 @@ import { type Call, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command";
 import { type Column, tableText } from "@/lib/cli/table";
 import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
+import type { ArchivedEvent } from "@/lib/keep/archive/archive.shapes";
 import type { ControlOut } from "@/lib/order/controls/controls.shapes";
 import { formatAgo, formatNumber } from "@/lib/platform/plain/format.pure";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
@@ -67,6 +68,22 @@ export function scopeText(scope: ControlOut["scope"]): string {
   return Object.entries(scope)
     .map(([name, value]) => `${name}=${value}`)
     .join(" ");
+}
+
+export function listArchive(call: Call): Promise<number> {
+  const filter = givenOptions(call, "eventId", "aggregateId", "source", "errorCode", "operation");
+  return printList<ArchivedEvent>(call, "api/v1/archive", filter, [
+    { title: "id", whole: true, of: ({ id }) => id },
+    { title: "was", of: ({ status }) => status },
+    { title: "source", of: ({ source }) => source },
+    { title: "event", of: ({ eventId }) => eventId },
+    { title: "aggregate", of: ({ aggregateId }) => aggregateId },
+    { title: "version", of: ({ version }) => version },
+    { title: "error code", of: ({ errorCode }) => errorCode },
+    { title: "first seen", of: ({ firstSeen }) => firstSeen },
+    { title: "removed", of: ({ removedAt }) => removedAt },
+    { title: "by", of: ({ removedBy }) => removedBy },
+  ]);
 }
 
 export function listAudit(call: Call): Promise<number> {

@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import { createApi } from "@/lib/cli/api";
 import { decide, listApprovals } from "@/lib/cli/approve";
+import { removeEvents, restoreArchived } from "@/lib/cli/archive";
 import type { Call } from "@/lib/cli/call";
 import { changeEvents } from "@/lib/cli/change";
 import { EXIT, type Names } from "@/lib/cli/command";
@@ -12,7 +13,7 @@ import { exportEvents } from "@/lib/cli/export";
 import { follow, setPace, steer } from "@/lib/cli/follow";
 import { changeSkip, releaseTail, showTail } from "@/lib/cli/held";
 import { commandText, overviewText } from "@/lib/cli/help";
-import { listAudit, listControls, listRedrives } from "@/lib/cli/lists";
+import { listArchive, listAudit, listControls, listRedrives } from "@/lib/cli/lists";
 import { listRecipes, mend, removeRecipe, saveRecipe, undoMend } from "@/lib/cli/mend";
 import { park } from "@/lib/cli/park";
 import { redrive } from "@/lib/cli/redrive";
@@ -52,6 +53,9 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   verify: (call) => redrive(call, "verify"),
   ignore: (call) => changeEvents(call, "ignore"),
   release: (call) => changeEvents(call, "release"),
+  remove: removeEvents,
+  "archive list": listArchive,
+  "archive restore": restoreArchived,
   follow,
   pause: (call) => steer(call, "pause"),
   resume: (call) => steer(call, "resume"),

@@ -165,7 +165,7 @@ export const EVENT_COMMANDS = [
       "As a stream: any number of events, read only as fast as they are written. A line of NDJSON is an event whole: payload, headers, origin, error, revisions, bounces and status, credentials among them. `parkade park` takes it again, in this or another Parkade. CSV has the columns of the list.",
     examples: [
       "parkade export --source orders > orders.ndjson",
-      "parkade park < orders.ndjson",
+      "parkade export --source orders | parkade park --url https://other.example",
       "parkade export --format csv > events.csv",
     ],
   },

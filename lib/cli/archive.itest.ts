@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
+import { testCommandLine } from "@/lib/testing/command-line";
+import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+
+let parkade: TestConsole;
+let commandLine: Awaited<ReturnType<typeof testCommandLine>>;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "parkade-archive-"));
+  parkade = await testConsole({ PARKADE_ARCHIVE: pathToFileURL(folder).href });
+  await addSource(parkade.deps.db, "orders");
+  await addSource(parkade.deps.db, "billing");
+  const letters = ["order-1", "order-2", "order-3"].map((eventId) => ({
+    source: "orders",
+    letter: deadLetter({ eventId, aggregateId: "order\u001b[2J", errorCode: "TIMEOUT" }),
+  }));
+  const same = { source: "billing", letter: deadLetter({ eventId: "order-1" }) };
+  await parkEvents(parkade.deps, [...letters, same], localViewer("tester"));
+  commandLine = await testCommandLine();
+});
+afterAll(async () => {
+  await commandLine.close();
+  rmSync(folder, { recursive: true });
+  await parkade.close();
+});
+
+const run = (...words: string[]) => commandLine.run(...words);
+const rowsOf = (out: string) =>
+  out
+    .trimEnd()
+    .split("\n")
+    .map((row) => row.split("\t"));
+const work = (id: string) => workBulkOperation(parkade.deps, id.trim(), new AbortController().signal);
+const because = ["--reason", "the disk fills up"];
+
+test("settled events are counted, removed into the archive, listed there and restored", async () => {
+  const none = await run("remove", "--source", "orders", "--preview");
+  expect(none).toMatchObject({ code: 1, out: expect.stringMatching(/would go +0\n.*3 \(not-settled 3\)/) });
+  await run("ignore", "order-1", "order-2", "--source", "orders", "--reason", "test orders");
+  const preview = await run("remove", "--source", "orders", "--preview");
+  expect(preview).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/would go +2\nwould stay +1 \(not-settled 1\)/),
+  });
+  expect(preview.out).toContain(folder);
+  expect(await run("archive", "list")).toEqual({ code: 0, out: "", said: "Nothing matches.\n" });
+
+  const begun = await run("remove", "--source", "orders", ...because, "--detach");
+  expect(begun).toMatchObject({ code: 0, said: expect.stringContaining("a worker removes the events") });
+  await work(begun.out);
+  expect(await run("follow", begun.out.trim())).toMatchObject({
+    code: 4,
+    out: expect.stringMatching(/changed +2\nrefused +1 \(not-settled 1\)/),
+  });
+  const listed = rowsOf((await run("archive", "list", "--source", "orders", "--errorCode", "TIMEOUT")).out);
+  expect(listed.map((row) => [...row.slice(1, 6), row[9]])).toEqual(
+    ["order-2", "order-1"].map((id) => ["IGNORED", "orders", id, "order⟨001B⟩[2J", "3", "maria"]),
+  );
+
+  expect(await run("archive", "restore", "order-1")).toMatchObject({ code: 0, out: "restored  1\n", said: "" });
+  expect(await run("archive", "restore", "order-1")).toMatchObject({
+    code: 1,
+    said: "parkade: No event order-1 lies in the archive (unknown-event)\n",
+  });
+  const rest = await run("archive", "restore", "--operation", begun.out.trim(), "--json");
+  expect(JSON.parse(rest.out)).toEqual({ restored: 1, duplicates: 0, refused: [], next: null });
+  expect(rowsOf((await run("search", "--status", "IGNORED")).out).map((row) => row[3])).toEqual(["order-2", "order-1"]);
+});
+
+test("what cannot be restored is named with its reason, and the rest comes back", async () => {
+  const removed = await run("remove", "--status", "IGNORED", ...because, "--detach");
+  await work(removed.out);
+  const [second, first] = rowsOf((await run("archive", "list")).out).map(([id]) => id!);
+  await parkade.deps.db.run("update archive_objects set sha256 = 'changed'");
+  const refused = await run("archive", "restore", first!, second!);
+  expect(refused).toMatchObject({ code: 4, out: expect.stringMatching(/restored +0\nrefused +2\n/) });
+  expect(refused.said).toContain(`${first}: its object`);
+  expect(refused.said).toContain("was changed");
+});
+
+test("ids are named in one way, and a producer's id of several sources with its source", async () => {
+  expect(await run("archive", "restore")).toMatchObject({ code: 2 });
+  const twice = await run("archive", "restore", "order-1", "--operation", "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60");
+  expect(twice).toMatchObject({ code: 2, said: expect.stringContaining("by their ids, or a removal") });
+  await run("ignore", "order-1", "--source", "billing", "--reason", "a test order");
+  await work((await run("remove", "order-1", "--source", "billing", ...because, "--detach")).out);
+  const unclear = await run("archive", "restore", "order-1");
+  expect(unclear).toMatchObject({ code: 2, said: expect.stringContaining("name one with --source") });
+  expect(await run("archive", "restore", "order-1", "--source", "billing")).toMatchObject({ code: 0 });
+});

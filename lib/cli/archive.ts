@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+import { type Call, countText, printAnswer, selectOf } from "@/lib/cli/call";
+import { EXIT } from "@/lib/cli/command";
+import { UsageError } from "@/lib/cli/command-line";
+import { confirmed } from "@/lib/cli/confirm";
+import { followOperation } from "@/lib/cli/follow";
+import { factsText } from "@/lib/cli/table";
+import type { BulkAnswer } from "@/lib/events/events.shapes";
+import type { ArchivedList, RestoreAnswer } from "@/lib/keep/archive/archive.shapes";
+import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { formatBytes, formatNumber, visible } from "@/lib/platform/plain/format.pure";
+import { UUID } from "@/lib/platform/plain/uuid.pure";
+
+const ARCHIVE = "api/v1/archive";
+/** Events that the API restores in one request. */
+const RESTORED_MAX = 500;
+/** Refused events that are named; the rest is counted. */
+const NAMED_MAX = 20;
+
+/** `remove`: the number that a person confirms is that of the events that would go. */
+export async function removeEvents(call: Call): Promise<number> {
+  const { line, api } = call;
+  const select = await selectOf(call);
+  if (line.flag("preview") || !line.flag("yes")) {
+    const preview = await api.change<RemovalPreview>("api/v1/events/remove/preview", {
+      method: "POST",
+      body: { select },
+    });
+    if (line.flag("preview")) {
+      await printAnswer(call, preview, () => previewText(preview));
+      return preview.place === null || preview.removable === 0 ? EXIT.refused : EXIT.done;
+    }
+    // Without an archive nobody is asked: the request below is refused, with what to set.
+    const asks = preview.place !== null && preview.removable !== 0;
+    if (asks && !(await confirmed(call, "Remove", preview.removable))) return EXIT.refused;
+  }
+  const body = { select, reason: line.text("reason") };
+  const key = line.text("idempotency-key") ?? randomUUID();
+  const answer = await api.change<BulkAnswer>("api/v1/events/remove", { method: "POST", body, key });
+  call.terminal.say(`Bulk operation ${answer.id}: a worker removes the events.`);
+  if (!line.flag("detach")) return followOperation(call, answer.id!);
+  await printAnswer(call, answer, () => `${answer.id}\n`);
+  return EXIT.done;
+}
+
+function previewText({ removable, kept, keptByReason, byStatus, bytes, place }: RemovalPreview): string {
+  return factsText([
+    ["would go", removable === null ? "unknown" : formatNumber(removable)],
+    ["would stay", kept === null ? "unknown" : countText(kept, keptByReason)],
+    ["in all", removable === null || kept === null ? null : countText(removable + kept, byStatus)],
+    ["payloads", bytes === null ? null : formatBytes(bytes)],
+    ["archive", place ?? "none is configured: set PARKADE_ARCHIVE"],
+  ]);
+}
+
+/** `archive restore` */
+export async function restoreArchived(call: Call): Promise<number> {
+  const { line } = call;
+  const operation = line.text("operation");
+  if ((operation === null) === (line.arguments.length === 0)) {
+    throw new UsageError("name the events by their ids, or a removal with --operation", line.command);
+  }
+  const answer = operation === null ? await restoreIds(call) : await restoreRemoved(call, operation);
+  await printAnswer(call, answer, () =>
+    factsText([
+      ["restored", formatNumber(answer.restored)],
+      ["stored already", answer.duplicates === 0 ? null : formatNumber(answer.duplicates)],
+      ["refused", answer.refused.length === 0 ? null : formatNumber(answer.refused.length)],
+    ]),
+  );
+  sayRefused(call, answer);
+  return answer.refused.length === 0 ? EXIT.done : EXIT.partly;
+}
+
+async function restoreIds(call: Call): Promise<RestoreAnswer> {
+  const ids: string[] = [];
+  for (const word of call.line.arguments) ids.push(UUID.test(word) ? word : await archivedId(call, word));
+  const sum = nothing();
+  for (let at = 0; at < ids.length; at += RESTORED_MAX) {
+    addTo(sum, await restore(call, { ids: ids.slice(at, at + RESTORED_MAX) }));
+  }
+  return sum;
+}
+
+async function restoreRemoved(call: Call, operation: string): Promise<RestoreAnswer> {
+  const sum = nothing();
+  for (let after: string | null = null; ; ) {
+    const answer = await restore(call, after === null ? { operation } : { operation, after });
+    addTo(sum, answer);
+    if (answer.next === null) return sum;
+    call.terminal.progress(`${formatNumber(sum.restored)} restored`);
+    after = answer.next;
+  }
+}
+
+const nothing = (): RestoreAnswer => ({ restored: 0, duplicates: 0, refused: [], next: null });
+
+function restore({ api }: Call, body: object): Promise<RestoreAnswer> {
+  return api.change<RestoreAnswer>(`${ARCHIVE}/restore`, { method: "POST", body });
+}
+
+function addTo(sum: RestoreAnswer, { restored, duplicates, refused }: RestoreAnswer): void {
+  sum.restored += restored;
+  sum.duplicates += duplicates;
+  sum.refused.push(...refused);
+}
+
+/** The id of the archived event that has the producer's id. */
+async function archivedId({ line, api }: Call, eventId: string): Promise<string> {
+  const source = line.text("source");
+  const query = new URLSearchParams({ eventId, limit: "2", ...(source === null ? {} : { source }) });
+  const { items } = await api.get<ArchivedList>(ARCHIVE, query);
+  if (items.length === 0) {
+    throw new ApiError("unknown-event", `No event ${eventId} lies in the archive`, { status: 404 });
+  }
+  if (new Set(items.map((item) => item.source)).size > 1) {
+    throw new UsageError(`several sources have an event ${eventId}: name one with --source`, line.command);
+  }
+  if (items.length > 1) {
+    throw new UsageError(
+      `the archive has several events ${eventId}: name one by its id, from \`archive list\``,
+      line.command,
+    );
+  }
+  return items[0]!.id;
+}
+
+function sayRefused({ terminal }: Call, { refused }: RestoreAnswer): void {
+  for (const { id, detail } of refused.slice(0, NAMED_MAX)) terminal.say(visible(`${id}: ${detail}`));
+  if (refused.length > NAMED_MAX) terminal.say(`and ${formatNumber(refused.length - NAMED_MAX)} more`);
+}
