@@ -27,6 +27,12 @@ test("removed events go into the data folder, but not beside a given server or w
   expect(archiveDir({ DATABASE_URL: "postgresql://parkade@db/parkade" })).toBeNull();
 });
 
+test("a PARKADE_ARCHIVE that is none is refused with the fix, and is not repeated", () => {
+  const parse = () => parseStartEnv({ PARKADE_ARCHIVE: "s3://id:hunter2@bucket" }, "/clone");
+  expect(parse).toThrow(/^PARKADE_ARCHIVE must hold no credentials: set PARKADE_SECRET_ARCHIVE_KEY_ID/);
+  expect(parse).not.toThrow(/hunter2/);
+});
+
 test.each(["0", "65536", "-1", "3000.5", "3e3", "http", " "])(
   "PORT=%s is refused with its name and the bounds",
   (PORT) => {

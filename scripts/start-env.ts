@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
-import { StartError } from "./start-error.ts";
+import { parseArchiveLocation } from "../lib/keep/archive/archive-location.pure.ts";
+import { errorText, StartError } from "./start-error.ts";
 
 export type StartEnv = {
   port: number;
@@ -25,8 +26,19 @@ export function parseStartEnv(env: Record<string, string | undefined>, cwd: stri
     ownerDatabaseUrl: (env.DATABASE_URL && env.PARKADE_OWNER_DATABASE_URL) || null,
     redisUrl: env.REDIS_URL || null,
     // With a server of their own web and worker may run on other machines, too, which do not see this folder.
-    archiveDir: env.DATABASE_URL || env.PARKADE_ARCHIVE ? null : join(dataDir, "archive"),
+    archiveDir: hasArchive(env.PARKADE_ARCHIVE) || env.DATABASE_URL ? null : join(dataDir, "archive"),
   };
+}
+
+/** Web and worker would say the same, minutes later, when they are built. */
+function hasArchive(text: string | undefined): boolean {
+  if (!text) return false;
+  try {
+    parseArchiveLocation(text);
+  } catch (error) {
+    throw new StartError(`${errorText(error)}.`);
+  }
+  return true;
 }
 
 function parsePort(text: string | undefined): number {
