@@ -57,7 +57,7 @@ export function ArchivedEvents(props: Props) {
               <Th className="hidden min-[1400px]:table-cell">type</Th>
               <Th>error code</Th>
               <Th>source</Th>
-              <Th className="hidden lg:table-cell">first seen</Th>
+              <Th className="hidden min-[1280px]:table-cell">first seen</Th>
               <Th>removed</Th>
               <Th>
                 <span className="sr-only">actions</span>
@@ -86,7 +86,7 @@ function Row(props: Of) {
   const { event, selection } = props;
   const picked = isPicked(selection.picked, event.id);
   return (
-    <Tr className={classNames(picked && "bg-selected")}>
+    <Tr className={picked ? "bg-selected" : "bg-surface"}>
       <Td className="w-9 pr-0!">
         <Box {...props} />
       </Td>
@@ -108,7 +108,7 @@ function Row(props: Of) {
       <Td className="max-w-32 truncate" data-tip={tipOf(event.source)}>
         <bdi>{visible(event.source)}</bdi>
       </Td>
-      <Td className="hidden text-muted lg:table-cell">
+      <Td className="hidden text-muted min-[1280px]:table-cell">
         <TimeAgo at={event.firstSeen} />
       </Td>
       <Td className="max-w-48 truncate">
@@ -117,7 +117,7 @@ function Row(props: Of) {
           by {event.removedBy}
         </span>
       </Td>
-      <Td className="w-px pl-0! whitespace-nowrap">
+      <Td className="sticky right-0 w-px bg-inherit whitespace-nowrap">
         <Restore {...props} />
       </Td>
     </Tr>
