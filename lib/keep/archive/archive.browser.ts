@@ -16,7 +16,7 @@ const COUNTED_MAX = 100;
 const RESTORED_AT_ONCE = 500;
 
 /** The restrictions of the list, by their names in the query string. */
-export const ARCHIVE_FILTER_NAMES = ["eventId", "aggregateId", "source", "errorCode", "operation"] as const;
+const ARCHIVE_FILTER_NAMES = ["eventId", "aggregateId", "source", "errorCode", "operation"] as const;
 export type ArchiveFilter = Partial<Record<(typeof ARCHIVE_FILTER_NAMES)[number], string>>;
 
 /** What the address of the archive names. Other names are not read. */
