@@ -54,8 +54,12 @@ function isKind(kind: string): kind is Kind {
 
 /** Variables that configurations may name; PARKADE_ENV_REFERENCES lists more. */
 const SECRET_PREFIX = "PARKADE_SECRET_";
-/** Never, whatever a list says: these are Parkade's own way to its store and queue, and the key that it signs with. */
-const OWN_VARIABLES = /^(?:DATABASE_URL|REDIS_URL|PG[A-Z]+|PARKADE_(?!SECRET_).*|PARKADE_SECRET_CONFIRMED)$/i;
+/**
+ * Never, whatever a list says: these are Parkade's own way to its store and queue, the key that it signs with and the keys
+ * of its archive.
+ */
+const OWN_VARIABLES =
+  /^(?:DATABASE_URL|REDIS_URL|PG[A-Z]+|PARKADE_(?!SECRET_).*|PARKADE_SECRET_(?:CONFIRMED|ARCHIVE_KEY|ARCHIVE_KEY_ID))$/i;
 
 /**
  * True when a configuration may name the variable. Everything else in the environment is not its business: whoever edits

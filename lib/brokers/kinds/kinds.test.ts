@@ -144,6 +144,8 @@ describe("resolveSecrets", () => {
     "PGPASSWORD",
     "PARKADE_DATA_DIR",
     "PARKADE_SECRET_CONFIRMED",
+    "PARKADE_SECRET_ARCHIVE_KEY",
+    "PARKADE_SECRET_ARCHIVE_KEY_ID",
     "database_url",
     "secret_x",
   ])("refuses %s with the same words whether it exists or not", (name) => {
@@ -154,6 +156,8 @@ describe("resolveSecrets", () => {
         "PGPASSWORD",
         "PARKADE_DATA_DIR",
         "PARKADE_SECRET_CONFIRMED",
+        "PARKADE_SECRET_ARCHIVE_KEY",
+        "PARKADE_SECRET_ARCHIVE_KEY_ID",
         "database_url",
       ];
       const wanted = config(name, ["URL", ...own]);
