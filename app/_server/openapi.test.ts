@@ -42,13 +42,14 @@ test("gives each operation an id of its own, and each of its path's parameters",
   }
 });
 
-test("each POST takes an Idempotency-Key, but for those that store nothing, and the retry of a source", () => {
+test("each POST takes an Idempotency-Key, but for those that store nothing, or nothing twice", () => {
   const without = operations.filter(
     ({ at, parameters = [] }) => at.startsWith("POST") && !parameters.some(({ name }) => name === "Idempotency-Key"),
   );
   expect(without.map(({ operationId }) => operationId).sort()).toEqual([
     ...["checkSchema", "countMend", "inferSchema", "previewMapping", "previewMend", "previewRedrive"],
-    ...["probeConfiguration", "probeSource", "retrySource", "tryAdmissionRule", "tryRedriveRule", "trySchema"],
+    ...["previewRemoval", "probeConfiguration", "probeSource", "restoreArchivedEvents", "retrySource"],
+    ...["tryAdmissionRule", "tryRedriveRule", "trySchema"],
   ]);
 });
 
