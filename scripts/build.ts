@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { build as bundle, type Plugin } from "esbuild";
+import { type BuildOptions, build as bundle, type Plugin } from "esbuild";
 import { generate } from "./generate.ts";
 import { readRouteMethods } from "./route-methods.ts";
 import { runTool } from "./run-tool.ts";
@@ -11,7 +11,7 @@ import { timed } from "./steps.ts";
 const ROOT = join(import.meta.dirname, "..");
 
 /** Programs beside Next, each bundled with everything it imports: the image needs no node_modules for them. */
-const BUNDLES: Record<string, string> = {
+export const BUNDLES: Record<string, string> = {
   web: "scripts/web-server.ts",
   worker: "workers/main.ts",
   "schema-thread": "lib/repair/schemas/schema-thread.ts",
@@ -38,6 +38,23 @@ const apiRoutes: Plugin = {
   },
 };
 
+/**
+ * gaxios, which asks Google for tokens, imports the agent for HTTPS_PROXY at run time. The agent is CommonJS, and a bundle gives
+ * such an import `default` and no names.
+ */
+const proxyAgent: Plugin = {
+  name: "proxy-agent",
+  setup(build) {
+    build.onResolve({ filter: /^https-proxy-agent$/ }, ({ kind, path, resolveDir }) =>
+      kind === "dynamic-import" ? { path, namespace: "proxy-agent", pluginData: resolveDir } : undefined,
+    );
+    build.onLoad({ filter: /.*/, namespace: "proxy-agent" }, ({ path, pluginData }) => {
+      const contents = `export { HttpsProxyAgent } from ${JSON.stringify(path)};`;
+      return { contents, resolveDir: pluginData, loader: "js" };
+    });
+  },
+};
+
 /** Next and the Kafka client find their own files beside themselves. The other modules are optional accelerators. */
 const EXTERNAL = ["next", "@platformatic/kafka", "pg-native", "msgpackr-extract"];
 
@@ -48,6 +65,25 @@ const EXTERNAL = ["next", "@platformatic/kafka", "pg-native", "msgpackr-extract"
 const BANNER = `import { createRequire as __createRequire } from "node:module";
 const require = __createRequire(import.meta.url);
 const __main = process.argv[1] === import.meta.filename;`;
+
+/** How the programs are bundled, without the files. */
+export const BUNDLING = {
+  absWorkingDir: ROOT,
+  outExtension: { ".js": ".mjs" },
+  bundle: true,
+  platform: "node",
+  target: "node22",
+  format: "esm",
+  // A module that is imported at its first use is read then: a web process that only serves pages loads no broker's client.
+  splitting: true,
+  chunkNames: "chunk-[hash]",
+  // Neither minified nor mapped: a trace names the functions as written, and reading the maps costs each process
+  // a hundred megabytes.
+  logLevel: "silent",
+  external: EXTERNAL,
+  plugins: [apiRoutes, proxyAgent],
+  banner: { js: BANNER },
+} satisfies BuildOptions;
 
 const WEB_INPUTS = ["app", "components", "lib", "public", "next.config.ts", "postcss.config.mjs", "tsconfig.json"];
 /** `app` for the methods of its routes, which the web server knows. */
@@ -90,24 +126,10 @@ async function bundleAll(): Promise<void> {
   const entries = Object.entries(BUNDLES).filter(([, source]) => existsSync(join(ROOT, source)));
   try {
     await bundle({
-      absWorkingDir: ROOT,
+      ...BUNDLING,
       entryPoints: entries.map(([out, source]) => ({ in: source, out })),
       outdir: "dist",
-      outExtension: { ".js": ".mjs" },
-      bundle: true,
-      platform: "node",
-      target: "node22",
-      format: "esm",
-      // A module that is imported at its first use is read then: a web process that only serves pages loads no broker's client.
-      splitting: true,
-      chunkNames: "chunk-[hash]",
-      // Neither minified nor mapped: a trace names the functions as written, and reading the maps costs each process
-      // a hundred megabytes.
-      logLevel: "silent",
-      external: EXTERNAL,
-      plugins: [apiRoutes],
       define: { BUILT_ROUTES: JSON.stringify(readRouteMethods(ROOT)), "import.meta.main": "__main" },
-      banner: { js: BANNER },
     });
     // The client of Kafka reads its checksum and decompression code from beside itself.
     cpSync(join(ROOT, "node_modules/@platformatic/wasm-utils/dist/native.wasm"), join(ROOT, "dist/native.wasm"));

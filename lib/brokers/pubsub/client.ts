@@ -13,6 +13,7 @@ import type { AdapterDeps, OnPhase } from "@/lib/brokers/port";
 import { checkedTarget } from "@/lib/brokers/pubsub/checked-resolver";
 import { PubsubFault, pubsubFault } from "@/lib/brokers/pubsub/failure";
 import { type PubsubConfig, resourceName } from "@/lib/brokers/pubsub/kind.shapes";
+import type { Login } from "@/lib/brokers/pubsub/login";
 import { type Method, type Methods, methodOf, type Subscription } from "@/lib/brokers/pubsub/wire";
 import { systemClock } from "@/lib/platform/clock";
 
@@ -51,26 +52,10 @@ const PERMISSIONS: Record<Method, string> = {
 /** gRPC takes instants of the machine's own clock, and not of the database's, which is the wall clock of the adapters. */
 const deadlineIn = (ms: number) => systemClock.wallMs() + ms;
 
-type Login = { getRequestHeaders(url: string): Promise<Headers> };
-type ServiceAccount = { client_email: string; private_key: string; private_key_id?: string };
-
-function serviceAccountOf(json: string): ServiceAccount {
-  const bad = (what: string) =>
-    new PubsubFault("PUBSUB_BAD_CREDENTIALS", `credentials ${what}: give the whole JSON key of a service account`);
-  let account: Partial<ServiceAccount> & { type?: unknown };
-  try {
-    account = JSON.parse(json);
-  } catch {
-    throw bad("is no JSON");
-  }
-  const { type, client_email, private_key } = account ?? {};
-  // The other types name addresses and programs that the library would call.
-  if (type !== "service_account" || typeof client_email !== "string" || typeof private_key !== "string")
-    throw bad("is not of the type service_account with client_email and private_key");
-  return account as ServiceAccount;
-}
-
-/** The library is loaded at its first use: an emulator needs none. */
+/**
+ * The library of Google is loaded at its first use: an emulator needs none. By a file of ours, since a bundle gives what a
+ * package of CommonJS exports no names when it is imported at run time.
+ */
 async function loginOf({ credentials, endpoint = GOOGLE }: PubsubConfig): Promise<Login> {
   const { hostname } = new URL(endpoint);
   // The token of the machine is worth all that its account may do: whoever names an endpoint must not receive it.
@@ -79,17 +64,8 @@ async function loginOf({ credentials, endpoint = GOOGLE }: PubsubConfig): Promis
       "PUBSUB_NO_CREDENTIALS",
       `application default credentials are sent to googleapis.com alone: set credentials for ${hostname}`,
     );
-  const { GoogleAuth, JWT } = await import("google-auth-library");
-  if (credentials !== undefined) {
-    const { client_email, private_key, private_key_id } = serviceAccountOf(credentials);
-    // Without scopes it signs its own token: no request to another server.
-    return new JWT({
-      email: client_email,
-      key: private_key,
-      ...(private_key_id === undefined ? {} : { keyId: private_key_id }),
-    });
-  }
-  return await new GoogleAuth({ scopes: ["https://www.googleapis.com/auth/pubsub"] }).getClient();
+  const { applicationDefaultLogin, serviceAccountLogin } = await import("@/lib/brokers/pubsub/login");
+  return credentials === undefined ? await applicationDefaultLogin() : serviceAccountLogin(credentials);
 }
 
 function connectionOf({ endpoint = GOOGLE, tls = {} }: PubsubConfig, deps: ConnectDeps): Client {
