@@ -8,6 +8,7 @@ import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import { openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { exportRecords } from "@/lib/keep/records/export-records";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
+import { systemClock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { benchDeps } from "./deps";
 import { mb, timed } from "./figures";
@@ -39,7 +40,7 @@ export async function run(): Promise<ArchiveResult> {
   const stack = await startBenchStack();
   const deps = benchDeps(stack.databaseUrl);
   const folder = mkdtempSync(join(tmpdir(), "parkade-bench-archive-"));
-  const archive = await openArchiveStore(parseArchiveLocation(`file://${folder}`));
+  const archive = openArchiveStore(parseArchiveLocation(`file://${folder}`), { clock: systemClock });
   try {
     for (const source of ["kept", "deleted"]) await fill(deps.db, source);
     const perSecond = (ms: number) => (EVENTS / ms) * 1000;

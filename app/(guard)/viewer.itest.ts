@@ -113,8 +113,8 @@ async function furnish(source: string): Promise<Record<string, string>> {
     `with object as (
        insert into archive_objects (id, operation_id, source, key, events, bytes, sha256, removed_by, removed_at)
        values ($1, $2, $3, $3, 1, 1, '', $3, now()))
-     insert into archived_events (id, object_id, source_id, event_id, aggregate_id, error_code, status, payload_bytes)
-     select $1, $1, id, $3, $3 || '-aggregate', 'X', 'IGNORED', 1 from sources where name = $3`,
+     insert into archived_events (id, object_id, source_id, source, event_id, aggregate_id, error_code, status, payload_bytes)
+     select $1, $1, id, name, $3, $3 || '-aggregate', 'X', 'IGNORED', 1 from sources where name = $3`,
     [ids.archived, ids.operation, source],
   );
   await ask(ADMIN, "POST api/v1/events/ignore/route.ts", post({ select: { ids: [ids.event] }, reason: mark }));

@@ -29,19 +29,11 @@ export async function exportResponse(
   if (format === "csv") {
     return fileResponse(exportEvents(lists, viewer, filter, nowMs), { columns: CSV_COLUMNS, format, name });
   }
-  const pieces = await exportRecords({ db, lists }, viewer, filter, nowMs);
-  return textResponse(joined(await pieces.next(), pieces), { format, name });
+  return textResponse(joined(await exportRecords({ db, lists }, viewer, filter, nowMs)), { format, name });
 }
 
-async function* joined(
-  first: IteratorResult<string[], void>,
-  pieces: AsyncGenerator<string[], void>,
-): AsyncGenerator<string> {
-  try {
-    for (let piece = first; !piece.done; piece = await pieces.next()) yield piece.value.join("");
-  } finally {
-    await pieces.return();
-  }
+async function* joined(pieces: AsyncGenerator<string[], void>): AsyncGenerator<string> {
+  for await (const piece of pieces) yield piece.join("");
 }
 
 /** Rows as a file. The first page is read before the answer begins. */

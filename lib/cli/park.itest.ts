@@ -101,7 +101,7 @@ describe("parkade park", () => {
 
   test("takes back what `export` wrote: under its id, whole, and once", async () => {
     const { db } = parkade.console.deps;
-    const given = [event("x-0", { payload: { a: [1.50] }, aggregateId: "o-1" }), event("x-1", { payload: "two" })];
+    const given = [event("x-0", { payload: { a: [1.5] }, aggregateId: "o-1" }), event("x-1", { payload: "two" })];
     await run(["park", "--source", "orders"], given.join("\n"));
     await db.run("update dlq_events set status = 'IGNORED', last_operator = 'ada' where event_id = 'x-1'");
     const lines = (await parkade.console.call(exported.GET)).text;

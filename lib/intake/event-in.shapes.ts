@@ -192,7 +192,8 @@ export const sourceQuery = queryOf({
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-export type ReadOptions = ArrivalLimits & { defaultSource: string | null };
+/** `storedValuesMax`: of \`stored\`, default STORED_VALUES_MAX. */
+export type ReadOptions = ArrivalLimits & { defaultSource: string | null; storedValuesMax?: number };
 
 /** More than an event has names: an object with more members is no event. */
 const MEMBERS_MAX = 64;
@@ -231,17 +232,24 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
   };
   if (!stored) return { source, letter };
   const origin = members.get("origin");
-  return { source, letter, stored: readStored(bytes, stored, origin ? decode(bytes, origin) : "{}") };
+  const originText = event.origin && origin ? decode(bytes, origin) : "{}";
+  return { source, letter, stored: readStored(bytes, stored, { originText, valuesMax: options.storedValuesMax }) };
 }
 
 /** Revisions of one event with their headers hold more values than an envelope. */
 const STORED_VALUES_MAX = 100_000;
 
-function readStored(bytes: Uint8Array, span: Span, originText: string): StoredPart {
+type StoredOptions = { originText: string; valuesMax: number | undefined };
+
+function readStored(
+  bytes: Uint8Array,
+  span: Span,
+  { originText, valuesMax = STORED_VALUES_MAX }: StoredOptions,
+): StoredPart {
   const { depth, values } = sizeOf(bytes, span);
   // Its JSON columns lie in lists of it.
   if (depth > JSON_COLUMN_DEPTH_MAX + 3) refuse("stored", `is nested deeper than ${JSON_COLUMN_DEPTH_MAX + 3}`);
-  if (values > STORED_VALUES_MAX) refuse("stored", `holds more than ${STORED_VALUES_MAX} values`);
+  if (values > valuesMax) refuse("stored", `holds more than ${valuesMax} values`);
   const text = decode(bytes, span);
   const state = parsed(storedStateSchema, parseText(text), "stored");
   const contradiction = contradictionOf(state);

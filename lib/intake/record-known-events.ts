@@ -18,6 +18,7 @@ import { type BouncedAggregate, countAggregateFailures } from "@/lib/order/aggre
 import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
 import { cooldownAfter } from "@/lib/order/cooldown.pure";
 import type { Tx } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { bounceRedrive } from "@/lib/redrive/pace/canary-and-brake";
 import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
 
@@ -57,7 +58,8 @@ async function bouncesAmong(tx: Tx, parkings: Parking[], { ours, settings }: Bou
   const found = new Map(known.map((event) => [keyOf(event.sourceId, event.eventId), event]));
   return parkings.flatMap((parking): Bounce[] => {
     const event = found.get(keyOf(parking.sourceId, parking.letter.eventId));
-    if (!event) return [];
+    // It was stored when its key was asked for, and was removed since: its arrival is a new event when the batch is parked again.
+    if (!event) throw new DomainError("events-busy", "An event left the store while it arrived again: send it again");
     const mark = parking.letter.redrive?.redriveId ?? null;
     const markedRedrive = mark !== null && ours.has(mark) ? mark : null;
     const arrived = { markedRedrive, storedMs: storedMsOf(parking.letter.origin) };

@@ -135,7 +135,9 @@ export async function contradictions(db: Db): Promise<unknown[]> {
       from redrive_attempts a group by a.id, a.revision having count(distinct a.idempotency_key) > 1
     union all
     select 'a key of two revisions, or a revision with two keys', a.idempotency_key, null
-      from redrive_attempts a group by a.idempotency_key having count(distinct (a.id, a.revision)) > 1
+      from redrive_attempts a
+     where not exists (select 1 from archived_events r where r.id = a.id)
+     group by a.idempotency_key having count(distinct (a.id, a.revision)) > 1
     union all
     select 'redrive counts other confirmations than its events', r.id::text, r.confirmed::text
       from redrives r

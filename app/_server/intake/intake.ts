@@ -1,6 +1,6 @@
 import type { Deps } from "@/app/_server/deps";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
-import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/intake/arrival.shapes";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
 import type { SourceRules } from "@/lib/intake/source-rules.read";
@@ -165,6 +165,10 @@ export class Intake {
     const [places, exportedPlaces]: [number[], number[]] = [[], []];
     const turns = createTurns(this.deps.clock);
     for (const [place, { source, letter, stored }] of batch.arrivals.entries()) {
+      if (stored && !may(this.viewer, "restore")) {
+        this.reject(batch.indexes[place]!, mayNotRestore(this.viewer.name));
+        continue;
+      }
       if (stored) {
         exported.push({ source, letter, stored });
         exportedPlaces.push(place);
@@ -239,6 +243,14 @@ export class Intake {
     if (this.answer.rejected.length >= REJECTED_LISTED_MAX) return;
     this.answer.rejected.push({ index, ...shortRejection(rejection) });
   }
+}
+
+function mayNotRestore(name: string): Rejection {
+  return {
+    code: "forbidden",
+    field: "stored",
+    detail: `${name} may not restore events: ask an administrator, or leave stored out to park it as a new event`,
+  };
 }
 
 function refusedByStore(eventId: string): Rejection {

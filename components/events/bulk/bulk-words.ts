@@ -60,7 +60,9 @@ const REFUSALS: Record<string, string> = {
   "not-settled": "still PENDING",
   "in-redrive": "QUEUED in a redrive",
   unconfirmed: "redriven and not confirmed yet",
+  "holds-later": "IGNORED before parked versions of their aggregate",
   "no-body": "without a stored payload",
+  "not-found": "gone already",
   ...MEND_REASONS,
   ...MEND_FAILURES,
 };

@@ -3,14 +3,14 @@ import { goAndStay, removalTitle, removalVerb, whyTheyStay } from "./removal-wor
 
 const preview = {
   removable: 118,
-  kept: 4,
-  byStatus: { IGNORED: 116, REDRIVEN: 3, PENDING: 2, QUEUED: 1 },
-  keptByReason: { "not-settled": 2, "in-redrive": 1, unconfirmed: 1 },
+  kept: 6,
+  byStatus: { IGNORED: 118, REDRIVEN: 3, PENDING: 2, QUEUED: 1 },
+  keptByReason: { "not-settled": 2, "in-redrive": 1, unconfirmed: 1, "holds-later": 2 },
 };
 const uncounted = { removable: null, kept: null, byStatus: {}, keptByReason: {} };
 
 it("says in its title how many of the selected events go", () => {
-  expect(removalTitle(preview, 122)).toBe("Remove 118 of 122 events");
+  expect(removalTitle(preview, 122)).toBe("Remove 118 of 124 events");
   expect(removalTitle({ ...uncounted, removable: 1, kept: 0 }, 1)).toBe("Remove 1 event");
   expect(removalTitle({ ...uncounted, removable: 0, kept: 2 }, 2)).toBe("None of these events can be removed");
   expect(removalTitle({ ...uncounted, removable: 0, kept: 1 }, 1)).toBe("This event stays");
@@ -38,9 +38,10 @@ it("tells those that go from those that stay, and says why these do", () => {
     { state: "PENDING", count: 2 },
     { state: "QUEUED", count: 1 },
     { state: "REDRIVEN", count: 1 },
+    { state: "IGNORED", count: 2 },
   ]);
   expect(whyTheyStay(stay)).toBe(
-    "2 are parked: ignore what nobody needs, then remove it. One is in a redrive. One was redriven and may still come back.",
+    "2 are parked: ignore what nobody needs, then remove it. One is in a redrive. One was redriven and may still come back. 2 hold later versions of the aggregate: let these pass first, or settle them.",
   );
   expect(whyTheyStay([])).toBeNull();
 });

@@ -12,16 +12,18 @@ export function goAndStay({ byStatus, keptByReason }: Pick<Counts, "byStatus" | 
   stay: StateCount[];
 } {
   const unconfirmed = keptByReason.unconfirmed ?? 0;
+  const holding = keptByReason["holds-later"] ?? 0;
   const some = (counts: StateCount[]) => counts.filter(({ count }) => count > 0);
   return {
     go: some([
       { state: "CONFIRMED", count: (byStatus.REDRIVEN ?? 0) - unconfirmed },
-      { state: "IGNORED", count: byStatus.IGNORED ?? 0 },
+      { state: "IGNORED", count: (byStatus.IGNORED ?? 0) - holding },
     ]),
     stay: some([
       { state: "PENDING", count: byStatus.PENDING ?? 0 },
       { state: "QUEUED", count: byStatus.QUEUED ?? 0 },
       { state: "REDRIVEN", count: unconfirmed },
+      { state: "IGNORED", count: holding },
     ]),
   };
 }
@@ -51,6 +53,8 @@ export function whyTheyStay(stay: readonly StateCount[]): string | null {
 function whyOneStays({ state, count }: StateCount): string {
   const [they, are] = count === 1 ? ["One", "is"] : [formatNumber(count), "are"];
   if (state === "PENDING") return `${they} ${are} parked: ignore what nobody needs, then remove it.`;
+  if (state === "IGNORED")
+    return `${they} ${count === 1 ? "holds" : "hold"} later versions of the aggregate: let these pass first, or settle them.`;
   if (state === "QUEUED") return `${they} ${are} in a redrive.`;
   return `${they} ${count === 1 ? "was" : "were"} redriven and may still come back.`;
 }

@@ -68,6 +68,7 @@ export async function workBulkOperation(deps: WorkingDeps, id: string, signal: A
     cutoff: operation.cutoff,
     cursor: operation.cursor,
     chunkMax: BULK_CHUNK,
+    advanceLast: kind === "remove",
     runs: () => isBulkRunning(deps.db, id),
     advance: (tx, from, to) => advanceBulkOperation(tx, id, from, to),
     work: async (tx, candidates) => {
@@ -100,9 +101,17 @@ export async function workBulkOperation(deps: WorkingDeps, id: string, signal: A
   try {
     await walkSelection(deps, walk, signal);
   } catch (error) {
-    if (error instanceof DomainError && error.code === "archive-unavailable")
-      await noteFault(deps.db, id, error.message);
+    if (error instanceof DomainError) await sayFault(deps, id, error);
     throw error;
+  }
+}
+
+/** What keeps the operation from its next chunk stands on its page; where the store itself is away, nothing can. */
+async function sayFault({ db, log }: Deps, operationId: string, fault: DomainError): Promise<void> {
+  try {
+    await noteFault(db, operationId, fault.message);
+  } catch (error) {
+    log.warn({ operationId, err: error }, "the fault of an operation could not be noted");
   }
 }
 

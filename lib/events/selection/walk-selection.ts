@@ -22,6 +22,11 @@ export type Walk<Row extends { id: string }> = {
   runs(): Promise<boolean>;
   /** Compare-and-set of the cursor. False = another worker has moved it, or the walk no longer runs. */
   advance(tx: Tx, from: string | null, to: string): Promise<boolean>;
+  /**
+   * The cursor is moved last: a chunk that waits for something outside of the store would lock the walk against a cancel
+   * meanwhile. Two workers may then work one chunk, of which the second is rolled back.
+   */
+  advanceLast?: boolean;
   /** Works one chunk. The returned function runs once the chunk is committed. */
   work(tx: Tx, chunk: readonly Row[], nowMs: number): Promise<undefined | (() => Promise<void>)>;
   /** Counts an event whose change the store refuses. Absent = one such event fails the walk. */
@@ -52,6 +57,7 @@ export async function walkSelection<Row extends { id: string }>(
       cursor = step.last;
       limit = Math.min(walk.chunkMax, limit * 4);
     } catch (error) {
+      if (error instanceof TakenOver) return false;
       // A smaller chunk reads and locks less.
       if (isReadTimeout(error) && limit > 1) {
         limit = Math.ceil(limit / 8);
@@ -81,9 +87,14 @@ async function workChunk<Row extends { id: string }>(deps: Deps, tx: Tx, walk: W
     await walk.complete(tx, nowMs);
     return "complete";
   }
-  if (!(await walk.advance(tx, chunk.cursor, last))) return "taken";
-  return { last, after: await walk.work(tx, events, nowMs) };
+  if (!walk.advanceLast && !(await walk.advance(tx, chunk.cursor, last))) return "taken";
+  const after = await walk.work(tx, events, nowMs);
+  if (walk.advanceLast && !(await walk.advance(tx, chunk.cursor, last))) throw new TakenOver();
+  return { last, after };
 }
+
+/** Rolls the chunk back: another worker has moved the cursor, or the walk no longer runs. */
+class TakenOver extends Error {}
 
 /** Skips the next event of the walk. Returns it as the new cursor; null = another worker took the walk over. */
 async function refuseNext<Row extends { id: string }>(

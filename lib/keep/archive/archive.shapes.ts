@@ -13,7 +13,7 @@ import {
 } from "@/lib/platform/api/schemas.shapes";
 
 /** An event that was removed from the store and lies in the archive. */
-export const archivedEventSchema = named(
+const archivedEventSchema = named(
   "ArchivedEvent",
   z.object({
     /** As it was in the store, and will be again. */

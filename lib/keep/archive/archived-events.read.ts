@@ -17,19 +17,19 @@ export async function listArchivedEvents(
     ...condition("a.id = $", query.id),
     ...condition("a.event_id = $", query.eventId),
     ...condition("a.aggregate_id = $", query.aggregateId),
-    ...condition("o.source = $", query.source),
+    ...condition("a.source = $", query.source),
     ...condition("a.error_code = $", query.errorCode),
     ...condition("o.operation_id = $", query.operation),
     ...condition("a.id < $", query.cursor),
   ];
   const where = conditions.map(({ sql }, index) => `and ${sql.replace("$", `$${index + 3}`)}`).join(" ");
   const rows = await db.query<ArchivedRow>(
-    `select a.id, o.source, a.event_id as "eventId", a.aggregate_id as "aggregateId",
+    `select a.id, a.source, a.event_id as "eventId", a.aggregate_id as "aggregateId",
             nullif(a.aggregate_type, '') as "aggregateType", a.version, a.event_type as "eventType",
             a.error_code as "errorCode", a.status, a.payload_bytes as "payloadBytes", o.removed_at as "removedAt",
             o.removed_by as "removedBy", o.operation_id as "operationId", o.key as object
        from archived_events a join archive_objects o on o.id = a.object_id
-      where ($1::text[] is null or o.source = any($1)) ${where}
+      where ($1::text[] is null or a.source = any($1)) ${where}
       order by a.id desc limit $2`,
     [sourceScope(viewer), query.limit + 1, ...conditions.map(({ value }) => value)],
     { isoTimes: true },

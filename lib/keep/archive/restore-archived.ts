@@ -31,7 +31,7 @@ export async function restoreArchived(
   for (const object of objects) {
     const read = await readObject(archive, object);
     answer.refused.push(...read.refused);
-    const outcomes = await restoreEvents(deps, read.arrivals, viewer);
+    const outcomes = await restoreEvents(deps, read.arrivals, viewer, { archived: true });
     outcomes.forEach((outcome, index) => {
       const { id } = read.arrivals[index]!.stored.state;
       if (outcome === "restored") answer.restored++;
@@ -80,7 +80,8 @@ async function readObject(archive: ArchiveStore, { key, sha256, ids }: HoldingOb
   if (bytes === null) return refuse(`its object ${key} is not in ${archive.place}`);
   if (sha256Of(bytes) !== sha256) return refuse(`its object ${key} was changed: its SHA-256 is not what was written`);
   const wanted = new Set(ids);
-  const arrivals = (await unpackLines(bytes)).flatMap(readLine).filter(({ stored }) => wanted.has(stored.state.id));
+  const lines = (await unpackLines(bytes)).filter((line) => wanted.has(idOfLine(line)));
+  const arrivals = lines.flatMap(readLine);
   const found = new Set(arrivals.map(({ stored }) => stored.state.id));
   const missing = ids
     .filter((id) => !found.has(id))
@@ -92,8 +93,17 @@ async function readObject(archive: ArchiveStore, { key, sha256, ids }: HoldingOb
 const NO_LIMITS = {
   payloadBytesMax: Number.MAX_SAFE_INTEGER,
   headersMax: Number.MAX_SAFE_INTEGER,
+  storedValuesMax: Number.MAX_SAFE_INTEGER,
   defaultSource: null,
 };
+
+/** Where `event-records.read.ts` begins what it writes of the store. An object may hold thousands of lines besides the wanted ones. */
+const STORED_AT = '"stored":{"id":"';
+
+function idOfLine(line: Buffer): string {
+  const at = line.lastIndexOf(STORED_AT) + STORED_AT.length;
+  return line.toString("latin1", at, at + 36);
+}
 
 function readLine(line: Buffer): StoredArrival[] {
   const arrival = readOrReject(() => readEventIn(line, { start: 0, end: line.length }, NO_LIMITS));

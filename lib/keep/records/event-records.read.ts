@@ -22,16 +22,18 @@ export async function* readEventRecords(
   nowMs: number,
 ): AsyncGenerator<string[], void> {
   for await (const page of exportEvents(db, viewer, filter, nowMs)) {
-    for (const ids of inPieces(page)) yield (await readRecords(db, ids)).map(({ line }) => line);
+    const listed = page.map(({ id }) => id);
+    for (const ids of inPieces(listed, await readRecordSizes(db, listed)))
+      yield (await readRecords(db, ids)).map(({ line }) => line);
   }
 }
 
-/** Ids in their order. An event counts with all of its revisions. */
-function inPieces(events: readonly { id: string; payloadBytes: number; revision: number }[]): string[][] {
+/** Ids in their order. */
+function inPieces(events: readonly string[], sizes: ReadonlyMap<string, number>): string[][] {
   const pieces: string[][] = [];
   let [ids, bytes] = [[] as string[], 0];
-  for (const { id, payloadBytes, revision } of events) {
-    const size = payloadBytes * Math.max(1, revision);
+  for (const id of events) {
+    const size = sizes.get(id) ?? 0;
     if (ids.length > 0 && (bytes + size > READ_BYTES_MAX || ids.length === READ_EVENTS_MAX)) {
       pieces.push(ids);
       [ids, bytes] = [[], 0];
@@ -41,6 +43,26 @@ function inPieces(events: readonly { id: string; payloadBytes: number; revision:
   }
   if (ids.length > 0) pieces.push(ids);
   return pieces;
+}
+
+/** Bytes of what is long in the records of these events, by id: payloads of all revisions, stacks, headers. No value is read for it. */
+export async function readRecordSizes(db: Queryable, ids: readonly string[]): Promise<Map<string, number>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query<{ id: string; bytes: number }>(
+    `select id, sum(bytes)::float8 as bytes from (
+       select id, octet_length(payload)::bigint + coalesce(octet_length(error_detail), 0) + pg_column_size(headers) as bytes
+         from dlq_event_bodies where id = any($1::uuid[]) and id between $2 and $3
+       union all
+       select id, octet_length(payload)::bigint + pg_column_size(headers)
+         from event_revisions where id = any($1::uuid[]) and id between $2 and $3
+       union all
+       select id, coalesce(octet_length(error_detail), 0)::bigint + pg_column_size(headers)
+         from event_bounces where id = any($1::uuid[]) and id between $2 and $3) parts
+      group by id`,
+    [ids, ...idSpan(ids)],
+    { name: "record-sizes" },
+  );
+  return new Map(rows.map(({ id, bytes }) => [id, bytes]));
 }
 
 const utc = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
@@ -173,6 +195,7 @@ function storedOf(row: RecordRow, { revisions, bounced, groups }: Beside): strin
     redrives: row.redrives,
     failures: row.failures,
     lastAttemptAt: timeOut(row.lastAttemptAt),
+    failedAt: timeOut(row.failedAt),
     redriveAt: timeOut(row.redriveAt),
     confirmedAt: timeOut(row.confirmedAt),
     cooldownUntil: timeOut(row.cooldownUntil),

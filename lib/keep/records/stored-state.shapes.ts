@@ -45,7 +45,13 @@ const headers = z.array(
   ),
 );
 /** A JSON column. Its value is taken from the text of the line, so that no number is rounded. */
-const json = z.nullable(z.record(z.string(), z.unknown()));
+const json = z.record(z.string(), z.unknown());
+const jsonOrNull = z.nullable(json);
+/** Counts that every bounce and redrive adds to. */
+const COUNT_MAX = 1_000_000;
+const smallCount = z
+  .int("must be a whole number")
+  .check(z.gte(0, "must not be negative"), z.lte(COUNT_MAX, `must be at most ${COUNT_MAX}`));
 
 const errorText = z.strictObject({
   type: text,
@@ -61,7 +67,7 @@ const storedRevisionSchema = z.strictObject({
   actor: name,
   reason: text,
   at: time,
-  patch: z.nullable(z.unknown()),
+  patch: z.unknown(),
   operationId: z.nullable(uuid),
   payloadBase64: base64,
   contentType: z.string("must be text").check(z.maxLength(TEXT_MAX.contentType, "is too long")),
@@ -76,7 +82,7 @@ const storedBounceSchema = z.strictObject({
   error: errorText,
   headers,
   origin: json,
-  admitted: json,
+  admitted: jsonOrNull,
 });
 
 /** Of the group that it belongs to, so that the group can be made again; null = the group is not stored. */
@@ -87,9 +93,10 @@ export const storedStateSchema = z.strictObject({
   firstSeen: time,
   status: z.enum(EVENT_STATUSES, `must be one of ${EVENT_STATUSES.join(", ")}`),
   attempts: count,
-  bounces: count,
-  redrives: count,
-  failures: count,
+  bounces: smallCount,
+  redrives: smallCount,
+  failures: smallCount,
+  failedAt: timeOrNull,
   lastAttemptAt: timeOrNull,
   redriveAt: timeOrNull,
   confirmedAt: timeOrNull,
@@ -100,7 +107,7 @@ export const storedStateSchema = z.strictObject({
   fingerprint: name,
   group: storedGroupSchema,
   admission: z.nullable(z.enum(ADMISSION_MARKS, `must be one of ${ADMISSION_MARKS.join(", ")}`)),
-  admitted: json,
+  admitted: jsonOrNull,
   lastErrorCode: text,
   lastError: text,
   /** The current one: 1, or one of `revisions`. */
@@ -134,6 +141,12 @@ export function contradictionOf(state: StoredState): { field: string; detail: st
   if (new Set(revisions).size < revisions.length) return { field: "revisions", detail: "names a revision twice" };
   if (state.revision !== 1 && !revisions.includes(state.revision))
     return { field: "revision", detail: `is ${state.revision}, which revisions does not hold` };
+  const early = state.revisions.find(({ revision, base }) => base >= revision);
+  if (early) return { field: "revisions", detail: `makes revision ${early.revision} from ${early.base}` };
+  if (state.status === "REDRIVEN" && state.redriveAt === null && state.confirmedAt === null)
+    return { field: "redriveAt", detail: "is missing: the event is REDRIVEN and not confirmed" };
+  if (state.status !== "REDRIVEN" && state.confirmedAt !== null)
+    return { field: "confirmedAt", detail: `is given, and the event is ${state.status}` };
   const bounces = state.bounced.map(({ bounce }) => bounce);
   if (new Set(bounces).size < bounces.length) return { field: "bounced", detail: "names a bounce twice" };
   if (bounces.some((bounce) => bounce > state.bounces))

@@ -3,7 +3,8 @@ import { compileSelection, cutoffOf } from "@/lib/events/selection/candidates.re
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { whyKept } from "@/lib/keep/removal/removal.pure";
+import { BEFORE_PARKED, readHoldingLater } from "@/lib/keep/removal/held-tails.read";
+import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
 import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
 import type { Db } from "@/lib/platform/database/db";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
@@ -20,14 +21,29 @@ export async function previewRemoval(
   const selection = scopeSelection(viewer, "remove", select);
   const { where, values } = compileSelection(selection, nowMs, 2);
   try {
-    const rows = await db.transaction(
-      (tx) =>
-        tx.query<{ status: EventStatus; confirmed: boolean; n: number; bytes: number }>(
+    const { rows, holding } = await db.transaction(
+      async (tx) => {
+        const selected = [cutoffOf(selection, nowMs), ...values];
+        const heads = await tx.query<{ id: string }>(
+          `select e.id from dlq_event_rows e where e.id <= $1 and ${where} and ${BEFORE_PARKED}`,
+          selected,
+        );
+        const rows = await tx.query<{ status: EventStatus; confirmed: boolean; n: number; bytes: number }>(
           `select e.status, e.confirmed_at is not null as confirmed, count(*)::int as n,
                   coalesce(sum(e.payload_bytes), 0)::float8 as bytes
              from dlq_event_rows e where e.id <= $1 and ${where} group by 1, 2`,
-          [cutoffOf(selection, nowMs), ...values],
-        ),
+          selected,
+        );
+        return {
+          rows,
+          holding: (
+            await readHoldingLater(
+              tx,
+              heads.map(({ id }) => id),
+            )
+          ).size,
+        };
+      },
       { statementTimeoutMs: COUNT_MS_MAX, readOnly: true },
     );
     const preview: RemovalPreview = { removable: 0, kept: 0, keptByReason: {}, byStatus: {}, bytes: 0, place };
@@ -41,6 +57,11 @@ export async function previewRemoval(
       }
       preview.kept! += row.n;
       preview.keptByReason[reason] = (preview.keptByReason[reason] ?? 0) + row.n;
+    }
+    if (holding > 0) {
+      preview.removable! -= holding;
+      preview.kept! += holding;
+      preview.keptByReason["holds-later" satisfies KeptReason] = holding;
     }
     return preview;
   } catch (error) {

@@ -1,7 +1,10 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 
-/** Reasons of a removal's refusals. `no-body`: what arrived is not stored any more. */
-export type KeptReason = "not-settled" | "in-redrive" | "unconfirmed" | "no-body";
+/**
+ * Reasons of a removal's refusals. `holds-later`: it is IGNORED, and later versions of its aggregate wait behind it.
+ * `no-body`: what arrived is not stored any more. `not-found`: another removal took it.
+ */
+export type KeptReason = "not-settled" | "in-redrive" | "unconfirmed" | "holds-later" | "no-body" | "not-found";
 
 /**
  * Why a person may not remove an event; null = they may. An event is settled when nobody has to act on it: it is IGNORED, or
@@ -13,7 +16,7 @@ export function whyKept({
 }: {
   status: EventStatus;
   confirmed: boolean;
-}): Exclude<KeptReason, "no-body"> | null {
+}): "not-settled" | "in-redrive" | "unconfirmed" | null {
   switch (status) {
     case "IGNORED":
       return null;

@@ -14,7 +14,7 @@ export const removalPreviewSchema = named(
     /** IGNORED events, and REDRIVEN ones that are confirmed: they are archived, then removed. */
     removable: nullableNumber,
     kept: nullableNumber,
-    /** `not-settled`: PENDING; `in-redrive`: QUEUED; `unconfirmed`: redriven, and it may still come back. */
+    /** `not-settled`: PENDING; `in-redrive`: QUEUED; `unconfirmed`: redriven, and it may still come back; `holds-later`: IGNORED, before parked versions of its aggregate. */
     keptByReason: countsOut,
     byStatus: countsOut,
     /** Of the current payloads of the removable ones. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { cancelBulkOperation } from "@/lib/events/bulk/cancel-bulk-operation";
-import { releaseEvents } from "@/lib/events/bulk/ignore-events";
+import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -15,6 +15,7 @@ import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { previewRemoval } from "@/lib/keep/removal/removal-preview.read";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
+import { systemClock } from "@/lib/platform/clock";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
@@ -31,7 +32,7 @@ let folder: string;
 let archive: ArchiveStore;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "parkade-archive-"));
-  archive = await openArchiveStore(parseArchiveLocation(`file://${folder}`));
+  archive = openArchiveStore(parseArchiveLocation(`file://${folder}`), { clock: systemClock });
 });
 afterEach(async () => {
   await archive.close();
@@ -74,6 +75,17 @@ async function parkSettled(count: number): Promise<void> {
      insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
      select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint,
             case status when 'IGNORED' then 'ignored' else 'redriven' end, 1 from moved`,
+  );
+}
+
+/** As the quiet window does, without its audit: no consumer reports anything. */
+async function confirmByQuiet(): Promise<void> {
+  await world.db.run(
+    `with confirmed as (
+       update dlq_events e set confirmed_at = now(), confirmed_redrive = i.redrive_id
+         from redrive_items i where i.id = e.id returning i.redrive_id)
+     update redrives r set confirmed = c.n
+       from (select redrive_id, count(*) as n from confirmed group by 1) c where c.redrive_id = r.id`,
   );
 }
 
@@ -166,9 +178,14 @@ describe("a removal", () => {
       letter: deadLetter({ eventId: `large-${n}`, payload, aggregateId: null, version: null }),
     }));
     for (const letter of letters) await parkEvents(world.deps, [letter], ADA);
-    const select = { filter: {} };
-    await world.db.run("update dlq_events set status = 'IGNORED'");
-    await remove(select);
+    // A mend has made the current revisions small: what is archived is all of them.
+    await world.db.run(
+      `insert into event_revisions (id, revision, cause, base, actor, at, payload, content_type)
+       select id, 2, 'mend', 1, 'ada', now(), '{}', 'application/json' from dlq_events`,
+    );
+    await world.db.run("update dlq_events set status = 'IGNORED', revision = 2");
+    await world.db.run("update dlq_event_facts set payload_bytes = 2");
+    await remove();
     expect(await world.statuses()).toEqual({});
     const objects = await world.db.query<{ source: string; events: number }>(
       "select source, events from archive_objects order by id",
@@ -189,8 +206,7 @@ describe("a removal", () => {
     await world.worker();
     const { id } = await world.request();
     await world.ended(id);
-    await world.db.run("update dlq_events set confirmed_at = now()");
-    await world.db.run("update redrives set confirmed = 1");
+    await confirmByQuiet();
     await remove();
     expect(await world.event("v5")).toBeUndefined();
     await parkEvents(world.deps, [version(4n), version(6n)], ADA);
@@ -241,6 +257,128 @@ describe("a removal", () => {
     await work(id, meanwhile);
     expect(await released).toMatchObject({ changed: 0, refused: { "not-ignored": 1 } });
     expect(await archivedIds()).toContain(ignored);
+  });
+});
+
+describe("what meets a removal", () => {
+  /** The removal of everything, with `other` begun while the archive takes its events, and waiting for them. */
+  async function whileArchiving(other: () => Promise<unknown>): Promise<unknown> {
+    const id = await request();
+    let outcome: Promise<unknown> | null = null;
+    const own = faulty({
+      put: async (key, bytes) => {
+        outcome ??= other();
+        await expect.poll(async () => (await waiting()) > 0).toBe(true);
+        await archive.put(key, bytes);
+      },
+    });
+    await work(id, own);
+    return outcome;
+  }
+  const waiting = async () =>
+    (
+      await world.db.query(
+        "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+      )
+    ).length;
+
+  test("a bounce is no duplicate of an event that has left: it is parked as a new one (I1)", async () => {
+    await world.park(1, () => ({ eventId: "comes-back" }));
+    await world.worker();
+    const { id } = await world.request();
+    await world.ended(id);
+    await confirmEvents(world.deps, { source: "orders", eventIds: ["comes-back"] }, ADA);
+    const letter = deadLetter({
+      eventId: "comes-back",
+      aggregateId: null,
+      version: null,
+      redrive: { redriveId: id, attempt: 1 },
+    });
+    const outcome = await whileArchiving(() => parkEvents(world.deps, [{ source: "orders", letter }], ADA));
+    expect(outcome).toEqual(["parked"]);
+    expect(await world.event("comes-back")).toMatchObject({ status: "PENDING", bounces: 0 });
+    expect(await archivedIds()).toHaveLength(1);
+  });
+
+  test("a confirmation of an event that has left changes nothing", async () => {
+    await parkSettled(3);
+    const confirm = () => confirmEvents(world.deps, { source: "orders", eventIds: ["event-0002"] }, ADA);
+    await whileArchiving(() => releaseEvents(world.deps, { select: ALL, reason: "needed" }, ADA));
+    expect(await confirm()).toMatchObject({ changed: 0 });
+    expect(await archivedIds()).toHaveLength(1);
+  });
+
+  test("a cancel ends it between two chunks, also while the archive says nothing", async () => {
+    await parkSettled(5);
+    const id = await request();
+    let asked = false;
+    const silent = faulty({
+      put: async () => {
+        asked = true;
+        await cancelBulkOperation(world.deps, { id }, ADA);
+      },
+      get: async (key) => archive.get(key),
+    });
+    await expect(work(id, silent)).rejects.toMatchObject({ code: "archive-unavailable" });
+    expect(asked).toBe(true);
+    expect(await operation(id)).toMatchObject({ state: "CANCELLED", changed: 0 });
+    expect(await archivedIds()).toEqual([]);
+    expect(await world.statuses()).toEqual({ PENDING: 2, IGNORED: 2, REDRIVEN: 1 });
+  });
+});
+
+describe("the order of an aggregate", () => {
+  const version = (n: bigint, eventId = `v${n}`) => ({ source: "orders", letter: deadLetter({ eventId, version: n }) });
+  const ignore = (eventId: string) =>
+    world.idsOf([eventId]).then((ids) => ignoreEvents(world.deps, { select: { ids }, reason: "known" }, ADA));
+
+  test("is kept: an IGNORED version stays while later ones wait behind it, and goes when they have left", async () => {
+    await parkEvents(world.deps, [version(3n), version(4n)], ADA);
+    await ignore("v3");
+    const preview = () => previewRemoval(world.db, ADA, { select: ALL, nowMs: Date.now(), place: "x" });
+    expect(await preview()).toMatchObject({
+      removable: 0,
+      kept: 2,
+      keptByReason: { "holds-later": 1, "not-settled": 1 },
+    });
+    const kept = await remove();
+    expect(await operation(kept)).toMatchObject({
+      changed: 0,
+      refusedByReason: { "holds-later": 1, "not-settled": 1 },
+    });
+    await ignore("v4");
+    expect(await preview()).toMatchObject({ removable: 2, kept: 0 });
+    await remove();
+    expect(await world.statuses()).toEqual({});
+  });
+
+  test("an event that arrives again under the id of a removed one is sent: its report has no event's name", async () => {
+    await parkEvents(world.deps, [version(5n)], ADA);
+    await world.worker();
+    await world.ended((await world.request()).id);
+    await confirmByQuiet();
+    await remove();
+    await parkEvents(world.deps, [version(5n)], ADA);
+    const again = await world.ended((await world.request()).id);
+    expect(again).toMatchObject({ delivered: 1, deduplicated: 0, refused: 0 });
+  });
+
+  test("a restored version counts by itself again, and the archived ones below it go on to count", async () => {
+    await parkEvents(world.deps, [version(4n), version(5n)], ADA);
+    await world.worker();
+    await world.ended((await world.request()).id);
+    await confirmByQuiet();
+    await remove();
+    const reported = async () =>
+      (await world.db.query<{ version: string }>("select version::text from processed_events")).map(
+        (row) => row.version,
+      );
+    expect(await reported()).toEqual(["5"]);
+    const [v5] = (await listArchivedEvents(world.db, ADA, { ...LIST, eventId: "v5" } as never)).items;
+    await restore([v5!.id]);
+    expect(await reported()).toEqual(["4"]);
+    await restore(await archivedIds());
+    expect(await reported()).toEqual([]);
   });
 });
 

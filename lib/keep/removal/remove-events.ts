@@ -5,9 +5,10 @@ import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { packLines, sha256Of } from "@/lib/keep/archive/archive-lines";
 import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
-import { readRecords } from "@/lib/keep/records/event-records.read";
+import { readRecordSizes, readRecords } from "@/lib/keep/records/event-records.read";
+import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
-import { deleteEvents, insertArchiveObject, readSizes } from "@/lib/keep/removal/removed-events.write";
+import { deleteEvents, insertArchiveObject } from "@/lib/keep/removal/removed-events.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
@@ -32,18 +33,22 @@ export async function removeEvents(
 /** Longer than an object takes to be written and read back. */
 const ARCHIVING_MS_MAX = 90_000;
 
-/** Bytes of payloads, with all of their revisions, that are removed at a time; one event may have more. */
+/** Bytes of records (`readRecordSizes`) that are removed at a time; one event may have more. */
 const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
+/** Of one chunk: each is an object, and the events are locked until the last one is written. */
+const CHUNK_SOURCES_MAX = 4;
 
-/** A chunk of a removal: as `readCandidates`, cut where its payloads become many bytes. */
+/** A chunk of a removal: as `readCandidates`, cut where its records become many bytes, or come from many sources. */
 export async function readRemovalChunk(tx: Tx, page: CandidatePage): Promise<Candidate[]> {
   const candidates = await readCandidates(tx, page);
   const settled = candidates.filter((event) => whyKept(event) === null).map(({ id }) => id);
-  const sizes = await readSizes(tx, settled);
+  const sizes = await readRecordSizes(tx, settled);
+  const sources = new Set<string>();
   let bytes = 0;
-  const end = candidates.findIndex(({ id }, index) => {
+  const end = candidates.findIndex(({ id, source }, index) => {
+    sources.add(source);
     bytes += sizes.get(id) ?? 0;
-    return index > 0 && bytes > CHUNK_BYTES_MAX;
+    return index > 0 && (bytes > CHUNK_BYTES_MAX || sources.size > CHUNK_SOURCES_MAX);
   });
   return end < 0 ? candidates : candidates.slice(0, end);
 }
@@ -55,15 +60,20 @@ export function removeChunk(archive: ArchiveStore, operationId: string): ChangeC
     await tx.run(`set local idle_in_transaction_session_timeout = ${ARCHIVING_MS_MAX}`);
     const settled = candidates.filter((event) => whyKept(event) === null).map(({ id }) => id);
     const locked = await lockEvents(tx, settled);
-    const now = (event: Candidate) => locked.get(event.id) ?? event;
-    const removable = candidates.filter((event) => locked.has(event.id) && whyKept(now(event)) === null);
+    const holding = await readHoldingLater(tx, [...locked.keys()]);
+    const why = (event: Candidate): KeptReason | null => {
+      const now = locked.get(event.id);
+      if (now === undefined) return whyKept(event) ?? "not-found";
+      return whyKept(now) ?? (holding.has(event.id) ? "holds-later" : null);
+    };
+    const removable = candidates.filter((event) => why(event) === null);
     const archived: { id: string; objectId: string }[] = [];
     for (const [source, events] of Map.groupBy(removable, (event) => event.source)) {
       archived.push(...(await archiveEvents(tx, archive, { source, events, operationId, actor, nowMs })));
     }
     const changed = archived.length === 0 ? [] : await deleteEvents(tx, archived);
     const gone = new Set(changed.map(({ id }) => id));
-    const refused = refusals(candidates, gone, (event): KeptReason => whyKept(now(event)) ?? "no-body");
+    const refused = refusals(candidates, gone, (event) => why(event) ?? "no-body");
     return { changed, refused, inFlight: [] };
   };
 }

@@ -1,6 +1,6 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
+import { type NamedAggregate, reportArchivedVersions } from "@/lib/keep/removal/reported-versions.write";
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
-import { PROCESSED } from "@/lib/order/aggregate-order.read";
 import { deleteSkips } from "@/lib/order/skips.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
@@ -36,20 +36,6 @@ export async function insertArchiveObject(tx: Tx, object: ArchiveObject): Promis
   );
 }
 
-/** Bytes of the payloads of events with all of their revisions, by id. */
-export async function readSizes(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
-  const rows = await tx.query<{ id: string; bytes: number }>(
-    `select e.id, (e.payload_bytes::float8 * greatest(1, e.revision)) as bytes
-       from dlq_event_rows e where e.id = any($1::uuid[]) and e.id between $2 and $3`,
-    [ids, ...idSpan(ids)],
-    { name: "sizes-of-events" },
-  );
-  return new Map(rows.map(({ id, bytes }) => [id, bytes]));
-}
-
-/** Who reports a processed version in place of an event that is removed: its aggregate must not go back behind it. */
-const REPORTED_BY = "parkade";
-
 /**
  * Removes locked events with all that belongs to them alone, and names them as archived. Their items and attempts stay: they
  * are the record of redrives. A version that counted as processed goes on to count. Returns the removed events.
@@ -61,7 +47,7 @@ export async function deleteEvents(
   const ids = events.map(({ id }) => id);
   const ofEvents = "= any($1::uuid[])";
   const within = "between $3 and $4";
-  const removed = await tx.query<{ id: string; from: EventStatus }>(
+  const removed = await tx.query<{ id: string; from: EventStatus } & NamedAggregate>(
     `with facts as (
        delete from dlq_event_facts f where f.id ${ofEvents} and f.id ${within} returning f.id, f.event_type, f.payload_bytes),
      bodies as (delete from dlq_event_bodies b where b.id ${ofEvents} and b.id ${within}),
@@ -74,22 +60,21 @@ export async function deleteEvents(
      keys as (
        delete from event_keys k using gone g
         where k.event_id = g.event_id and k.source_id = g.source_id and k.id = g.id),
-     reported as (
-       insert into processed_events (consumer, source_id, event_id, aggregate_type, aggregate_id, version, processed_at)
-       select $5, e.source_id, e.event_id, coalesce(e.aggregate_type, ''), e.aggregate_id, e.version, e.confirmed_at
-         from gone e where e.aggregate_id is not null and ${PROCESSED}
-       on conflict do nothing),
      archived as (
-       insert into archived_events (id, object_id, source_id, event_id, aggregate_id, aggregate_type, version, event_type,
+       insert into archived_events (id, object_id, source_id, source, event_id, aggregate_id, aggregate_type, version, event_type,
                                     error_code, status, payload_bytes)
-       select g.id, o.object_id, g.source_id, g.event_id, g.aggregate_id, coalesce(g.aggregate_type, ''), g.version,
+       select g.id, o.object_id, g.source_id, s.name, g.event_id, g.aggregate_id, coalesce(g.aggregate_type, ''), g.version,
               f.event_type, g.error_code, g.status, coalesce(f.payload_bytes, 0)
-         from gone g join unnest($1::uuid[], $2::uuid[]) o(id, object_id) on o.id = g.id left join facts f on f.id = g.id)
+         from gone g join unnest($1::uuid[], $2::uuid[]) o(id, object_id) on o.id = g.id
+              join sources s on s.id = g.source_id left join facts f on f.id = g.id)
      ${rollupOf("gone")}
-     select id, old_status as "from" from gone`,
-    [ids, events.map(({ objectId }) => objectId), ...idSpan(ids), REPORTED_BY],
+     select id, old_status as "from", source_id as "sourceId", aggregate_type as "aggregateType",
+            aggregate_id as "aggregateId"
+       from gone`,
+    [ids, events.map(({ objectId }) => objectId), ...idSpan(ids)],
     { name: "delete-events" },
   );
   await deleteSkips(tx, ids);
-  return removed;
+  await reportArchivedVersions(tx, removed);
+  return removed.map(({ id, from }) => ({ id, from }));
 }

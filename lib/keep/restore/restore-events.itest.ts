@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Arrival, readOrReject } from "@/lib/intake/arrival.shapes";
 import { readEventIn } from "@/lib/intake/event-in.shapes";
@@ -207,6 +208,35 @@ describe("an export that is restored", () => {
     expect(keys).toEqual([]);
   });
 
+  test("is refused while it lies in the archive, under whatever source: it is restored from there", async () => {
+    await addSource(world.db, "billing");
+    await world.park(1);
+    const lines = await exported();
+    await forget();
+    await world.db.run(
+      `insert into archived_events (id, object_id, source_id, source, event_id, error_code, status, payload_bytes)
+       select $1, $1, id, name, 'event-0000', 'X', 'IGNORED', 1 from sources where name = 'orders'`,
+      [JSON.parse(lines[0]!).stored.id],
+    );
+    const foreign = lines.map((line) => line.replace('"source":"orders"', '"source":"billing"'));
+    for (const line of [lines, foreign]) {
+      expect(await restore(line)).toEqual([
+        { rejection: expect.objectContaining({ detail: expect.stringContaining("lies in the archive") }) },
+      ]);
+    }
+    expect(await world.db.query("select from archived_events")).toHaveLength(1);
+    expect(await world.statuses()).toEqual({});
+  });
+
+  test("with an origin of null is stored with none, and its page opens", async () => {
+    await world.park(1);
+    const [line] = await exported();
+    await forget();
+    expect(await restore([line!.replace(/"origin":\{[^}]*\}/, '"origin":null')])).toEqual(["restored"]);
+    const [id] = await world.idsOf();
+    expect((await readEventDetail(world.db, ADA, id!, Date.now())).origin).toEqual({});
+  });
+
   test("keeps its neighbours when the store refuses a value", async () => {
     await world.park(5);
     const lines = await exported();
@@ -235,6 +265,9 @@ describe("a line that contradicts itself", () => {
     ["firstSeen", "yesterday", "stored.firstSeen", "UTC time"],
     ["id", "00000000-0000-4000-8000-000000000001", "stored.id", "version 7"],
     ["bounces", -1, "stored.bounces", "negative"],
+    ["redrives", 2_000_000_000, "stored.redrives", "at most 1000000"],
+    ["status", "REDRIVEN", "stored.redriveAt", "is missing"],
+    ["confirmedAt", "2026-01-01T00:00:00Z", "stored.confirmedAt", "the event is PENDING"],
     ["bounced", [{ bounce: 1 }], "stored.bounced[0]", "missing"],
     ["revisions", [{ revision: 1 }], "stored.revisions[0]", "above 1"],
     ["colour", "red", "stored.colour", "unknown"],

@@ -5,8 +5,11 @@ import { claimKeys, keyOf, reviveKeys } from "@/lib/intake/event-keys.write";
 import { holdSources, parkingOf } from "@/lib/intake/park.write";
 import { ensurePartitions, isMissingPartition } from "@/lib/intake/partitions.write";
 import type { StoredPart } from "@/lib/keep/records/stored-state.shapes";
+import { reportArchivedVersions } from "@/lib/keep/removal/reported-versions.write";
 import {
+  archivedAmong,
   countRestored,
+  forgetArchived,
   insertRestored,
   insertRestoredGroups,
   type Restoring,
@@ -15,7 +18,7 @@ import {
 } from "@/lib/keep/restore/restored-events.write";
 import type { Clock } from "@/lib/platform/clock";
 import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
-import { retrying } from "@/lib/platform/database/retrying";
+import { isReadTimeout, retrying } from "@/lib/platform/database/retrying";
 import { uuidv7TimeMs } from "@/lib/platform/ids";
 
 const DAY_MS = 86_400_000;
@@ -37,20 +40,25 @@ type RestoreDeps = { db: Db; clock: Clock };
  * QUEUED is PENDING. All of it is committed when this resolves, and what is restored again is a duplicate. Answers an
  * outcome for each event, in their order. When the store refuses a value, the batch is halved until the event is alone:
  * it is rejected, and its neighbours are stored. Throws DomainError `forbidden`.
+ *
+ * `archived`: they come from our own archive, whatever their day. Others come from a file that may be old: what lies in
+ * the archive is not put beside it, and no redrive is believed to count them.
  */
 export async function restoreEvents(
   deps: RestoreDeps,
   arrivals: readonly StoredArrival[],
   viewer: Viewer,
+  { archived = false } = {},
 ): Promise<RestoreOutcome[]> {
   assertMay(viewer, "restore", [...new Set(arrivals.map(({ source }) => source))]);
   const nowMs = deps.clock.wallMs();
   const outcomes = arrivals.map((arrival): RestoreOutcome | null => {
-    const rejection = dayFault(arrival.stored.state.id, nowMs);
+    const rejection = archived ? null : dayFault(arrival.stored.state.id, nowMs);
     return rejection && { rejection };
   });
   const places = arrivals.flatMap((_, place) => (outcomes[place] === null ? [place] : []));
-  const found = await restoreHalving(deps, { arrivals: places.map((place) => arrivals[place]!), actor: viewer.name });
+  const batch = { arrivals: places.map((place) => arrivals[place]!), actor: viewer.name, archived };
+  const found = await restoreHalving(deps, batch);
   places.forEach((place, index) => {
     outcomes[place] = found[index]!;
   });
@@ -68,18 +76,21 @@ function invalid(field: string, detail: string): Rejection {
   return { code: "invalid-request", field, detail: `${field} ${detail}` };
 }
 
-type Batch = { arrivals: readonly StoredArrival[]; actor: string };
+type Batch = { arrivals: readonly StoredArrival[]; actor: string; archived: boolean };
 
-async function restoreHalving(deps: RestoreDeps, { arrivals, actor }: Batch): Promise<RestoreOutcome[]> {
+/** A batch that takes too long is halved too. */
+async function restoreHalving(deps: RestoreDeps, batch: Batch): Promise<RestoreOutcome[]> {
+  const { arrivals } = batch;
   if (arrivals.length === 0) return [];
   try {
-    return await restoreRepeating(deps, { arrivals, actor });
+    return await restoreRepeating(deps, batch);
   } catch (error) {
-    if (!isRowFault(error)) throw error;
-    if (arrivals.length === 1) return [{ rejection: invalid("stored", "holds a value that the store refuses") }];
+    const alone = arrivals.length === 1;
+    if (!isRowFault(error) && (alone || !isReadTimeout(error))) throw error;
+    if (alone) return [{ rejection: invalid("stored", "holds a value that the store refuses") }];
     const middle = arrivals.length >> 1;
-    const first = await restoreHalving(deps, { arrivals: arrivals.slice(0, middle), actor });
-    return [...first, ...(await restoreHalving(deps, { arrivals: arrivals.slice(middle), actor }))];
+    const half = (from: number, to?: number) => restoreHalving(deps, { ...batch, arrivals: arrivals.slice(from, to) });
+    return [...(await half(0, middle)), ...(await half(middle))];
   }
 }
 
@@ -98,12 +109,11 @@ function restoreRepeating({ db, clock }: RestoreDeps, batch: Batch): Promise<Res
   });
 }
 
-async function restore(tx: Tx, { arrivals, actor }: Batch, nowMs: number): Promise<RestoreOutcome[]> {
+async function restore(tx: Tx, { arrivals, actor, archived }: Batch, nowMs: number): Promise<RestoreOutcome[]> {
   const sources = await holdSources(tx, [...new Set(arrivals.map(({ source }) => source))]);
-  const known = await storedKeys(
-    tx,
-    arrivals.map(({ stored }) => stored.state.id),
-  );
+  const ids = arrivals.map(({ stored }) => stored.state.id);
+  const known = await storedKeys(tx, ids);
+  const inArchive = archived ? new Set<string>() : await archivedAmong(tx, ids);
   const keys = new Set(known.values());
   const outcomes: RestoreOutcome[] = [];
   const events: (Restoring & { place: number })[] = [];
@@ -116,7 +126,9 @@ async function restore(tx: Tx, { arrivals, actor }: Batch, nowMs: number): Promi
     outcomes[place] = "duplicate";
     if (holder !== undefined && holder !== key)
       outcomes[place] = { rejection: invalid("stored.id", "is the id of another event") };
-    if (holder !== undefined || keys.has(key)) return;
+    if (inArchive.has(stored.state.id))
+      outcomes[place] = { rejection: invalid("stored.id", "lies in the archive: restore it from there") };
+    if (holder !== undefined || keys.has(key) || inArchive.has(stored.state.id)) return;
     keys.add(key);
     known.set(stored.state.id, key);
     events.push({ place, id: stored.state.id, sourceId, letter, stored });
@@ -124,7 +136,7 @@ async function restore(tx: Tx, { arrivals, actor }: Batch, nowMs: number): Promi
   const free = await freeAmong(tx, events);
   const restored = events.filter(({ id }) => free.has(id));
   for (const { place } of restored) outcomes[place] = "restored";
-  if (restored.length > 0) await store(tx, restored, { actor, nowMs });
+  if (restored.length > 0) await store(tx, restored, { actor, nowMs, archived });
   return outcomes;
 }
 
@@ -140,10 +152,18 @@ async function freeAmong(tx: Tx, events: readonly Restoring[]): Promise<Set<stri
 async function store(
   tx: Tx,
   events: readonly Restoring[],
-  { actor, nowMs }: { actor: string; nowMs: number },
+  { actor, nowMs, archived }: { actor: string; nowMs: number; archived: boolean },
 ): Promise<void> {
   await insertRestoredGroups(tx, events);
-  await insertRestored(tx, events);
+  await insertRestored(tx, events, { archived });
+  if (archived)
+    await reportArchivedVersions(
+      tx,
+      await forgetArchived(
+        tx,
+        events.map(({ id }) => id),
+      ),
+    );
   await countRestored(tx, events, nowMs);
   await appendAudit(tx, {
     actor,

@@ -2,6 +2,7 @@ import { EVENT_STATUSES, type EventStatus, isParked, PARKED_AS } from "@/lib/eve
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { keyOf } from "@/lib/intake/event-keys.write";
 import type { StoredPart } from "@/lib/keep/records/stored-state.shapes";
+import type { NamedAggregate } from "@/lib/keep/removal/reported-versions.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 
@@ -9,7 +10,7 @@ import { idSpan } from "@/lib/platform/database/id-span";
 export type Restoring = { id: string; sourceId: string; letter: DeadLetter; stored: StoredPart };
 
 /** The redrive that had it is not restored with it. */
-export function statusRestored(status: EventStatus): EventStatus {
+function statusRestored(status: EventStatus): EventStatus {
   return status === "QUEUED" ? PARKED_AS : status;
 }
 
@@ -24,22 +25,43 @@ export async function storedKeys(tx: Tx, ids: readonly string[]): Promise<Map<st
   return new Map(rows.map(({ id, sourceId, eventId }) => [id, keyOf(sourceId, eventId)]));
 }
 
+/** Of these ids, those of events that lie in the archive. */
+export async function archivedAmong(tx: Tx, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await tx.query<{ id: string }>("select id from archived_events where id = any($1::uuid[])", [ids], {
+    name: "archived-among",
+  });
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** These events are in the store again. Returns their aggregates. */
+export async function forgetArchived(tx: Tx, ids: readonly string[]): Promise<NamedAggregate[]> {
+  return tx.query<NamedAggregate>(
+    `delete from archived_events where id = any($1::uuid[])
+     returning source_id as "sourceId", aggregate_type as "aggregateType", aggregate_id as "aggregateId"`,
+    [ids],
+    { name: "forget-archived" },
+  );
+}
+
 const time = (name: string) => `(g.doc->>'${name}')::timestamptz`;
 const number = (name: string) => `(g.doc->>'${name}')::int`;
 const json = (value: string) => `nullif(${value}, 'null')`;
 
 const GIVEN = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
     $9::jsonb[], $10::jsonb[], $11::text[], $12::text[], $13::text[], $14::bytea[], $15::text[], $16::jsonb[], $17::jsonb[],
-    $18::text[], $19::text[], $20::int[], $21::float8[])
+    $18::text[], $19::text[], $20::int[])
   as g(id, source_id, event_id, aggregate_type, aggregate_id, version, error_code, status, doc, origin, error_type,
-       error_message, error_detail, payload, content_type, headers, tags, event_type, trace_id, payload_bytes,
-       failed_at_ms)`;
+       error_message, error_detail, payload, content_type, headers, tags, event_type, trace_id, payload_bytes)`;
 
 /**
  * Stores the events with all that hangs on them, in one statement. Rejects with SQLSTATE 23514 when a day has no
- * partition.
+ * partition. `archived`: the redrive that counts an event as confirmed goes on to do so.
  */
-export async function insertRestored(tx: Tx, events: readonly Restoring[]): Promise<void> {
+export async function insertRestored(
+  tx: Tx,
+  events: readonly Restoring[],
+  { archived }: { archived: boolean },
+): Promise<void> {
   const letters = events.map(({ letter }) => letter);
   await tx.run(
     `with given as materialized (select * from ${GIVEN}),
@@ -54,12 +76,12 @@ export async function insertRestored(tx: Tx, events: readonly Restoring[]): Prom
               ${time("confirmedAt")}, ${time("cooldownUntil")}, g.doc->>'lastOperator',
               case when ${json("g.doc->'bouncedRedrives'")} is not null
                    then array(select jsonb_array_elements_text(g.doc->'bouncedRedrives'))::uuid[] end,
-              (g.doc->>'confirmedRedrive')::uuid, g.doc->>'admission', ${number("revision")}
+              case when $21 then (g.doc->>'confirmedRedrive')::uuid end, g.doc->>'admission', ${number("revision")}
          from given g),
      facts as (
        insert into dlq_event_facts
          (id, aggregate_id, event_type, trace_id, failed_at, last_error_code, last_error, payload_bytes, tags)
-       select g.id, g.aggregate_id, g.event_type, g.trace_id, to_timestamp(g.failed_at_ms / 1000),
+       select g.id, g.aggregate_id, g.event_type, g.trace_id, ${time("failedAt")},
               g.doc->>'lastErrorCode', g.doc->>'lastError', g.payload_bytes, g.tags
          from given g),
      revisions as (
@@ -75,8 +97,7 @@ export async function insertRestored(tx: Tx, events: readonly Restoring[]): Prom
        select g.id, (n->>'bounce')::int, (n->>'at')::timestamptz, (n->>'redriveId')::uuid, (n->>'sent')::int,
               n->'error'->>'type', n->'error'->>'message', n->'error'->>'stack', n->'headers', n->'origin',
               ${json("n->'admitted'")}
-         from given g cross join lateral jsonb_array_elements(g.doc->'bounced') n),
-     unarchived as (delete from archived_events a using given g where a.id = g.id)
+         from given g cross join lateral jsonb_array_elements(g.doc->'bounced') n)
      insert into dlq_event_bodies
        (id, payload, content_type, headers, error_type, error_message, error_detail, origin, admission)
      select g.id, g.payload, g.content_type, g.headers, g.error_type, g.error_message, g.error_detail, g.origin,
@@ -103,7 +124,7 @@ export async function insertRestored(tx: Tx, events: readonly Restoring[]): Prom
       letters.map(({ eventType }) => eventType),
       letters.map(({ traceId }) => traceId),
       events.map(payloadBytesOf),
-      letters.map(({ failedAtMs }) => failedAtMs),
+      archived,
     ],
     { name: "insert-restored" },
   );

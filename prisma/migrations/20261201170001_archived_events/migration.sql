@@ -24,6 +24,7 @@ create table archived_events (
   id             uuid primary key,                       -- of the event
   object_id      uuid not null,
   source_id      uuid not null,
+  source         text not null,                          -- its name then
   event_id       text not null,
   aggregate_id   text,
   aggregate_type text not null default '',
@@ -36,5 +37,5 @@ create table archived_events (
 create index archived_events_event on archived_events (event_id, source_id);
 create index archived_events_aggregate on archived_events (aggregate_id, id) where aggregate_id is not null;
 create index archived_events_code on archived_events (error_code, id);
-create index archived_events_source on archived_events (source_id, id);
+create index archived_events_source on archived_events (source, id);
 create index archived_events_object on archived_events (object_id);

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
+import { systemClock } from "@/lib/platform/clock";
 import { program } from "@/lib/testing/programs";
 
 export type ArchivePlace = {
@@ -27,7 +28,7 @@ export function archiveStoreConformance(open: () => Promise<ArchivePlace>): void
   const opened: ArchiveStore[] = [];
 
   const connect = (location = place.location) => {
-    const client = openArchiveStore(parseArchiveLocation(location), { keys: place.keys });
+    const client = openArchiveStore(parseArchiveLocation(location), { clock: systemClock, keys: place.keys });
     opened.push(client);
     return client;
   };

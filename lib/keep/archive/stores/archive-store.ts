@@ -2,7 +2,7 @@ import type { ArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { folderStore } from "@/lib/keep/archive/stores/folder-store";
 import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
 import { s3Store } from "@/lib/keep/archive/stores/s3-store";
-import { type Clock, systemClock } from "@/lib/platform/clock";
+import type { Clock } from "@/lib/platform/clock";
 
 /**
  * Where removed events lie, as objects that are written once. A key is a path such as `removed/2026-11-25/orders.zst`.
@@ -27,13 +27,12 @@ export type ArchiveStore = {
 };
 
 export type ArchiveOptions = {
-  clock?: Clock;
+  clock: Clock;
   /** null = S3 is asked with what the SDK of AWS finds: variables, files, the role of the machine. */
   keys?: S3Keys | null;
 };
 
 /** Opens nothing yet: what is wrong with the location is said by the first call. */
-export function openArchiveStore(location: ArchiveLocation, { clock, keys = null }: ArchiveOptions = {}): ArchiveStore {
-  const time = clock ?? systemClock;
-  return location.kind === "folder" ? folderStore(location, time) : s3Store(location, { clock: time, keys });
+export function openArchiveStore(location: ArchiveLocation, { clock, keys = null }: ArchiveOptions): ArchiveStore {
+  return location.kind === "folder" ? folderStore(location, clock) : s3Store(location, { clock, keys });
 }

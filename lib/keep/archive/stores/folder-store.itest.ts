@@ -8,9 +8,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { archiveStoreConformance } from "@/lib/keep/archive/stores/archive-store.conformance";
+import { systemClock } from "@/lib/platform/clock";
 import { disksMountable, mountDisk, type SmallDisk } from "@/lib/testing/small-disk";
 
-const open = (folder: string) => openArchiveStore(parseArchiveLocation(pathToFileURL(folder).href));
+const open = (folder: string) =>
+  openArchiveStore(parseArchiveLocation(pathToFileURL(folder).href), { clock: systemClock });
 
 async function all(store: ArchiveStore, prefix: string) {
   const found: { key: string; bytes: number }[] = [];

@@ -6,6 +6,7 @@ import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/a
 import { archiveStoreConformance } from "@/lib/keep/archive/stores/archive-store.conformance";
 import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
 import { type HttpFront, startHttpFront } from "@/lib/keep/archive/stores/testing/http-front";
+import { systemClock } from "@/lib/platform/clock";
 import { describeWith } from "@/lib/testing/describe-with";
 import { freePort } from "@/lib/testing/free-port";
 import { disksMountable, mountDisk } from "@/lib/testing/small-disk";
@@ -36,7 +37,7 @@ describeWith(versitygwMissing, "a bucket", () => {
 
   const connect = (endpoint: string, keys: S3Keys = server.keys) => {
     const location = parseArchiveLocation(`s3://${BUCKET}?endpoint=${encodeURIComponent(endpoint)}`);
-    const store = openArchiveStore(location, { keys });
+    const store = openArchiveStore(location, { clock: systemClock, keys });
     opened.push(store);
     return store;
   };
@@ -114,7 +115,8 @@ describeWith(versitygwMissing, "a bucket", () => {
     vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
     for (const file of ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"])
       vi.stubEnv(file, join(server.folder, "none"));
-    const open = (location: string, keys: S3Keys | null) => openArchiveStore(parseArchiveLocation(location), { keys });
+    const open = (location: string, keys: S3Keys | null) =>
+      openArchiveStore(parseArchiveLocation(location), { clock: systemClock, keys });
     await expect(open("s3://bucket", server.keys).get("a")).rejects.toMatchObject(
       unavailable(/has no region.*AWS_REGION/),
     );

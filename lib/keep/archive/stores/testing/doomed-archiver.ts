@@ -1,6 +1,7 @@
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
+import { systemClock } from "@/lib/platform/clock";
 
 /**
  * A process that a conformance test kills while it writes objects, one after the other: it says over IPC which one it begins.
@@ -13,7 +14,7 @@ const settings = JSON.parse(process.argv[2]!) as {
   bytes: number;
 };
 
-const store = openArchiveStore(parseArchiveLocation(settings.location), { keys: settings.keys });
+const store = openArchiveStore(parseArchiveLocation(settings.location), { clock: systemClock, keys: settings.keys });
 for (let serial = 0; ; serial++) {
   const bytes = Buffer.alloc(settings.bytes, serial + 1);
   process.send?.({ begins: serial });
