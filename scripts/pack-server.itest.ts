@@ -531,6 +531,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
       "recipe",
       "redrive",
       "release",
+      "remove",
       "resume",
       "reject",
       "redrives",
