@@ -6,6 +6,7 @@ import { confirmed } from "@/lib/cli/confirm";
 import { followOperation } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
+import { RESTORED_MAX } from "@/lib/keep/archive/archive.pure";
 import type { ArchivedList, RestoreAnswer } from "@/lib/keep/archive/archive.shapes";
 import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
@@ -13,8 +14,6 @@ import { formatBytes, formatNumber, visible } from "@/lib/platform/plain/format.
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 const ARCHIVE = "api/v1/archive";
-/** Events that the API restores in one request. */
-const RESTORED_MAX = 500;
 /** Refused events that are named; the rest is counted. */
 const NAMED_MAX = 20;
 

@@ -1,5 +1,6 @@
 import { type QueryClient, useQuery } from "@tanstack/react-query";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { RESTORED_MAX } from "@/lib/keep/archive/archive.pure";
 import type { ArchivedEvent, ArchivedList, RestoreAnswer } from "@/lib/keep/archive/archive.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
@@ -11,9 +12,6 @@ const POLL_MS = 10_000;
 const PAGE = 100;
 /** Archived events that are counted for a line of text; beyond it the line says "or more". */
 const COUNTED_MAX = 100;
-
-/** Of one request; not above RESTORED_MAX, whose file would load zod in the browser. */
-const RESTORED_AT_ONCE = 500;
 
 /** The restrictions of the list, by their names in the query string. */
 const ARCHIVE_FILTER_NAMES = ["eventId", "aggregateId", "source", "errorCode", "operation"] as const;
@@ -91,8 +89,8 @@ export function useArchivedEvent(id: string) {
 export async function restoreArchived(client: QueryClient, ids: readonly string[]): Promise<RestoreAnswer> {
   const sum: RestoreAnswer = { restored: 0, duplicates: 0, refused: [], next: null };
   try {
-    for (let at = 0; at < ids.length; at += RESTORED_AT_ONCE) {
-      addTo(sum, await restore({ ids: ids.slice(at, at + RESTORED_AT_ONCE) }));
+    for (let at = 0; at < ids.length; at += RESTORED_MAX) {
+      addTo(sum, await restore({ ids: ids.slice(at, at + RESTORED_MAX) }));
     }
   } finally {
     await invalidateAfter(client, "events");

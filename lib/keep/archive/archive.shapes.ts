@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
+import { RESTORED_MAX } from "@/lib/keep/archive/archive.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
   described,
@@ -71,9 +72,6 @@ export const archivedQuery = idPageQuery({
   operation: described(z.optional(uuidText()), "The bulk operation that removed it"),
 });
 export type ArchivedQuery = ReturnType<typeof archivedQuery.read>;
-
-/** Of one request that names events. */
-export const RESTORED_MAX = 500;
 
 /**
  * POST /api/v1/archive/restore. Named events, or those that an operation removed, some thousand at a time: `after` is the

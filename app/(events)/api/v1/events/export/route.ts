@@ -3,7 +3,8 @@ import { handle } from "@/app/_server/handle";
 
 export const GET = handle({
   id: "exportEvents",
-  summary: "All events that match, as a stream: CSV of the columns of the list, or each event whole, as POST /api/v1/events takes it again",
+  summary:
+    "All events that match, as a stream: CSV of the columns of the list, or each event whole, as POST /api/v1/events takes it again",
   query: exportQuery,
   answer: { media: ["application/x-ndjson", "text/csv"] },
   run: async ({ deps, viewer, query, nowMs }) => exportResponse(deps, viewer, query, nowMs),
