@@ -88,7 +88,14 @@ describe("a broker that accepts connections and says nothing", () => {
     };
     const hung = await rabbitSource("hung", await silentBroker());
     const well = await rabbitSource("well", "amqp://127.0.0.1:9");
-    const consumers: Consumers = startConsumers({ db, clock: systemClock, log, brokers, workerId: "w-1" });
+    const consumers: Consumers = startConsumers({
+      db,
+      clock: systemClock,
+      log,
+      brokers,
+      archive: null,
+      workerId: "w-1",
+    });
     const soon = { interval: 50 };
     await expect.poll(() => stateOf(well), soon).toMatchObject({ state: "running", lag: 3, workers: 1 });
     await change(hung);
@@ -187,7 +194,7 @@ describe("the state of a source that two workers consume", () => {
     });
     const source = await rabbitSource("parts", "amqp://127.0.0.1:9");
     const consumers = startConsumers({
-      ...{ db, clock: systemClock, log, workerId: "w-9" },
+      ...{ db, clock: systemClock, log, archive: null, workerId: "w-9" },
       brokers: { consume: () => ({ ...IDLE, state }) },
     });
     cleanups.push(() => consumers.stop());
@@ -233,7 +240,7 @@ describe("the mode of a source", () => {
     const emptied = new Set<string>();
     const start = (worker: string) => {
       const brokers = { consume: consume(worker) };
-      const consumers = startConsumers({ db, clock: systemClock, log, brokers, workerId: worker });
+      const consumers = startConsumers({ db, clock: systemClock, log, brokers, archive: null, workerId: worker });
       cleanups.push(() => consumers.stop());
       return consumers;
     };

@@ -5,6 +5,7 @@ import type { BrokerRegistry } from "@/lib/brokers/registry";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { PARK_BATCH_MAX, parkEvents } from "@/lib/intake/park-events";
+import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { atMost, type Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
@@ -24,6 +25,7 @@ export type ConsumersOptions = {
   clock: Clock;
   log: Log;
   brokers: Pick<BrokerRegistry, "consume">;
+  archive: ArchiveStore | null;
   /** The name of this worker among the workers that report the state of a source. */
   workerId: string;
 };
@@ -143,14 +145,14 @@ function positionsOf({ id: sourceId }: ConsumedSource, holder: string, db: Db): 
   };
 }
 
-function parkFor(source: ConsumedSource, holder: string, { db, clock, log }: ConsumersOptions): ParkBatch {
+function parkFor(source: ConsumedSource, holder: string, { db, clock, log, archive }: ConsumersOptions): ParkBatch {
   return async (batch: DeadLetter[], progress) => {
     for (let from = 0; from < batch.length; from += PARK_BATCH_MAX) {
       const letters = batch.slice(from, from + PARK_BATCH_MAX);
       const isLast = from + PARK_BATCH_MAX >= batch.length;
       const held = progress === undefined || !isLast ? null : { sourceId: source.id, log: progress.log, holder };
       const outcomes = await parkEvents(
-        { db, clock },
+        { db, clock, archive },
         letters.map((letter) => ({ source: source.name, letter })),
         systemViewer(`source:${source.name}`),
         held === null ? {} : { withLast: (tx) => writePosition(tx, held, progress!.position) },

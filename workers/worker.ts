@@ -116,7 +116,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     secret: env.confirmedSecret,
     addresses: env.addresses,
   });
-  const consumers = startConsumers({ db, clock, log, brokers, workerId: id });
+  const consumers = startConsumers({ db, clock, log, brokers, archive, workerId: id });
   const beat: RegularWork = {
     name: "heartbeat",
     everyMs: HEARTBEAT_MS,

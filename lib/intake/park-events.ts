@@ -1,6 +1,6 @@
 import { PARKED_AS } from "@/lib/events/event-state.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
-import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { assertMay, systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { admissionRecord } from "@/lib/intake/admission/admission.pure";
 import {
   type AdmissionCount,
@@ -22,11 +22,14 @@ import { markSuperseded } from "@/lib/intake/mark-superseded";
 import { holdSources, insertEvents, type ParkContext, type Parking } from "@/lib/intake/park.write";
 import { ensurePartitions, isMissingPartition } from "@/lib/intake/partitions.write";
 import { type OpenSend, ofSentRecords, ReceiptOutstanding, stillOpen } from "@/lib/intake/record-bounces.write";
-import { recordKnownEvents } from "@/lib/intake/record-known-events";
+import { ArchivedArrival, recordKnownEvents } from "@/lib/intake/record-known-events";
+import { restoreArchived } from "@/lib/keep/archive/restore-archived";
+import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { Clock } from "@/lib/platform/clock";
 import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** Events of one transaction: large enough that a commit costs little, small enough that a refusal wastes little. */
 export const PARK_BATCH_MAX = 1_000;
@@ -46,7 +49,8 @@ export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unkn
  * The rules of admission in force when the transaction begins are applied to each arrival, see `lib/intake/admission/admission.pure.ts`.
  *
  * New events are stored with body, group, counters and one audit entry; an event that is known already is a duplicate
- * or a bounce, see `lib/intake/bounce.pure.ts`. Of two batches that park the same event at the same time exactly one does.
+ * or a bounce, see `lib/intake/bounce.pure.ts`. An archived event that was sent is restored first; an arrival of one that was
+ * IGNORED is a duplicate. Of two batches that park the same event at the same time exactly one does.
  *
  * `atMs` is when they count as parked, default now. Ids follow it: of two batches of one stream that are stored at the
  * same time, the later one needs the later moment to stay behind the other.
@@ -54,7 +58,7 @@ export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unkn
  * `withLast` runs in the transaction that stores the last of the batch, unless an arrival is rejected.
  */
 export async function parkEvents(
-  deps: { db: Db; clock: Clock },
+  deps: ParkDeps,
   arrivals: readonly Arrival[],
   viewer: Viewer,
   { atMs, withLast }: { atMs?: number; withLast?: (tx: Tx) => Promise<void> } = {},
@@ -67,7 +71,8 @@ export async function parkEvents(
   return parkHalving(deps, await admitArrivals(deps, arrivals), { actor: viewer.name, atMs, withLast });
 }
 
-type ParkDeps = { db: Db; clock: Clock };
+/** \`archive\`: an archived event that comes back is restored from it; without it, it is parked as a new one. */
+type ParkDeps = { db: Db; clock: Clock; archive?: ArchiveStore | null };
 type ParkOptions = {
   actor: string;
   atMs: number | undefined;
@@ -120,11 +125,12 @@ function parkRepeating(
   let admitted = batch;
   let judgedAgain = 0;
   let mayWait = true;
+  let reviveArchived = deps.archive == null;
   const once = () => {
     nowMs = atMs ?? clock.wallMs();
     const revision = judgedAgain < JUDGED_AGAIN_MAX ? admitted.revision : null;
     return db.transaction(async (tx) => {
-      const outcomes = await park(tx, admitted.arrivals, { actor, nowMs, revision, mayWait });
+      const outcomes = await park(tx, admitted.arrivals, { actor, nowMs, revision, mayWait, reviveArchived });
       await withLast?.(tx);
       return outcomes;
     });
@@ -141,6 +147,10 @@ function parkRepeating(
       await awaitReceipts(deps, error.sends);
       return true;
     }
+    if (error instanceof ArchivedArrival) {
+      reviveArchived = !(await areRestored(deps, error.ids));
+      return true;
+    }
     if (!isMissingPartition(error)) return false;
     await ensurePartitions(db, nowMs);
     return true;
@@ -148,11 +158,27 @@ function parkRepeating(
   return retrying(once, { repair, pause: db.pause });
 }
 
+/** Whether all of these events are in the store again. What the archive does not give back is parked as a new event. */
+async function areRestored({ db, clock, archive = null }: ParkDeps, ids: readonly string[]): Promise<boolean> {
+  try {
+    const { refused } = await restoreArchived({ db, clock, archive }, { ids: [...ids] }, systemViewer("intake"));
+    return refused.length === 0;
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    // Another batch has restored them.
+    if (error.code === "unknown-event") return true;
+    if (error.code === "archive-unavailable") return false;
+    throw error;
+  }
+}
+
 type BatchOptions = Pick<ParkContext, "actor" | "nowMs"> & {
   /** Of the rules that judged the arrivals; null = whatever it is. */
   revision: bigint | null;
   /** For the receipts of sends that are under way. */
   mayWait: boolean;
+  /** An arrival of an archived event takes its key: it is a new event. */
+  reviveArchived: boolean;
 };
 
 /** One arrival of a known source. `id` is used when the event is new. */
@@ -193,7 +219,7 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
     (seen.has(arrivalKey(parking)) ? repeats : firsts).push(parking);
     seen.add(arrivalKey(parking));
   }
-  const parked = await parkNew(tx, firsts, context);
+  const parked = await parkNew(tx, firsts, context, { archived: options.reviveArchived });
   settle(
     firsts.filter(({ id }) => parked.has(id)),
     "parked",
@@ -271,11 +297,16 @@ function withoutRepeats(parkings: Parking[]): Parking[][] {
 }
 
 /** Stores the events whose key is free, or whose key belongs to an event that no longer exists. Returns their ids. */
-async function parkNew(tx: Tx, parkings: Parking[], context: ParkContext): Promise<Set<string>> {
+async function parkNew(
+  tx: Tx,
+  parkings: Parking[],
+  context: ParkContext,
+  { archived }: { archived: boolean },
+): Promise<Set<string>> {
   const { actor, nowMs } = context;
   const free = await claimKeys(tx, parkings);
   const taken = parkings.filter(({ id }) => !free.has(id));
-  if (taken.length > 0) for (const id of await reviveKeys(tx, taken)) free.add(id);
+  if (taken.length > 0) for (const id of await reviveKeys(tx, taken, { archived })) free.add(id);
   const fresh = await markSuperseded(
     tx,
     parkings.filter(({ id }) => free.has(id)),

@@ -2,7 +2,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { meaningOf, storedMsOf } from "@/lib/intake/bounce.pure";
-import { keyOf } from "@/lib/intake/event-keys.write";
+import { archivedAmongKeys, keyOf } from "@/lib/intake/event-keys.write";
 import { markSuperseded } from "@/lib/intake/mark-superseded";
 import { type ParkContext, type Parking, touchGroups } from "@/lib/intake/park.write";
 import {
@@ -51,15 +51,43 @@ export async function recordKnownEvents(tx: Tx, parkings: Parking[], context: Pa
   return bounced;
 }
 
+/** Arrivals of archived events that may have come back: these are restored, then the batch is parked again. */
+export class ArchivedArrival extends Error {
+  readonly ids: readonly string[];
+
+  constructor(ids: readonly string[]) {
+    super("an event of the archive has arrived");
+    this.ids = ids;
+  }
+}
+
+/**
+ * Of arrivals whose events are not in the store, asserts that they repeat archived events that were IGNORED. Throws
+ * ArchivedArrival for those of events that were sent, and DomainError `events-busy` for one that has left since its key was
+ * asked for.
+ */
+async function assertRepeats(tx: Tx, missing: readonly Parking[], ours: ReadonlySet<string>): Promise<void> {
+  const archived = await archivedAmongKeys(tx, missing);
+  const byKey = new Map(archived.map((event) => [keyOf(event.sourceId, event.eventId), event]));
+  const back = missing.flatMap(({ sourceId, letter }) => {
+    const event = byKey.get(keyOf(sourceId, letter.eventId));
+    if (!event) throw new DomainError("events-busy", "An event left the store while it arrived again: send it again");
+    const marked = letter.redrive !== null && ours.has(letter.redrive.redriveId);
+    return event.status === "IGNORED" && !marked ? [] : [event.id];
+  });
+  if (back.length > 0) throw new ArchivedArrival([...new Set(back)]);
+}
+
 type BounceRules = { ours: ReadonlySet<string>; settings: Settings };
 
 async function bouncesAmong(tx: Tx, parkings: Parking[], { ours, settings }: BounceRules): Promise<Bounce[]> {
   const known = await findKnown(tx, parkings);
   const found = new Map(known.map((event) => [keyOf(event.sourceId, event.eventId), event]));
+  const missing = parkings.filter(({ sourceId, letter }) => !found.has(keyOf(sourceId, letter.eventId)));
+  if (missing.length > 0) await assertRepeats(tx, missing, ours);
   return parkings.flatMap((parking): Bounce[] => {
     const event = found.get(keyOf(parking.sourceId, parking.letter.eventId));
-    // It was stored when its key was asked for, and was removed since: its arrival is a new event when the batch is parked again.
-    if (!event) throw new DomainError("events-busy", "An event left the store while it arrived again: send it again");
+    if (!event) return [];
     const mark = parking.letter.redrive?.redriveId ?? null;
     const markedRedrive = mark !== null && ours.has(mark) ? mark : null;
     const arrived = { markedRedrive, storedMs: storedMsOf(parking.letter.origin) };

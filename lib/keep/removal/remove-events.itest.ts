@@ -16,6 +16,7 @@ import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/a
 import { previewRemoval } from "@/lib/keep/removal/removal-preview.read";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
 import { systemClock } from "@/lib/platform/clock";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
@@ -120,7 +121,8 @@ describe("a removal", () => {
     });
     expect(await world.statuses()).toEqual({ PENDING: 2 });
     for (const table of TABLES.slice(0, 3)) expect((await rows())[table], table).toHaveLength(2);
-    expect((await rows()).event_keys).toHaveLength(2);
+    // An event that is archived is known by its key.
+    expect((await rows()).event_keys).toHaveLength(10);
     expect(await world.broken()).toEqual([]);
     const ids = await archivedIds();
     expect(ids).toHaveLength(8);
@@ -282,7 +284,11 @@ describe("what meets a removal", () => {
       )
     ).length;
 
-  test("a bounce is no duplicate of an event that has left: it is parked as a new one (I1)", async () => {
+  test.each([
+    ["is restored, and bounces with its history", () => archive, "bounced", { status: "PENDING", bounces: 1 }, 0],
+    ["is parked as a new event where the archive gives nothing back", () => faulty(AWAY), "parked", { bounces: 0 }, 1],
+    ["is parked as a new event where no archive is configured", () => null, "parked", { bounces: 0 }, 1],
+  ])("an event that comes back %s (I1)", async (_, own, outcome, event, archivedStill) => {
     await world.park(1, () => ({ eventId: "comes-back" }));
     await world.worker();
     const { id } = await world.request();
@@ -294,10 +300,34 @@ describe("what meets a removal", () => {
       version: null,
       redrive: { redriveId: id, attempt: 1 },
     });
-    const outcome = await whileArchiving(() => parkEvents(world.deps, [{ source: "orders", letter }], ADA));
-    expect(outcome).toEqual(["parked"]);
-    expect(await world.event("comes-back")).toMatchObject({ status: "PENDING", bounces: 0 });
-    expect(await archivedIds()).toHaveLength(1);
+    const arrive = () => parkEvents({ ...world.deps, archive: own() }, [{ source: "orders", letter }], ADA);
+    expect(await whileArchiving(arrive)).toEqual([outcome]);
+    expect(await world.event("comes-back")).toMatchObject(event);
+    expect(await archivedIds()).toHaveLength(archivedStill);
+  });
+
+  test("an IGNORED event that arrives again is a duplicate, and stays in the archive", async () => {
+    await parkSettled(4);
+    await remove();
+    const letter = deadLetter({ eventId: "event-0002", aggregateId: null, version: null });
+    expect(await parkEvents(deps(), [{ source: "orders", letter }], ADA)).toEqual(["duplicate"]);
+    expect(await archivedIds()).toHaveLength(2);
+    expect(await world.event("event-0002")).toBeUndefined();
+  });
+
+  test("of a batch with an archived event and new ones each gets its own outcome, in two batches at once, too", async () => {
+    await parkSettled(6);
+    await remove();
+    const letter = (eventId: string) => ({
+      source: "orders",
+      letter: deadLetter({ eventId, aggregateId: null, version: null }),
+    });
+    const batch = () => parkEvents(deps(), ["event-0004", "new", "event-0003"].map(letter), ADA);
+    const outcomes = await Promise.all([batch(), batch()]);
+    expect(outcomes.map(([first]) => first).sort()).toEqual(["bounced", "duplicate"]);
+    expect(outcomes.map(([, second]) => second).sort()).toEqual(["duplicate", "parked"]);
+    expect(outcomes.map(([, , third]) => third)).toEqual(["duplicate", "duplicate"]);
+    expect(await world.event("event-0004")).toMatchObject({ status: "PENDING", bounces: 1 });
   });
 
   test("a confirmation of an event that has left changes nothing", async () => {
@@ -352,13 +382,14 @@ describe("the order of an aggregate", () => {
     expect(await world.statuses()).toEqual({});
   });
 
-  test("an event that arrives again under the id of a removed one is sent: its report has no event's name", async () => {
+  test("an event that comes back from the archive is sent again: its report has no event's name", async () => {
     await parkEvents(world.deps, [version(5n)], ADA);
     await world.worker();
     await world.ended((await world.request()).id);
     await confirmByQuiet();
     await remove();
-    await parkEvents(world.deps, [version(5n)], ADA);
+    expect(await parkEvents(deps(), [version(5n)], ADA)).toEqual(["bounced"]);
+    await world.db.run("update dlq_events set cooldown_until = null");
     const again = await world.ended((await world.request()).id);
     expect(again).toMatchObject({ delivered: 1, deduplicated: 0, refused: 0 });
   });
@@ -403,6 +434,10 @@ const cutConnections = () =>
   world.db.run(
     "select pg_terminate_backend(pid) from pg_stat_activity where state like 'idle in transaction%' and datname = current_database()",
   );
+
+const AWAY: Fault = {
+  get: () => Promise.reject(new DomainError("archive-unavailable", "The archive does not answer")),
+};
 
 describe("a worker that dies", () => {
   const STEPS: [string, () => Fault][] = [

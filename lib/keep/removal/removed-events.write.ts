@@ -57,9 +57,6 @@ export async function deleteEvents(
        delete from dlq_events e where e.id ${ofEvents} and e.id ${within}
        returning e.id, e.source_id, e.event_id, e.aggregate_type, e.aggregate_id, e.version, e.error_code, e.fingerprint,
                  e.first_seen, e.status, e.confirmed_at, e.status as old_status, null::text as new_status),
-     keys as (
-       delete from event_keys k using gone g
-        where k.event_id = g.event_id and k.source_id = g.source_id and k.id = g.id),
      archived as (
        insert into archived_events (id, object_id, source_id, source, event_id, aggregate_id, aggregate_type, version, event_type,
                                     error_code, status, payload_bytes)

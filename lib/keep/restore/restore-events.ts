@@ -1,8 +1,8 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Arrival, Rejection } from "@/lib/intake/arrival.shapes";
-import { claimKeys, keyOf, reviveKeys } from "@/lib/intake/event-keys.write";
-import { holdSources, parkingOf } from "@/lib/intake/park.write";
+import { claimKeys, keyOf, lockOwnKeys, reviveKeys } from "@/lib/intake/event-keys.write";
+import { holdSources } from "@/lib/intake/park.write";
 import { ensurePartitions, isMissingPartition } from "@/lib/intake/partitions.write";
 import type { StoredPart } from "@/lib/keep/records/stored-state.shapes";
 import { reportArchivedVersions } from "@/lib/keep/removal/reported-versions.write";
@@ -112,6 +112,13 @@ function restoreRepeating({ db, clock }: RestoreDeps, batch: Batch): Promise<Res
 async function restore(tx: Tx, { arrivals, actor, archived }: Batch, nowMs: number): Promise<RestoreOutcome[]> {
   const sources = await holdSources(tx, [...new Set(arrivals.map(({ source }) => source))]);
   const ids = arrivals.map(({ stored }) => stored.state.id);
+  const own = await lockOwnKeys(
+    tx,
+    arrivals.flatMap(({ source, letter, stored }) => {
+      const sourceId = sources.ids.get(source);
+      return sourceId === undefined ? [] : [{ id: stored.state.id, sourceId, letter }];
+    }),
+  );
   const known = await storedKeys(tx, ids);
   const inArchive = archived ? new Set<string>() : await archivedAmong(tx, ids);
   const keys = new Set(known.values());
@@ -133,7 +140,7 @@ async function restore(tx: Tx, { arrivals, actor, archived }: Batch, nowMs: numb
     known.set(stored.state.id, key);
     events.push({ place, id: stored.state.id, sourceId, letter, stored });
   });
-  const free = await freeAmong(tx, events);
+  const free = await freeAmong(tx, events, own);
   const restored = events.filter(({ id }) => free.has(id));
   for (const { place } of restored) outcomes[place] = "restored";
   if (restored.length > 0) await store(tx, restored, { actor, nowMs, archived });
@@ -141,11 +148,13 @@ async function restore(tx: Tx, { arrivals, actor, archived }: Batch, nowMs: numb
 }
 
 /** The ids that now hold the key of their event. */
-async function freeAmong(tx: Tx, events: readonly Restoring[]): Promise<Set<string>> {
-  const parkings = events.map(({ id, sourceId, letter }) => parkingOf(id, sourceId, letter));
-  const free = await claimKeys(tx, parkings);
-  const held = parkings.filter(({ id }) => !free.has(id));
-  if (held.length > 0) for (const id of await reviveKeys(tx, held)) free.add(id);
+async function freeAmong(tx: Tx, events: readonly Restoring[], own: ReadonlySet<string>): Promise<Set<string>> {
+  const free = new Set(own);
+  const others = events.filter(({ id }) => !own.has(id));
+  for (const id of await claimKeys(tx, others)) free.add(id);
+  const held = events.filter(({ id }) => !free.has(id));
+  if (held.length === 0) return free;
+  for (const id of await reviveKeys(tx, held)) free.add(id);
   return free;
 }
 
@@ -156,14 +165,8 @@ async function store(
 ): Promise<void> {
   await insertRestoredGroups(tx, events);
   await insertRestored(tx, events, { archived });
-  if (archived)
-    await reportArchivedVersions(
-      tx,
-      await forgetArchived(
-        tx,
-        events.map(({ id }) => id),
-      ),
-    );
+  const ids = events.map(({ id }) => id);
+  if (archived) await reportArchivedVersions(tx, await forgetArchived(tx, ids));
   await countRestored(tx, events, nowMs);
   await appendAudit(tx, {
     actor,
@@ -174,6 +177,6 @@ async function store(
     after: statusesOf(events),
     count: events.length,
     atMs: nowMs,
-    eventIds: events.map(({ id }) => id),
+    eventIds: ids,
   });
 }
