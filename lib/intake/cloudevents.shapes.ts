@@ -11,7 +11,8 @@ import {
   versionOf,
 } from "@/lib/intake/arrival.shapes";
 import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
-import { assertJson, assertPlain, assertSize, parseJson, type ReadOptions } from "@/lib/intake/event-in.shapes";
+import type { ReadOptions } from "@/lib/intake/event-in.shapes";
+import { assertJson, assertPlain, assertSize, parseJson } from "@/lib/intake/read-json.shapes";
 import { named } from "@/lib/platform/api/schemas.shapes";
 import { isObjectAt, isTextAt, type Member, type Span } from "@/lib/platform/plain/raw-json.pure";
 import { ATTEMPTS_MAX, isInstant, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";

@@ -14,28 +14,17 @@ import {
   versionOf,
 } from "@/lib/intake/arrival.shapes";
 import type { DeadLetter, DeadLetterError, Header } from "@/lib/intake/dead-letter.pure";
-import {
-  contradictionOf,
-  EXPORTED_AS_STORED,
-  type StoredPart,
-  storedStateSchema,
-} from "@/lib/keep/records/stored-state.shapes";
+import { readStored } from "@/lib/intake/exported-event.shapes";
+import { assertJson, assertPlain, assertSize, decode, parsed, parseJson, refuse } from "@/lib/intake/read-json.shapes";
+import { EXPORTED_AS_STORED, storedStateSchema } from "@/lib/keep/records/stored-state.shapes";
 import { queryOf } from "@/lib/platform/api/query.shapes";
 import { described } from "@/lib/platform/api/schemas.shapes";
-import {
-  isArrayAt,
-  isObjectAt,
-  JSON_DEPTH_MAX,
-  type Member,
-  type Span,
-  sizeOf,
-} from "@/lib/platform/plain/raw-json.pure";
+import { isObjectAt, type Member, type Span } from "@/lib/platform/plain/raw-json.pure";
 import {
   ATTEMPTS_MAX,
   INSTANT_MS,
   isInstant,
   isStorableText,
-  JSON_COLUMN_DEPTH_MAX,
   TAGS_MAX,
   TEXT_MAX,
   UNSTORABLE_TEXT,
@@ -190,16 +179,11 @@ export const sourceQuery = queryOf({
   source: described(z.optional(z.string()), "Source of events that name none"),
 });
 
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
 /** `storedValuesMax`: of \`stored\`, default STORED_VALUES_MAX. */
 export type ReadOptions = ArrivalLimits & { defaultSource: string | null; storedValuesMax?: number };
 
 /** More than an event has names: an object with more members is no event. */
 const MEMBERS_MAX = 64;
-/** Beside its headers an envelope holds few values: what it costs to read is bounded before it is read. */
-const VALUES_MAX = 10_000;
-
 /** Reads the event that stands at `span`; to be called inside `readOrReject`. */
 export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions): Arrival {
   assertEventSize(span, lineBytesMax(options));
@@ -236,31 +220,6 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
   return { source, letter, stored: readStored(bytes, stored, { originText, valuesMax: options.storedValuesMax }) };
 }
 
-/** Revisions of one event with their headers hold more values than an envelope. */
-const STORED_VALUES_MAX = 100_000;
-
-type StoredOptions = { originText: string; valuesMax: number | undefined };
-
-function readStored(
-  bytes: Uint8Array,
-  span: Span,
-  { originText, valuesMax = STORED_VALUES_MAX }: StoredOptions,
-): StoredPart {
-  const { depth, values } = sizeOf(bytes, span);
-  // Its JSON columns lie in lists of it.
-  if (depth > JSON_COLUMN_DEPTH_MAX + 3) refuse("stored", `is nested deeper than ${JSON_COLUMN_DEPTH_MAX + 3}`);
-  if (values > valuesMax) refuse("stored", `holds more than ${valuesMax} values`);
-  const text = decode(bytes, span);
-  const state = parsed(storedStateSchema, parseText(text), "stored");
-  const contradiction = contradictionOf(state);
-  if (contradiction !== null) refuse(`stored.${contradiction.field}`, contradiction.detail);
-  return { state, text, originText };
-}
-
-function refuse(field: string, detail: string): never {
-  reject({ code: "invalid-request", field, detail: `${field} ${detail}` });
-}
-
 const READ_FROM_TEXT = new Set(["payload", "payloadBase64", "version", "stored"]);
 
 function parseEnvelope(bytes: Uint8Array, members: Map<string, Member>, limits: ArrivalLimits): EventIn {
@@ -272,53 +231,6 @@ function parseEnvelope(bytes: Uint8Array, members: Map<string, Member>, limits: 
     document[name] = parseJson(bytes, member);
   }
   return members.has("stored") ? parsed(exportedSchema, document) : parsed(eventInSchema, document);
-}
-
-/** `under`: the field that `document` is the value of. */
-function parsed<Schema extends z.ZodMiniType>(schema: Schema, document: unknown, under?: string): z.infer<Schema> {
-  const result = schema.safeParse(document);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0]!;
-  const named = (field: string) => [under, field].filter(Boolean).join(".");
-  if (issue.code === "unrecognized_keys")
-    refuse(named([...issue.path, issue.keys[0]!].join(".")), "is unknown: leave it out");
-  const value = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)?.[key], document);
-  refuse(named(fieldOf(issue)), value === undefined ? "is missing" : deepest(issue).message);
-}
-
-/** Inside a union: the fault of the branch that got furthest. */
-function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
-  if (issue.code !== "invalid_union") return issue;
-  const inner = issue.errors.map((branch) => branch[0]).find((first) => first !== undefined && first.path.length > 1);
-  return inner && inner.code !== "invalid_type" ? inner : issue;
-}
-
-function fieldOf(issue: z.core.$ZodIssue): string {
-  const path = [...issue.path, ...(deepest(issue) === issue ? [] : deepest(issue).path)];
-  return path
-    .map((part, index) => (typeof part === "number" ? `[${part}]` : `${index > 0 ? "." : ""}${String(part)}`))
-    .join("");
-}
-
-/** The value at `span`. Throws Refused for text that is no UTF-8 or no JSON. */
-export function parseJson(bytes: Uint8Array, span: Span): unknown {
-  return parseText(decode(bytes, span));
-}
-
-function decode(bytes: Uint8Array, span: Span): string {
-  try {
-    return utf8.decode(bytes.subarray(span.start, span.end));
-  } catch {
-    reject({ code: "invalid-utf8", detail: "The event is not valid UTF-8" });
-  }
-}
-
-function parseText(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    reject({ code: "invalid-json", detail: "The event is not valid JSON" });
-  }
 }
 
 type Body = { payload: Uint8Array; contentType: string };
@@ -339,34 +251,6 @@ function readPayload(bytes: Uint8Array, members: Map<string, Member>, { payloadB
   if (payload === null) refuse("payloadBase64", "must be base64 text");
   assertSize("payloadBase64", payload.byteLength, payloadBytesMax);
   return { payload, contentType: "application/octet-stream" };
-}
-
-export function assertSize(field: string, payloadBytes: number, payloadBytesMax: number): void {
-  if (payloadBytes <= payloadBytesMax) return;
-  const detail = `The payload has ${payloadBytes} bytes, the limit is ${payloadBytesMax} (PARKADE_PAYLOAD_BYTES_MAX)`;
-  reject({ code: "payload-too-large", field, detail });
-}
-
-/** That `span` is JSON which others can read. */
-export function assertJson(field: string, bytes: Uint8Array, span: Span): void {
-  if (sizeOf(bytes, span).depth > JSON_DEPTH_MAX) refuse(field, `is nested deeper than ${JSON_DEPTH_MAX}`);
-  parseJson(bytes, span);
-}
-
-/** Refuses what would be slow to read or deep to store, before it is read. */
-export function assertPlain(field: string, bytes: Uint8Array, span: Span, { headersMax }: ArrivalLimits): void {
-  if (!isObjectAt(bytes, span.start) && !isArrayAt(bytes, span.start)) return;
-  const { depth, values } = sizeOf(bytes, span);
-  if (depth > JSON_COLUMN_DEPTH_MAX) refuse(field, `is nested deeper than ${JSON_COLUMN_DEPTH_MAX}`);
-  // A header is a list of up to three texts.
-  const valuesMax = VALUES_MAX + headersMax * 4;
-  if (values <= valuesMax) return;
-  if (field !== "headers") refuse(field, `holds more than ${valuesMax} values`);
-  reject({
-    code: "too-many-headers",
-    field,
-    detail: `The event has more than ${headersMax} headers (PARKADE_HEADERS_MAX)`,
-  });
 }
 
 /** From the digits in the text: as a number it would be rounded beyond 2^53. Text is taken as well. */
