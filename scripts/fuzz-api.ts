@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import { temporaryDataFolder } from "./data-folder.ts";
 import { startPostgres } from "./embedded-postgres.ts";
 import { freePort } from "./free-port.ts";
@@ -62,6 +63,8 @@ async function withWeb<Result>(work: (url: string) => Promise<Result>): Promise<
   const postgres = await startPostgres({ dataDir, settings: { fsync: "off" }, ephemeral: true });
   try {
     await migrate(postgres.url);
+    const archive = join(dataDir, "archive");
+    mkdirSync(archive);
     const port = await freePort();
     const web = await superviseProcess({
       name: "web",
@@ -72,6 +75,7 @@ async function withWeb<Result>(work: (url: string) => Promise<Result>): Promise<
         PORT: String(port),
         PARKADE_HOST: "127.0.0.1",
         PARKADE_DATA_DIR: dataDir,
+        PARKADE_ARCHIVE: pathToFileURL(archive).href,
         DATABASE_URL: postgres.url,
       },
       cwd: ROOT,

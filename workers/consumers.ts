@@ -152,7 +152,7 @@ function parkFor(source: ConsumedSource, holder: string, { db, clock, log, archi
       const isLast = from + PARK_BATCH_MAX >= batch.length;
       const held = progress === undefined || !isLast ? null : { sourceId: source.id, log: progress.log, holder };
       const outcomes = await parkEvents(
-        { db, clock, archive },
+        { db, clock, archive, log },
         letters.map((letter) => ({ source: source.name, letter })),
         systemViewer(`source:${source.name}`),
         held === null ? {} : { withLast: (tx) => writePosition(tx, held, progress!.position) },

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
 import type { Described, Media, Operation } from "@/app/_server/operation";
 import { problemsOf } from "@/app/_server/operation";
@@ -191,8 +192,11 @@ function schemaObject(schema: z.core.$ZodType, parts: Parts): Json {
   });
   const text = JSON.stringify(made).replaceAll(`"${DEFINITIONS}`, `"${COMPONENTS}`);
   const { $schema: _, $defs = {}, ...json } = JSON.parse(text) as Json & { $defs?: Json };
-  for (const [id, { id: __, ...definition }] of Object.entries($defs as Record<string, Json>))
+  for (const [id, { id: __, ...definition }] of Object.entries($defs as Record<string, Json>)) {
+    const other = parts.schemas[id];
+    if (other !== undefined && !isDeepStrictEqual(other, definition)) throw new Error(`Two schemas are named ${id}`);
     parts.schemas[id] = definition;
+  }
   return json;
 }
 

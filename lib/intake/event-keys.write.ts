@@ -35,34 +35,38 @@ function compare(a: string, b: string): number {
 }
 
 /**
- * Assigns keys whose event no longer exists to the given ids; that of an event in the archive only with `archived`. Returns the ids that now hold their key. A second batch that
- * waited for the first one would still see no event in its own snapshot: it compares the id that the key had with the
- * id that the key has.
+ * Assigns keys whose event no longer exists to the given ids; that of an archived event only if its id is in `lost`.
+ * Returns the ids that now hold their key. The keys are locked first: a second statement sees what became of an event that
+ * another transaction was bringing back, and of two batches one gets the key.
  */
 export async function reviveKeys(
   tx: Tx,
   parkings: readonly KeyHolder[],
-  { archived = false } = {},
+  lost: ReadonlySet<string> = new Set(),
 ): Promise<Set<string>> {
+  const gone = `not exists (select 1 from dlq_events e where e.id = k.id)
+    and (k.id = any($1::uuid[]) or not exists (select 1 from archived_events a where a.id = k.id))`;
+  const keys = await tx.query<{ sourceId: string; eventId: string; oldId: string }>(
+    `select k.source_id as "sourceId", k.event_id as "eventId", k.id as "oldId"
+       from unnest($2::uuid[], $3::text[]) as w (source_id, event_id)
+       join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
+      where ${gone} order by k.event_id, k.source_id for no key update of k`,
+    [[...lost], parkings.map(({ sourceId }) => sourceId), parkings.map(({ letter }) => letter.eventId)],
+    { name: "lock-gone-keys" },
+  );
+  if (keys.length === 0) return new Set();
+  const idOf = new Map(parkings.map(({ id, sourceId, letter }) => [keyOf(sourceId, letter.eventId), id]));
   const rows = await tx.query<{ id: string }>(
-    `with gone as materialized (
-       select k.source_id, k.event_id, k.id as old_id, w.id
-         from unnest($1::uuid[], $2::text[], $3::uuid[]) as w (source_id, event_id, id)
-         join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
-        where not exists (select 1 from dlq_events e where e.id = k.id)
-          and ($4 or not exists (select 1 from archived_events a where a.id = k.id))
-     ), locked as materialized (
-       select k.source_id, k.event_id, g.id
-         from gone g join event_keys k on k.event_id = g.event_id and k.source_id = g.source_id and k.id = g.old_id
-        order by k.event_id, k.source_id for no key update of k
-     )
-     update event_keys k set id = l.id from locked l where k.event_id = l.event_id and k.source_id = l.source_id
+    `update event_keys k set id = w.id
+       from unnest($2::uuid[], $3::text[], $4::uuid[], $5::uuid[]) as w (source_id, event_id, old_id, id)
+      where k.event_id = w.event_id and k.source_id = w.source_id and k.id = w.old_id and ${gone}
      returning k.id`,
     [
-      parkings.map((parking) => parking.sourceId),
-      parkings.map((parking) => parking.letter.eventId),
-      parkings.map((parking) => parking.id),
-      archived,
+      [...lost],
+      keys.map(({ sourceId }) => sourceId),
+      keys.map(({ eventId }) => eventId),
+      keys.map(({ oldId }) => oldId),
+      keys.map(({ sourceId, eventId }) => idOf.get(keyOf(sourceId, eventId))),
     ],
     { name: "revive-keys" },
   );

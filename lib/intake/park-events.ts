@@ -1,6 +1,6 @@
 import { PARKED_AS } from "@/lib/events/event-state.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
-import { assertMay, systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { admissionRecord } from "@/lib/intake/admission/admission.pure";
 import {
   type AdmissionCount,
@@ -23,10 +23,8 @@ import { holdSources, insertEvents, type ParkContext, type Parking } from "@/lib
 import { ensurePartitions, isMissingPartition } from "@/lib/intake/partitions.write";
 import { type OpenSend, ofSentRecords, ReceiptOutstanding, stillOpen } from "@/lib/intake/record-bounces.write";
 import { ArchivedArrival, recordKnownEvents } from "@/lib/intake/record-known-events";
-import { restoreArchived } from "@/lib/keep/archive/restore-archived";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
-import type { Clock } from "@/lib/platform/clock";
-import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
+import { type ArrivalDeps, restoreArrivals } from "@/lib/intake/restore-arrivals";
+import { isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -58,7 +56,7 @@ export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unkn
  * `withLast` runs in the transaction that stores the last of the batch, unless an arrival is rejected.
  */
 export async function parkEvents(
-  deps: ParkDeps,
+  deps: ArrivalDeps,
   arrivals: readonly Arrival[],
   viewer: Viewer,
   { atMs, withLast }: { atMs?: number; withLast?: (tx: Tx) => Promise<void> } = {},
@@ -71,15 +69,13 @@ export async function parkEvents(
   return parkHalving(deps, await admitArrivals(deps, arrivals), { actor: viewer.name, atMs, withLast });
 }
 
-/** \`archive\`: an archived event that comes back is restored from it; without it, it is parked as a new one. */
-type ParkDeps = { db: Db; clock: Clock; archive?: ArchiveStore | null };
 type ParkOptions = {
   actor: string;
   atMs: number | undefined;
   withLast: ((tx: Tx) => Promise<void>) | undefined;
 };
 
-async function parkHalving(deps: ParkDeps, batch: AdmittedBatch, options: ParkOptions): Promise<ParkOutcome[]> {
+async function parkHalving(deps: ArrivalDeps, batch: AdmittedBatch, options: ParkOptions): Promise<ParkOutcome[]> {
   const { arrivals } = batch;
   try {
     return await parkRepeating(deps, batch, options);
@@ -106,7 +102,7 @@ const JUDGED_AGAIN_MAX = 3;
 const RECEIPT_LOOKS_MAX = 100;
 const RECEIPT_LOOK_MS = 100;
 
-async function awaitReceipts({ db, clock }: ParkDeps, sends: readonly OpenSend[]): Promise<void> {
+async function awaitReceipts({ db, clock }: ArrivalDeps, sends: readonly OpenSend[]): Promise<void> {
   let open = sends;
   for (let looks = 0; open.length > 0 && looks < RECEIPT_LOOKS_MAX; looks++) {
     await clock.sleep(RECEIPT_LOOK_MS);
@@ -116,7 +112,7 @@ async function awaitReceipts({ db, clock }: ParkDeps, sends: readonly OpenSend[]
 
 /** Makes the partition of a day that has none yet, and judges arrivals again when the rules of admission have changed. */
 function parkRepeating(
-  deps: ParkDeps,
+  deps: ArrivalDeps,
   batch: AdmittedBatch,
   { actor, atMs, withLast }: ParkOptions,
 ): Promise<ParkOutcome[]> {
@@ -125,12 +121,12 @@ function parkRepeating(
   let admitted = batch;
   let judgedAgain = 0;
   let mayWait = true;
-  let reviveArchived = deps.archive == null;
+  const lost = new Set<string>();
   const once = () => {
     nowMs = atMs ?? clock.wallMs();
     const revision = judgedAgain < JUDGED_AGAIN_MAX ? admitted.revision : null;
     return db.transaction(async (tx) => {
-      const outcomes = await park(tx, admitted.arrivals, { actor, nowMs, revision, mayWait, reviveArchived });
+      const outcomes = await park(tx, admitted.arrivals, { actor, nowMs, revision, mayWait, lost });
       await withLast?.(tx);
       return outcomes;
     });
@@ -148,28 +144,17 @@ function parkRepeating(
       return true;
     }
     if (error instanceof ArchivedArrival) {
-      reviveArchived = !(await areRestored(deps, error.ids));
+      for (const id of await restoreArrivals(deps, error.ids)) lost.add(id);
       return true;
     }
     if (!isMissingPartition(error)) return false;
     await ensurePartitions(db, nowMs);
     return true;
   };
-  return retrying(once, { repair, pause: db.pause });
-}
-
-/** Whether all of these events are in the store again. What the archive does not give back is parked as a new event. */
-async function areRestored({ db, clock, archive = null }: ParkDeps, ids: readonly string[]): Promise<boolean> {
-  try {
-    const { refused } = await restoreArchived({ db, clock, archive }, { ids: [...ids] }, systemViewer("intake"));
-    return refused.length === 0;
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    // Another batch has restored them.
-    if (error.code === "unknown-event") return true;
-    if (error.code === "archive-unavailable") return false;
-    throw error;
-  }
+  return retrying(once, { repair, pause: db.pause }).catch((error: unknown) => {
+    if (!(error instanceof ArchivedArrival)) throw error;
+    throw new DomainError("events-busy", "Events left the store while they arrived again: send them again");
+  });
 }
 
 type BatchOptions = Pick<ParkContext, "actor" | "nowMs"> & {
@@ -177,8 +162,8 @@ type BatchOptions = Pick<ParkContext, "actor" | "nowMs"> & {
   revision: bigint | null;
   /** For the receipts of sends that are under way. */
   mayWait: boolean;
-  /** An arrival of an archived event takes its key: it is a new event. */
-  reviveArchived: boolean;
+  /** Ids of archived events that the archive did not give back: their arrivals take their keys, as new events. */
+  lost: ReadonlySet<string>;
 };
 
 /** One arrival of a known source. `id` is used when the event is new. */
@@ -219,7 +204,7 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
     (seen.has(arrivalKey(parking)) ? repeats : firsts).push(parking);
     seen.add(arrivalKey(parking));
   }
-  const parked = await parkNew(tx, firsts, context, { archived: options.reviveArchived });
+  const parked = await parkNew(tx, firsts, context, options.lost);
   settle(
     firsts.filter(({ id }) => parked.has(id)),
     "parked",
@@ -301,12 +286,12 @@ async function parkNew(
   tx: Tx,
   parkings: Parking[],
   context: ParkContext,
-  { archived }: { archived: boolean },
+  lost: ReadonlySet<string>,
 ): Promise<Set<string>> {
   const { actor, nowMs } = context;
   const free = await claimKeys(tx, parkings);
   const taken = parkings.filter(({ id }) => !free.has(id));
-  if (taken.length > 0) for (const id of await reviveKeys(tx, taken, { archived })) free.add(id);
+  if (taken.length > 0) for (const id of await reviveKeys(tx, taken, lost)) free.add(id);
   const fresh = await markSuperseded(
     tx,
     parkings.filter(({ id }) => free.has(id)),

@@ -101,7 +101,8 @@ export async function workBulkOperation(deps: WorkingDeps, id: string, signal: A
   try {
     await walkSelection(deps, walk, signal);
   } catch (error) {
-    if (error instanceof DomainError) await sayFault(deps, id, error);
+    // Busy: another worker works the same chunk, or another change holds these events.
+    if (error instanceof DomainError && error.code !== "events-busy") await sayFault(deps, id, error);
     throw error;
   }
 }

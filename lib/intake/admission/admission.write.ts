@@ -37,13 +37,14 @@ export async function countAdmission(tx: Tx, counts: readonly AdmissionCount[], 
 
 type EventName = { sourceId: string; eventId: string };
 
-/** Of these arrivals, the keys (see `keyOf`) of the events that are stored. */
+/** Of these arrivals, the keys (see `keyOf`) of the events that are stored, or lie in the archive. */
 export async function storedAmong(tx: Tx, parkings: readonly Parking[]): Promise<Set<string>> {
   const rows = await tx.query<EventName>(
     `select w.source_id as "sourceId", w.event_id as "eventId"
        from unnest($1::uuid[], $2::text[]) as w (source_id, event_id)
        join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
-       join dlq_events e on e.id = k.id`,
+      where exists (select 1 from dlq_events e where e.id = k.id)
+         or exists (select 1 from archived_events a where a.id = k.id)`,
     [parkings.map(({ sourceId }) => sourceId), parkings.map(({ letter }) => letter.eventId)],
     { name: "stored-among" },
   );

@@ -78,7 +78,7 @@ export type ArchivedQuery = ReturnType<typeof archivedQuery.read>;
  * `next` of the answer before.
  */
 export const restoreSchema = named(
-  "RestoreRequest",
+  "ArchiveRestoreRequest",
   z.union([
     z.strictObject({
       ids: z
@@ -99,7 +99,7 @@ export type RestoreRequest = z.infer<typeof restoreSchema>;
 
 /** `refused`: those that stay in the archive, each with the reason. */
 export const restoreAnswerSchema = named(
-  "RestoreAnswer",
+  "ArchiveRestoreAnswer",
   z.object({
     restored: z.int(),
     /** An event with its source and eventId is stored: it came in again meanwhile. */

@@ -8,6 +8,9 @@ import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { ruleRequestSchema } from "@/lib/intake/admission/admission.shapes";
+import { createAdmissionRule } from "@/lib/intake/admission/store-admission-rule";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
@@ -306,13 +309,54 @@ describe("what meets a removal", () => {
     expect(await archivedIds()).toHaveLength(archivedStill);
   });
 
+  const again = (eventId: string, change: Partial<DeadLetter> = {}) => ({
+    source: "orders",
+    letter: deadLetter({ eventId, aggregateId: null, version: null, ...change }),
+  });
+
   test("an IGNORED event that arrives again is a duplicate, and stays in the archive", async () => {
     await parkSettled(4);
     await remove();
-    const letter = deadLetter({ eventId: "event-0002", aggregateId: null, version: null });
-    expect(await parkEvents(deps(), [{ source: "orders", letter }], ADA)).toEqual(["duplicate"]);
+    for (const own of [archive, null, faulty(AWAY)]) {
+      expect(await parkEvents(deps(own), [again("event-0002")], ADA)).toEqual(["duplicate"]);
+    }
     expect(await archivedIds()).toHaveLength(2);
     expect(await world.event("event-0002")).toBeUndefined();
+  });
+
+  test("and stays so beside an event that the archive does not give back: that one alone is parked as a new one", async () => {
+    await parkSettled(5);
+    await remove();
+    const batch = ["event-0004", "event-0002", "event-0003"].map((eventId) => again(eventId));
+    expect(await parkEvents(deps(faulty(AWAY)), batch, ADA)).toEqual(["parked", "duplicate", "duplicate"]);
+    expect(await world.statuses()).toEqual({ PENDING: 3 });
+  });
+
+  test("an archive that did not answer is not asked again with each batch", async () => {
+    await parkSettled(7);
+    await remove();
+    let asked = 0;
+    const away = faulty({
+      get: (key) => {
+        asked++;
+        return AWAY.get!(key);
+      },
+    });
+    for (const eventId of ["event-0004", "event-0005", "event-0006"])
+      expect(await parkEvents(deps(away), [again(eventId)], ADA)).toEqual(["parked"]);
+    expect(asked).toBe(1);
+  });
+
+  test("a rule drops no arrival of an event that was sent and lies in the archive", async () => {
+    await parkSettled(5);
+    await remove();
+    const when = [{ field: "errorCode", is: "equals", value: "NOISE" }];
+    const rule = { name: "noise", source: "orders", when, do: { drop: true }, enabled: true, reason: "noise" };
+    await createAdmissionRule(world.deps, ruleRequestSchema.parse(rule), ADA);
+    const noise = { errorCode: "NOISE" };
+    const outcomes = await parkEvents(deps(), [again("event-0004", noise), again("noise", noise)], ADA);
+    expect(outcomes).toEqual(["bounced", "dropped"]);
+    expect(await world.event("event-0004")).toMatchObject({ status: "PENDING", bounces: 1 });
   });
 
   test("of a batch with an archived event and new ones each gets its own outcome, in two batches at once, too", async () => {
@@ -549,17 +593,15 @@ describe("a restore", () => {
   test("of an event that came in again is a duplicate, and of one whose source is gone it says what to do", async () => {
     await parkSettled(5);
     await remove();
-    const [id] = (await listArchivedEvents(world.db, ADA, { ...LIST, eventId: "event-0003" } as never)).items;
-    await parkEvents(
-      world.deps,
-      [{ source: "orders", letter: deadLetter({ eventId: "event-0003", aggregateId: null, version: null }) }],
-      ADA,
-    );
+    const [id] = (await listArchivedEvents(world.db, ADA, { ...LIST, eventId: "event-0004" } as never)).items;
+    const letter = deadLetter({ eventId: "event-0004", aggregateId: null, version: null });
+    // Without an archive it is a new event.
+    expect(await parkEvents(world.deps, [{ source: "orders", letter }], ADA)).toEqual(["parked"]);
     expect(await restore([id!.id])).toEqual({ restored: 0, duplicates: 1, refused: [], next: null });
     await world.db.run("update sources set name = 'renamed' where name = 'orders'");
     const answer = await restore((await archivedIds()).slice(0, 1));
     expect(answer.refused[0]!.detail).toContain('source "orders" does not exist');
-    await world.db.run("delete from dlq_events where event_id = 'event-0003'");
+    await world.db.run("delete from dlq_events where event_id = 'event-0004'");
     await world.db.run("truncate dlq_levels, dlq_group_levels, dlq_flow, dlq_events, archived_events");
   });
 
