@@ -1,4 +1,4 @@
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import { type ArrivalLimits, reject } from "@/lib/intake/arrival.shapes";
 import { isArrayAt, isObjectAt, JSON_DEPTH_MAX, type Span, sizeOf } from "@/lib/platform/plain/raw-json.pure";
 import { JSON_COLUMN_DEPTH_MAX } from "@/lib/platform/plain/storable.pure";
@@ -17,7 +17,7 @@ export function parsed<Schema extends z.ZodMiniType>(
   document: unknown,
   under?: string,
 ): z.infer<Schema> {
-  const result = schema.safeParse(document);
+  const result = z.safeParse(schema, document);
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
   const named = (field: string) => [under, field].filter(Boolean).join(".");
