@@ -36,14 +36,20 @@ export async function changeEvents(
   const body = kind === "confirm" ? { ...change, consumer: "console" } : change;
   const headers = { "idempotency-key": idempotencyKey };
   const answer = await fetchJson<BulkAnswer>(`/api/v1/events/${kind}`, { method: "POST", body, headers });
-  const { id } = answer;
-  if (id !== null) client.setQueryData<string[]>(FOLLOWED, (ids = []) => [...ids, id]);
   await invalidateAfter(client, "events");
   return answer;
 }
 
 /** Operations of this tab without a known end: one may end before the running operations are read. */
 const FOLLOWED = ["followed-operations"] as const;
+
+/**
+ * The end of the operation is shown in a toast from now on. To be called where the toast of its beginning is made: an end
+ * that came first would be replaced by it.
+ */
+export function followOperation(client: QueryClient, id: string): void {
+  client.setQueryData<string[]>(FOLLOWED, (ids = []) => [...ids, id]);
+}
 
 export function useFollowedOperations(): [ids: string[], unfollow: (id: string) => void] {
   const client = useQueryClient();
