@@ -24,9 +24,14 @@ export async function previewRemoval(
     const { rows, holding } = await db.transaction(
       async (tx) => {
         const selected = [cutoffOf(selection, nowMs), ...values];
-        const heads = await tx.query<{ id: string }>(
-          `select e.id from dlq_event_rows e where e.id <= $1 and ${where} and ${BEFORE_PARKED}`,
+        const heads = await tx.query<{ id: string; bytes: number }>(
+          `select e.id, coalesce(e.payload_bytes, 0) as bytes
+             from dlq_event_rows e where e.id <= $1 and ${where} and ${BEFORE_PARKED}`,
           selected,
+        );
+        const holding = await readHoldingLater(
+          tx,
+          heads.map(({ id }) => id),
         );
         const rows = await tx.query<{ status: EventStatus; confirmed: boolean; n: number; bytes: number }>(
           `select e.status, e.confirmed_at is not null as confirmed, count(*)::int as n,
@@ -34,15 +39,7 @@ export async function previewRemoval(
              from dlq_event_rows e where e.id <= $1 and ${where} group by 1, 2`,
           selected,
         );
-        return {
-          rows,
-          holding: (
-            await readHoldingLater(
-              tx,
-              heads.map(({ id }) => id),
-            )
-          ).size,
-        };
+        return { rows, holding: heads.filter(({ id }) => holding.has(id)) };
       },
       { statementTimeoutMs: COUNT_MS_MAX, readOnly: true },
     );
@@ -58,10 +55,12 @@ export async function previewRemoval(
       preview.kept! += row.n;
       preview.keptByReason[reason] = (preview.keptByReason[reason] ?? 0) + row.n;
     }
-    if (holding > 0) {
-      preview.removable! -= holding;
-      preview.kept! += holding;
-      preview.keptByReason["holds-later" satisfies KeptReason] = holding;
+    for (const { bytes } of holding) {
+      const reason: KeptReason = "holds-later";
+      preview.removable!--;
+      preview.bytes! -= bytes;
+      preview.kept!++;
+      preview.keptByReason[reason] = (preview.keptByReason[reason] ?? 0) + 1;
     }
     return preview;
   } catch (error) {

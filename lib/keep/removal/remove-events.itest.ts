@@ -412,6 +412,7 @@ describe("the order of an aggregate", () => {
     const preview = () => previewRemoval(world.db, ADA, { select: ALL, nowMs: Date.now(), place: "x" });
     expect(await preview()).toMatchObject({
       removable: 0,
+      bytes: 0,
       kept: 2,
       keptByReason: { "holds-later": 1, "not-settled": 1 },
     });
