@@ -3,7 +3,6 @@ import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
-import { isPassing } from "@/lib/platform/database/retrying";
 import type { Log } from "@/lib/platform/log";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
@@ -17,8 +16,8 @@ const awayUntilMs = new WeakMap<ArchiveStore, number>();
 
 /**
  * Restores archived events that have arrived again. Answers the ids of those that the archive does not give back: their
- * arrivals are new events, since a failure must not be lost, whatever became of the archive. Throws DomainError
- * `store-unavailable`, `read-timeout`, `events-busy`.
+ * arrivals are new events, since a failure must not be lost, whatever became of the archive. An event that takes too long to
+ * be stored again is one of them: it would block its source for ever. Throws DomainError `store-unavailable`, `events-busy`.
  */
 export async function restoreArrivals(deps: ArrivalDeps, ids: readonly string[]): Promise<string[]> {
   const { db, clock, archive = null, log } = deps;
@@ -26,9 +25,9 @@ export async function restoreArrivals(deps: ArrivalDeps, ids: readonly string[])
     try {
       await restoreArchived({ db, clock, archive }, { ids: [...ids] }, systemViewer("intake"));
     } catch (error) {
-      if (isPassing(error)) throw error;
-      const isAway = error instanceof DomainError && error.code === "archive-unavailable";
-      if (isAway) awayUntilMs.set(archive, clock.nowMs() + AWAY_MS);
+      const code = error instanceof DomainError ? error.code : null;
+      if (code === "store-unavailable" || code === "events-busy") throw error;
+      if (code === "archive-unavailable") awayUntilMs.set(archive, clock.nowMs() + AWAY_MS);
       log?.warn({ err: error }, "archived events that arrived again were not restored");
     }
   }

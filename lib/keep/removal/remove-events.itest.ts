@@ -290,6 +290,13 @@ describe("what meets a removal", () => {
   test.each([
     ["is restored, and bounces with its history", () => archive, "bounced", { status: "PENDING", bounces: 1 }, 0],
     ["is parked as a new event where the archive gives nothing back", () => faulty(AWAY), "parked", { bounces: 0 }, 1],
+    [
+      "is parked as a new event where it takes too long to be restored",
+      () => faulty(SLOW),
+      "parked",
+      { bounces: 0 },
+      1,
+    ],
     ["is parked as a new event where no archive is configured", () => null, "parked", { bounces: 0 }, 1],
   ])("an event that comes back %s (I1)", async (_, own, outcome, event, archivedStill) => {
     await world.park(1, () => ({ eventId: "comes-back" }));
@@ -480,6 +487,7 @@ const cutConnections = () =>
     "select pg_terminate_backend(pid) from pg_stat_activity where state like 'idle in transaction%' and datname = current_database()",
   );
 
+const SLOW: Fault = { get: () => Promise.reject(new DomainError("read-timeout", "The statement took too long")) };
 const AWAY: Fault = {
   get: () => Promise.reject(new DomainError("archive-unavailable", "The archive does not answer")),
 };
