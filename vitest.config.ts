@@ -7,6 +7,12 @@ const BROKERS = ["lib/{brokers,kit}/**/*.itest.ts"];
 const LIMITS = ["lib/repair/{recipes/apply-recipe,schemas/check-payload}.test.ts"];
 const alias = { "@": fileURLToPath(new URL(".", import.meta.url)) };
 
+/**
+ * CI shares two cores among ten servers: one test in three thousand that met a bad moment is run once more, and the summary
+ * names it (docs/adr/0122-one-repeat-in-ci.md).
+ */
+const REPEATS = process.env.CI ? 1 : 0;
+
 const ON_NO_SERVER = {
   environment: "node",
   // A unit test has no wall-clock bound: a slow machine makes it slow, an endless loop ends it here.
@@ -23,9 +29,7 @@ const ON_SERVERS = {
   testTimeout: 300_000,
   // A broker takes seconds to start, and ten times as long on a busy machine.
   hookTimeout: 300_000,
-  // CI shares two cores among ten servers: one test in three thousand that met a bad moment is run once more, and the
-  // summary names it (docs/adr/0122-one-repeat-in-ci.md).
-  retry: process.env.CI ? 1 : 0,
+  retry: REPEATS,
   // A test file waits two thirds of its time: for a server's start, a lease, an outage. Three at once left two cores idle for
   // half of it. With more than four an attempt that may take three seconds does not always end in time.
   maxWorkers: 4,
@@ -58,7 +62,7 @@ export default defineConfig({
       {
         resolve: { alias },
         // One worker: Vitest runs these files one after the other, after all others.
-        test: { name: "limits", include: LIMITS, ...ON_NO_SERVER, maxWorkers: 1 },
+        test: { name: "limits", include: LIMITS, ...ON_NO_SERVER, maxWorkers: 1, retry: REPEATS },
       },
       {
         resolve: { alias },

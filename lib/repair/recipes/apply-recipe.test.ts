@@ -619,19 +619,26 @@ describe("expressions", () => {
   });
 
   test("whose process somebody kills are tried once more, then fail by a name of their own", async () => {
-    const patient = createExpressions(systemClock, { limitMs: 20_000 });
-    const newest = () =>
-      Number(
-        spawnSync("pgrep", ["-n", "-P", String(process.pid), "-f", "expression-process"], { encoding: "utf8" }).stdout,
-      );
+    const patient = createExpressions(systemClock, { limitMs: 60_000 });
+    const running = () => {
+      const options = ["-P", String(process.pid), "-f", "expression-process"];
+      return spawnSync("pgrep", options, { encoding: "utf8" }).stdout.trim().split("\n").map(Number);
+    };
+    const seen = running();
+    /** Ends the process that is new since the last call. */
+    const killNext = async () => {
+      const next = () => running().find((pid) => pid > 0 && !seen.includes(pid)) ?? null;
+      await expect.poll(next, { timeout: 30_000 }).not.toBeNull();
+      const pid = next()!;
+      seen.push(pid);
+      process.kill(pid, "SIGKILL");
+    };
     try {
       await evaluate("a", ['{"a":0}'], patient);
-      const first = newest();
       const cut = evaluate(HOSTILE, ['{"a":2}'], patient);
       await setImmediate();
-      process.kill(first, "SIGKILL");
-      await expect.poll(newest).toBeGreaterThan(first);
-      process.kill(newest(), "SIGKILL");
+      await killNext();
+      await killNext();
       expect(await cut).toEqual([{ fault: "expression-killed", detail: null }]);
       expect(await evaluate("a", ['{"a":0}'], patient)).toEqual([{ text: "0" }]);
     } finally {

@@ -100,7 +100,7 @@ function createProcess(clock: Clock, limitMs: number) {
       clock.timer(ms, () => {
         late = running.kill("SIGKILL");
       });
-    let cancel = endAfter(BOOT_MS);
+    let cancel = endAfter(BOOT_MS + RUN_LIMITS * limitMs);
     running.on("message", onMessage).on("disconnect", onEnd).on("error", onEnd);
     try {
       // Without a channel it has ended, and `disconnect` may have come before.
