@@ -3,6 +3,7 @@ import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shap
 import { brokerRegistry } from "@/lib/brokers/registry";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { runRetention } from "@/lib/keep/retention/expire-events";
 import { guardBucket } from "@/lib/lane/bucket-fallback";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
@@ -126,7 +127,12 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
       if (env.healthFile !== null) await writeFile(env.healthFile, "");
     },
   };
-  const regular = startRegularWork([beat, ...regularWorkOf(redriver, lostWork, upkeepDb)], { clock, log });
+  const retention: RegularWork = {
+    name: "retention",
+    everyMs: 600_000,
+    work: () => runRetention({ ...deps, archive, upkeepDb }),
+  };
+  const regular = startRegularWork([beat, retention, ...regularWorkOf(redriver, lostWork, upkeepDb)], { clock, log });
 
   log.info({ queue: connection.kind, sources: consumers.running() }, "worker started");
   const stop = async (why: string) => {

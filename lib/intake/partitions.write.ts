@@ -1,11 +1,12 @@
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { sqlState } from "@/lib/platform/postgres-pool";
 
 /**
  * One partition for each day, by the time within the UUIDv7 key. There is no default partition (with one, the planner
  * would have to merge all partitions), so a day must exist before its first event: the janitor makes days ahead, ingest
- * makes a missing day.
+ * makes a missing day. The janitor drops old days that are empty.
  */
 
 const DAY_MS = 86_400_000;
@@ -87,4 +88,44 @@ async function attachDay(tx: Tx, table: string, storage: string, day: number): P
     `alter table ${table} attach partition ${name}
        for values from ('${uuidv7LowerBound(day)}') to ('${uuidv7LowerBound(day + DAY_MS)}')`,
   );
+}
+
+/** What waits for a list or an ingest of another day would make those behind it wait, too. */
+const DROP_WAIT_MS_MAX = 500;
+const UNDEFINED_TABLE = "42P01";
+
+/**
+ * Drops the tables of days before `beforeMs` that are empty: each alone, since an event that comes back makes the ones that its day
+ * lacks. A table in use is left for the next call. Returns the number of tables.
+ */
+export async function dropEmptyDays(db: Db, beforeMs: number): Promise<number> {
+  let dropped = 0;
+  for (const table of Object.keys(PARTITIONED) as (keyof typeof PARTITIONED)[]) {
+    for (const day of await partitionDays(db, table)) {
+      if (day + DAY_MS <= beforeMs && (await dropIfEmpty(db, table, day))) dropped++;
+    }
+  }
+  return dropped;
+}
+
+/** False = it has rows, is in use, or another process has dropped it. */
+async function dropIfEmpty(db: Db, table: string, day: number): Promise<boolean> {
+  const name = `${table}_${dayName(day)}`;
+  const isEmpty = async (store: Db | Tx) => (await store.query(`select 1 from ${name} limit 1`)).length === 0;
+  try {
+    if (!(await isEmpty(db))) return false;
+    return await db.transaction(async (tx) => {
+      await tx.run(`set local lock_timeout = ${DROP_WAIT_MS_MAX}`);
+      await tx.run("select pg_advisory_xact_lock($1)", [MAKER_LOCK]);
+      // The whole table first, as the drop of its part does: in another order it would wait for whoever waits for the part.
+      await tx.run(`lock table ${table} in access exclusive mode`);
+      if (!(await isEmpty(tx))) return false;
+      await tx.run(`drop table ${name}`);
+      return true;
+    });
+  } catch (error) {
+    if (sqlState(error) === UNDEFINED_TABLE || (error instanceof DomainError && error.code === "events-busy"))
+      return false;
+    throw error;
+  }
 }

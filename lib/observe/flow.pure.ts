@@ -2,7 +2,8 @@ import { EVENT_MOVES, type EventMove, type EventStatus, isParked } from "@/lib/e
 
 /**
  * How each kind of `dlq_flow` changes the number of parked events (`dlq_size`). The kinds of an event's history add up to
- * whether it is parked now: see I15 in docs/invariants.md. `corrected` is written by migrations alone, with a sign.
+ * whether it is parked now: see I15 in docs/invariants.md. `corrected` is written by migrations alone, with a sign; `expired` by the
+ * removal of events that were kept for their time.
  */
 export const SIZE_EFFECT = {
   parked: 1,
@@ -11,6 +12,7 @@ export const SIZE_EFFECT = {
   corrected: 1,
   redriven: -1,
   ignored: -1,
+  expired: -1,
   confirmed: 0,
   unconfirmed: 0,
   failed: 0,

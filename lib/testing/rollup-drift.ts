@@ -91,9 +91,9 @@ export async function auditGaps(db: Db): Promise<unknown[]> {
       from dlq_events e
       left join subjects s on s.event_id = e.id
       left join audit_entries a
-        on a.id = s.entry_id and a.action in ('event.parked', 'event.imported', 'event.removed')
+        on a.id = s.entry_id and a.action in ('event.parked', 'event.imported', 'event.removed', 'event.expired')
      group by e.id, e.status, e.bounces
-    having sum(case when a.action is null then 0 when a.action = 'event.removed' then -1 else 1 end) <> 1`);
+    having sum(case when a.action is null then 0 when a.action in ('event.removed', 'event.expired') then -1 else 1 end) <> 1`);
 }
 
 /**

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import type { BulkKind } from "@/lib/events/bulk/bulk-operation.pure";
+import type { BulkKind, Removal } from "@/lib/events/bulk/bulk-operation.pure";
 import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
@@ -14,7 +14,7 @@ import { mustType, VERBS } from "./bulk-words";
 import { answerToast } from "./say-changed";
 
 /** A removal has a dialog of its own, with a preview. */
-type Kind = Exclude<BulkKind, "remove">;
+type Kind = Exclude<BulkKind, Removal>;
 
 /** Ignores, releases or confirms events, with a reason. For a large set the person types its number. */
 export function BulkDialog(props: {

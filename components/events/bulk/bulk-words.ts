@@ -3,6 +3,7 @@ import { countText } from "@/components/ui/count-text";
 import { type BulkKind, bulkShare } from "@/lib/events/bulk/bulk-operation.pure";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
+import { RECENT_DAYS } from "@/lib/keep/retention/retention.pure";
 import { formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
 import { REFUSAL_TEXT, type Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { MEND_FAILURES, MEND_REASONS } from "@/lib/repair/mends/mending.pure";
@@ -41,6 +42,14 @@ export const VERBS: Record<BulkKind, Words> = {
     noun: "removal",
     none: "No event was removed",
   },
+  expire: {
+    verb: "Expire",
+    doing: "Expiring",
+    done: "Expired",
+    whither: " into the archive",
+    noun: "expiry",
+    none: "No event expired",
+  },
 };
 
 /** The text that confirms a set of this size: its number, `all` for an unknown number, null for a small set. */
@@ -60,7 +69,9 @@ const REFUSALS: Record<string, string> = {
   "not-settled": "still PENDING",
   "in-redrive": "QUEUED in a redrive",
   unconfirmed: "redriven and not confirmed yet",
-  "holds-later": "IGNORED before parked versions of their aggregate",
+  "holds-later": "before parked versions of their aggregate",
+  recent: `sent, changed or restored in the last ${RECENT_DAYS} days`,
+  "not-due": "kept longer by a rule of their own",
   "no-body": "without a stored payload",
   "not-found": "gone already",
   ...MEND_REASONS,

@@ -14,7 +14,7 @@ import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { INVERSE } from "@/lib/events/bulk/bulk-operation.pure";
+import { INVERSE, isRemoval } from "@/lib/events/bulk/bulk-operation.pure";
 import { runs, useBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { archiveHref } from "@/lib/keep/archive/archive.browser";
@@ -104,7 +104,7 @@ function Header({ operation }: { operation: BulkOperationOut }) {
             Verify and redrive…
           </LinkButton>
         ) : null}
-        {operation.kind === "remove" && operation.changed > 0 ? (
+        {isRemoval(operation.kind) && operation.changed > 0 ? (
           <LinkButton href={archiveHref({ operation: operation.id })} prefetch={false}>
             In the archive
           </LinkButton>

@@ -7,6 +7,7 @@ import { useEffect, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
 import { showToast } from "@/components/ui/toast";
+import { isRemoval } from "@/lib/events/bulk/bulk-operation.pure";
 import {
   runs,
   useBulkOperation,
@@ -89,7 +90,7 @@ function End({ id, onEnd }: { id: string; onEnd: (id: string) => void }) {
     if (data.state === "CANCELLED") return;
     const { kind, state, changed, refusedByReason: refused } = data;
     const select = changed === 0 ? null : { operation: id };
-    const archived = kind === "remove" && changed > 0;
+    const archived = isRemoval(kind) && changed > 0;
     const toArchive = { label: "Archive", onSelect: () => router.push(archiveHref({ operation: id })) };
     void showToast({
       ...changedToast(client, kind, { state, changed, refused, underWay: 0, select }),

@@ -6,7 +6,7 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import type { Picked } from "@/lib/events/selection/selection.browser";
 import type { ControlRequest } from "@/lib/order/controls/controls.shapes";
 
-export type BulkAction = "verify" | "redrive" | BulkKind | "cooldown" | "blacklist";
+export type BulkAction = "verify" | "redrive" | Exclude<BulkKind, "expire"> | "cooldown" | "blacklist";
 
 /**
  * The scope that a control over the selection probably means. A control is a rule and holds for later events too. The

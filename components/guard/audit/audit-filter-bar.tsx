@@ -25,6 +25,7 @@ const ACTIONS = [
   "event.exported",
   "event.imported",
   "event.removed",
+  "event.expired",
   "redrive.requested",
   "redrive.paused",
   "redrive.cancelled",

@@ -10,7 +10,7 @@ import { flowRows } from "./flow-view";
 
 const SERIES = [
   { key: "in", label: "in: parked, bounced, released", colour: "var(--state-pending)" },
-  { key: "out", label: "out: redriven, ignored", colour: "var(--state-redriven)", dash: "5 3" },
+  { key: "out", label: "out: redriven, ignored, expired", colour: "var(--state-redriven)", dash: "5 3" },
 ] as const;
 
 /** Inflow and outflow over time. Where the lines cross, the number of parked events starts to rise or to fall. */

@@ -9,6 +9,7 @@ const bucket = (minute: number, over: object = {}) => ({
   failed: 0,
   bounced: 0,
   ignored: 0,
+  expired: 0,
   released: 0,
   ...over,
 });
@@ -21,10 +22,11 @@ describe("inflow and outflow", () => {
       released: 3,
       redriven: 50,
       ignored: 7,
+      expired: 2,
       confirmed: 999,
       failed: 888,
     });
-    expect(flowRows({ buckets: [full] })).toEqual([{ atMs: Date.UTC(2026, 10, 20, 12), in: 123, out: 57 }]);
+    expect(flowRows({ buckets: [full] })).toEqual([{ atMs: Date.UTC(2026, 10, 20, 12), in: 123, out: 59 }]);
   });
 
   it("is a rate per minute over the last five, whatever part of the running minute has passed", () => {

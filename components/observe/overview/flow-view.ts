@@ -9,7 +9,7 @@ function inflow(bucket: FlowBucket): number {
 
 /** Flows that decrease the number of parked events. After a failed send the event stays parked. */
 export function outflow(bucket: FlowBucket): number {
-  return bucket.redriven + bucket.ignored;
+  return bucket.redriven + bucket.ignored + bucket.expired;
 }
 
 export type FlowRow = { atMs: number; in: number; out: number };

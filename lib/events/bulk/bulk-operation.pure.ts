@@ -17,8 +17,16 @@ export const BULK_MOVES = {
 /** The state in which an operation begins, and the only one in which a worker changes events. */
 export const BULK_BEGINS = "RUNNING" satisfies BulkState;
 
-export const BULK_KINDS = ["ignore", "release", "confirm", "mend", "undo-mend", "remove"] as const;
+export const BULK_KINDS = ["ignore", "release", "confirm", "mend", "undo-mend", "remove", "expire"] as const;
 export type BulkKind = (typeof BULK_KINDS)[number];
+
+/** Kinds that move events into the archive: a person's removal, and the end of the time that events are kept. */
+const REMOVALS = ["remove", "expire"] as const satisfies readonly BulkKind[];
+export type Removal = (typeof REMOVALS)[number];
+
+export function isRemoval(kind: BulkKind): kind is Removal {
+  return (REMOVALS as readonly BulkKind[]).includes(kind);
+}
 
 /** What a viewer must be allowed. */
 export const BULK_ACTION: Record<BulkKind, Action> = {
@@ -28,6 +36,7 @@ export const BULK_ACTION: Record<BulkKind, Action> = {
   mend: "edit",
   "undo-mend": "edit",
   remove: "remove",
+  expire: "remove",
 };
 
 /** The operation that undoes each kind; null = none: the report of a consumer is final, and what was removed is restored from the archive. */
@@ -38,6 +47,7 @@ export const INVERSE: Record<BulkKind, BulkKind | null> = {
   mend: "undo-mend",
   "undo-mend": null,
   remove: null,
+  expire: null,
 };
 
 type BulkAfter = { status?: EventStatus; confirmed?: true; removed?: true };
@@ -50,6 +60,7 @@ export const BULK_EFFECT: Record<BulkKind, { action: string; after: BulkAfter }>
   mend: { action: "event.mended", after: {} },
   "undo-mend": { action: "event.mend-undone", after: {} },
   remove: { action: "event.removed", after: { removed: true } },
+  expire: { action: "event.expired", after: { removed: true } },
 };
 
 /**

@@ -1,4 +1,4 @@
-import type { BulkKind } from "@/lib/events/bulk/bulk-operation.pure";
+import { type BulkKind, isRemoval, type Removal } from "@/lib/events/bulk/bulk-operation.pure";
 import {
   advanceBulkOperation,
   type BulkOperationRow,
@@ -15,7 +15,8 @@ import { type Candidate, countUpTo, readCandidates } from "@/lib/events/selectio
 import { type Walk, walkSelection } from "@/lib/events/selection/walk-selection";
 import { appendSubjects } from "@/lib/guard/audit/audit.write";
 import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
-import { readRemovalChunk, removeChunk } from "@/lib/keep/removal/remove-events";
+import { type ReadKeeping, readByHand, readRemovalChunk, removeChunk } from "@/lib/keep/removal/remove-events";
+import { readExpiring } from "@/lib/keep/retention/expire-events";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -30,11 +31,13 @@ export const BULK_CHUNK = 2_000;
 const COUNT_MS_MAX = 5_000;
 const COUNT_MAX = 100_000_000;
 
-const CHANGES: Record<Exclude<BulkKind, "mend" | "undo-mend" | "remove">, ChangeChunk> = {
+const CHANGES: Record<Exclude<BulkKind, "mend" | "undo-mend" | Removal>, ChangeChunk> = {
   ignore: ignoreChunk,
   release: releaseChunk,
   confirm: confirmChunk,
 };
+
+const KEEPING: Record<Removal, ReadKeeping> = { remove: readByHand, expire: readExpiring };
 
 export type WorkingDeps = Deps & MendingDeps & ArchiveDeps;
 
@@ -51,7 +54,7 @@ export async function workBulkOperation(deps: WorkingDeps, id: string, signal: A
   if (operation.cursor === null) await startBulkOperation(deps.db, id, await countSelected(deps, operation));
   // Asked for with each chunk: the fault of a worker without an archive is said as any other.
   const changeChunk: ChangeChunk = (tx, candidates, context) =>
-    (kind === "remove" ? removeChunk(archiveOf(deps), id) : CHANGES[kind])(tx, candidates, context);
+    (isRemoval(kind) ? removeChunk(archiveOf(deps), id, KEEPING[kind]) : CHANGES[kind])(tx, candidates, context);
   const facts = { actor: operation.createdBy, options: operation.options };
   const change = async (tx: Tx, candidates: readonly Candidate[]) => {
     const done = await changeChunk(tx, candidates, { ...facts, nowMs: deps.clock.wallMs() });
@@ -64,11 +67,11 @@ export async function workBulkOperation(deps: WorkingDeps, id: string, signal: A
   };
   const walk: Walk<Candidate> = {
     selection: operation.selection,
-    read: kind === "remove" ? readRemovalChunk : readCandidates,
+    read: isRemoval(kind) ? (tx, page) => readRemovalChunk(tx, page, KEEPING[kind]) : readCandidates,
     cutoff: operation.cutoff,
     cursor: operation.cursor,
     chunkMax: BULK_CHUNK,
-    advanceLast: kind === "remove",
+    advanceLast: isRemoval(kind),
     runs: () => isBulkRunning(deps.db, id),
     advance: (tx, from, to) => advanceBulkOperation(tx, id, from, to),
     work: async (tx, candidates) => {

@@ -36,6 +36,8 @@ export function auditText(action: string, before: AuditValues, after: AuditValue
       return "Restored from an export or from the archive";
     case "event.removed":
       return "Removed into the archive";
+    case "event.expired":
+      return "Expired into the archive";
     case "event.mended":
       return "Mended by a recipe";
     case "event.mend-undone":

@@ -4,28 +4,36 @@ import { isSuperseded } from "@/lib/order/order-gate.pure";
 import { HOLDS } from "@/lib/order/skip.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
-import { EVENT, PARKED } from "@/lib/redrive/states/state.sql";
+import { PARKED } from "@/lib/redrive/states/state.sql";
 
-/** SQL over `e`, a row of dlq_events: it is IGNORED, not skipped, and a later version of its aggregate is parked. */
-export const BEFORE_PARKED = `e.status = ${EVENT.IGNORED} and e.aggregate_id is not null and e.version is not null and ${HOLDS}
+/**
+ * SQL over `e`, a row of dlq_events: it holds the later versions of its aggregate, and one of them is parked, of those that `also`
+ * (over `l`, a row of dlq_events) restricts.
+ */
+export const beforeParked = (also = "true") => `e.aggregate_id is not null and e.version is not null and ${HOLDS}
   and exists (
     select 1 from dlq_event_facts f join dlq_events l on l.id = f.id
-     where f.aggregate_id = e.aggregate_id and l.source_id = e.source_id and l.version > e.version and l.status in ${PARKED}
+     where f.aggregate_id = e.aggregate_id and l.source_id = e.source_id and l.version > e.version and l.status in ${PARKED} and ${also}
        and coalesce(l.aggregate_type, '') = coalesce(e.aggregate_type, ''))`;
 
 type Head = { id: string; sourceId: string; aggregateType: string | null; aggregateId: string; version: string };
 
 /**
  * Of these events, those that hold later versions of their aggregate back: without them the later ones would be sent, and
- * nobody has decided that. A version that is not newer than the processed one holds nothing.
+ * nobody has decided that. A version that is not newer than the processed one holds nothing. `leaving`: events that leave the
+ * store at the same moment, so that they need not be held.
  */
-export async function readHoldingLater(db: Queryable, ids: readonly string[]): Promise<Set<string>> {
+export async function readHoldingLater(
+  db: Queryable,
+  ids: readonly string[],
+  leaving: readonly string[] = [],
+): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const heads = await db.query<Head>(
     `select e.id, e.source_id as "sourceId", e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId",
             e.version::text as version
-       from dlq_events e where e.id = any($1::uuid[]) and e.id between $2 and $3 and ${BEFORE_PARKED}`,
-    [ids, ...idSpan(ids)],
+       from dlq_events e where e.id = any($1::uuid[]) and e.id between $2 and $3 and ${beforeParked("l.id <> all($4::uuid[])")}`,
+    [ids, ...idSpan(ids), leaving],
     { name: "holding-later" },
   );
   if (heads.length === 0) return new Set();

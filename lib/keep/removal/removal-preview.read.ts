@@ -3,11 +3,12 @@ import { compileSelection, cutoffOf } from "@/lib/events/selection/candidates.re
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { BEFORE_PARKED, readHoldingLater } from "@/lib/keep/removal/held-tails.read";
+import { beforeParked, readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
 import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
 import type { Db } from "@/lib/platform/database/db";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
+import { EVENT } from "@/lib/redrive/states/state.sql";
 
 /** Time limit of the count: beyond it the preview says that it does not know. */
 const COUNT_MS_MAX = 4_000;
@@ -26,7 +27,7 @@ export async function previewRemoval(
         const selected = [cutoffOf(selection, nowMs), ...values];
         const heads = await tx.query<{ id: string; bytes: number }>(
           `select e.id, coalesce(e.payload_bytes, 0) as bytes
-             from dlq_event_rows e where e.id <= $1 and ${where} and ${BEFORE_PARKED}`,
+             from dlq_event_rows e where e.id <= $1 and ${where} and e.status = ${EVENT.IGNORED} and ${beforeParked()}`,
           selected,
         );
         const holding = await readHoldingLater(

@@ -1,10 +1,19 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 
 /**
- * Reasons of a removal's refusals. `holds-later`: it is IGNORED, and later versions of its aggregate wait behind it.
- * `no-body`: what arrived is not stored any more. `not-found`: another removal took it.
+ * Reasons of a removal's refusals. `holds-later`: later versions of its aggregate wait behind it. `no-body`: what arrived is not
+ * stored any more. `not-found`: another removal took it. Of events that expire: `recent`, something happened to it within RECENT_DAYS;
+ * `not-due`, a rule of its own keeps it longer.
  */
-export type KeptReason = "not-settled" | "in-redrive" | "unconfirmed" | "holds-later" | "no-body" | "not-found";
+export type KeptReason =
+  | "not-settled"
+  | "in-redrive"
+  | "unconfirmed"
+  | "holds-later"
+  | "no-body"
+  | "not-found"
+  | "recent"
+  | "not-due";
 
 /**
  * Why a person may not remove an event; null = they may. An event is settled when nobody has to act on it: it is IGNORED, or

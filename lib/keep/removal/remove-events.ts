@@ -38,11 +38,33 @@ const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
 /** Of one chunk: each is an object, and the events are locked until the last one is written. */
 const CHUNK_SOURCES_MAX = 4;
 
+/** Which events of a removal stay. */
+export type Keeping = {
+  /** Why an event stays, by its state, source, code and id alone; null = it may go. */
+  why(event: Candidate): KeptReason | null;
+  /** Of locked events, those that stay for what others say of them. */
+  readKept(tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, KeptReason>>;
+};
+
+/** As it is now: each chunk asks anew. */
+export type ReadKeeping = (tx: Tx) => Promise<Keeping>;
+
+/** What a person removes: settled events that hold no others. */
+export const readByHand: ReadKeeping = async () => ({
+  why: whyKept,
+  readKept: async (tx, ids) => allAs("holds-later", await readHoldingLater(tx, ids)),
+});
+
+export function allAs(reason: KeptReason, ids: ReadonlySet<string>): Map<string, KeptReason> {
+  return new Map([...ids].map((id) => [id, reason]));
+}
+
 /** A chunk of a removal: as `readCandidates`, cut where its records become many bytes, or come from many sources. */
-export async function readRemovalChunk(tx: Tx, page: CandidatePage): Promise<Candidate[]> {
+export async function readRemovalChunk(tx: Tx, page: CandidatePage, readKeeping: ReadKeeping): Promise<Candidate[]> {
+  const keeping = await readKeeping(tx);
   const candidates = await readCandidates(tx, page);
-  const settled = candidates.filter((event) => whyKept(event) === null).map(({ id }) => id);
-  const sizes = await readRecordSizes(tx, settled);
+  const going = candidates.filter((event) => keeping.why(event) === null).map(({ id }) => id);
+  const sizes = await readRecordSizes(tx, going);
   const sources = new Set<string>();
   let bytes = 0;
   const end = candidates.findIndex(({ id, source }, index) => {
@@ -54,24 +76,25 @@ export async function readRemovalChunk(tx: Tx, page: CandidatePage): Promise<Can
 }
 
 /** Of one operation. Each chunk becomes an object for each of its sources. */
-export function removeChunk(archive: ArchiveStore, operationId: string): ChangeChunk {
+export function removeChunk(archive: ArchiveStore, operationId: string, readKeeping: ReadKeeping): ChangeChunk {
   return async (tx, candidates, { actor, nowMs }) => {
+    const keeping = await readKeeping(tx);
     // The transaction waits for the archive: its locks keep the events as they are archived.
     await tx.run(`set local idle_in_transaction_session_timeout = ${ARCHIVING_MS_MAX}`);
-    const settled = candidates.filter((event) => whyKept(event) === null).map(({ id }) => id);
-    const locked = await lockEvents(tx, settled);
-    const holding = await readHoldingLater(tx, [...locked.keys()]);
+    const going = candidates.filter((event) => keeping.why(event) === null).map(({ id }) => id);
+    const locked = await lockEvents(tx, going);
+    const kept = await keeping.readKept(tx, [...locked.keys()]);
     const why = (event: Candidate): KeptReason | null => {
       const now = locked.get(event.id);
-      if (now === undefined) return whyKept(event) ?? "not-found";
-      return whyKept(now) ?? (holding.has(event.id) ? "holds-later" : null);
+      if (now === undefined) return keeping.why(event) ?? "not-found";
+      return keeping.why({ ...event, status: now.status, confirmed: now.confirmed }) ?? kept.get(event.id) ?? null;
     };
     const removable = candidates.filter((event) => why(event) === null);
     const archived: { id: string; objectId: string }[] = [];
     for (const [source, events] of Map.groupBy(removable, (event) => event.source)) {
       archived.push(...(await archiveEvents(tx, archive, { source, events, operationId, actor, nowMs })));
     }
-    const changed = archived.length === 0 ? [] : await deleteEvents(tx, archived);
+    const changed = archived.length === 0 ? [] : await deleteEvents(tx, archived, nowMs);
     const gone = new Set(changed.map(({ id }) => id));
     const refused = refusals(candidates, gone, (event) => why(event) ?? "no-body");
     return { changed, refused, inFlight: [] };

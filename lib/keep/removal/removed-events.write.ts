@@ -4,6 +4,7 @@ import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { deleteSkips } from "@/lib/order/skips.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
+import { PARKED } from "@/lib/redrive/states/state.sql";
 
 export type ArchiveObject = {
   id: string;
@@ -36,6 +37,9 @@ export async function insertArchiveObject(tx: Tx, object: ArchiveObject): Promis
   );
 }
 
+/** What a removed event counts, over `old_status`: one that was parked leaves the parked events. */
+const EXPIRED = `case when old_status in ${PARKED} then '{expired}'::text[] end`;
+
 /**
  * Removes locked events with all that belongs to them alone, and names them as archived. Their items and attempts stay: they
  * are the record of redrives. A version that counted as processed goes on to count. Returns the removed events.
@@ -43,6 +47,7 @@ export async function insertArchiveObject(tx: Tx, object: ArchiveObject): Promis
 export async function deleteEvents(
   tx: Tx,
   events: readonly { id: string; objectId: string }[],
+  atMs: number,
 ): Promise<{ id: string; from: EventStatus }[]> {
   const ids = events.map(({ id }) => id);
   const ofEvents = "= any($1::uuid[])";
@@ -64,11 +69,11 @@ export async function deleteEvents(
               f.event_type, g.error_code, g.status, coalesce(f.payload_bytes, 0)
          from gone g join unnest($1::uuid[], $2::uuid[]) o(id, object_id) on o.id = g.id
               join sources s on s.id = g.source_id left join facts f on f.id = g.id)
-     ${rollupOf("gone")}
+     ${rollupOf("gone", { flow: { kinds: EXPIRED, at: "to_timestamp($5::float8 / 1000)" } })}
      select id, old_status as "from", source_id as "sourceId", aggregate_type as "aggregateType",
             aggregate_id as "aggregateId"
        from gone`,
-    [ids, events.map(({ objectId }) => objectId), ...idSpan(ids)],
+    [ids, events.map(({ objectId }) => objectId), ...idSpan(ids), atMs],
     { name: "delete-events" },
   );
   await deleteSkips(tx, ids);

@@ -16,6 +16,7 @@ import {
   statusesOf,
   storedKeys,
 } from "@/lib/keep/restore/restored-events.write";
+import { keepRestored } from "@/lib/keep/retention/retention.write";
 import type { Clock } from "@/lib/platform/clock";
 import { type Db, isRowFault, type Tx } from "@/lib/platform/database/db";
 import { isReadTimeout, retrying } from "@/lib/platform/database/retrying";
@@ -167,7 +168,8 @@ async function store(
   await insertRestored(tx, events, { archived });
   const ids = events.map(({ id }) => id);
   if (archived) await reportArchivedVersions(tx, await forgetArchived(tx, ids));
-  await countRestored(tx, events, nowMs);
+  await keepRestored(tx, ids);
+  await countRestored(tx, events, { nowMs, archived });
   await appendAudit(tx, {
     actor,
     action: "event.imported",

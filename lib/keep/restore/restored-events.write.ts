@@ -3,6 +3,7 @@ import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { keyOf } from "@/lib/intake/event-keys.write";
 import type { StoredPart } from "@/lib/keep/records/stored-state.shapes";
 import type { NamedAggregate } from "@/lib/keep/removal/reported-versions.write";
+import type { FlowKind } from "@/lib/observe/flow.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 
@@ -166,10 +167,14 @@ export async function insertRestoredGroups(tx: Tx, events: readonly Restoring[])
 }
 
 /**
- * The counters of the events: each counts in its status and hour. One that is parked came in now; of one that is not, the
- * store has counted neither coming nor going.
+ * The counters of the events: each counts in its status and hour. One that is parked came in now, or, where it expired before and
+ * comes back from the archive, is released; of one that is not, the store has counted neither coming nor going.
  */
-export async function countRestored(tx: Tx, events: readonly Restoring[], nowMs: number): Promise<void> {
+export async function countRestored(
+  tx: Tx,
+  events: readonly Restoring[],
+  { nowMs, archived }: { nowMs: number; archived: boolean },
+): Promise<void> {
   await tx.run(
     `with restored as (
        select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::boolean[])
@@ -182,7 +187,7 @@ export async function countRestored(tx: Tx, events: readonly Restoring[], nowMs:
        insert into dlq_group_levels (fingerprint, source_id, status, n)
        select fingerprint, source_id, status, count(*) from restored group by 1, 2, 3)
      insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
-     select date_trunc('minute', to_timestamp($7::float8 / 1000), 'UTC'), source_id, error_code, fingerprint, 'parked',
+     select date_trunc('minute', to_timestamp($7::float8 / 1000), 'UTC'), source_id, error_code, fingerprint, $8,
             count(*)
        from restored where parked group by source_id, error_code, fingerprint`,
     [
@@ -193,6 +198,7 @@ export async function countRestored(tx: Tx, events: readonly Restoring[], nowMs:
       events.map(({ stored }) => stored.state.firstSeen),
       events.map(({ stored }) => isParked(statusRestored(stored.state.status))),
       nowMs,
+      (archived ? "released" : "parked") satisfies FlowKind,
     ],
     { name: "count-restored" },
   );

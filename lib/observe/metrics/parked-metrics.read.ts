@@ -114,7 +114,7 @@ export async function flowMetrics(db: Queryable, { scope, nowMs }: Scrape): Prom
       [{ value: of(recent, "parked", "bounced", "released") / RATE_WINDOW_S }],
     ),
     gauge("dlq_out_rate", "Events that left the parked set per second, over five minutes.", [
-      { value: of(recent, "redriven", "ignored") / RATE_WINDOW_S },
+      { value: of(recent, "redriven", "ignored", "expired") / RATE_WINDOW_S },
     ]),
     gauge(
       "redrive_success_rate",

@@ -95,7 +95,17 @@ function sizeBucket(startMs: number, level: Map<string, number>): SizeStats["buc
 }
 
 /** A chart shows all kinds but the last, which takes back confirmations. */
-const CHARTED = ["parked", "redriven", "confirmed", "failed", "bounced", "ignored", "released", "unconfirmed"] as const;
+const CHARTED = [
+  "parked",
+  "redriven",
+  "confirmed",
+  "failed",
+  "bounced",
+  "ignored",
+  "expired",
+  "released",
+  "unconfirmed",
+] as const;
 type FlowCounts = Record<(typeof CHARTED)[number], number>;
 const NO_FLOW = Object.fromEntries(CHARTED.map((kind) => [kind, 0])) as FlowCounts;
 

@@ -45,6 +45,7 @@ export const flowStatsSchema = named(
         failed: count,
         bounced: count,
         ignored: count,
+        expired: count,
         released: count,
       }),
     ),
@@ -52,7 +53,9 @@ export const flowStatsSchema = named(
   {
     ...STAMP,
     bucketMs: 3_600_000,
-    buckets: [{ at: AT, parked: 12, redriven: 3, confirmed: 2, failed: 0, bounced: 1, ignored: 0, released: 0 }],
+    buckets: [
+      { at: AT, parked: 12, redriven: 3, confirmed: 2, failed: 0, bounced: 1, ignored: 0, expired: 0, released: 0 },
+    ],
   },
 );
 export type FlowStats = z.infer<typeof flowStatsSchema>;

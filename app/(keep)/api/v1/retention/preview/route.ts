@@ -1,0 +1,10 @@
+import { handle } from "@/app/_server/handle";
+import { retentionPreviewSchema } from "@/lib/keep/retention/retention.shapes";
+import { previewRetention } from "@/lib/keep/retention/show-retention.read";
+
+export const GET = handle({
+  id: "previewRetention",
+  summary: "What expires when a worker looks now",
+  answer: retentionPreviewSchema,
+  run: ({ deps, viewer, nowMs }) => previewRetention(deps.db, viewer, nowMs),
+});

@@ -1,0 +1,53 @@
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Retention } from "@/lib/keep/retention/retention.pure";
+import { RETENTION_KEY, readRetention } from "@/lib/keep/retention/retention.read";
+import type { RetentionChange } from "@/lib/keep/retention/retention.shapes";
+import type { Db } from "@/lib/platform/database/db";
+import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
+import { invalidFields } from "@/lib/platform/plain/problem.pure";
+
+/**
+ * Changes all periods at once; a running expiry honours them from its next chunk on. Throws DomainError `invalid-config` for a
+ * source that does not exist and `forbidden`.
+ */
+export async function changeRetention(
+  deps: LowRateDeps & { db: Db },
+  { reason, ...after }: RetentionChange,
+  viewer: Viewer,
+): Promise<void> {
+  assertMay(viewer, "change-settings", "all");
+  const before = await readRetention(deps.db);
+  await assertSources(deps.db, after, before);
+  const atMs = deps.clock.wallMs();
+  await deps.lowRate.write(async ({ prisma, audit }) => {
+    const columns = { value: after, updatedBy: viewer.name, updatedAt: new Date(atMs) };
+    await prisma.setting.upsert({
+      where: { key: RETENTION_KEY },
+      create: { key: RETENTION_KEY, ...columns },
+      update: columns,
+    });
+    await audit({
+      actor: viewer.name,
+      action: "retention.changed",
+      subjectKind: "setting",
+      subjectId: RETENTION_KEY,
+      reason,
+      before,
+      after,
+      count: 1,
+      atMs,
+    });
+  });
+}
+
+/** A rule that was stored before may name a source that was removed since. */
+async function assertSources(db: Db, { rules }: Retention, before: Retention): Promise<void> {
+  const known = new Set(before.rules.map(({ source }) => source));
+  for (const { name } of await db.query<{ name: string }>("select name from sources", [])) known.add(name);
+  const fields = rules.flatMap(({ source }, index) =>
+    source === null || known.has(source)
+      ? []
+      : [{ field: `rules[${index}].source`, detail: `there is no source ${JSON.stringify(source)}` }],
+  );
+  if (fields.length > 0) throw invalidFields(fields, "invalid-config");
+}

@@ -1,0 +1,86 @@
+import type { EventStatus } from "@/lib/events/event-state.pure";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { beforeParked, readHoldingLater } from "@/lib/keep/removal/held-tails.read";
+import type { KeptReason } from "@/lib/keep/removal/removal.pure";
+import { RECENT } from "@/lib/keep/retention/recent-events.sql";
+import { daysKept, dueBeforeMs, type Retention, whyUnexpired } from "@/lib/keep/retention/retention.pure";
+import type { Queryable } from "@/lib/platform/database/db";
+import { idSpan } from "@/lib/platform/database/id-span";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
+
+/** Of these events, those that something happened to within RECENT_DAYS. */
+export async function readRecent(db: Queryable, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await db.query<{ id: string }>(
+    `select e.id from dlq_events e where e.id = any($1::uuid[]) and e.id between $2 and $3 and ${RECENT}`,
+    [ids, ...idSpan(ids)],
+    { name: "recent-events" },
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Due events of a UTC day (`2026-11-25`), and why they stay; null = they expire. Bytes of their current payloads. */
+export type DueCount = { day: string; reason: KeptReason | null; n: number; bytes: number };
+
+type DueQuery = {
+  retention: Retention;
+  nowMs: number;
+  /** Only events that were parked before this, epoch milliseconds, of this source and error code; null = of every one. */
+  beforeMs: number;
+  source: string | null;
+  errorCode: string | null;
+};
+
+/** Counts the due events that the viewer sees. An event that holds others counts as one that expires, see `countHolding`. */
+export async function countDue(db: Queryable, viewer: Viewer, query: DueQuery): Promise<DueCount[]> {
+  const { retention, nowMs, beforeMs, source, errorCode } = query;
+  const rows = await db.query<{
+    day: string;
+    dayMs: number;
+    source: string;
+    errorCode: string;
+    status: EventStatus;
+    confirmed: boolean;
+    recent: boolean;
+    n: number;
+    bytes: number;
+  }>(
+    `select to_char(c.day, 'YYYY-MM-DD') as day, extract(epoch from c.day at time zone 'UTC')::float8 * 1000 as "dayMs",
+            s.name as source, c.error_code as "errorCode", c.status, c.confirmed, c.recent, c.n, c.bytes
+       from (select date_trunc('day', e.first_seen at time zone 'UTC') as day, e.source_id, e.error_code, e.status,
+                    e.confirmed_at is not null as confirmed, ${RECENT} as recent, count(*)::int as n,
+                    coalesce(sum(e.payload_bytes), 0)::float8 as bytes
+               from dlq_event_rows e
+              where e.id < $1 and ($2::text is null or e.error_code = $2)
+                and ($3::text[] is null or e.source_id = any(array(select id from sources where name = any($3))))
+              group by 1, 2, 3, 4, 5, 6) c
+       join sources s on s.id = c.source_id order by 1`,
+    [uuidv7LowerBound(beforeMs), errorCode, sourceScope(viewer, source === null ? undefined : [source])],
+  );
+  return rows.flatMap((row) => {
+    if (row.dayMs >= dueBeforeMs(nowMs, daysKept(retention, row))) return [];
+    return [{ day: row.day, reason: whyUnexpired(row) ?? (row.recent ? "recent" : null), n: row.n, bytes: row.bytes }];
+  });
+}
+
+/** Due events, by day, that stay because a later version of their aggregate is parked and not due before `beforeMs`. */
+export async function countHolding(
+  db: Queryable,
+  viewer: Viewer,
+  { beforeMs }: Pick<DueQuery, "beforeMs">,
+): Promise<Map<string, number>> {
+  const before = uuidv7LowerBound(beforeMs);
+  const heads = await db.query<{ id: string; day: string }>(
+    `select e.id, to_char(e.first_seen at time zone 'UTC', 'YYYY-MM-DD') as day
+       from dlq_events e
+      where e.id < $1 and not ${RECENT} and ${beforeParked("l.id >= $1")}
+        and ($2::text[] is null or e.source_id = any(array(select id from sources where name = any($2))))`,
+    [before, sourceScope(viewer)],
+  );
+  const holding = await readHoldingLater(
+    db,
+    heads.map(({ id }) => id),
+  );
+  const held = heads.filter(({ id }) => holding.has(id));
+  return new Map([...Map.groupBy(held, ({ day }) => day)].map(([day, of]) => [day, of.length]));
+}

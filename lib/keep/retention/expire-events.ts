@@ -1,0 +1,115 @@
+import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
+import { insertBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
+import { ringOrLog } from "@/lib/events/bulk/change-events";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
+import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
+import { dropEmptyDays } from "@/lib/intake/partitions.write";
+import type { ArchiveDeps } from "@/lib/keep/archive/configured-archive";
+import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
+import { allAs, type ReadKeeping } from "@/lib/keep/removal/remove-events";
+import { countDue, readRecent } from "@/lib/keep/retention/due-events.read";
+import {
+  daysKept,
+  dueBeforeMs,
+  KEPT_DAYS,
+  type Retention,
+  type RetentionRule,
+  whyUnexpired,
+} from "@/lib/keep/retention/retention.pure";
+import { readRetention } from "@/lib/keep/retention/retention.read";
+import { claimRun, removeEndedRuns } from "@/lib/keep/retention/retention.write";
+import type { Db, Tx } from "@/lib/platform/database/db";
+import { uuidv7, uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+
+/** Who removes events that were kept for their time. */
+const RETENTION = systemViewer("retention");
+
+/** Which due events stay: by the periods as they are in force, so that a longer one holds from the next chunk on. */
+export const readExpiring: ReadKeeping = async (tx) => {
+  const retention = await readRetention(tx);
+  const [now] = await tx.query<{ ms: number }>("select extract(epoch from now())::float8 * 1000 as ms", []);
+  return {
+    why: (event) => {
+      const isDue = uuidv7TimeMs(event.id) < dueBeforeMs(now!.ms, daysKept(retention, event));
+      return isDue ? whyUnexpired(event) : "not-due";
+    },
+    readKept: async (chunk, ids) => {
+      const recent = await readRecent(chunk, ids);
+      const leaving = ids.filter((id) => !recent.has(id));
+      const holding = await readHoldingLater(chunk, leaving, leaving);
+      return new Map([...allAs("recent", recent), ...allAs("holds-later", holding)]);
+    },
+  };
+};
+
+export type RetentionDeps = Deps & ArchiveDeps & { upkeepDb: Db };
+
+/**
+ * One round of retention. For each period whose events of another day became due it makes a bulk operation of the kind
+ * `expire`, which archives and removes them; each period is looked at once a day, whichever worker is first. Then the tables
+ * of emptied days are dropped. Without an archive nothing expires. Returns the number of operations.
+ */
+export async function runRetention(deps: RetentionDeps): Promise<number> {
+  const { upkeepDb, archive, clock } = deps;
+  if (archive === null) return 0;
+  const retention = await readRetention(upkeepDb);
+  const nowMs = clock.wallMs();
+  let made = 0;
+  for (const period of [...retention.rules, { source: null, errorCode: null, days: retention.days }]) {
+    const id = await upkeepDb.transaction((tx) => beginExpiry(tx, { retention, period, nowMs }));
+    if (id === null) continue;
+    made++;
+    await ringOrLog(deps, id);
+  }
+  await dropEmptyDays(upkeepDb, dueBeforeMs(nowMs, KEPT_DAYS.min));
+  await removeEndedRuns(upkeepDb);
+  return made;
+}
+
+type Round = { retention: Retention; period: RetentionRule; nowMs: number };
+
+/** Returns the operation; null = another worker has looked at it, or nothing can expire. */
+async function beginExpiry(tx: Tx, { retention, period, nowMs }: Round): Promise<string | null> {
+  const { source, errorCode, days } = period;
+  const beforeMs = dueBeforeMs(nowMs, days);
+  const id = uuidv7(nowMs);
+  if (!(await claimRun(tx, { source, errorCode, beforeMs, operationId: id }))) return null;
+  const due = await countDue(tx, RETENTION, { retention, beforeMs, nowMs, source, errorCode });
+  const expected = due.reduce((sum, { n, reason }) => sum + (reason === null ? n : 0), 0);
+  if (expected === 0) return null;
+  const filter = {
+    ...(source === null ? {} : { source: [source] }),
+    ...(errorCode === null ? {} : { errorCode: [errorCode] }),
+    to: iso(beforeMs),
+  };
+  const reason = `kept for ${days} days`;
+  const auditId = await appendAudit(tx, {
+    actor: RETENTION.name,
+    action: BULK_EFFECT.expire.action,
+    subjectKind: "event",
+    subjectId: null,
+    reason,
+    before: null,
+    after: { ...BULK_EFFECT.expire.after, filter },
+    count: 0,
+    atMs: nowMs,
+  });
+  await insertBulkOperation(tx, {
+    id,
+    kind: "expire",
+    selection: { ...scopeSelection(RETENTION, "remove", { filter }), asOfMs: nowMs },
+    options: {},
+    cutoff: uuidv7LowerBound(beforeMs),
+    expected,
+    expectedKind: "estimated",
+    refused: {},
+    auditId,
+    reason,
+    createdBy: RETENTION.name,
+    atMs: nowMs,
+  });
+  return id;
+}

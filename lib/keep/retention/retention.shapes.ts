@@ -1,0 +1,104 @@
+import * as z from "zod/mini";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
+import { KEPT_DAYS } from "@/lib/keep/retention/retention.pure";
+import { countsOut, named, nullableText, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
+
+const DAYS_WORDS = `must be a whole number of days from ${KEPT_DAYS.min} to ${KEPT_DAYS.max}`;
+const days = z.int(DAYS_WORDS).check(z.gte(KEPT_DAYS.min, DAYS_WORDS), z.lte(KEPT_DAYS.max, DAYS_WORDS));
+const RULES_MAX = 200;
+
+/** Of a source, of an error code, or of the events of both. */
+const ruleSchema = z
+  .strictObject({
+    source: z._default(
+      z.nullable(
+        z
+          .string("must be the name of a source")
+          .check(z.minLength(1, "must not be empty"), z.maxLength(200, "at most 200 characters")),
+      ),
+      null,
+    ),
+    errorCode: z._default(
+      z.nullable(
+        z
+          .string("must be an error code")
+          .check(z.minLength(1, "must not be empty"), z.maxLength(512, "at most 512 characters")),
+      ),
+      null,
+    ),
+    days,
+  })
+  .check(
+    z.refine((rule) => rule.source !== null || rule.errorCode !== null, "must name a source, an error code or both"),
+  );
+
+const periods = {
+  /** How long events are kept that no rule names. */
+  days,
+  rules: z.array(ruleSchema).check(z.maxLength(RULES_MAX, `at most ${RULES_MAX} rules`)),
+};
+
+/** PUT /api/v1/retention: all periods. */
+export const retentionChangeSchema = named(
+  "RetentionChange",
+  z
+    .strictObject({ ...periods, reason: z.optional(reasonSchema) })
+    .check(
+      z.refine(
+        ({ rules }) =>
+          new Set(rules.map(({ source, errorCode }) => JSON.stringify([source, errorCode]))).size === rules.length,
+        { error: "names the same source and error code twice", path: ["rules"] },
+      ),
+    ),
+  { days: 30, rules: [{ source: "orders", errorCode: null, days: 14 }], reason: "the disk is small" },
+);
+export type RetentionChange = z.infer<typeof retentionChangeSchema>;
+
+/** GET /api/v1/retention */
+export const retentionSchema = named(
+  "Retention",
+  z.object({
+    ...periods,
+    /** Where expired events go; null = no archive is configured, and nothing expires. */
+    place: nullableText,
+    /** When a worker has last looked at events that became due; null = never. */
+    lookedAt: nullableTime,
+    changedAt: nullableTime,
+    changedBy: nullableText,
+  }),
+  {
+    days: 30,
+    rules: [{ source: "orders", errorCode: null, days: 14 }],
+    place: "/var/lib/parkade/archive",
+    lookedAt: "2026-11-25T00:04:10.000Z",
+    changedAt: "2026-11-20T09:00:00.000Z",
+    changedBy: "maria",
+  },
+);
+export type RetentionOut = z.infer<typeof retentionSchema>;
+
+/** GET /api/v1/retention/preview: what expires when a worker looks now, by the UTC day on which the events were parked, the oldest first. */
+export const retentionPreviewSchema = named(
+  "RetentionPreview",
+  z.object({
+    asOf: timeOut,
+    /** null = counting took too long. */
+    days: z.nullable(
+      z.array(
+        z.object({
+          day: z.string(),
+          expires: z.int(),
+          /** Of the current payloads of the events that expire. */
+          bytes: z.number(),
+          /** Due events that stay. `in-redrive`: QUEUED; `unconfirmed`: redriven, and it may still come back; `holds-later`: later versions of its aggregate wait behind it; `recent`: sent, changed or restored in the last 7 days. */
+          keptByReason: countsOut,
+        }),
+      ),
+    ),
+  }),
+  {
+    asOf: "2026-11-25T10:00:00.000Z",
+    days: [{ day: "2026-10-25", expires: 1_200, bytes: 480_000, keptByReason: { "in-redrive": 3 } }],
+  },
+);
+export type RetentionPreview = z.infer<typeof retentionPreviewSchema>;

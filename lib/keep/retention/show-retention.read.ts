@@ -1,0 +1,66 @@
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { countDue, countHolding } from "@/lib/keep/retention/due-events.read";
+import { dueBeforeMs } from "@/lib/keep/retention/retention.pure";
+import { RETENTION_KEY, readRetention } from "@/lib/keep/retention/retention.read";
+import type { RetentionOut, RetentionPreview } from "@/lib/keep/retention/retention.shapes";
+import type { Db, Queryable } from "@/lib/platform/database/db";
+import { isReadTimeout } from "@/lib/platform/database/retrying";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+
+/** The periods apply to every source, so every viewer sees them all. `place`: where the archive lies; null = none is configured. */
+export async function showRetention(db: Queryable, viewer: Viewer, place: string | null): Promise<RetentionOut> {
+  assertMay(viewer, "view");
+  const { days, rules } = await readRetention(db);
+  const [row] = await db.query<Pick<RetentionOut, "lookedAt" | "changedAt" | "changedBy">>(
+    `select (select max(at) from retention_runs) as "lookedAt", s.updated_at as "changedAt", s.updated_by as "changedBy"
+       from (values (1)) one left join settings s on s.key = $1`,
+    [RETENTION_KEY],
+    { isoTimes: true },
+  );
+  return { days, rules: [...rules], place, ...row! };
+}
+
+/** Time limit of the count: beyond it the preview says that it does not know. */
+const COUNT_MS_MAX = 4_000;
+
+/** What would expire now, of what the viewer sees. */
+export async function previewRetention(db: Db, viewer: Viewer, nowMs: number): Promise<RetentionPreview> {
+  assertMay(viewer, "view");
+  try {
+    const days = await db.transaction(
+      async (tx) => {
+        const retention = await readRetention(tx);
+        const shortest = Math.min(retention.days, ...retention.rules.map((rule) => rule.days));
+        const beforeMs = dueBeforeMs(nowMs, shortest);
+        const due = await countDue(tx, viewer, { retention, nowMs, beforeMs, source: null, errorCode: null });
+        return byDay(due, await countHolding(tx, viewer, { beforeMs }));
+      },
+      { statementTimeoutMs: COUNT_MS_MAX, readOnly: true },
+    );
+    return { asOf: iso(nowMs), days };
+  } catch (error) {
+    if (!isReadTimeout(error)) throw error;
+    return { asOf: iso(nowMs), days: null };
+  }
+}
+
+type Day = NonNullable<RetentionPreview["days"]>[number];
+
+function byDay(due: Awaited<ReturnType<typeof countDue>>, holding: ReadonlyMap<string, number>): Day[] {
+  const days = new Map<string, Day>();
+  for (const { day, reason, n, bytes } of due) {
+    const of = days.get(day) ?? { day, expires: 0, bytes: 0, keptByReason: {} };
+    days.set(day, of);
+    if (reason === null) {
+      of.expires += n;
+      of.bytes += bytes;
+    } else of.keptByReason[reason] = (of.keptByReason[reason] ?? 0) + n;
+  }
+  for (const of of days.values()) {
+    const held = Math.min(of.expires, holding.get(of.day) ?? 0);
+    if (held === 0) continue;
+    of.expires -= held;
+    of.keptByReason["holds-later"] = held;
+  }
+  return [...days.values()];
+}
