@@ -9,13 +9,20 @@ const AGGREGATE_EVENTS = 4;
 
 const DAY_MS = 86_400_000;
 
-export type ManyEvents = { source: string; events: number; redriveUrl: string; batch?: { format: "ndjson" } };
+export type ManyEvents = {
+  source: string;
+  events: number;
+  redriveUrl: string;
+  batch?: { format: "ndjson" };
+  /** They were parked so many days ago. */
+  daysAgo?: number;
+};
 
 /**
  * Makes an HTTP source without a rate and parks that many events in it, by the server itself and thus much faster than
  * through ingest. Rows and rollups are those that ingest writes; the audit is not (a redrive does not read it).
  */
-export async function parkMany(db: Db, { source, events, redriveUrl, batch }: ManyEvents): Promise<void> {
+export async function parkMany(db: Db, { source, events, redriveUrl, batch, daysAgo = 0 }: ManyEvents): Promise<void> {
   const sourceId = uuidv7(Date.now());
   await db.run("insert into sources (id, name, kind, config) values ($1, $2, 'http', $3::jsonb)", [
     sourceId,
@@ -28,28 +35,28 @@ export async function parkMany(db: Db, { source, events, redriveUrl, batch }: Ma
     [sourceId, source],
   );
   // As many partitions as a store in use has: each costs every statement a little.
-  await ensurePartitions(db, Date.now() - 30 * DAY_MS, Date.now() + 3 * DAY_MS);
+  await ensurePartitions(db, Date.now() - Math.max(30, daysAgo) * DAY_MS, Date.now() + 3 * DAY_MS);
   await db.run(
     `insert into dlq_groups (fingerprint, error_code, message_pattern, sample_event, first_seen, last_seen)
      values ($1, 'UPSTREAM_5XX', '<n> from stock-service', uuidv7(), now(), now())`,
     [`${source}-group`],
   );
   for (let from = 0; from < events; from += CHUNK) {
-    await parkChunk(db, { source, sourceId, from, to: Math.min(from + CHUNK, events) });
+    await parkChunk(db, { source, sourceId, daysAgo, from, to: Math.min(from + CHUNK, events) });
   }
   // As autovacuum would have by the time an operator comes to redrive them.
   for (const table of ["dlq_events", "dlq_event_facts", "dlq_event_bodies", "event_keys"])
     await db.run(`vacuum analyze ${table}`);
 }
 
-type Chunk = { source: string; sourceId: string; from: number; to: number };
+type Chunk = { source: string; sourceId: string; daysAgo: number; from: number; to: number };
 
-async function parkChunk(db: Db, { source, sourceId, from, to }: Chunk): Promise<void> {
+async function parkChunk(db: Db, { source, sourceId, daysAgo, from, to }: Chunk): Promise<void> {
   await db.transaction(
     async (tx) => {
       await tx.run(
         `with fresh as materialized (
-           select uuidv7() as id, g as n, $2 || '-' || lpad(g::text, 9, '0') as event_id
+           select uuidv7(make_interval(days => -$5)) as id, g as n, $2 || '-' || lpad(g::text, 9, '0') as event_id
              from generate_series($3::int, $4::int - 1) g
          ), keys as (
            insert into event_keys (source_id, event_id, id) select $1, event_id, id from fresh
@@ -71,12 +78,12 @@ async function parkChunk(db: Db, { source, sourceId, from, to }: Chunk): Promise
          select id, $1, event_id, 'order', $2 || '-order-' || n / ${AGGREGATE_EVENTS}, n % ${AGGREGATE_EVENTS},
                 'UPSTREAM_5XX', $2 || '-group', 4, uuid_extract_timestamp(id)
            from fresh`,
-        [sourceId, source, from, to],
+        [sourceId, source, from, to, daysAgo],
       );
       await tx.run(
         `insert into dlq_levels (source_id, error_code, status, hour, n)
-         values ($1, 'UPSTREAM_5XX', 'PENDING', date_trunc('hour', now(), 'UTC'), $2)`,
-        [sourceId, to - from],
+         values ($1, 'UPSTREAM_5XX', 'PENDING', date_trunc('hour', now() - make_interval(days => $3), 'UTC'), $2)`,
+        [sourceId, to - from, daysAgo],
       );
       await tx.run("insert into dlq_group_levels (fingerprint, source_id, status, n) values ($2, $1, 'PENDING', $3)", [
         sourceId,

@@ -97,3 +97,32 @@ test("ids are named in one way, and a producer's id of several sources with its 
   expect(unclear).toMatchObject({ code: 2, said: expect.stringContaining("name one with --source") });
   expect(await run("archive", "restore", "order-1", "--source", "billing")).toMatchObject({ code: 0 });
 });
+
+test("events are kept as long as is set, for all and for a source or a code, and what is due is shown", async () => {
+  expect(await run("retention", "show")).toMatchObject({ code: 0, out: expect.stringMatching(/all events +30 days/) });
+  expect(await run("retention", "set", "14", "--reason", "small disk")).toMatchObject({ code: 0 });
+  const set = await run("retention", "set", "7", "--source", "orders", "--errorCode", "TIMEOUT", "--reason", "many");
+  expect(set).toMatchObject({ code: 0, out: expect.stringMatching(/orders TIMEOUT +7 days\nall others +14 days/) });
+  const due = deadLetter({ eventId: "old", aggregateId: null, failedAtMs: null });
+  const clock = { ...parkade.deps.clock, wallMs: () => Date.now() - 8.5 * 86_400_000 };
+  await parkEvents(
+    { ...parkade.deps, clock },
+    [{ source: "orders", letter: { ...due, errorCode: "TIMEOUT" } }],
+    localViewer("tester"),
+  );
+  expect((await run("retention", "show")).out).toMatch(/\n\d{4}-\d\d-\d\d +1 expire, \d+ B\n/);
+  for (const [words, said] of [
+    [["set", "3"], /from 7 to 30/],
+    [["set", "soon"], /no number of days/],
+    [["set", "9", "--source", "nobody"], /there is no source/],
+    [["unset"], /name the period/],
+    [["unset", "--source", "billing"], /no such period/],
+  ] as const) {
+    expect(await run("retention", ...words, "--reason", "x"), words.join(" ")).toMatchObject({
+      code: expect.toSatisfy((code: number) => code > 0),
+      said: expect.stringMatching(said),
+    });
+  }
+  const unset = await run("retention", "unset", "--source", "orders", "--errorCode", "TIMEOUT", "--reason", "as all");
+  expect(unset).toMatchObject({ code: 0, out: expect.stringMatching(/^all events +14 days/) });
+});

@@ -9,6 +9,7 @@ import { MEND_COMMANDS } from "@/lib/cli/commands/mends";
 import { PROGRAM_COMMANDS } from "@/lib/cli/commands/program";
 import { REDRIVE_RULE_COMMANDS } from "@/lib/cli/commands/redrive-rules";
 import { REDRIVE_COMMANDS } from "@/lib/cli/commands/redrives";
+import { RETENTION_COMMANDS } from "@/lib/cli/commands/retention";
 import { SCHEMA_COMMANDS } from "@/lib/cli/commands/schemas";
 import { SOURCE_COMMANDS } from "@/lib/cli/commands/sources";
 import { STOP_COMMANDS } from "@/lib/cli/commands/stops";
@@ -18,6 +19,7 @@ import { TARGET_COMMANDS } from "@/lib/cli/commands/targets";
 const DESCRIBED = [
   ...EVENT_COMMANDS,
   ...ARCHIVE_COMMANDS,
+  ...RETENTION_COMMANDS,
   ...MEND_COMMANDS,
   ...REDRIVE_COMMANDS,
   ...REDRIVE_RULE_COMMANDS,
@@ -52,6 +54,9 @@ const HELP_ORDER = [
   "remove",
   "archive list",
   "archive restore",
+  "retention show",
+  "retention set",
+  "retention unset",
   "follow",
   "pause",
   "resume",

@@ -18,6 +18,7 @@ import { listRecipes, mend, removeRecipe, saveRecipe, undoMend } from "@/lib/cli
 import { park } from "@/lib/cli/park";
 import { redrive } from "@/lib/cli/redrive";
 import { listRedriveRules, switchRedriveRule, tryRedriveRule } from "@/lib/cli/redrive-rule";
+import { changeRetention, showRetention } from "@/lib/cli/retention";
 import { edit, listRevisions, restore } from "@/lib/cli/revise";
 import { inferSchema, listSchemas, setSchema } from "@/lib/cli/schema";
 import { search } from "@/lib/cli/search";
@@ -56,6 +57,9 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   remove: removeEvents,
   "archive list": listArchive,
   "archive restore": restoreArchived,
+  "retention show": showRetention,
+  "retention set": (call) => changeRetention(call, "set"),
+  "retention unset": (call) => changeRetention(call, "unset"),
   follow,
   pause: (call) => steer(call, "pause"),
   resume: (call) => steer(call, "resume"),

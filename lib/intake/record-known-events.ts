@@ -63,7 +63,7 @@ export class ArchivedArrival extends Error {
 
 /**
  * Of arrivals whose events are not in the store, asserts that they repeat archived events that were IGNORED. Throws
- * ArchivedArrival for those of events that were sent, and DomainError `events-busy` for one that has left since its key was
+ * ArchivedArrival for those of events that were sent or expired, and DomainError `events-busy` for one that has left since its key was
  * asked for.
  */
 async function assertRepeats(tx: Tx, missing: readonly Parking[], ours: ReadonlySet<string>): Promise<void> {

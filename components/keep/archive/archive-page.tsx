@@ -71,6 +71,11 @@ function Archive({ filter }: { filter: ArchiveFilter }) {
             )}
           </>
         }
+        actions={
+          <LinkButton href="/retention" data-tip="How long events stay before they come here">
+            Retention
+          </LinkButton>
+        }
       />
       <ArchiveFilterBar filter={filter} onFilter={setAddress} />
       {filter.operation === undefined ? null : (

@@ -42,6 +42,7 @@ export const keys = {
     list: (params: Params = {}) => ["archive", "list", params] as const,
     detail: (id: string) => ["archive", "detail", id] as const,
   },
+  retention: { periods: ["retention", "periods"] as const, preview: ["retention", "preview"] as const },
   removal: (params: Params) => ["removal", params] as const,
   recipes: ["recipes"] as const,
   controls: (params: Params = {}) => ["controls", params] as const,

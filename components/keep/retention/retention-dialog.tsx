@@ -1,0 +1,115 @@
+"use client";
+
+import { Plus, X } from "lucide-react";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { TextField } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { SelectField } from "@/components/ui/select";
+import { useChangeRetention } from "@/lib/keep/retention/retention.browser";
+import type { RetentionOut } from "@/lib/keep/retention/retention.shapes";
+import { useSources } from "@/lib/sources/sources.browser";
+import { changeOf, DAYS_WORDS, daysOf, ruleFault, type TypedRule } from "./retention-words";
+
+/** All periods are saved together. */
+export function RetentionDialog({ retention, onClose }: { retention: RetentionOut; onClose: () => void }) {
+  const [days, setDays] = useState(String(retention.days));
+  const [rules, setRules] = useState<(TypedRule & { key: number })[]>(
+    retention.rules.map((rule, key) => ({
+      key,
+      source: rule.source ?? "",
+      errorCode: rule.errorCode ?? "",
+      days: String(rule.days),
+    })),
+  );
+  const [tried, setTried] = useState(false);
+  const sources = useSources();
+  const save = useChangeRetention();
+  const names = new Set([...(sources.data?.items ?? []).map(({ name }) => name), ...rules.map(({ source }) => source)]);
+  names.delete("");
+  const options = [
+    { value: "", label: "every source" },
+    ...[...names].sort().map((name) => ({ value: name, label: name })),
+  ];
+  const set = (key: number, change: Partial<TypedRule>) =>
+    setRules(rules.map((rule) => (rule.key === key ? { ...rule, ...change } : rule)));
+  const add = () =>
+    setRules([...rules, { key: Math.max(-1, ...rules.map(({ key }) => key)) + 1, source: "", errorCode: "", days }]);
+  return (
+    <ReasonDialog
+      title="How long events are kept"
+      description="A shorter time makes older events expire within ten minutes: they go into the archive, from which they can be restored."
+      verb="Save"
+      keep="Close"
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        setTried(true);
+        const change = changeOf(days, rules);
+        if (change === null) return "stay";
+        await save.mutateAsync({ ...change, reason });
+        return { title: "Retention changed", tone: "success" };
+      }}
+    >
+      <div className="grid gap-4">
+        <TextField
+          label={rules.length === 0 ? "All events, days" : "All other events, days"}
+          error={tried && daysOf(days) === null ? DAYS_WORDS : undefined}
+          inputMode="numeric"
+          value={days}
+          onValue={setDays}
+          inputClassName="w-24!"
+        />
+        {rules.map((rule, at) => {
+          const fault = tried ? ruleFault(rules, at) : null;
+          const errorOf = (field: keyof TypedRule) => (fault?.field === field ? fault.words : undefined);
+          return (
+            <fieldset
+              key={rule.key}
+              className="grid grid-cols-[1fr_auto] items-start gap-2 sm:grid-cols-[1fr_1fr_6rem_auto]"
+            >
+              <legend className="sr-only">Period {at + 1}</legend>
+              <SelectField
+                label="Source"
+                error={errorOf("source")}
+                options={options}
+                value={rule.source}
+                onValue={(source) => set(rule.key, { source })}
+                className="col-span-2 sm:col-span-1"
+                inputClassName="w-full"
+              />
+              <TextField
+                label="Error code"
+                placeholder="every code"
+                value={rule.errorCode}
+                onValue={(errorCode) => set(rule.key, { errorCode })}
+                className="col-span-2 sm:col-span-1"
+                inputClassName="font-mono text-sm"
+              />
+              <TextField
+                label="Days"
+                error={errorOf("days")}
+                inputMode="numeric"
+                value={rule.days}
+                onValue={(typed) => set(rule.key, { days: typed })}
+              />
+              <Button
+                variant="ghost"
+                aria-label={`Remove period ${at + 1}`}
+                data-tip="Remove this period"
+                onClick={() => setRules(rules.filter(({ key }) => key !== rule.key))}
+                className="mt-5.5"
+              >
+                <X size={14} aria-hidden />
+              </Button>
+            </fieldset>
+          );
+        })}
+        <div>
+          <Button size="sm" onClick={add}>
+            <Plus size={13} aria-hidden /> Period for a source or an error code
+          </Button>
+        </div>
+      </div>
+    </ReasonDialog>
+  );
+}

@@ -1,0 +1,168 @@
+"use client";
+
+import { useState } from "react";
+import { NoArchive } from "@/components/keep/archive/no-archive";
+import { Button, LinkButton } from "@/components/ui/button";
+import { ReadError } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
+import { PageHeader } from "@/components/ui/page-header";
+import { Panel } from "@/components/ui/panel";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { useRetention, useRetentionPreview } from "@/lib/keep/retention/retention.browser";
+import type { RetentionOut, RetentionPreview } from "@/lib/keep/retention/retention.shapes";
+import { formatBytes, formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { dueText, keptText } from "./retention-words";
+
+const RetentionDialog = lazily(() => import("./retention-dialog"), "RetentionDialog");
+
+/** How long events are kept, and what leaves next. */
+export function RetentionPage() {
+  const retention = useRetention();
+  const { data } = retention;
+  return (
+    <div className="flex min-h-full flex-col">
+      <PageHeader
+        title="Retention"
+        meta="how long events stay before they expire into the archive"
+        actions={<LinkButton href="/archive">Archive</LinkButton>}
+      />
+      <div className="grid gap-3 px-3 pb-3">
+        {data && data.place === null ? (
+          <div className="rounded-md border border-l-2 border-warning bg-surface px-3 py-2">
+            <NoArchive what="removed" />
+          </div>
+        ) : null}
+        <ReadError read={retention} stale={data !== undefined} />
+        <Periods retention={data} />
+        <NextToExpire />
+      </div>
+    </div>
+  );
+}
+
+function Periods({ retention }: { retention: RetentionOut | undefined }) {
+  const [editing, setEditing] = useState(false);
+  return (
+    <Panel
+      title="Kept for"
+      meta="counted from the UTC day on which an event was parked"
+      actions={
+        <Button size="sm" disabled={!retention} onClick={() => setEditing(true)}>
+          Edit…
+        </Button>
+      }
+    >
+      {retention === undefined ? (
+        <SkeletonRows rows={2} columns={["w-32", "w-32", "w-16"]} />
+      ) : (
+        <>
+          <Table focusable>
+            <thead>
+              <tr>
+                <Th>Source</Th>
+                <Th>Error code</Th>
+                <Th numeric>Kept</Th>
+              </tr>
+            </thead>
+            <tbody>
+              {retention.rules.map(({ source, errorCode, days }) => (
+                <Tr key={JSON.stringify([source, errorCode])}>
+                  <Td className="max-w-64 truncate">{source ?? <span className="text-faint">every source</span>}</Td>
+                  <Td className="max-w-64 truncate font-mono text-sm">
+                    {errorCode ?? <span className="font-sans text-base text-faint">every code</span>}
+                  </Td>
+                  <Td numeric>{plural(days, "day")}</Td>
+                </Tr>
+              ))}
+              <Tr>
+                <Td colSpan={2} className="text-muted">
+                  {retention.rules.length === 0 ? "All events" : "All other events"}
+                </Td>
+                <Td numeric>{plural(retention.days, "day")}</Td>
+              </Tr>
+            </tbody>
+          </Table>
+          <p className="px-3 py-2 text-sm text-muted">
+            {retention.changedAt === null ? null : (
+              <>
+                Changed <TimeAgo at={retention.changedAt} /> by {retention.changedBy}.{" "}
+              </>
+            )}
+            {retention.lookedAt === null ? (
+              "No worker has looked yet."
+            ) : (
+              <>
+                A worker has last looked <TimeAgo at={retention.lookedAt} />.
+              </>
+            )}
+          </p>
+        </>
+      )}
+      {editing && retention ? <RetentionDialog retention={retention} onClose={() => setEditing(false)} /> : null}
+    </Panel>
+  );
+}
+
+/** What the next look of a worker makes leave, and why older events stay. */
+function NextToExpire() {
+  const preview = useRetentionPreview();
+  const days = preview.data?.days;
+  return (
+    <Panel
+      title="Due now"
+      meta={days ? dueText(days) : null}
+      actions={
+        <LinkButton size="sm" href="/operations" prefetch={false}>
+          Operations
+        </LinkButton>
+      }
+    >
+      <ReadError read={preview} stale={preview.data !== undefined} />
+      {preview.isPending ? <SkeletonRows rows={3} columns={["w-24", "w-16", "w-16", "flex-1"]} /> : null}
+      {days === null ? (
+        <p className="px-3 pt-1 pb-3 text-muted">
+          Counting took too long: there are more due events than can be counted in four seconds. They expire all the
+          same.
+        </p>
+      ) : null}
+      {days?.length === 0 ? (
+        <p className="px-3 pt-1 pb-3 text-muted">
+          No stored event is older than it is kept. A worker looks every ten minutes, and finds the events of one more
+          day after midnight, UTC.
+        </p>
+      ) : null}
+      {days && days.length > 0 ? <Days days={days} /> : null}
+    </Panel>
+  );
+}
+
+function Days({ days }: { days: NonNullable<RetentionPreview["days"]> }) {
+  return (
+    <Table focusable>
+      <thead>
+        <tr>
+          <Th>Parked on</Th>
+          <Th numeric>Expire</Th>
+          <Th numeric>Payloads</Th>
+          <Th>Stay</Th>
+        </tr>
+      </thead>
+      <tbody>
+        {days.map(({ day, expires, bytes, keptByReason }) => (
+          <Tr key={day}>
+            <Td className="whitespace-nowrap tabular-nums">{day}</Td>
+            <Td numeric>{formatNumber(expires)}</Td>
+            <Td numeric className="whitespace-nowrap">
+              {formatBytes(bytes)}
+            </Td>
+            <Td className="min-w-64 text-muted">
+              {keptText(keptByReason) || <span className="text-faint">none</span>}
+            </Td>
+          </Tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}
