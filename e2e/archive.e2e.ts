@@ -82,7 +82,15 @@ test("without an archive the dialog says what to set, and removes nothing", asyn
   await source.park([{ eventId: "n-1" }]);
   const { id } = await source.event("n-1");
   await request.post("/api/v1/events/ignore", { data: { select: { ids: [id] }, reason: "a test order" } });
-  const preview = { removable: 1, kept: 0, keptByReason: {}, byStatus: { IGNORED: 1 }, bytes: 20, place: null };
+  const preview = {
+    removable: 1,
+    kept: 0,
+    keptByReason: {},
+    heldByStatus: {},
+    byStatus: { IGNORED: 1 },
+    bytes: 20,
+    place: null,
+  };
   await page.route("**/api/v1/events/remove/preview", (route) => route.fulfill({ json: preview }));
   await page.goto(`/events/${id}`);
   await page.getByRole("button", { name: "More actions" }).click();

@@ -105,6 +105,7 @@ async function furnish(source: string): Promise<Record<string, string>> {
         post({ eventType: mark, schema: { title: mark }, reason: mark }, { name: source }),
       )
     ).id,
+    hold: (await made("POST api/v1/holds/route.ts", post({ scope: { source }, reason: mark }))).id,
     view: (await made("POST api/v1/saved-views/route.ts", post({ name: mark, filter: { source: [source] } }))).id,
     operation: uuidv7(Date.now()),
     archived: uuidv7(Date.now()),
@@ -186,6 +187,7 @@ const READS: Record<string, () => Case[]> = {
     { query: "?subjectKind=view" },
     { query: "?subjectKind=target" },
     { query: "?subjectKind=control" },
+    { query: "?subjectKind=hold" },
     { query: "?subjectKind=rule" },
     { query: "?subjectKind=redrive-rule" },
     { query: "?actor=zzb-parker" },
@@ -215,6 +217,7 @@ const READS: Record<string, () => Case[]> = {
       "?status=IGNORED",
     ].map((query) => ({ query })),
   groups: () => [{}, { query: "?source=zzb" }, { query: "?errorCode=SHARED" }, { query: "?eventType=zzb" }],
+  holds: () => [{}, { query: "?state=live" }],
   kinds: () => [{}],
   "openapi.json": () => [{}],
   "operations/[id]": () => [{ params: { id: other.operation! } }],
@@ -278,6 +281,11 @@ const CHANGES: Record<string, () => Case[]> = {
     ["ofSource", "narrowed", "ofCode", "ofEvent"].map((name) => post({ reason: "no" }, { id: other[name]! })),
   "POST api/v1/controls/lift/route.ts": () =>
     [{ source: "zzb" }, { origin: "automatic" }].map((filter) => post({ filter, reason: "no" })),
+  "POST api/v1/holds/route.ts": () =>
+    [{ source: "zzb" }, { errorCode: "X", source: "zzb" }, { errorCode: "X" }, { tag: { name: "a", value: "X" } }].map(
+      (scope) => post({ scope, reason: "no" }),
+    ),
+  "DELETE api/v1/holds/[id]/route.ts": () => [post({ reason: "no" }, { id: other.hold! })],
   "POST api/v1/events/route.ts": () => [
     { body: { source: "zzb", eventId: "x", errorCode: "X", payload: {} } },
     { query: "?source=zzb", body: [{ eventId: "x", errorCode: "X", payload: {} }] },
@@ -455,6 +463,7 @@ describe("a viewer of one source", () => {
     expect([...kinds].sort()).toEqual([
       "control",
       "event",
+      "hold",
       "recipe",
       "redrive",
       "redrive-rule",
@@ -571,6 +580,7 @@ async function stateOf(): Promise<unknown> {
     "redrive_rule_trials",
     "archive_objects",
     "archived_events",
+    "legal_holds",
   ];
   const rows = tables.map((table) =>
     web.deps.db.query(`select md5(coalesce(string_agg(t::text, ',' order by t::text), '')) as rows from ${table} t`),

@@ -39,6 +39,7 @@ const TAGS = {
   controls: "Blacklists, whitelists and cooldowns",
   events: "Parked dead letters",
   groups: "Events that failed in the same way",
+  holds: "Legal holds: events that stay, whatever others ask for",
   "openapi.json": "This document",
   operations: "Changes of large sets, and removals",
   policies: "Retry policies in versions",

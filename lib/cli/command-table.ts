@@ -5,6 +5,7 @@ import { AUDIT_COMMANDS } from "@/lib/cli/commands/audit";
 import { CONTROL_COMMANDS } from "@/lib/cli/commands/controls";
 import { EVENT_COMMANDS } from "@/lib/cli/commands/events";
 import { HELD_COMMANDS } from "@/lib/cli/commands/held";
+import { HOLD_COMMANDS } from "@/lib/cli/commands/holds";
 import { MEND_COMMANDS } from "@/lib/cli/commands/mends";
 import { PROGRAM_COMMANDS } from "@/lib/cli/commands/program";
 import { REDRIVE_RULE_COMMANDS } from "@/lib/cli/commands/redrive-rules";
@@ -20,6 +21,7 @@ const DESCRIBED = [
   ...EVENT_COMMANDS,
   ...ARCHIVE_COMMANDS,
   ...RETENTION_COMMANDS,
+  ...HOLD_COMMANDS,
   ...MEND_COMMANDS,
   ...REDRIVE_COMMANDS,
   ...REDRIVE_RULE_COMMANDS,
@@ -57,6 +59,9 @@ const HELP_ORDER = [
   "retention show",
   "retention set",
   "retention unset",
+  "hold list",
+  "hold place",
+  "hold lift",
   "follow",
   "pause",
   "resume",

@@ -3,6 +3,7 @@ import { EXIT } from "@/lib/cli/command";
 import { type Column, tableText } from "@/lib/cli/table";
 import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
 import type { ArchivedEvent } from "@/lib/keep/archive/archive.shapes";
+import type { HoldOut } from "@/lib/keep/holds/holds.shapes";
 import type { ControlOut } from "@/lib/order/controls/controls.shapes";
 import { formatAgo, formatNumber } from "@/lib/platform/plain/format.pure";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
@@ -41,7 +42,7 @@ export function givenOptions({ line }: Call, ...names: string[]): URLSearchParam
   return new URLSearchParams(names.flatMap((name) => line.texts(name).map((value) => [name, value])));
 }
 
-async function printList<Item>(call: Call, path: string, filter: URLSearchParams, columns: Column<Item>[]) {
+export async function printList<Item>(call: Call, path: string, filter: URLSearchParams, columns: Column<Item>[]) {
   const { terminal } = call;
   const page = await readPages<Item>(call, path, filter);
   await printAnswer(call, page, () => tableText(page.items, columns, terminal.columns));
@@ -66,6 +67,15 @@ export function listControls(call: Call): Promise<number> {
 /** `source=orders errorCode=TIMEOUT`: the options that `control blacklist` takes. */
 export function scopeText(scope: ControlOut["scope"]): string {
   return Object.entries(scope)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ");
+}
+
+/** `tag.customerId=42 source=orders from=...`: what a legal hold covers. */
+export function holdText({ scope: { tag, ...named }, from, to }: Pick<HoldOut, "scope" | "from" | "to">): string {
+  const all = { ...(tag ? { [`tag.${tag.name}`]: tag.value } : {}), ...named, from, to };
+  return Object.entries(all)
+    .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name}=${value}`)
     .join(" ");
 }

@@ -13,6 +13,7 @@ import { exportEvents } from "@/lib/cli/export";
 import { follow, setPace, steer } from "@/lib/cli/follow";
 import { changeSkip, releaseTail, showTail } from "@/lib/cli/held";
 import { commandText, overviewText } from "@/lib/cli/help";
+import { liftHold, listHolds, placeHold } from "@/lib/cli/hold";
 import { listArchive, listAudit, listControls, listRedrives } from "@/lib/cli/lists";
 import { listRecipes, mend, removeRecipe, saveRecipe, undoMend } from "@/lib/cli/mend";
 import { park } from "@/lib/cli/park";
@@ -60,6 +61,9 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   "retention show": showRetention,
   "retention set": (call) => changeRetention(call, "set"),
   "retention unset": (call) => changeRetention(call, "unset"),
+  "hold list": listHolds,
+  "hold place": placeHold,
+  "hold lift": liftHold,
   follow,
   pause: (call) => steer(call, "pause"),
   resume: (call) => steer(call, "resume"),

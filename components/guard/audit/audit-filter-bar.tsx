@@ -31,6 +31,8 @@ const ACTIONS = [
   "redrive.cancelled",
   "control.imposed",
   "control.lifted",
+  "hold.placed",
+  "hold.lifted",
 ];
 
 /** A field applies on Enter or when it loses the focus: a log that changes with every letter cannot be read. */

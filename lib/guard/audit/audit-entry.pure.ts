@@ -13,6 +13,7 @@ export const AUDIT_SUBJECTS = [
   "stop",
   "redrive-rule",
   "recipe",
+  "hold",
 ] as const;
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];
 

@@ -12,6 +12,8 @@ export const ACTIONS = [
   "restore",
   /** Move settled events from the store into the archive. */
   "remove",
+  /** Place and lift legal holds. */
+  "hold",
   "redrive",
   /** Approve or reject what another person asked for. */
   "approve",

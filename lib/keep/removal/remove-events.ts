@@ -5,6 +5,7 @@ import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { packLines, sha256Of } from "@/lib/keep/archive/archive-lines";
 import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { readHeld } from "@/lib/keep/holds/held.read";
 import { readRecordSizes, readRecords } from "@/lib/keep/records/event-records.read";
 import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
@@ -83,11 +84,15 @@ export function removeChunk(archive: ArchiveStore, operationId: string, readKeep
     await tx.run(`set local idle_in_transaction_session_timeout = ${ARCHIVING_MS_MAX}`);
     const going = candidates.filter((event) => keeping.why(event) === null).map(({ id }) => id);
     const locked = await lockEvents(tx, going);
-    const kept = await keeping.readKept(tx, [...locked.keys()]);
+    const held = await readHeld(tx, [...locked.keys()]);
+    // What a hold keeps does not leave: it goes on to count as a later version that others hold.
+    const unheld = [...locked.keys()].filter((id) => !held.has(id));
+    const kept = await keeping.readKept(tx, unheld);
     const why = (event: Candidate): KeptReason | null => {
       const now = locked.get(event.id);
       if (now === undefined) return keeping.why(event) ?? "not-found";
-      return keeping.why({ ...event, status: now.status, confirmed: now.confirmed }) ?? kept.get(event.id) ?? null;
+      const reason = keeping.why({ ...event, status: now.status, confirmed: now.confirmed });
+      return reason ?? (held.has(event.id) ? "held" : (kept.get(event.id) ?? null));
     };
     const removable = candidates.filter((event) => why(event) === null);
     const archived: { id: string; objectId: string }[] = [];

@@ -22,6 +22,7 @@ export const PROBLEM_CODES = [
   "unknown-event",
   "unknown-redrive",
   "unknown-control",
+  "unknown-hold",
   "unknown-rule",
   "unknown-schema",
   "unknown-redrive-rule",
