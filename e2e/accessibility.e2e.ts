@@ -59,6 +59,7 @@ test.describe("@phone", () => {
       "/admission",
       "/redrive-rules",
       "/archive",
+      "/archive/holds",
       "/audit",
       "/no-such-page",
     ];

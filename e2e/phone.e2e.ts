@@ -11,6 +11,7 @@ const PAGES = [
   "/sources",
   "/admission",
   "/archive",
+  "/archive/holds",
   "/audit",
 ];
 

@@ -72,9 +72,12 @@ function Archive({ filter }: { filter: ArchiveFilter }) {
           </>
         }
         actions={
-          <LinkButton href="/retention" data-tip="How long events stay before they come here">
-            Retention
-          </LinkButton>
+          <>
+            <LinkButton href="/archive/retention" data-tip="How long events stay before they come here">
+              Retention
+            </LinkButton>
+            <LinkButton href="/archive/holds">Legal holds</LinkButton>
+          </>
         }
       />
       <ArchiveFilterBar filter={filter} onFilter={setAddress} />

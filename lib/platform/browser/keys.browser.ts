@@ -46,6 +46,7 @@ export const keys = {
   removal: (params: Params) => ["removal", params] as const,
   recipes: ["recipes"] as const,
   controls: (params: Params = {}) => ["controls", params] as const,
+  holds: (params: Params = {}) => ["holds", params] as const,
   admission: {
     list: ["admission", "list"] as const,
     detail: (id: string) => ["admission", "detail", id] as const,
@@ -73,6 +74,7 @@ export type Change =
   | "redrives"
   | "dryRuns"
   | "controls"
+  | "holds"
   | "admission"
   | "redriveRules"
   | "sources"
@@ -87,6 +89,7 @@ const STALE_AFTER: Record<Change, string[]> = {
   dryRuns: ["redrives", "audit", "status"],
   // A control changes the shown state of events and the refusals of a redrive.
   controls: ["controls", "events", "redrives", "audit"],
+  holds: ["holds", "removal", "audit"],
   admission: ["admission", "audit"],
   redriveRules: ["redrive-rules", "audit"],
   sources: ["sources", "targets", "status", "audit"],
