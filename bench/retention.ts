@@ -36,6 +36,7 @@ const QUIET_MS = 5_000;
 /** Of an ingest. */
 const BATCH = 100;
 const ADA = localViewer("ada");
+const CONTEXT = { params: Promise.resolve({}) };
 
 export async function run() {
   const stack = await startBenchStack();

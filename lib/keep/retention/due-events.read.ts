@@ -1,5 +1,6 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { HELD } from "@/lib/keep/holds/hold.sql";
 import { beforeParked, readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import type { KeptReason } from "@/lib/keep/removal/removal.pure";
 import { RECENT } from "@/lib/keep/retention/recent-events.sql";
@@ -41,29 +42,32 @@ export async function countDue(db: Queryable, viewer: Viewer, query: DueQuery): 
     errorCode: string;
     status: EventStatus;
     confirmed: boolean;
+    held: boolean;
     recent: boolean;
     n: number;
     bytes: number;
   }>(
     `select to_char(c.day, 'YYYY-MM-DD') as day, extract(epoch from c.day at time zone 'UTC')::float8 * 1000 as "dayMs",
-            s.name as source, c.error_code as "errorCode", c.status, c.confirmed, c.recent, c.n, c.bytes
+            s.name as source, c.error_code as "errorCode", c.status, c.confirmed, c.held, c.recent, c.n, c.bytes
        from (select date_trunc('day', e.first_seen at time zone 'UTC') as day, e.source_id, e.error_code, e.status,
-                    e.confirmed_at is not null as confirmed, ${RECENT} as recent, count(*)::int as n,
+                    e.confirmed_at is not null as confirmed, ${HELD} as held, ${RECENT} as recent, count(*)::int as n,
                     coalesce(sum(e.payload_bytes), 0)::float8 as bytes
                from dlq_event_rows e
               where e.id < $1 and ($2::text is null or e.error_code = $2)
                 and ($3::text[] is null or e.source_id = any(array(select id from sources where name = any($3))))
-              group by 1, 2, 3, 4, 5, 6) c
+              group by 1, 2, 3, 4, 5, 6, 7) c
        join sources s on s.id = c.source_id order by 1`,
     [uuidv7LowerBound(beforeMs), errorCode, sourceScope(viewer, source === null ? undefined : [source])],
   );
   return rows.flatMap((row) => {
     if (row.dayMs >= dueBeforeMs(nowMs, daysKept(retention, row))) return [];
-    return [{ day: row.day, reason: whyUnexpired(row) ?? (row.recent ? "recent" : null), n: row.n, bytes: row.bytes }];
+    // In the order in which a chunk asks.
+    const reason = whyUnexpired(row) ?? (row.held ? "held" : row.recent ? "recent" : null);
+    return [{ day: row.day, reason, n: row.n, bytes: row.bytes }];
   });
 }
 
-/** Due events, by day, that stay because a later version of their aggregate is parked and not due before `beforeMs`. */
+/** Due events, by day, that stay for that reason alone: a later version of their aggregate is parked and not due before `beforeMs`. */
 export async function countHolding(
   db: Queryable,
   viewer: Viewer,
@@ -72,8 +76,8 @@ export async function countHolding(
   const before = uuidv7LowerBound(beforeMs);
   const heads = await db.query<{ id: string; day: string }>(
     `select e.id, to_char(e.first_seen at time zone 'UTC', 'YYYY-MM-DD') as day
-       from dlq_events e
-      where e.id < $1 and not ${RECENT} and ${beforeParked("l.id >= $1")}
+       from dlq_event_rows e
+      where e.id < $1 and not ${HELD} and not ${RECENT} and ${beforeParked("l.id >= $1")}
         and ($2::text[] is null or e.source_id = any(array(select id from sources where name = any($2))))`,
     [before, sourceScope(viewer)],
   );

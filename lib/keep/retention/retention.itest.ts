@@ -12,6 +12,7 @@ import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { placeHold } from "@/lib/keep/holds/place-hold";
 import { changeRetention } from "@/lib/keep/retention/change-retention";
 import { runRetention } from "@/lib/keep/retention/expire-events";
 import { previewRetention, showRetention } from "@/lib/keep/retention/show-retention.read";
@@ -177,6 +178,9 @@ describe("events of a day that is older than they are kept", () => {
     await park("tail", 2, { aggregateId: "order-1", version: 2n });
     await park("goes", 31.5);
     await park("queued", 31.5);
+    await park("held", 31.5, { tags: { claim: "118" } });
+    const scope = { tag: { name: "claim", value: "118" } };
+    await placeHold(world.deps, { scope, reason: "a claim" }, ADA);
     await world.request({ select: { ids: await world.idsOf(["sent"]) } });
     const sending = await world.worker();
     await expect.poll(async () => (await world.event("sent")).status).toBe("REDRIVEN");
@@ -190,11 +194,11 @@ describe("events of a day that is older than they are kept", () => {
     await world.db.run(
       "update dlq_event_facts f set payload_bytes = 2 from dlq_events e where e.id = f.id and e.event_id = 'revised'",
     );
-    const kept = { "in-redrive": 1, unconfirmed: 1, recent: 1, "holds-later": 1 };
+    const kept = { "in-redrive": 1, unconfirmed: 1, recent: 1, held: 1, "holds-later": 1 };
     expect((await preview()).days).toMatchObject([{ expires: 1, keptByReason: kept }]);
     await expire();
     expect((await operations()).at(-1)).toMatchObject({ changed: 1, refused: kept });
-    expect(await stored()).toEqual(["head", "queued", "revised", "sent", "tail"]);
+    expect(await stored()).toEqual(["head", "held", "queued", "revised", "sent", "tail"]);
   });
 
   test("leave in one go, heads and tails, where both are due", async () => {
