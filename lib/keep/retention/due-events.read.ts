@@ -23,7 +23,7 @@ export async function readRecent(db: Queryable, ids: readonly string[]): Promise
 /** Due events of a UTC day (`2026-11-25`), and why they stay; null = they expire. Bytes of their current payloads. */
 export type DueCount = { day: string; reason: KeptReason | null; n: number; bytes: number };
 
-type DueQuery = {
+export type DueQuery = {
   retention: Retention;
   nowMs: number;
   /** Only events that were parked before this, epoch milliseconds, of this source and error code; null = of every one. */

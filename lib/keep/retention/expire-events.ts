@@ -8,18 +8,18 @@ import { dropEmptyDays } from "@/lib/intake/partitions.write";
 import type { ArchiveDeps } from "@/lib/keep/archive/configured-archive";
 import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { allAs, type ReadKeeping } from "@/lib/keep/removal/remove-events";
-import { countDue, readRecent } from "@/lib/keep/retention/due-events.read";
+import { countDue, type DueQuery, readRecent } from "@/lib/keep/retention/due-events.read";
 import {
   daysKept,
   dueBeforeMs,
   KEPT_DAYS,
-  type Retention,
   type RetentionRule,
   whyUnexpired,
 } from "@/lib/keep/retention/retention.pure";
 import { readRetention } from "@/lib/keep/retention/retention.read";
-import { claimRun, removeEndedRuns } from "@/lib/keep/retention/retention.write";
+import { claimRun, isRunOpen, removeEndedRuns } from "@/lib/keep/retention/retention.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
+import { isReadTimeout } from "@/lib/platform/database/retrying";
 import { uuidv7, uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
@@ -59,7 +59,10 @@ export async function runRetention(deps: RetentionDeps): Promise<number> {
   const nowMs = clock.wallMs();
   let made = 0;
   for (const period of [...retention.rules, { source: null, errorCode: null, days: retention.days }]) {
-    const id = await upkeepDb.transaction((tx) => beginExpiry(tx, { retention, period, nowMs }));
+    const run = { ...period, beforeMs: dueBeforeMs(nowMs, period.days) };
+    if (!(await isRunOpen(upkeepDb, run))) continue;
+    const expected = await countExpiring(upkeepDb, { retention, ...run, nowMs });
+    const id = await upkeepDb.transaction((tx) => beginExpiry(tx, { run, expected, nowMs }));
     if (id === null) continue;
     made++;
     await ringOrLog(deps, id);
@@ -69,17 +72,31 @@ export async function runRetention(deps: RetentionDeps): Promise<number> {
   return made;
 }
 
-type Round = { retention: Retention; period: RetentionRule; nowMs: number };
+type Run = RetentionRule & { beforeMs: number };
+
+/** Time limit of the count: an operation begins without it. */
+const COUNT_MS_MAX = 10_000;
+
+/** null = counting took too long. */
+async function countExpiring(db: Db, query: DueQuery): Promise<number | null> {
+  try {
+    const options = { statementTimeoutMs: COUNT_MS_MAX, readOnly: true };
+    const due = await db.transaction((tx) => countDue(tx, RETENTION, query), options);
+    return due.reduce((sum, { n, reason }) => sum + (reason === null ? n : 0), 0);
+  } catch (error) {
+    if (isReadTimeout(error)) return null;
+    throw error;
+  }
+}
 
 /** Returns the operation; null = another worker has looked at it, or nothing can expire. */
-async function beginExpiry(tx: Tx, { retention, period, nowMs }: Round): Promise<string | null> {
-  const { source, errorCode, days } = period;
-  const beforeMs = dueBeforeMs(nowMs, days);
-  const id = uuidv7(nowMs);
-  if (!(await claimRun(tx, { source, errorCode, beforeMs, operationId: id }))) return null;
-  const due = await countDue(tx, RETENTION, { retention, beforeMs, nowMs, source, errorCode });
-  const expected = due.reduce((sum, { n, reason }) => sum + (reason === null ? n : 0), 0);
-  if (expected === 0) return null;
+async function beginExpiry(
+  tx: Tx,
+  { run, expected, nowMs }: { run: Run; expected: number | null; nowMs: number },
+): Promise<string | null> {
+  const { source, errorCode, days, beforeMs } = run;
+  const id = expected === 0 ? null : uuidv7(nowMs);
+  if (!(await claimRun(tx, run, id)) || id === null) return null;
   const filter = {
     ...(source === null ? {} : { source: [source] }),
     ...(errorCode === null ? {} : { errorCode: [errorCode] }),
@@ -103,7 +120,7 @@ async function beginExpiry(tx: Tx, { retention, period, nowMs }: Round): Promise
     selection: { ...scopeSelection(RETENTION, "remove", { filter }), asOfMs: nowMs },
     options: {},
     cutoff: uuidv7LowerBound(beforeMs),
-    expected,
+    expected: expected ?? 0,
     expectedKind: "estimated",
     refused: {},
     auditId,

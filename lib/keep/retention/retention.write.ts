@@ -1,18 +1,32 @@
 import { RECENT_DAYS } from "@/lib/keep/retention/retention.pure";
 import type { Db, Tx } from "@/lib/platform/database/db";
+import { BULK } from "@/lib/redrive/states/state.sql";
 
 /** Runs are kept for as long as the page of retention lists them. */
 const RUNS_KEPT = "90 days";
 
-/** False = the events of this period up to that day were looked at before. Of two workers one waits for the other. */
-export async function claimRun(
-  tx: Tx,
-  run: { source: string | null; errorCode: string | null; beforeMs: number; operationId: string },
-): Promise<boolean> {
+/** `beforeMs`: events of the days before this are due, epoch milliseconds. */
+type Run = { source: string | null; errorCode: string | null; beforeMs: number };
+
+const named = ({ source, errorCode }: Run) => [source ?? "", errorCode ?? ""];
+
+/** False = the events up to that day were looked at before, or those of an earlier day still expire. */
+export async function isRunOpen(db: Db, run: Run): Promise<boolean> {
+  const blocking = await db.query(
+    `select 1 from retention_runs r left join bulk_operations o on o.id = r.operation_id
+      where r.source = $1 and r.error_code = $2
+        and (r.due_before = to_timestamp($3::float8 / 1000) or o.state = ${BULK.RUNNING}) limit 1`,
+    [...named(run), run.beforeMs],
+  );
+  return blocking.length === 0;
+}
+
+/** False = another worker was first, for which this one waits. `operationId` null = nothing was due. */
+export async function claimRun(tx: Tx, run: Run, operationId: string | null): Promise<boolean> {
   const claimed = await tx.run(
     `insert into retention_runs (source, error_code, due_before, operation_id)
      values ($1, $2, to_timestamp($3::float8 / 1000), $4) on conflict do nothing`,
-    [run.source ?? "", run.errorCode ?? "", run.beforeMs, run.operationId],
+    [...named(run), run.beforeMs, operationId],
   );
   return claimed === 1;
 }
