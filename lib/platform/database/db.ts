@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import pg from "pg";
-import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
+import { type CopyStreamQuery, type CopyToStreamQuery, from as copyFrom, to as copyTo } from "pg-copy-streams";
 import type { Clock } from "@/lib/platform/clock";
 import { hash64 } from "@/lib/platform/plain/hash.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -48,11 +48,18 @@ const insideTransaction: unique symbol = Symbol("inside a transaction");
  */
 export interface Tx extends Queryable {
   readonly [insideTransaction]: true;
-  /** `copy ... from stdin` with ready-made data. */
-  copyIn(text: string, data: Iterable<Buffer>): Promise<void>;
+  /** `copy ... from stdin` with ready-made data. An error of the data ends the statement, and is what this rejects with. */
+  copyIn(text: string, data: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<void>;
+  /** `copy ... to stdout`: its data in pieces of any length. The server waits for a slow reader. */
+  copyOut(text: string): AsyncIterable<Buffer>;
 }
 
-export type TransactionOptions = { statementTimeoutMs?: number; readOnly?: boolean };
+export type TransactionOptions = {
+  statementTimeoutMs?: number;
+  readOnly?: boolean;
+  /** All statements see the store as the first one does. */
+  snapshot?: boolean;
+};
 
 export interface Db extends Queryable {
   /**
@@ -226,8 +233,8 @@ async function transact<T>(
 }
 
 /** One round trip. The text holds no outside input: the timeout is a number. */
-function opening({ statementTimeoutMs, readOnly }: TransactionOptions): string {
-  const begin = readOnly ? "begin read only" : "begin";
+function opening({ statementTimeoutMs, readOnly, snapshot }: TransactionOptions): string {
+  const begin = `begin${snapshot ? " isolation level repeatable read" : ""}${readOnly ? " read only" : ""}`;
   return statementTimeoutMs === undefined ? begin : `${begin}; set local statement_timeout = ${statementTimeoutMs | 0}`;
 }
 
@@ -237,13 +244,16 @@ function asTx(connection: Connection, { statementTimeoutMs }: TransactionOptions
   return {
     ...queryable((config) => execute(connection, { ...config, ...patience })),
     copyIn: (text, data) => copyIn(connection, Object.assign(copyFrom(text), patience), data),
+    copyOut: (text) => copyOut(connection, Object.assign(copyTo(text), patience)),
     [insideTransaction]: true,
   };
 }
 
-async function copyIn(connection: Connection, sink: CopyStreamQuery, data: Iterable<Buffer>): Promise<void> {
+type CopyData = Iterable<Buffer> | AsyncIterable<Buffer>;
+
+async function copyIn(connection: Connection, sink: CopyStreamQuery, data: CopyData): Promise<void> {
   let fault: { error: unknown } | null = null;
-  const rows = function* () {
+  const rows = async function* () {
     try {
       yield* data;
     } catch (error) {
@@ -256,6 +266,22 @@ async function copyIn(connection: Connection, sink: CopyStreamQuery, data: Itera
   } catch (error) {
     // An error of the caller's own rows does not make the connection unusable.
     throw fault === null ? await judge(connection, error) : (fault as { error: unknown }).error;
+  }
+}
+
+async function* copyOut(connection: Connection, source: CopyToStreamQuery): AsyncGenerator<Buffer> {
+  let ended = false;
+  try {
+    for await (const piece of connection.client.query(source)) yield piece;
+    ended = true;
+  } catch (error) {
+    ended = true;
+    throw await judge(connection, error);
+  } finally {
+    // `pg` waits for this call before it forgets the time limit of the statement; the stream never makes it.
+    (source as { callback?: () => void }).callback?.();
+    // Its reader stopped early: what the server still sends would be taken for the answer to the next statement.
+    if (!ended) connection.broken ??= new Error("the reader of a copy stopped before its end");
   }
 }
 
