@@ -1,4 +1,4 @@
-# One image, three commands: `web`, `worker`, `migrate`. Built on the same files as `npm start`, without a compiler,
+# One image, four commands: `web`, `worker`, `migrate`, `backup`. Built on the same files as `npm start`, without a compiler,
 # without the embedded PostgreSQL and as an ordinary user.
 
 FROM node:24-bookworm-slim AS build

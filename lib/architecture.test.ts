@@ -184,6 +184,8 @@ const FOLDER_RULES: Record<string, string[]> = {
     "pkg:pg",
     "pkg:node",
   ],
+  // Bundled: Node alone does not read it.
+  "scripts/backup-store.ts": ["pure", "acts", "write", "lib/platform", "scripts", "package.json", "pkg:node"],
   "scripts/replay-attempts.ts": ["pure", "read", "acts", "lib/platform", "scripts", "pkg:node"],
   "scripts/write-api-document.ts": ["app/routes", "app/_server", "pkg:node"],
   prisma: ["pure", "shapes", "sql", "read", "write", "acts", "lib/platform", "pkg:node"],

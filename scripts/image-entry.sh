@@ -1,7 +1,7 @@
 #!/bin/sh
-# Entry of the container image: `web`, `worker` and `migrate` are Parkade's, anything else is run as it stands.
+# Entry of the container image: `web`, `worker`, `migrate` and `backup` are Parkade's, anything else is run as it stands.
 case "$1" in
-  web | worker | migrate)
+  web | worker | migrate | backup)
     name="$1"
     shift
     exec node --max-semi-space-size=16 "/app/dist/$name.mjs" "$@"

@@ -29,21 +29,33 @@ const TABLE = `create table if not exists _prisma_migrations (
 type Migration = { name: string; sql: string; checksum: string };
 type Applied = { migration_name: string; checksum: string; finished_at: Date | null };
 
+/** `only`: no others than these. */
+type Restoring = { only: ReadonlySet<string> | null };
+
 /**
  * Brings the database to the state of prisma/migrations: each folder's migration.sql in order of its name, one
  * transaction each, under an advisory lock. Returns the names applied now. Throws StartError when the server cannot be
- * reached or is older than PostgreSQL 15, when an applied file was changed since, or when a migration fails (which
- * leaves the database as it was before that migration).
+ * reached or is older than PostgreSQL 15, when an applied file was changed since, when a migration fails (which
+ * leaves the database as it was before that migration), or when the database holds half of a backup, unless a restore asks.
  */
-export async function migrate(databaseUrl: string, folder: string = FOLDER): Promise<string[]> {
+export async function migrate(
+  databaseUrl: string,
+  folder: string = FOLDER,
+  restoring: Restoring | null = null,
+): Promise<string[]> {
   const client = await connectPostgres(databaseUrl, STATEMENT_MS_MAX);
   try {
     await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await lock(client);
     await client.query("set lock_timeout = 0");
     await client.query("set client_min_messages = warning");
+    // A restore has made the database read-only for all others.
+    if (restoring !== null) await client.query("set default_transaction_read_only = off");
+    else await assertNotRestoring(client);
     await client.query(TABLE);
-    const pending = await pendingOf(client, migrationsIn(folder));
+    const pending = (await pendingOf(client, migrationsIn(folder))).filter(
+      ({ name }) => restoring?.only?.has(name) ?? true,
+    );
     for (const migration of pending) await apply(client, migration);
     return pending.map((migration) => migration.name);
   } finally {
@@ -74,6 +86,15 @@ async function lock(client: pg.Client): Promise<void> {
       `Another migration has held the database of DATABASE_URL for ${LOCK_TIMEOUT_MS / 1000} s: wait until it ends, then start again.`,
     );
   }
+}
+
+/** The marker of `lib/keep/backup/restore-target.write.ts`. */
+async function assertNotRestoring(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query("select from pg_tables where schemaname = 'parkade_restore'");
+  if (rowCount === 0) return;
+  throw new StartError(
+    "The database of DATABASE_URL holds half of a backup, whose restore has not ended: run `parkade backup restore` with the same file again, which goes on with it.",
+  );
 }
 
 async function pendingOf(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {

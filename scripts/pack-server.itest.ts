@@ -508,6 +508,58 @@ describe("export", () => {
   });
 });
 
+describe("backup", () => {
+  const data = ["--data-dir", "data"];
+
+  test("of a Parkade that runs goes into a new folder, which starts with the same events and all sends stopped", async () => {
+    await park("kept", 3, "BACKED_UP");
+    const count = async (at: string) =>
+      eventCountsSchema.parse(await (await fetch(`${at}/api/v1/events/count`)).json()).total.value;
+    const known = await count(url);
+    const folder = join(dir, "backups");
+    const missing = await parkade("backup", join(folder, "x.tar"), ...data);
+    expect([missing.code, missing.err]).toEqual([1, expect.stringMatching(/backups does not exist: make it/)]);
+    mkdirSync(folder);
+    const taken = await answer(0, "backup", folder, ...data);
+    expect(taken).toMatchObject({ path: expect.stringMatching(/\/backups\/parkade-.*Z\.tar$/) });
+    const checked = await parkade("backup", "check", taken.path);
+    expect(checked).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`${taken.path} is whole. It holds the store`),
+    });
+
+    const refused = await parkade("backup", "restore", taken.path, ...data);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringMatching(/is not empty .*never overwrites/)]);
+    const cwd = join(dir, "restored");
+    mkdirSync(cwd);
+    const restored = await parkade("backup", "restore", taken.path, "--data-dir", join(cwd, "data"));
+    expect(restored).toMatchObject({ code: 0, out: expect.stringMatching(/^Restored .*\n.*All sends are stopped/s) });
+    const at = `http://127.0.0.1:${await freePort()}`;
+    const second = await serve(at, { cwd });
+    expect(await count(at)).toBe(known);
+    const { items } = await (await fetch(`${at}/api/v1/stops`)).json();
+    expect(items).toEqual([expect.objectContaining({ target: null, createdBy: "maria" })]);
+    second.child.kill("SIGTERM");
+    expect(await second.ended).toBe(0);
+    // Of a Parkade that does not run, too.
+    expect(await answer(0, "backup", folder, "--data-dir", join(cwd, "data"))).toMatchObject({
+      path: expect.any(String),
+    });
+    expect(readdirSync(folder)).toHaveLength(2);
+  });
+
+  test("names what is wrong with a file, and the store that is not there", async () => {
+    writeFileSync(join(dir, "other.tar"), "pg_dump");
+    expect(await parkade("backup", "check", "other.tar")).toMatchObject({
+      code: 1,
+      err: "parkade: other.tar is no backup of Parkade.\n",
+    });
+    const none = await parkade("backup", "x.tar", "--data-dir", "nothing");
+    expect([none.code, none.err]).toEqual([1, expect.stringMatching(/no store in .*nothing: set PARKADE_DATA_DIR/)]);
+    expect(existsSync(join(dir, "nothing"))).toBe(false);
+  });
+});
+
 describe("a shell", () => {
   /** What bash offers for a command line whose last word the cursor is in. */
   async function offered(...words: string[]): Promise<string[]> {

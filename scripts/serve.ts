@@ -1,3 +1,4 @@
+import type { BackupCommand } from "./backup-store.ts";
 import { launch } from "./launch.ts";
 import { parseStartEnv } from "./start-env.ts";
 import { runCommand } from "./start-error.ts";
@@ -15,4 +16,10 @@ export async function serve({ port, dataDir, demo }: ServeOptions): Promise<void
   const { PORT, PARKADE_DATA_DIR } = process.env;
   const given = { ...process.env, PORT: port ?? PORT, PARKADE_DATA_DIR: dataDir ?? PARKADE_DATA_DIR };
   await runCommand(() => launch({ env: parseStartEnv(given, process.cwd()), demo }));
+}
+
+/** What `parkade backup` runs from it. Sets the exit code. */
+export async function backup(command: BackupCommand): Promise<void> {
+  // It loads the store and the clients of the archive, which a start does without.
+  await (await import("./backup-store.ts")).backup(command);
 }

@@ -33,7 +33,7 @@ The names alone (\`npm install parkade\`, or \`npx parkade\` where it is not ins
 them. Both need ${NODE}. \`parkade serve\` needs no sources, no git and no compiler; npm installs the
 embedded PostgreSQL of the platform with it. In the clone itself \`npm start\` starts Parkade.
 
-Every command but \`serve\` is a client of the [HTTP API](api.md) and works from any machine that reaches it.
+Every command but \`serve\` and \`backup\` is a client of the [HTTP API](api.md) and works from any machine that reaches it.
 
 ## Output and exit codes
 

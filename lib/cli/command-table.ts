@@ -2,6 +2,7 @@ import { type Argument, type Command, GLOBAL_OPTIONS, type Option } from "@/lib/
 import { APPROVAL_COMMANDS } from "@/lib/cli/commands/approvals";
 import { ARCHIVE_COMMANDS } from "@/lib/cli/commands/archive";
 import { AUDIT_COMMANDS } from "@/lib/cli/commands/audit";
+import { BACKUP_COMMANDS } from "@/lib/cli/commands/backup";
 import { CONTROL_COMMANDS } from "@/lib/cli/commands/controls";
 import { EVENT_COMMANDS } from "@/lib/cli/commands/events";
 import { HELD_COMMANDS } from "@/lib/cli/commands/held";
@@ -33,12 +34,16 @@ const DESCRIBED = [
   ...SOURCE_COMMANDS,
   ...SCHEMA_COMMANDS,
   ...TARGET_COMMANDS,
+  ...BACKUP_COMMANDS,
   ...PROGRAM_COMMANDS,
 ];
 
 /** The order of the help. `RUN` in main.ts does not compile with a command that has no place here. */
 const HELP_ORDER = [
   "serve",
+  "backup",
+  "backup check",
+  "backup restore",
   "search",
   "show",
   "revisions",

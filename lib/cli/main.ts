@@ -23,7 +23,7 @@ import { changeRetention, showRetention } from "@/lib/cli/retention";
 import { edit, listRevisions, restore } from "@/lib/cli/revise";
 import { inferSchema, listSchemas, setSchema } from "@/lib/cli/schema";
 import { search } from "@/lib/cli/search";
-import { serve } from "@/lib/cli/serve";
+import { backup, serve } from "@/lib/cli/serve";
 import { show } from "@/lib/cli/show";
 import { addSource, listSources, probeSource, readSources, switchSource } from "@/lib/cli/source";
 import { go, stop } from "@/lib/cli/stop";
@@ -41,6 +41,9 @@ const DEFAULT_URL = "http://127.0.0.1:3000";
 const COMPLETE_MS_MAX = 1_000;
 const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   serve,
+  backup: (call) => backup(call, null),
+  "backup check": (call) => backup(call, "check"),
+  "backup restore": (call) => backup(call, "restore"),
   search,
   show,
   revisions: listRevisions,

@@ -16,11 +16,11 @@ export type TestDatabase = {
 /** Maximum time until a closing connection disappears from the server's list. */
 const CLOSING_MS = 2_000;
 
-/** A fresh clone of the migrated template, on the PostgreSQL that the global setup started. */
-export async function testDatabase(): Promise<TestDatabase> {
+/** A fresh clone of the migrated template, or a database without a table, on the PostgreSQL that the global setup started. */
+export async function testDatabase({ empty = false } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString("hex")}`;
   const url = new URL(inject("postgresUrl"));
-  await onServer((client) => client.query(`create database ${name} template ${TEMPLATE}`));
+  await onServer((client) => client.query(`create database ${name}${empty ? "" : ` template ${TEMPLATE}`}`));
   url.pathname = `/${name}`;
   return {
     url: url.href,

@@ -10,6 +10,7 @@ const PROGRAMS = {
   "reading-child": "lib/brokers/testing/reading-child.ts",
   "doomed-worker": "lib/lane/testing/doomed-worker.ts",
   "doomed-archiver": "lib/keep/archive/stores/testing/doomed-archiver.ts",
+  "doomed-backup": "lib/keep/backup/testing/doomed-backup.ts",
   "doomed-publisher": "lib/kit/testing/doomed-publisher.ts",
 };
 

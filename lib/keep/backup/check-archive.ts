@@ -1,0 +1,41 @@
+import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { readNamedObjects } from "@/lib/keep/backup/named-objects.read";
+import type { Queryable } from "@/lib/platform/database/db";
+
+export type ArchiveCheck = {
+  place: string;
+  /** Objects that the store names. */
+  named: number;
+  /** Of them not in the archive, or there with another length. */
+  missing: number;
+  /** The keys of the first of them. */
+  keys: string[];
+  /** Objects of the archive that the store does not name: harmless. */
+  unnamed: number;
+};
+
+const KEYS_MAX = 20;
+/** The prefix of all objects of removed events. */
+const PREFIX = "removed/";
+
+/**
+ * Holds the archive against the store, by key and length. The bytes of an object are compared with its SHA-256 when an event of it is
+ * restored. Rejects with DomainError `archive-unavailable`.
+ */
+export async function checkArchive(store: Queryable, archive: ArchiveStore): Promise<ArchiveCheck> {
+  const check: ArchiveCheck = { place: archive.place, named: 0, missing: 0, keys: [], unnamed: 0 };
+  const stored = archive.list(PREFIX);
+  let next = await stored.next();
+  const isBefore = (key: string) => Buffer.compare(Buffer.from(next.value!.key), Buffer.from(key)) < 0;
+  for await (const { key, bytes } of readNamedObjects(store)) {
+    check.named++;
+    for (; !next.done && isBefore(key); next = await stored.next()) check.unnamed++;
+    const found = !next.done && next.value.key === key ? next.value : null;
+    if (found !== null) next = await stored.next();
+    if (found?.bytes === bytes) continue;
+    check.missing++;
+    if (check.keys.length < KEYS_MAX) check.keys.push(key);
+  }
+  for (; !next.done; next = await stored.next()) check.unnamed++;
+  return check;
+}
