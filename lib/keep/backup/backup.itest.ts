@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import {
   copyFileSync,
@@ -32,6 +33,7 @@ import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { program } from "@/lib/testing/programs";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
+import { prepareAppRole } from "@/scripts/app-role";
 import { migrate } from "@/scripts/migrate";
 import { startWorker } from "@/workers/worker";
 
@@ -154,6 +156,37 @@ test("a file lists with tar, and its sections are what COPY and sha256sum take",
   expect(await run(`tar xf ${path} && sha256sum --check manifest.json.sha256`)).toBe("manifest.json: OK\n");
   const { sha256 } = manifest.tables.find(({ name }) => name === "targets")!;
   expect(await run("sha256sum tables/targets.copy.zst")).toContain(sha256);
+});
+
+test("no superuser is needed: the role of web and worker takes a backup, and the owner of a database restores it", async () => {
+  const suffix = randomBytes(8).toString("hex");
+  const role = { name: `web_${suffix}`, password: "s3cret" };
+  const as = (url: string, name: string) =>
+    Object.assign(new URL(url), { username: name, password: role.password }).href;
+  await world.park(3);
+  await prepareAppRole(world.url, role);
+  const { path } = await backUp(as(world.url, role.name), folder);
+  const owner = `owner_${suffix}`;
+  await restored.run(`create role ${owner} login password '${role.password}'`);
+  const [{ name }] = (await restored.query<{ name: string }>("select current_database() as name")) as [
+    { name: string },
+  ];
+  await restored.run(`alter database ${name} owner to ${owner}`);
+  try {
+    await restore(as(target.url, owner), path);
+    const { stops: _stops, audit_entries: _audit, ...rest } = await contents(restored);
+    const { stops: _known, audit_entries: _entries, ...known } = await contents(world.db);
+    expect(rest).toEqual(known);
+    expect(await isReadOnly()).toBe(false);
+  } finally {
+    await restored.run(`alter database ${name} owner to current_user`);
+    for (const gone of [owner, role.name]) {
+      await restored.run(`reassign owned by ${gone} to current_user`);
+      await world.db.run(`reassign owned by ${gone} to current_user`);
+      for (const db of [restored, world.db]) await db.run(`drop owned by ${gone}`);
+      await restored.run(`drop role ${gone}`);
+    }
+  }
 });
 
 describe("while web and workers go on", () => {
