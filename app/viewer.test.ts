@@ -4,11 +4,14 @@ import { expect, test } from "vitest";
 /** Answer with a state and no data, to an orchestrator that knows no viewer. */
 const PROBES = ["app/(observe)/healthz/route.ts", "app/(observe)/readyz/route.ts", "app/_server/readiness.ts"];
 
+/** Makes the parts of the process: what it does by itself has no viewer. */
+const ROOT = "app/_server/deps.ts";
+
 const files = (pattern: string) => globSync(pattern).filter((file) => !/\.(i?test|e2e)\.tsx?$/.test(file));
 const textOf = (file: string) => readFileSync(file, "utf8");
 const routes = files("app/**/route.ts").filter((file) => !PROBES.includes(file));
 const pages = files("app/**/*.tsx");
-const served = files("app/**/*.{ts,tsx}").filter((file) => !PROBES.includes(file));
+const served = files("app/**/*.{ts,tsx}").filter((file) => file !== ROOT && !PROBES.includes(file));
 
 /** Reads and use cases of capabilities: a use case has no layer in its name. */
 const CAPABILITIES = "lib/{intake,events,redrive,order,repair,rules,guard,sources,observe}/**";

@@ -73,17 +73,19 @@ async function bringUp(options: LaunchOptions, launcher: Launcher, signal: Abort
   if (env.redisUrl) await checkRedis(env.redisUrl);
   const given = env.ownerDatabaseUrl ?? env.databaseUrl;
   if (given) await (await connectPostgres(given)).end();
-  const [databaseUrl] = await sideBySide(signal, [
+  const [database] = await sideBySide(signal, [
     (both) => bringUpDatabase(env, launcher, both),
     async (both) => options.build?.(both),
   ]);
   signal.throwIfAborted();
   const demoPort = options.demo ? await demoPortOf(env.dataDir) : null;
-  if (demoPort !== null) await loadDemo(databaseUrl, { demoPort, dataDir: env.dataDir, signal });
-  const variables: Record<string, string> =
-    env.archiveDir === null ? {} : { PARKADE_ARCHIVE: makeArchiveFolder(env.archiveDir) };
+  if (demoPort !== null) await loadDemo(database.url, { demoPort, dataDir: env.dataDir, signal });
+  const variables: Record<string, string> = {
+    ...(env.archiveDir === null ? {} : { PARKADE_ARCHIVE: makeArchiveFolder(env.archiveDir) }),
+    ...(database.folder === null ? {} : { PARKADE_DISK_DIR: database.folder }),
+  };
   const stack = await timed(say, "Starting web and worker", "Web and worker run", () =>
-    startStack({ ...env, databaseUrl, demoPort, dev: options.dev, env: variables, signal, say }),
+    startStack({ ...env, databaseUrl: database.url, demoPort, dev: options.dev, env: variables, signal, say }),
   );
   launcher.stack = stack;
   noteChildren(launcher);
@@ -93,10 +95,12 @@ async function bringUp(options: LaunchOptions, launcher: Launcher, signal: Abort
   say("It listens on 127.0.0.1 only, until sign-in exists. Ctrl-C stops it.");
 }
 
-/** Resolves with the URL of the migrated database for web and worker. */
-async function bringUpDatabase(env: StartEnv, launcher: Launcher, signal: AbortSignal): Promise<string> {
-  const { ownerUrl, databaseUrl } = env.databaseUrl
-    ? { ownerUrl: env.ownerDatabaseUrl ?? env.databaseUrl, databaseUrl: env.databaseUrl }
+/** The migrated database for web and worker. `folder`: where the embedded server keeps it; null = it is not embedded. */
+type Database = { url: string; folder: string | null };
+
+async function bringUpDatabase(env: StartEnv, launcher: Launcher, signal: AbortSignal): Promise<Database> {
+  const { ownerUrl, databaseUrl, folder } = env.databaseUrl
+    ? { ownerUrl: env.ownerDatabaseUrl ?? env.databaseUrl, databaseUrl: env.databaseUrl, folder: null }
     : await embedded(env, launcher);
   signal.throwIfAborted();
   const took = stopwatch();
@@ -104,14 +108,15 @@ async function bringUpDatabase(env: StartEnv, launcher: Launcher, signal: AbortS
   if (ownerUrl !== databaseUrl) await prepareAppRole(ownerUrl, roleOf(databaseUrl));
   const migrations = applied.length === 1 ? "1 migration" : `${applied.length} migrations`;
   if (applied.length > 0) say(`Applied ${migrations} (${took()})`);
-  return databaseUrl;
+  return { url: databaseUrl, folder };
 }
 
-async function embedded(env: StartEnv, launcher: Launcher): Promise<{ ownerUrl: string; databaseUrl: string }> {
+async function embedded(env: StartEnv, launcher: Launcher) {
   launcher.postgres = await timed(say, "Starting the embedded PostgreSQL", "PostgreSQL runs", () =>
     supervisePostgres({ dataDir: env.dataDir }, say),
   );
-  return { ownerUrl: launcher.postgres.url, databaseUrl: launcher.postgres.appUrl };
+  const { url: ownerUrl, appUrl: databaseUrl, folder } = launcher.postgres;
+  return { ownerUrl, databaseUrl, folder };
 }
 
 async function checkPort(port: number): Promise<void> {

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type EmbeddedOptions, startPostgres } from "./embedded-postgres.ts";
 import { errorText } from "./start-error.ts";
@@ -7,6 +8,8 @@ export type SupervisedPostgres = {
   url: string;
   /** For web and worker. */
   appUrl: string;
+  /** Its data lies on the disk of this folder. */
+  folder: string;
   pid(): number;
   stop(): Promise<void>;
   /** Ends it at once; the next start recovers from the log. */
@@ -24,7 +27,7 @@ export async function supervisePostgres(
   say: (line: string) => void,
 ): Promise<SupervisedPostgres> {
   let server = await startPostgres(options);
-  const { url, appUrl } = server;
+  const { url, appUrl, clusterDir } = server;
   let stopping = false;
   let revival: Promise<void> = Promise.resolve();
 
@@ -58,5 +61,13 @@ export async function supervisePostgres(
     await server.stop(mode);
   };
   watch();
-  return { url, appUrl, pid: () => server.pid, stop: () => end("fast"), force: () => end("immediate") };
+  // Its parent: web and worker of another user than the server's may not look into the cluster.
+  return {
+    url,
+    appUrl,
+    folder: dirname(clusterDir),
+    pid: () => server.pid,
+    stop: () => end("fast"),
+    force: () => end("immediate"),
+  };
 }

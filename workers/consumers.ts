@@ -5,6 +5,8 @@ import type { BrokerRegistry } from "@/lib/brokers/registry";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { PARK_BATCH_MAX, parkEvents } from "@/lib/intake/park-events";
+import { roomSentence } from "@/lib/intake/room/room.pure";
+import { type MeasuredRoom, readIntakeStops } from "@/lib/intake/room/room.read";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { atMost, type Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
@@ -57,6 +59,8 @@ export function startConsumers(options: ConsumersOptions): Consumers {
   const { clock, db, log } = options;
   const running = new Map<string, Running>();
   const retiring = new Set<Promise<void>>();
+  /** Why nothing is taken in; null = events are taken in. */
+  let stop: MeasuredRoom | null = null;
   let stopped = false;
   let cancel = () => {};
   let round: Promise<void> = Promise.resolve();
@@ -70,7 +74,8 @@ export function startConsumers(options: ConsumersOptions): Consumers {
   };
 
   async function refresh(): Promise<void> {
-    const sources = await readConsumedSources(db);
+    const [sources, stops] = await Promise.all([readConsumedSources(db), readIntakeStops(db)]);
+    stop = stops[0] ?? null;
     const wanted = new Map(sources.map((source) => [source.id, source]));
     for (const [id, held] of running) {
       const source = wanted.get(id);
@@ -81,7 +86,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
         const isAnew = source.mode === "draining" && source.modeAt !== held.source.modeAt;
         held.source = source;
         if (isAnew) held.consumer?.steer("running");
-        held.consumer?.steer(source.mode);
+        held.consumer?.steer(modeOf(source));
         if (asked) held.consumer?.retryNow();
         continue;
       }
@@ -92,7 +97,12 @@ export function startConsumers(options: ConsumersOptions): Consumers {
       if (stopped) return;
       if (!running.has(source.id)) running.set(source.id, open(source));
     }
-    await Promise.all([...running.values()].map((held) => report(held, options)));
+    await Promise.all([...running.values()].map((held) => report(held, stop, options)));
+  }
+
+  /** Without room for events the brokers keep them. */
+  function modeOf({ mode }: ConsumedSource): ConsumedSource["mode"] {
+    return stop === null ? mode : "paused";
   }
 
   /** Its end may take as long as its broker is silent. Only the end of the worker waits for it. */
@@ -111,8 +121,12 @@ export function startConsumers(options: ConsumersOptions): Consumers {
       // Each consumer has a name of its own: the one before it, of another configuration, may still be ending.
       const holder = `${options.workerId}/${randomUUID()}`;
       const positions = positionsOf(source, holder, db);
-      const consumer = options.brokers.consume(config, parkFor(source, holder, options), { ...source, positions });
-      log.info({ source: source.name, kind: source.kind, mode: source.mode }, "consuming");
+      const consumer = options.brokers.consume(config, parkFor(source, holder, options), {
+        name: source.name,
+        mode: modeOf(source),
+        positions,
+      });
+      log.info({ source: source.name, kind: source.kind, mode: modeOf(source) }, "consuming");
       return { source, consumer, fault: null, counts: [] };
     } catch (error) {
       const message = error instanceof DomainError ? error.message : "the source cannot be opened";
@@ -168,10 +182,12 @@ function parkFor(source: ConsumedSource, holder: string, { db, clock, log, archi
   };
 }
 
-async function report(held: Running, options: ConsumersOptions): Promise<void> {
+async function report(held: Running, stop: MeasuredRoom | null, options: ConsumersOptions): Promise<void> {
   const { db, clock, log, workerId } = options;
   const { source, consumer, fault } = held;
-  const state = consumer?.state() ?? faulty(fault!);
+  const own = consumer?.state() ?? faulty(fault!);
+  const isHeldBack = stop !== null && consumer !== null && source.mode !== "paused";
+  const state = isHeldBack ? { ...own, lastError: roomSentence(stop), lastErrorAtMs: stop.sinceMs } : own;
   const of = { sourceId: source.id, worker: workerId, modeAt: source.modeAt };
   await writeConsumer(db, { ...state, ...of, ...ratesOf(held, state, clock.nowMs()) });
   if (source.mode !== "draining" || state.state !== "drained") return;

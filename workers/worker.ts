@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { brokerRegistry } from "@/lib/brokers/registry";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
+import { measureRoom, ROOM_EVERY_MS } from "@/lib/intake/room/measure-room";
 import { openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { runRetention } from "@/lib/keep/retention/expire-events";
 import { guardBucket } from "@/lib/lane/bucket-fallback";
@@ -17,6 +18,7 @@ import { createDb, type Db } from "@/lib/platform/database/db";
 import type { Env } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Log } from "@/lib/platform/log";
+import { type RegularWork, startRegularWork } from "@/lib/platform/regular-work";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { createLostWork, HEARTBEAT_MS, type LostWork } from "@/lib/redrive/life/lost-work";
 import { reconcile } from "@/lib/redrive/life/reconcile";
@@ -29,7 +31,6 @@ import { startConsumers } from "./consumers";
 import { heartbeatInfo } from "./heartbeat-info";
 import { startLanes } from "./lanes";
 import { startOutboxPublisher } from "./outbox-publisher";
-import { type RegularWork, startRegularWork } from "./regular-work";
 
 /** Attempts in flight may take this long to end before their slices are aborted and given back. */
 const GRACE_MS = 10_000;
@@ -132,7 +133,12 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     everyMs: 600_000,
     work: () => runRetention({ ...deps, archive, upkeepDb }),
   };
-  const regular = startRegularWork([beat, retention, ...regularWorkOf(redriver, lostWork, upkeepDb)], { clock, log });
+  const measures = env.room.disk !== null || env.room.storeBytesMax !== null;
+  const room: RegularWork = { name: "room", everyMs: ROOM_EVERY_MS, work: () => measureRoom(db, env.room) };
+  const regular = startRegularWork(
+    [beat, retention, ...(measures ? [room] : []), ...regularWorkOf(redriver, lostWork, upkeepDb)],
+    { clock, log },
+  );
 
   log.info({ queue: connection.kind, sources: consumers.running() }, "worker started");
   const stop = async (why: string) => {

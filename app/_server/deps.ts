@@ -1,4 +1,5 @@
 import type { BrokerRegistry } from "@/lib/brokers/registry";
+import { measureRoom, ROOM_EVERY_MS } from "@/lib/intake/room/measure-room";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { LaneConnection } from "@/lib/lane/connection";
 import type { LaneQueue } from "@/lib/lane/port";
@@ -9,6 +10,7 @@ import { createDb, type Db } from "@/lib/platform/database/db";
 import { createLowRateStore, type LowRateStore } from "@/lib/platform/database/prisma";
 import { type Env, readEnv } from "@/lib/platform/env";
 import { createLog, type Log } from "@/lib/platform/log";
+import { type RegularWork, startRegularWork } from "@/lib/platform/regular-work";
 import { createExpressions, type Expressions } from "@/lib/repair/recipes/expressions";
 import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck, type SchemaCheck } from "@/lib/repair/schemas/schema-check";
@@ -107,7 +109,11 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
   };
   const schemas = createSchemaCheck(systemClock);
   const archive = env.archive && openArchiveStore(env.archive, { clock: systemClock, keys: env.archiveKeys });
+  const measures = env.room.disk !== null || env.room.storeBytesMax !== null;
+  const room: RegularWork = { name: "room", everyMs: ROOM_EVERY_MS, work: () => measureRoom(db, env.room) };
+  const regular = startRegularWork(measures ? [room] : [], { clock: systemClock, log });
   const close = async () => {
+    await regular.stop();
     await schemas.close();
     await expressions.close();
     await archive?.close();

@@ -16,6 +16,7 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   "too-many-events": [413, "The request has too many events"],
   "too-many-refusals": [422, "Too many events in a row were refused"],
   "too-busy": [503, "Too much is being stored just now"],
+  "store-full": [503, "There is no room for events"],
   "too-many-requests": [429, "Too many requests"],
   "unsupported-media-type": [415, "The content type is not supported"],
   "unknown-source": [404, "There is no such source"],
@@ -71,6 +72,7 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
 /** Seconds after which the same request may succeed, by code. */
 const RETRY_AFTER_S: Partial<Record<ProblemCode, number>> = {
   "too-busy": 1,
+  "store-full": 15,
   "read-timeout": 5,
   "events-busy": 1,
   "store-unavailable": 5,

@@ -1,11 +1,15 @@
 import type { Deps } from "@/app/_server/deps";
+import { assertRoom } from "@/lib/intake/room/measure-room";
 import { readMigrations, readWorkersAlive } from "@/lib/observe/health/readiness.read";
 import { probeWrite } from "@/lib/observe/health/readiness-probe.write";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { CachePolicy } from "@/lib/retry/cache/response-cache";
 
 type ReadyCheck = { ok: boolean; detail: string };
-export type Readiness = { ready: boolean; checks: Record<"store" | "queue" | "migrations" | "worker", ReadyCheck> };
+export type Readiness = {
+  ready: boolean;
+  checks: Record<"store" | "queue" | "migrations" | "worker" | "intake", ReadyCheck>;
+};
 type ReadinessDeps = Pick<Deps, "db" | "lane" | "clock">;
 
 /** A dependency that is silent for longer counts as unreachable: the answer must not hang. */
@@ -13,13 +17,16 @@ const CHECK_MS_MAX = 3_000;
 /** Anybody may ask, by any host name, and each answer costs a commit. An answer serves all who ask within this time. */
 export const READINESS_KEPT: CachePolicy = { entriesMax: 1, ttlMs: 1_000, staleMs: 0 };
 
-/** Whether Parkade does its work: store and queue take writes, migrations are applied, a worker lives. Never rejects. */
+/**
+ * Whether Parkade does its work: store and queue take writes, migrations are applied, a worker lives. Never rejects. Parkade
+ * without room for events is ready: people must reach the console to make room.
+ */
 export async function readiness(deps: ReadinessDeps & Pick<Deps, "readiness">): Promise<Readiness> {
   return (await deps.readiness.through("", () => askAll(deps))).value;
 }
 
 async function askAll(deps: ReadinessDeps): Promise<Readiness> {
-  const [store, queue, migrations, worker] = await Promise.all([
+  const [store, queue, migrations, worker, intake] = await Promise.all([
     check(deps, async () => {
       await probeWrite(deps.db);
       return "PostgreSQL takes writes";
@@ -39,10 +46,14 @@ async function askAll(deps: ReadinessDeps): Promise<Readiness> {
       if (alive === 0) throw new DomainError("store-unavailable", "no worker is alive: nothing is sent or consumed");
       return `${alive} alive`;
     }),
+    check(deps, async () => {
+      await assertRoom(deps.db);
+      return "events are taken in";
+    }),
   ]);
   return {
     ready: store.ok && queue.ok && migrations.ok && worker.ok,
-    checks: { store, queue, migrations, worker },
+    checks: { store, queue, migrations, worker, intake },
   };
 }
 

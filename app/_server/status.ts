@@ -21,6 +21,7 @@ const UNKNOWN: StoredStatus = {
   trouble: null,
   bucket: null,
   stops: null,
+  intakeStops: null,
 };
 
 /** Rejects with DomainError `forbidden` alone: what cannot be had is null, and says so by `ok`. */

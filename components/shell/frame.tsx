@@ -4,6 +4,7 @@ import { HeldRedrives } from "@/components/redrive/one-click/held-redrives";
 import { StopBand } from "@/components/shell/stop/stop-band";
 import { TopBar } from "@/components/shell/top-bar/top-bar";
 import { GlobalKeys } from "./global-keys";
+import { IntakeBand } from "./intake-band";
 import { OfflineStrip } from "./offline-strip";
 import { BottomBar, Rail } from "./rail";
 import { StatusStrip } from "./status-strip";
@@ -29,6 +30,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <div className="flex min-h-0 min-w-0 flex-col">
           <OfflineStrip />
           <StopBand />
+          <IntakeBand />
           <main
             id="page"
             tabIndex={-1}

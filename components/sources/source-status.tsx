@@ -31,6 +31,8 @@ export function SourceTrouble({ source }: { source: SourceOut }) {
   const { state, mode } = source;
   const words = modeWords(source);
   const error = mode === "running" || mode === "draining" ? (state?.lastError ?? null) : null;
+  // Without room for events the workers pause the source by themselves, and no attempt would change that.
+  const isHeldBack = state?.state === "paused";
   const next = retryWords(state?.retryAt, now);
   if (words === null && error === null) return null;
   return (
@@ -44,7 +46,7 @@ export function SourceTrouble({ source }: { source: SourceOut }) {
       {error === null ? null : (
         <div className="grid grid-cols-[minmax(0,1fr)] gap-1 rounded-md bg-canvas px-3 py-2">
           <LongText text={error} className="font-mono text-sm" />
-          <p className="flex flex-wrap items-center gap-2 text-muted">
+          <p className={classNames("flex flex-wrap items-center gap-2 text-muted", isHeldBack && "hidden")}>
             {next}
             <Button size="sm" busy={retry.isPending} onClick={() => retry.mutate()}>
               Try now

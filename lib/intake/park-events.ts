@@ -24,6 +24,7 @@ import { ensurePartitions, isMissingPartition } from "@/lib/intake/partitions.wr
 import { type OpenSend, ofSentRecords, ReceiptOutstanding, stillOpen } from "@/lib/intake/record-bounces.write";
 import { ArchivedArrival, recordKnownEvents } from "@/lib/intake/record-known-events";
 import { type ArrivalDeps, restoreArrivals } from "@/lib/intake/restore-arrivals";
+import { assertRoom } from "@/lib/intake/room/measure-room";
 import { isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -49,6 +50,8 @@ export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unkn
  * New events are stored with body, group, counters and one audit entry; an event that is known already is a duplicate
  * or a bounce, see `lib/intake/bounce.pure.ts`. An archived event that was sent is restored first; an arrival of one that was
  * IGNORED is a duplicate. Of two batches that park the same event at the same time exactly one does.
+ *
+ * Rejects with DomainError `store-full` while there is no room, see `room/`: known events wait as well.
  *
  * `atMs` is when they count as parked, default now. Ids follow it: of two batches of one stream that are stored at the
  * same time, the later one needs the later moment to stay behind the other.
@@ -173,7 +176,8 @@ const arrivalKey = ({ sourceId, letter }: Parking) => keyOf(sourceId, letter.eve
 
 async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: BatchOptions): Promise<ParkOutcome[]> {
   const sources = await holdSources(tx, [...new Set(arrivals.map(({ source }) => source))]);
-  const { revision } = sources;
+  const { revision, full } = sources;
+  if (full) await assertRoom(tx);
   if (options.revision !== null && revision !== null && revision !== options.revision) throw new RulesChanged();
   const { actor, nowMs } = options;
   const context: ParkContext = { actor, nowMs, processed: sources.processed, superseded: new Set() };

@@ -2,6 +2,7 @@ import { PARKED_AS } from "@/lib/events/event-state.pure";
 import { type Fingerprint, fingerprintOf } from "@/lib/events/groups/fingerprint.pure";
 import type { AdmissionMark, AdmissionRecord } from "@/lib/intake/admission/admission.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import { STOPS_INTAKE } from "@/lib/intake/room/room.sql";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Tx } from "@/lib/platform/database/db";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";
@@ -29,6 +30,8 @@ export type HeldSources = {
   processed: Set<string>;
   /** Of the admission rules; null = none of the sources is known. */
   revision: bigint | null;
+  /** There is no room for events: nothing is taken in. */
+  full: boolean;
 };
 
 /** Of a batch that is parked in one transaction. */
@@ -43,8 +46,9 @@ export type ParkContext = {
 
 /** Locks sources against deletion until the transaction ends. */
 export async function holdSources(tx: Tx, names: string[]): Promise<HeldSources> {
-  const rows = await tx.query<{ id: string; name: string; processed: boolean; revision: string }>(
+  const rows = await tx.query<{ id: string; name: string; processed: boolean; revision: string; full: boolean }>(
     `select s.id, s.name, (select v.revision::text from admission_revision v) as revision,
+            exists (select from intake_room where ${STOPS_INTAKE}) as "full",
             exists (select 1 from processed_events p where p.source_id = s.id and p.aggregate_id is not null)
               or exists (select 1 from redrives) as processed
        from sources s where s.name = any($1::text[]) for key share of s`,
@@ -56,6 +60,7 @@ export async function holdSources(tx: Tx, names: string[]): Promise<HeldSources>
     ids: new Map(rows.map(({ name, id }) => [name, id])),
     processed: new Set(rows.flatMap(({ id, processed }) => (processed ? [id] : []))),
     revision: first ? BigInt(first.revision) : null,
+    full: first?.full ?? false,
   };
 }
 

@@ -40,6 +40,25 @@ describe("the environment", () => {
     );
   });
 
+  test("stops intake below a gigabyte of a disk that is named, and at the size that a store may have", () => {
+    const room = (variables: Record<string, string>) => readEnv({ DATABASE_URL, ...variables }).room;
+    expect(room({})).toEqual({ disk: null, storeBytesMax: null });
+    expect(room({ PARKADE_DISK_DIR: "/data" })).toEqual({
+      disk: { folder: "/data", freeBytesMin: 2 ** 30 },
+      storeBytesMax: null,
+    });
+    expect(room({ PARKADE_DISK_DIR: "/data", PARKADE_DISK_FREE_MIN: "0", PARKADE_STORE_SIZE_MAX: "1.5 TiB" })).toEqual({
+      disk: null,
+      storeBytesMax: 1.5 * 2 ** 40,
+    });
+    expect(room({ PARKADE_DISK_DIR: "/data", PARKADE_DISK_FREE_MIN: "700mb", PARKADE_STORE_SIZE_MAX: "5000" })).toEqual(
+      {
+        disk: { folder: "/data", freeBytesMin: 700 * 2 ** 20 },
+        storeBytesMax: 5_000,
+      },
+    );
+  });
+
   test.each([
     [{}, /^DATABASE_URL is not set: it must look like postgres:/],
     [{ DATABASE_URL: "mysql://u:hunter2@h/d" }, /^DATABASE_URL must look like/],
@@ -48,6 +67,11 @@ describe("the environment", () => {
     [{ DATABASE_URL, PARKADE_HEADERS_MAX: "many" }, /^PARKADE_HEADERS_MAX is "many"/],
     [{ DATABASE_URL, PARKADE_ARCHIVE: "/srv/hunter2" }, /^PARKADE_ARCHIVE must look like file:/],
     [{ DATABASE_URL, PARKADE_ARCHIVE: "s3://id:hunter2@bucket" }, /^PARKADE_ARCHIVE must hold no credentials/],
+    [
+      { DATABASE_URL, PARKADE_DISK_FREE_MIN: "10%" },
+      /^PARKADE_DISK_FREE_MIN is "10%": it must be a size such as 500MiB/,
+    ],
+    [{ DATABASE_URL, PARKADE_STORE_SIZE_MAX: "-1" }, /^PARKADE_STORE_SIZE_MAX is "-1": it must be a size such as/],
     [{ DATABASE_URL, PARKADE_LOG_LEVEL: "loud" }, /^PARKADE_LOG_LEVEL is "loud": it must be one of/],
   ])("%j names the variable and the fix, and no secret", (source, message) => {
     expect(() => readEnv(source)).toThrow(EnvError);

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { RoomLimits } from "@/lib/intake/room/room.pure";
 import {
   type ArchiveLocation,
   ArchiveLocationError,
@@ -26,6 +27,9 @@ const LIMIT_REQUESTS_DEFAULT = 60_000;
 /** All but a little of what the process holds for all clients together. */
 const CLIENT_BYTES_DEFAULT = 128 * 1024 * 1024;
 
+/** Enough for a removal, which writes WAL before it makes room, and for what is on its way when intake stops. */
+const DISK_FREE_MIN_DEFAULT = "1GiB";
+
 const BUCKET_FALLBACKS = ["closed", "local"] as const;
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
@@ -38,6 +42,18 @@ function whole(min: number, max: number) {
   const rule = `must be a whole number from ${min} to ${max}`;
   return z.coerce.number(rule).int(rule).min(min, rule).max(max, rule);
 }
+
+const BYTES = /^(\d{1,12}(?:\.\d{1,3})?)\s*(?:B|([KMGT])i?B?)?$/i;
+const BYTES_RULE = "must be a size such as 500MiB, 20GiB or 1073741824; units are powers of 1024";
+
+/** Bytes of a size; 0 = no limit. */
+const size = z.string().transform((text, { addIssue }): number => {
+  const [, digits, unit = ""] = BYTES.exec(text.trim()) ?? [];
+  const bytes = Math.round(Number(digits) * 1024 ** " KMGT".indexOf(unit.toUpperCase() || " "));
+  if (Number.isSafeInteger(bytes)) return bytes;
+  addIssue(BYTES_RULE);
+  return z.NEVER;
+});
 
 function url(protocols: string[], example: string) {
   const rule = `must look like ${example}`;
@@ -95,6 +111,9 @@ const schema = z.object({
   PARKADE_ARCHIVE: z.preprocess((value) => value || null, z.nullable(archiveLocation)),
   PARKADE_SECRET_ARCHIVE_KEY_ID: orDefault(z.nullable(z.string()), null),
   PARKADE_SECRET_ARCHIVE_KEY: orDefault(z.nullable(z.string()), null),
+  PARKADE_DISK_DIR: orDefault(z.nullable(z.string()), null),
+  PARKADE_DISK_FREE_MIN: z.preprocess((value) => value || DISK_FREE_MIN_DEFAULT, size),
+  PARKADE_STORE_SIZE_MAX: z.preprocess((value) => value || "0", size),
   PARKADE_REQUEST_BYTES_MAX: orDefault(whole(1024, 1024 * 1024 * 1024), REQUEST_BYTES_MAX_DEFAULT),
 });
 
@@ -126,6 +145,8 @@ export type Env = {
   archive: ArchiveLocation | null;
   /** For S3. null = what the SDK of AWS finds. */
   archiveKeys: { accessKeyId: string; secretAccessKey: string } | null;
+  /** Where intake stops. */
+  room: RoomLimits;
   /** See `RequestLimits`; 0 = no limit. */
   limits: { clientRequests: number; sourceRequests: number; clientBytes: number };
 };
@@ -173,6 +194,13 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     confirmedSecret: env.PARKADE_SECRET_CONFIRMED,
     archive: env.PARKADE_ARCHIVE,
     archiveKeys: accessKeyId === null || secretAccessKey === null ? null : { accessKeyId, secretAccessKey },
+    room: {
+      disk:
+        env.PARKADE_DISK_DIR === null || env.PARKADE_DISK_FREE_MIN === 0
+          ? null
+          : { folder: env.PARKADE_DISK_DIR, freeBytesMin: env.PARKADE_DISK_FREE_MIN },
+      storeBytesMax: env.PARKADE_STORE_SIZE_MAX || null,
+    },
     limits: {
       clientRequests: env.PARKADE_CLIENT_REQUESTS,
       sourceRequests: env.PARKADE_SOURCE_REQUESTS,

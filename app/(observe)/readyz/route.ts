@@ -7,7 +7,7 @@ export const GET = describeOperation(
   {
     id: "readReadiness",
     summary:
-      "Readiness: 200 when store, queue, migrations and a worker are fit for work, else 503 with each that is not",
+      "Readiness: 200 when store, queue, migrations and a worker are fit for work, else 503 with each that is not. `intake` says whether there is room for events, and does not count",
     answer: readinessSchema,
     otherAnswers: { 503: readinessSchema },
     open: true,

@@ -53,6 +53,7 @@ export const INGEST_PROBLEMS: readonly ProblemCode[] = [
   "too-many-events",
   "too-many-refusals",
   "too-busy",
+  "store-full",
   "unknown-source",
   "not-signed",
 ];

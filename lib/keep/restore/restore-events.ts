@@ -4,6 +4,7 @@ import type { Arrival, Rejection } from "@/lib/intake/arrival.shapes";
 import { claimKeys, keyOf, lockOwnKeys, reviveKeys } from "@/lib/intake/event-keys.write";
 import { holdSources } from "@/lib/intake/park.write";
 import { ensurePartitions, isMissingPartition } from "@/lib/intake/partitions.write";
+import { assertRoom } from "@/lib/intake/room/measure-room";
 import type { StoredPart } from "@/lib/keep/records/stored-state.shapes";
 import { reportArchivedVersions } from "@/lib/keep/removal/reported-versions.write";
 import {
@@ -40,7 +41,7 @@ type RestoreDeps = { db: Db; clock: Clock };
  * Puts events of an export back as they were: under their ids, with status, revisions and bounces; an event that was
  * QUEUED is PENDING. All of it is committed when this resolves, and what is restored again is a duplicate. Answers an
  * outcome for each event, in their order. When the store refuses a value, the batch is halved until the event is alone:
- * it is rejected, and its neighbours are stored. Throws DomainError `forbidden`.
+ * it is rejected, and its neighbours are stored. Throws DomainError `forbidden`, and `store-full` while nothing is taken in.
  *
  * `archived`: they come from our own archive, whatever their day. Others come from a file that may be old: what lies in
  * the archive is not put beside it, and no redrive is believed to count them.
@@ -112,6 +113,8 @@ function restoreRepeating({ db, clock }: RestoreDeps, batch: Batch): Promise<Res
 
 async function restore(tx: Tx, { arrivals, actor, archived }: Batch, nowMs: number): Promise<RestoreOutcome[]> {
   const sources = await holdSources(tx, [...new Set(arrivals.map(({ source }) => source))]);
+  // A person who restores from the archive decides about the room; a file that comes in does not.
+  if (sources.full && !archived) await assertRoom(tx);
   const ids = arrivals.map(({ stored }) => stored.state.id);
   const own = await lockOwnKeys(
     tx,

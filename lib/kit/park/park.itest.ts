@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { storeDiskRoom } from "@/lib/intake/room/room.write";
 import { type ParkadeServer, parkadeServer } from "@/lib/kit/testing/parkade-server";
 import { systemClock } from "@/lib/platform/clock";
 import { createParker, type Parked, type Parker, type ParkerOptions } from "./park";
@@ -128,6 +129,18 @@ describe("Parkade does not answer", () => {
     await expect.poll(segments).toEqual([]);
     expect(by.reported.replayed).toBe(450);
     expect(await park(by, "after")).toMatchObject({ status: "stored" });
+  });
+
+  test("without room for events: they wait on disk for as long as Parkade asks, and come when there is some", async () => {
+    const { db } = parkade.console.deps;
+    await storeDiskRoom(db, { freeBytes: 7, freeBytesMin: 1_000 });
+    const by = parker();
+    for (const id of ids("e", 3)) expect((await park(by, id)).status).toBe("spooled");
+    await expect.poll(() => by.reported.errors.at(-1)).toMatch(/PARKADE_DISK_FREE_MIN.*Keep the event/);
+    expect(Math.max(...by.reported.delays)).toBeGreaterThanOrEqual(15_000);
+    await storeDiskRoom(db, { freeBytes: 1_100, freeBytesMin: 1_000 });
+    await expect.poll(() => parkade.parked()).toEqual(ids("e", 3));
+    expect([by.reported.dropped, by.reported.setAside]).toEqual([[], []]);
   });
 
   test("slow: park returns within its bound, from the disk", async () => {

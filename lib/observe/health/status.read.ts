@@ -2,9 +2,11 @@ import { countApprovals } from "@/lib/guard/approvals/approvals.read";
 import { listStops } from "@/lib/guard/stops/stops.read";
 import { ofSources, seesOperation, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { roomSentence } from "@/lib/intake/room/room.pure";
+import { readIntakeStops } from "@/lib/intake/room/room.read";
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
-import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
+import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
 import { BULK, LIVE_REDRIVES, REDRIVE, waitsFor } from "@/lib/redrive/states/state.sql";
 import { CONSUMER_LOST_S } from "@/lib/sources/source-consumers.read";
@@ -44,6 +46,7 @@ export type StoredStatus = Pick<
   | "trouble"
   | "bucket"
   | "stops"
+  | "intakeStops"
 >;
 
 /**
@@ -52,7 +55,11 @@ export type StoredStatus = Pick<
  * unlimited.
  */
 export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredStatus> {
-  const [stops, approvals] = await Promise.all([listStops(db, viewer), countApprovals(db, viewer)]);
+  const [stops, intakeStops, approvals] = await Promise.all([
+    listStops(db, viewer),
+    readIntakeStops(db),
+    countApprovals(db, viewer),
+  ]);
   const [row] = await db.query<StatusRow>(
     `with sent as (
        select r.lane, sum(t.delivered + t.failed)::float8 / ${RATE_WINDOW_S} as rate
@@ -108,6 +115,11 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
     trouble: { openBreakers: status.openBreakers ?? [], failingSources: status.failingSources ?? [] },
     bucket: WORST_FIRST.find((state) => status.buckets?.includes(state)) ?? null,
     stops,
+    intakeStops: intakeStops.map((stop) => ({
+      measure: stop.measure,
+      since: iso(stop.sinceMs),
+      detail: roomSentence(stop),
+    })),
   };
 }
 

@@ -8,6 +8,7 @@ import {
 } from "@/lib/observe/metrics/parked-metrics.read";
 import {
   admissionMetrics,
+  intakeMetrics,
   outboxMetrics,
   redriveMetrics,
   ruleMetrics,
@@ -26,6 +27,7 @@ const FAMILIES: readonly ((db: Queryable, scrape: Scrape) => Promise<Metric[]>)[
   flowMetrics,
   controlMetrics,
   stopMetrics,
+  intakeMetrics,
   sourceMetrics,
   ruleMetrics,
   waitMetrics,

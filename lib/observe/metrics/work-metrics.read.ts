@@ -2,6 +2,7 @@ import { APPROVAL_SUBJECTS, type ApprovalSubject } from "@/lib/guard/approvals/a
 import { seesSubject } from "@/lib/guard/approvals/approvals.read";
 import { listStops } from "@/lib/guard/stops/stops.read";
 import { ofSources, seesRedrive } from "@/lib/guard/viewer/scope.sql";
+import { type MeasuredRoom, readRoom } from "@/lib/intake/room/room.read";
 import { type Beat, engineMetrics } from "@/lib/observe/metrics/engine-metrics.read";
 import type { Scrape } from "@/lib/observe/metrics/parked-metrics.read";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -145,6 +146,27 @@ export async function stopMetrics(db: Queryable, { viewer }: Scrape): Promise<Me
       { labels: { scope: "everything" }, value: everything },
       ...targets,
     ]),
+  ];
+}
+
+export async function intakeMetrics(db: Queryable): Promise<Metric[]> {
+  const rooms = await readRoom(db);
+  const samples = (value: (room: MeasuredRoom) => number) =>
+    [...Map.groupBy(rooms, ({ measure }) => measure)].map(([measure, its]) => ({
+      labels: { measure },
+      value: value(its.toSorted((a, b) => Number(b.stopped) - Number(a.stopped) || a.leftBytes - b.leftBytes)[0]!),
+    }));
+  return [
+    gauge(
+      "parkade_intake_stopped",
+      "1 while no events are taken in because there is no room for them, by what is measured; absent where no limit is set.",
+      samples(({ stopped }) => Number(stopped)),
+    ),
+    gauge(
+      "parkade_intake_room_bytes",
+      "Bytes until intake stops, by what is measured; negative beyond the limit.",
+      samples(({ leftBytes }) => leftBytes),
+    ),
   ];
 }
 

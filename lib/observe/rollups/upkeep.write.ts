@@ -1,4 +1,5 @@
 import { removeExpiredAdmission } from "@/lib/intake/admission/admission.write";
+import { removeOldRoom } from "@/lib/intake/room/room.write";
 import type { Db } from "@/lib/platform/database/db";
 import { removeExpiredTrials } from "@/lib/rules/redrive-rules.write";
 
@@ -15,6 +16,7 @@ export async function removeExpired(db: Db): Promise<void> {
   await db.run("delete from slice_waits where until < now()");
   await removeExpiredAdmission(db);
   await removeExpiredTrials(db);
+  await removeOldRoom(db);
   await db.run(`delete from worker_heartbeats where seen_at < now() - interval '${HEARTBEAT_KEPT}'`);
   await db.run(`delete from source_consumers where at < now() - interval '${SILENT_CONSUMER_KEPT}'`);
 }

@@ -171,6 +171,10 @@ export const statusSchema = named(
     bucket: z.nullable(bucketStateSchema),
     /** Stops that a person has put in force; null = the store did not say. */
     stops: z.nullable(z.array(stopSchema)),
+    /** Why no events are taken in, since when; empty while they are. null = the store did not say. */
+    intakeStops: z.nullable(
+      z.array(z.object({ measure: z.enum(["disk", "store"]), since: timeOut, detail: z.string() })),
+    ),
   }),
   {
     asOf: "2026-11-22T02:45:00.000Z",
@@ -186,6 +190,7 @@ export const statusSchema = named(
     trouble: { openBreakers: [], failingSources: [] },
     bucket: "shared",
     stops: [],
+    intakeStops: [],
   },
 );
 export type StatusOut = z.infer<typeof statusSchema>;

@@ -16,6 +16,7 @@ export const PROBLEM_CODES = [
   "too-many-events",
   "too-many-refusals",
   "too-busy",
+  "store-full",
   "too-many-requests",
   "unsupported-media-type",
   "unknown-source",
