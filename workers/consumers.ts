@@ -7,6 +7,8 @@ import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { PARK_BATCH_MAX, parkEvents } from "@/lib/intake/park-events";
 import { roomSentence } from "@/lib/intake/room/room.pure";
 import { type MeasuredRoom, readIntakeStops } from "@/lib/intake/room/room.read";
+import { stormSentence } from "@/lib/intake/storms/storm.pure";
+import type { Storm } from "@/lib/intake/storms/thin-out";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { atMost, type Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
@@ -52,6 +54,8 @@ type Running = {
   fault: Fault | null;
   /** How many events had been parked, at the reports of the last minute. */
   counts: Count[];
+  /** The last storm that the queue keeps the rest of. */
+  storm: Storm | null;
 };
 
 /** Keeps a consumer for each source that is read from a broker, in its mode, and reports its state. */
@@ -86,7 +90,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
         const isAnew = source.mode === "draining" && source.modeAt !== held.source.modeAt;
         held.source = source;
         if (isAnew) held.consumer?.steer("running");
-        held.consumer?.steer(modeOf(source));
+        held.consumer?.steer(modeOf(held));
         if (asked) held.consumer?.retryNow();
         continue;
       }
@@ -100,9 +104,9 @@ export function startConsumers(options: ConsumersOptions): Consumers {
     await Promise.all([...running.values()].map((held) => report(held, stop, options)));
   }
 
-  /** Without room for events the brokers keep them. */
-  function modeOf({ mode }: ConsumedSource): ConsumedSource["mode"] {
-    return stop === null ? mode : "paused";
+  /** Without room for events, and for the rest of a minute with a storm, the brokers keep them. */
+  function modeOf(held: Running): ConsumedSource["mode"] {
+    return heldBackBy(held, stop, clock.wallMs()) === null ? held.source.mode : "paused";
   }
 
   /** Its end may take as long as its broker is silent. Only the end of the worker waits for it. */
@@ -116,22 +120,28 @@ export function startConsumers(options: ConsumersOptions): Consumers {
   }
 
   function open(source: ConsumedSource): Running {
+    const held: Running = { source, consumer: null, fault: null, counts: [], storm: null };
     try {
       const config = parseSourceConfig(source.kind, source.config);
       // Each consumer has a name of its own: the one before it, of another configuration, may still be ending.
       const holder = `${options.workerId}/${randomUUID()}`;
       const positions = positionsOf(source, holder, db);
-      const consumer = options.brokers.consume(config, parkFor(source, holder, options), {
+      const onStorm = (storm: Storm) => {
+        held.storm = storm;
+        held.consumer?.steer("paused");
+      };
+      held.consumer = options.brokers.consume(config, parkFor(source, { holder, onStorm }, options), {
         name: source.name,
-        mode: modeOf(source),
+        mode: modeOf(held),
         positions,
       });
-      log.info({ source: source.name, kind: source.kind, mode: modeOf(source) }, "consuming");
-      return { source, consumer, fault: null, counts: [] };
+      log.info({ source: source.name, kind: source.kind, mode: source.mode }, "consuming");
+      return held;
     } catch (error) {
       const message = error instanceof DomainError ? error.message : "the source cannot be opened";
       log.warn({ source: source.name, err: error }, "source cannot be opened");
-      return { source, consumer: null, fault: { message, atMs: clock.wallMs() }, counts: [] };
+      held.fault = { message, atMs: clock.wallMs() };
+      return held;
     }
   }
 
@@ -159,8 +169,23 @@ function positionsOf({ id: sourceId }: ConsumedSource, holder: string, db: Db): 
   };
 }
 
-function parkFor(source: ConsumedSource, holder: string, { db, clock, log, archive }: ConsumersOptions): ParkBatch {
-  return async (batch: DeadLetter[], progress) => {
+/** Why a source that should be read is not, and since when; null = it is. */
+function heldBackBy({ source, storm }: Running, stop: MeasuredRoom | null, nowMs: number) {
+  if (source.mode === "paused") return null;
+  if (stop !== null) return { why: roomSentence(stop), sinceMs: stop.sinceMs };
+  if (storm === null || nowMs >= storm.endsAtMs) return null;
+  return { why: stormSentence(storm.limit), sinceMs: storm.atMs };
+}
+
+type Parking = { holder: string; onStorm: (storm: Storm) => void };
+
+function parkFor(
+  source: ConsumedSource,
+  { holder, onStorm }: Parking,
+  { db, clock, log, archive }: ConsumersOptions,
+): ParkBatch {
+  return async (batch: DeadLetter[], progress, facts) => {
+    let storm: Storm | null = null;
     for (let from = 0; from < batch.length; from += PARK_BATCH_MAX) {
       const letters = batch.slice(from, from + PARK_BATCH_MAX);
       const isLast = from + PARK_BATCH_MAX >= batch.length;
@@ -169,7 +194,10 @@ function parkFor(source: ConsumedSource, holder: string, { db, clock, log, archi
         { db, clock, archive, log },
         letters.map((letter) => ({ source: source.name, letter })),
         systemViewer(`source:${source.name}`),
-        held === null ? {} : { withLast: (tx) => writePosition(tx, held, progress!.position) },
+        {
+          withLast: held === null ? undefined : (tx) => writePosition(tx, held, progress!.position),
+          onStorm: facts?.keepsAcknowledged ? undefined : (now) => (storm = now),
+        },
       );
       // Not committed: the source was removed meanwhile. The broker keeps the messages.
       if (outcomes.includes("unknown-source")) throw new DomainError("unknown-source", `${source.name} was removed`);
@@ -179,6 +207,8 @@ function parkFor(source: ConsumedSource, holder: string, { db, clock, log, archi
       }
       log.info({ source: source.name, events: letters.length }, "parked");
     }
+    // After the commit: what is in hand is acknowledged, and the rest stays in the queue until the minute is over.
+    if (storm !== null) onStorm(storm);
   };
 }
 
@@ -186,8 +216,8 @@ async function report(held: Running, stop: MeasuredRoom | null, options: Consume
   const { db, clock, log, workerId } = options;
   const { source, consumer, fault } = held;
   const own = consumer?.state() ?? faulty(fault!);
-  const isHeldBack = stop !== null && consumer !== null && source.mode !== "paused";
-  const state = isHeldBack ? { ...own, lastError: roomSentence(stop), lastErrorAtMs: stop.sinceMs } : own;
+  const back = consumer === null ? null : heldBackBy(held, stop, clock.wallMs());
+  const state = back === null ? own : { ...own, lastError: back.why, lastErrorAtMs: back.sinceMs };
   const of = { sourceId: source.id, worker: workerId, modeAt: source.modeAt };
   await writeConsumer(db, { ...state, ...of, ...ratesOf(held, state, clock.nowMs()) });
   if (source.mode !== "draining" || state.state !== "drained") return;

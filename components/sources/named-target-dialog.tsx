@@ -24,7 +24,7 @@ export function NamedTargetDialog(props: {
   const add = useAddTarget(source.name);
   const change = useChangeTarget(target?.name ?? "");
   const failure = target === undefined ? add.error : change.error;
-  const body = bodyOf({ name, kind: kind.kind, config, payloadSchema: "" }, kind);
+  const body = bodyOf({ name, kind: kind.kind, config, payloadSchema: "", stormPerMinute: "" }, kind);
   const errors: SourceErrors = {
     ...errorsOf(failure?.fields ?? [], kind.fields),
     ...(body.ok ? {} : body.errors),

@@ -18,6 +18,7 @@ import { CardSkeletons } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref, filterHref } from "@/lib/events/filter/filter-read.browser";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 import type { KindOut } from "@/lib/sources/kinds.shapes";
 import { useKinds, useSource } from "@/lib/sources/sources.browser";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
@@ -152,11 +153,19 @@ function Facts({ facts, empty }: { facts: { name: string; value: ReactNode }[]; 
   );
 }
 
+function stormFacts({ stormPerMinute }: SourceOut): { name: string; value: string }[] {
+  if (stormPerMinute === null) return [];
+  return [{ name: "Storm limit", value: `${formatNumber(stormPerMinute)} a minute of one group` }];
+}
+
 function Settings({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
   return (
     <Panel title={kind?.capabilities.reads === false ? "Settings" : "What it reads"} bodyClassName="grid gap-3 p-3">
       {kind ? <p className="text-muted">{kind.about}</p> : null}
-      <Facts facts={configFacts(source, kind?.fields ?? [])} empty="No setting is changed." />
+      <Facts
+        facts={[...configFacts(source, kind?.fields ?? []), ...stormFacts(source)]}
+        empty="No setting is changed."
+      />
       <p className="text-sm text-faint">
         made <TimeAgo at={source.createdAt} />, changed <TimeAgo at={source.updatedAt} />
         {kind ? `, docs: ${kind.docs}` : ""}

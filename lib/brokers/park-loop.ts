@@ -288,6 +288,7 @@ export class ParkLoop<Handle> implements Consumer {
     return this.park(
       batch.map((one) => one.letter),
       progress ?? undefined,
+      { keepsAcknowledged: read.keepsAcknowledged ?? false },
     );
   }
 

@@ -168,9 +168,13 @@ export interface Publisher {
  * Hands over what was read. Resolves after the batch is committed to Postgres; only then is it acknowledged. A rejection
  * means nothing was committed: the batch stays unacknowledged. The code `invalid-request` says that the store refuses the
  * values of a message, `READ_BY_ANOTHER_WORKER` that another consumer has taken the log; every other rejection may be an
- * outage. `progress` is stored in the transaction that completes the batch.
+ * outage. `progress` is stored in the transaction that completes the batch. `keepsAcknowledged` is that of the session.
  */
-export type ParkBatch = (batch: DeadLetter[], progress?: Progress) => Promise<void>;
+export type ParkBatch = (
+  batch: DeadLetter[],
+  progress?: Progress,
+  facts?: { keepsAcknowledged: boolean },
+) => Promise<void>;
 
 /** How far a log is read: the message at this offset and all before it are parked. */
 export type Position = {
@@ -266,6 +270,8 @@ export interface ReadSession<Handle> {
   acknowledge(handles: readonly Handle[]): Promise<void>;
   /** Messages that may be unacknowledged at a time: beyond it the broker hands out none. Infinity = no bound. */
   readonly inHandMax: number;
+  /** The broker keeps messages that were acknowledged, as a log does. Absent = they are gone. */
+  readonly keepsAcknowledged?: boolean;
   lag(): Promise<Lag>;
   /** The name of the part that a message is of. Absent: the broker has no parts. */
   partOf?(handle: Handle): string;

@@ -23,7 +23,7 @@ export async function park(call: Call): Promise<number> {
   const signing = signingOf(call);
   const source = line.text("source");
   const path = `api/v1/events${source === null ? "" : `?source=${encodeURIComponent(source)}`}`;
-  const counts: Counts = { accepted: 0, duplicates: 0, bounced: 0, dropped: 0, rejectedTotal: 0 };
+  const counts: Counts = { accepted: 0, duplicates: 0, bounced: 0, dropped: 0, unstored: 0, rejectedTotal: 0 };
   let sentLines = 0;
   let sent = false;
   let noSource = false;
@@ -62,15 +62,16 @@ export async function park(call: Call): Promise<number> {
 function refusalOf(error: unknown): ParkAnswer | null {
   if (!(error instanceof ApiError) || ![400, 404, 413, 422].includes(error.status)) return null;
   const rejected = [{ index: 0, code: error.code, detail: error.detail }] as Rejected;
-  return { accepted: 0, duplicates: 0, bounced: 0, dropped: 0, rejected, rejectedTotal: 1 };
+  return { accepted: 0, duplicates: 0, bounced: 0, dropped: 0, unstored: 0, rejected, rejectedTotal: 1 };
 }
 
-function countsText({ accepted, duplicates, bounced, dropped, rejectedTotal }: Counts): string {
+function countsText({ accepted, duplicates, bounced, dropped, unstored, rejectedTotal }: Counts): string {
   return factsText([
     ["accepted", formatNumber(accepted)],
     ["duplicates", formatNumber(duplicates)],
     ["bounced", bounced === 0 ? null : formatNumber(bounced)],
     ["dropped", dropped === 0 ? null : formatNumber(dropped)],
+    ["counted, not stored", unstored === 0 ? null : formatNumber(unstored)],
     ["refused", rejectedTotal === 0 ? null : formatNumber(rejectedTotal)],
   ]);
 }

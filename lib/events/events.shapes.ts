@@ -281,6 +281,8 @@ export const parkAnswerSchema = named(
     bounced: z.int(),
     /** A rule of admission dropped them: counted at the rule, not stored. */
     dropped: z.int(),
+    /** Counted in a storm and not stored: their source has a `stormPerMinute`. */
+    unstored: z.int(),
     /** At most 1,000 are listed; `index` is the place within the request, from 0. */
     rejected: z.array(
       z.object({
@@ -293,7 +295,7 @@ export const parkAnswerSchema = named(
     /** All refused ones, listed or not. */
     rejectedTotal: z.int(),
   }),
-  { accepted: 2, duplicates: 1, bounced: 0, dropped: 0, rejected: [], rejectedTotal: 0 },
+  { accepted: 2, duplicates: 1, bounced: 0, dropped: 0, unstored: 0, rejected: [], rejectedTotal: 0 },
 );
 export type ParkAnswer = z.infer<typeof parkAnswerSchema>;
 
@@ -310,10 +312,12 @@ const groupSchema = named(
     lastSeen: timeOut,
     counts: z.object({ PENDING: z.int(), QUEUED: z.int(), REDRIVEN: z.int(), IGNORED: z.int() }),
     sources: z.array(z.string()),
-    /** Parked per hour over the last 24 h, oldest first. */
+    /** Parked and unstored per hour over the last 24 h, oldest first. */
     trend: z.array(z.number()),
     /** In the window of the filter, without one in the last 24 h; of all the group's events in the filter's sources. */
     arrivals: z.object(arrivalsShape),
+    /** Of the arrivals, those that were counted in a storm and not stored, and the minute in which that began. null = all are stored. */
+    unstored: z.nullable(z.object({ count: z.int(), since: timeOut })),
   }),
   {
     fingerprint: "9f1c2b3a4d5e6f70",
@@ -328,6 +332,7 @@ const groupSchema = named(
     sources: ["orders"],
     trend: [0, 2, 10],
     arrivals: { count: 12, usual: 1.5, factor: 8 },
+    unstored: null,
   },
 );
 export type GroupOut = z.infer<typeof groupSchema>;

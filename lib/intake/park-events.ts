@@ -25,6 +25,7 @@ import { type OpenSend, ofSentRecords, ReceiptOutstanding, stillOpen } from "@/l
 import { ArchivedArrival, recordKnownEvents } from "@/lib/intake/record-known-events";
 import { type ArrivalDeps, restoreArrivals } from "@/lib/intake/restore-arrivals";
 import { assertRoom } from "@/lib/intake/room/measure-room";
+import { type Storm, thinOut } from "@/lib/intake/storms/thin-out";
 import { isRowFault, type Tx } from "@/lib/platform/database/db";
 import { retrying } from "@/lib/platform/database/retrying";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -34,10 +35,10 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 export const PARK_BATCH_MAX = 1_000;
 
 /**
- * The outcome of one arrival. `dropped`: a rule of admission says that it is noise. `rejected`: the store refuses one of
- * its values.
+ * The outcome of one arrival. `dropped`: a rule of admission says that it is noise. `unstored`: it was counted in a storm and is
+ * not among its sample. `rejected`: the store refuses one of its values.
  */
-export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unknown-source" | "rejected";
+export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unstored" | "unknown-source" | "rejected";
 
 /**
  * Parks a batch of at most PARK_BATCH_MAX arrivals in one transaction: all of it is committed when this resolves, so
@@ -56,25 +57,29 @@ export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unkn
  * `atMs` is when they count as parked, default now. Ids follow it: of two batches of one stream that are stored at the
  * same time, the later one needs the later moment to stay behind the other.
  *
+ * Of a source with `stormPerMinute` a storm is thinned out, see `storms/thin-out.ts`. `onStorm`: acknowledged originals are gone,
+ * so all are stored, and the caller reads slower.
+ *
  * `withLast` runs in the transaction that stores the last of the batch, unless an arrival is rejected.
  */
 export async function parkEvents(
   deps: ArrivalDeps,
   arrivals: readonly Arrival[],
   viewer: Viewer,
-  { atMs, withLast }: { atMs?: number; withLast?: (tx: Tx) => Promise<void> } = {},
+  { atMs, onStorm, withLast }: Partial<Omit<ParkOptions, "actor">> = {},
 ): Promise<ParkOutcome[]> {
   if (arrivals.length > PARK_BATCH_MAX) throw new RangeError(`at most ${PARK_BATCH_MAX} arrivals at a time`);
   if (arrivals.length === 0) return [];
   if (viewer.sources !== "all" || viewer.actions !== "all") {
     assertMay(viewer, "ingest", [...new Set(arrivals.map(({ source }) => source))]);
   }
-  return parkHalving(deps, await admitArrivals(deps, arrivals), { actor: viewer.name, atMs, withLast });
+  return parkHalving(deps, await admitArrivals(deps, arrivals), { actor: viewer.name, atMs, onStorm, withLast });
 }
 
 type ParkOptions = {
   actor: string;
   atMs: number | undefined;
+  onStorm: ((storm: Storm) => void) | undefined;
   withLast: ((tx: Tx) => Promise<void>) | undefined;
 };
 
@@ -117,7 +122,7 @@ async function awaitReceipts({ db, clock }: ArrivalDeps, sends: readonly OpenSen
 function parkRepeating(
   deps: ArrivalDeps,
   batch: AdmittedBatch,
-  { actor, atMs, withLast }: ParkOptions,
+  { actor, atMs, onStorm, withLast }: ParkOptions,
 ): Promise<ParkOutcome[]> {
   const { db, clock } = deps;
   let nowMs = 0;
@@ -129,7 +134,7 @@ function parkRepeating(
     nowMs = atMs ?? clock.wallMs();
     const revision = judgedAgain < JUDGED_AGAIN_MAX ? admitted.revision : null;
     return db.transaction(async (tx) => {
-      const outcomes = await park(tx, admitted.arrivals, { actor, nowMs, revision, mayWait, lost });
+      const outcomes = await park(tx, admitted.arrivals, { actor, nowMs, revision, mayWait, lost, onStorm });
       await withLast?.(tx);
       return outcomes;
     });
@@ -161,6 +166,7 @@ function parkRepeating(
 }
 
 type BatchOptions = Pick<ParkContext, "actor" | "nowMs"> & {
+  onStorm: ParkOptions["onStorm"];
   /** Of the rules that judged the arrivals; null = whatever it is. */
   revision: bigint | null;
   /** For the receipts of sends that are under way. */
@@ -199,9 +205,12 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
     for (const { id } of parkings) outcomes[places.get(id)!] = outcome;
   };
   const known = await ofSentRecords(tx, incoming, { mayWait: options.mayWait });
-  const { kept, dropped, again } = await dropNoise(tx, known);
+  const { kept: admitted, dropped, again } = await dropNoise(tx, known);
   settle(dropped, "dropped");
   settle(again, "duplicate");
+  const { stormLimits: limits } = sources;
+  const { kept, unstored } = await thinOut(tx, admitted, { nowMs, limits, onStorm: options.onStorm });
+  settle(unstored, "unstored");
   const seen = new Set<string>();
   const [firsts, repeats]: [Incoming[], Incoming[]] = [[], []];
   for (const parking of kept) {

@@ -32,6 +32,8 @@ export type HeldSources = {
   revision: bigint | null;
   /** There is no room for events: nothing is taken in. */
   full: boolean;
+  /** `stormPerMinute` by id, of the sources that have one. */
+  stormLimits: Map<string, number>;
 };
 
 /** Of a batch that is parked in one transaction. */
@@ -46,8 +48,15 @@ export type ParkContext = {
 
 /** Locks sources against deletion until the transaction ends. */
 export async function holdSources(tx: Tx, names: string[]): Promise<HeldSources> {
-  const rows = await tx.query<{ id: string; name: string; processed: boolean; revision: string; full: boolean }>(
-    `select s.id, s.name, (select v.revision::text from admission_revision v) as revision,
+  const rows = await tx.query<{
+    id: string;
+    name: string;
+    processed: boolean;
+    revision: string;
+    full: boolean;
+    storm: number | null;
+  }>(
+    `select s.id, s.name, s.storm_per_minute as storm, (select v.revision::text from admission_revision v) as revision,
             exists (select from intake_room where ${STOPS_INTAKE}) as "full",
             exists (select 1 from processed_events p where p.source_id = s.id and p.aggregate_id is not null)
               or exists (select 1 from redrives) as processed
@@ -61,6 +70,7 @@ export async function holdSources(tx: Tx, names: string[]): Promise<HeldSources>
     processed: new Set(rows.flatMap(({ id, processed }) => (processed ? [id] : []))),
     revision: first ? BigInt(first.revision) : null,
     full: first?.full ?? false,
+    stormLimits: new Map(rows.flatMap(({ id, storm }) => (storm === null ? [] : [[id, storm]]))),
   };
 }
 

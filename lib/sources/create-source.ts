@@ -46,12 +46,18 @@ export async function createSource(
   await assertPayloadSchema(deps.schemas, payloadSchema);
   const nowMs = deps.clock.wallMs();
   const [id, main, slow] = [uuidv7(nowMs), uuidv7(nowMs), uuidv7(nowMs)];
-  const { name, mode = request.enabled ? "running" : "stopped" } = request;
+  const { name, stormPerMinute = null, mode = request.enabled ? "running" : "stopped" } = request;
   assertModeOf(config.kind, mode);
-  const after = { kind: config.kind, config: redactConfig(config.kind, config.config), payloadSchema, mode };
+  const after = {
+    kind: config.kind,
+    config: redactConfig(config.kind, config.config),
+    payloadSchema,
+    mode,
+    stormPerMinute,
+  };
   try {
     await deps.lowRate.write(async ({ prisma, audit }) => {
-      await insertSource(prisma, { id, name, config, mode, targetIds: { main, slow } });
+      await insertSource(prisma, { id, name, config, mode, stormPerMinute, targetIds: { main, slow } });
       if (payloadSchema) {
         await writeSourceSchema(prisma, {
           sourceId: id,

@@ -144,6 +144,7 @@ function sourceOut(
     modeBy: source.modeBy,
     modeReason: source.modeReason,
     needsApproval: source.needsApproval,
+    stormPerMinute: source.stormPerMinute,
     createdAt: source.createdAt.toISOString(),
     updatedAt: source.updatedAt.toISOString(),
     ...(held.get(source.id) ?? { parked: 0, events: 0 }),

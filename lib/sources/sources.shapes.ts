@@ -24,6 +24,9 @@ const name = z.string("must be text").check(
 z.globalRegistry.add(name, { not: { pattern: RESERVED.source } });
 const object = z.record(z.string(), z.unknown(), "must be an object");
 
+const STORM_RULE = "must be a whole number from 1 to 1000000, or null to store all";
+const stormPerMinute = z.nullable(z.int(STORM_RULE).check(z.minimum(1, STORM_RULE), z.maximum(1_000_000, STORM_RULE)));
+
 const mode = z.enum(SOURCE_MODES, `must be ${SOURCE_MODES.slice(0, -1).join(", ")} or ${SOURCE_MODES.at(-1)}`);
 
 /** POST /api/v1/sources. `config` is checked by kind, see `source-config.ts`. */
@@ -39,6 +42,8 @@ export const sourceRequestSchema = named(
     enabled: z._default(z.boolean("must be true or false"), true),
     /** How it begins; wins over `enabled`. */
     mode: z.optional(mode),
+    /** Events of one group in a minute that are stored whole; above it a sample is, and the rest is counted. null = all are stored. */
+    stormPerMinute: z.optional(stormPerMinute),
   }),
   { name: "orders", kind: "http", config: { redriveUrl: "https://orders.example/events" } },
 );
@@ -55,6 +60,8 @@ export const sourceChangeSchema = named(
     mode: z.optional(mode),
     /** true = each redrive or mend of its events needs the approval of a second person. */
     needsApproval: z.optional(z.boolean("must be true or false")),
+    /** As in SourceRequest. */
+    stormPerMinute: z.optional(stormPerMinute),
     reason: z.optional(reasonSchema),
   }),
   { mode: "draining", reason: "moved to another broker" },
@@ -147,6 +154,8 @@ export const sourceSchema = named(
     modeReason: nullableText,
     /** Each redrive or mend of its events needs the approval of a second person. */
     needsApproval: z.boolean(),
+    /** Events of one group in a minute that are stored whole; null = all are stored. */
+    stormPerMinute: nullableNumber,
     createdAt: timeOut,
     updatedAt: timeOut,
     /** The worst of its consumers; null = no worker reports. */
@@ -182,6 +191,7 @@ export const sourceSchema = named(
     modeBy: null,
     modeReason: null,
     needsApproval: false,
+    stormPerMinute: null,
     createdAt: "2026-11-20T09:00:00.000Z",
     updatedAt: "2026-11-20T09:00:00.000Z",
     state: null,

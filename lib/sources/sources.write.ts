@@ -12,12 +12,13 @@ export type NewSource = {
   name: string;
   config: SourceConfig;
   mode: SourceMode;
+  stormPerMinute: number | null;
   targetIds: { main: string; slow: string };
 };
 
 /** A source with its two targets: `<name>` on the main lane, `<name>.slow` on the slow one. */
 export async function insertSource(client: Prisma.TransactionClient, source: NewSource): Promise<void> {
-  const { id, name, config, mode, targetIds } = source;
+  const { id, name, config, mode, stormPerMinute, targetIds } = source;
   await client.source.create({
     data: {
       id,
@@ -25,6 +26,7 @@ export async function insertSource(client: Prisma.TransactionClient, source: New
       kind: config.kind,
       config: config.config as Prisma.InputJsonObject,
       mode,
+      stormPerMinute,
       targets: {
         create: [
           { id: targetIds.main, lane: "main", name, ratePerSecond: MAIN_RATE },
@@ -38,6 +40,7 @@ export async function insertSource(client: Prisma.TransactionClient, source: New
 export type SourceColumns = {
   config?: Record<string, unknown>;
   needsApproval?: boolean | undefined;
+  stormPerMinute?: number | null | undefined;
   mode?: { mode: SourceMode; atMs: number; by: string; reason: string | null };
 };
 
@@ -53,6 +56,7 @@ export async function updateSource(
     data: {
       config: change.config as Prisma.InputJsonObject | undefined,
       needsApproval: change.needsApproval,
+      stormPerMinute: change.stormPerMinute,
       ...(change.mode === undefined
         ? {}
         : {

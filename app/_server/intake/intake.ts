@@ -63,6 +63,7 @@ export class Intake {
     duplicates: 0,
     bounced: 0,
     dropped: 0,
+    unstored: 0,
     rejected: [],
     rejectedTotal: 0,
   };
@@ -229,6 +230,9 @@ export class Intake {
         return;
       case "dropped":
         this.answer.dropped++;
+        return;
+      case "unstored":
+        this.answer.unstored++;
         return;
       case "unknown-source":
         this.reject(index, unknownSource(batch.arrivals[place]!.source));

@@ -11,7 +11,7 @@ import { Button, LinkButton } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
 import { STATE_LOOKS } from "@/components/ui/state-badge";
-import { TimeAgo } from "@/components/ui/time-ago";
+import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure";
 import type { GroupOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
@@ -54,6 +54,7 @@ export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: 
           </p>
         ) : null}
         <Counts group={group} filter={filter} />
+        <Unstored group={group} />
       </div>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 lg:grid lg:content-start lg:justify-items-start">
         <Sparkline values={group.trend} width={112} height={22} />
@@ -161,6 +162,17 @@ function Arrived({ group: { arrivals }, filter }: { group: GroupOut; filter: Eve
       {arrivals.count === 0 || compared.against === "" ? null : ", "}
       {compared.against}
     </span>
+  );
+}
+
+/** What of the group's arrivals in the window of the page is not there to be redriven. */
+function Unstored({ group: { unstored, arrivals } }: { group: GroupOut }) {
+  if (unstored === null) return null;
+  return (
+    <p className="text-sm text-warning">
+      {formatNumber(unstored.count)} of {formatNumber(arrivals.count)} that came are not stored: sampled since{" "}
+      <TimeAbsolute at={unstored.since} />
+    </p>
   );
 }
 

@@ -7,6 +7,7 @@ const code = (change: Partial<ArrivedCode>): ArrivedCode => ({
   count: 103,
   parked: 90,
   bounced: 13,
+  unstored: 0,
   usual: 8.2,
   factor: 12.56,
   ...change,

@@ -27,7 +27,7 @@ export function arrivalRows(stats: Extract<TopErrors, { counts: "arrived" }>, by
       count: row.count,
       tip: [
         row.errorCode,
-        `${formatNumber(row.parked)} parked for the first time, ${formatNumber(row.bounced)} came back`,
+        `${formatNumber(row.parked)} parked for the first time, ${formatNumber(row.bounced)} came back${row.unstored > 0 ? `, ${formatNumber(row.unstored)} counted and not stored` : ""}`,
         usualWords(row),
       ].join("\n"),
       part: { errorCode: [row.errorCode] },

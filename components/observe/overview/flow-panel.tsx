@@ -12,6 +12,8 @@ const SERIES = [
   { key: "in", label: "in: parked, bounced, released", colour: "var(--state-pending)" },
   { key: "out", label: "out: redriven, ignored, expired", colour: "var(--state-redriven)", dash: "5 3" },
 ] as const;
+const UNSTORED = { key: "unstored", colour: "var(--state-bounced)", dash: "1 3" } as const;
+type Values = Record<"in" | "out" | "unstored", number>;
 
 /** Inflow and outflow over time. Where the lines cross, the number of parked events starts to rise or to fall. */
 export function FlowPanel({ filter }: { filter: EventFilter }) {
@@ -19,8 +21,11 @@ export function FlowPanel({ filter }: { filter: EventFilter }) {
   const rows = useMemo(() => {
     if (!flow.data) return undefined;
     const all = flowRows(flow.data).map(({ atMs, ...values }) => ({ atMs, values }));
-    return all.some((row) => row.values.in + row.values.out > 0) ? all : [];
+    return all.some((row) => row.values.in + row.values.out + row.values.unstored > 0) ? all : [];
   }, [flow.data]);
+  const unstored = rows?.reduce((sum, { values }) => sum + values.unstored, 0) ?? 0;
+  const label = `${formatNumber(unstored)} came in storms, and are counted and not stored`;
+  const series = unstored === 0 ? SERIES : [...SERIES, { ...UNSTORED, label }];
   return (
     <ChartPanel
       title="Inflow against outflow"
@@ -30,13 +35,13 @@ export function FlowPanel({ filter }: { filter: EventFilter }) {
       error={flow.error}
       onRetry={() => flow.refetch()}
       empty="Nothing came in and nothing went out."
-      legend={SERIES}
-      columns={SERIES.map((series) => ({
-        label: series.key,
-        value: (row: { values: { in: number; out: number } }) => formatNumber(row.values[series.key]),
+      legend={series}
+      columns={series.map(({ key }) => ({
+        label: key,
+        value: (row: { values: Values }) => formatNumber(row.values[key]),
       }))}
     >
-      {(drawn) => <TimeLines rows={drawn} series={SERIES} format={formatCompact} />}
+      {(drawn) => <TimeLines rows={drawn} series={series} format={formatCompact} />}
     </ChartPanel>
   );
 }

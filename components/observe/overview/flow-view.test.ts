@@ -11,6 +11,7 @@ const bucket = (minute: number, over: object = {}) => ({
   ignored: 0,
   expired: 0,
   released: 0,
+  unstored: 0,
   ...over,
 });
 
@@ -25,8 +26,11 @@ describe("inflow and outflow", () => {
       expired: 2,
       confirmed: 999,
       failed: 888,
+      unstored: 777,
     });
-    expect(flowRows({ buckets: [full] })).toEqual([{ atMs: Date.UTC(2026, 10, 20, 12), in: 123, out: 59 }]);
+    expect(flowRows({ buckets: [full] })).toEqual([
+      { atMs: Date.UTC(2026, 10, 20, 12), in: 123, out: 59, unstored: 777 },
+    ]);
   });
 
   it("is a rate per minute over the last five, whatever part of the running minute has passed", () => {

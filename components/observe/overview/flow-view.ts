@@ -12,11 +12,17 @@ export function outflow(bucket: FlowBucket): number {
   return bucket.redriven + bucket.ignored + bucket.expired;
 }
 
-export type FlowRow = { atMs: number; in: number; out: number };
+/** `unstored` came in, too, and is not parked. */
+export type FlowRow = { atMs: number; in: number; out: number; unstored: number };
 
 /** Inflow and outflow per bucket, as rows of a chart. */
 export function flowRows(stats: Pick<FlowStats, "buckets">): FlowRow[] {
-  return stats.buckets.map((bucket) => ({ atMs: Date.parse(bucket.at), in: inflow(bucket), out: outflow(bucket) }));
+  return stats.buckets.map((bucket) => ({
+    atMs: Date.parse(bucket.at),
+    in: inflow(bucket),
+    out: outflow(bucket),
+    unstored: bucket.unstored,
+  }));
 }
 
 export type FlowTile = {

@@ -18,6 +18,7 @@ import { KindIcon } from "./kind-icon";
 import { MappingForm } from "./mapping-form";
 import { PayloadSchemaField } from "./payload-schema-field";
 import { errorsOf, isMapping, NEW_SOURCE, type SourceBody, type SourceErrors } from "./source-draft";
+import { StormField } from "./storm-field";
 import { type SourceForm, useSourceForm } from "./use-source-form";
 
 const STEPS = ["Kind", "Connection", "Mapping", "Name"] as const;
@@ -47,7 +48,7 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
   const next = () => {
     const { result, draft } = form;
     form.setPressed(true);
-    if (step !== "Kind" && !result.ok && !("payloadSchema" in result.errors)) return;
+    if (step !== "Kind" && !result.ok && !ON_LAST_STEP.some((key) => key in result.errors)) return;
     if (step !== "Name") return go(after(step));
     if (result.ok && draft.name.trim() !== "") void save(kind!, result.body);
   };
@@ -119,11 +120,13 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
 const after = (step: Step): Step => STEPS[STEPS.indexOf(step) + 1]!;
 const before = (step: Step): Step => STEPS[STEPS.indexOf(step) - 1]!;
 
+const ON_LAST_STEP = ["name", "payloadSchema", "stormPerMinute"];
+
 /** The step with the first field that the server refused; null = the last one. */
 function stepOf(errors: SourceErrors, fields: readonly KindField[]): Step | null {
   const named = Object.keys(errors);
   if (named.some((key) => fields.some((field) => isMapping(field) && field.path.join(".") === key))) return "Mapping";
-  return named.some((key) => key !== "name" && key !== "payloadSchema") ? "Connection" : null;
+  return named.some((key) => !ON_LAST_STEP.includes(key)) ? "Connection" : null;
 }
 
 /** Opens the page of a new source. `missed`: the last probe did not reach it. */
@@ -218,6 +221,12 @@ function NameStep(props: Part & { start: StartMode; onStart: (start: StartMode) 
         text={draft.payloadSchema}
         error={errors.payloadSchema}
         onText={(payloadSchema) => set({ payloadSchema })}
+      />
+      <StormField
+        text={draft.stormPerMinute}
+        error={errors.stormPerMinute}
+        reads={kind.capabilities.reads}
+        onText={(stormPerMinute) => set({ stormPerMinute })}
       />
     </>
   );

@@ -14,6 +14,7 @@ import { ConfigForm } from "./config-form";
 import { MappingForm } from "./mapping-form";
 import { PayloadSchemaField } from "./payload-schema-field";
 import { type SourceDraft, sourceDraft } from "./source-draft";
+import { StormField } from "./storm-field";
 import { useSourceForm } from "./use-source-form";
 
 /** Edits a source. Its name and kind never change: events and targets carry them. */
@@ -72,6 +73,12 @@ export function EditSourceDialog(props: { source: SourceOut; kind: KindOut; onCl
           text={draft.payloadSchema}
           error={errors.payloadSchema}
           onText={(payloadSchema) => set({ payloadSchema })}
+        />
+        <StormField
+          text={draft.stormPerMinute}
+          error={errors.stormPerMinute}
+          reads={kind.capabilities.reads}
+          onText={(stormPerMinute) => set({ stormPerMinute })}
         />
         <Tick
           className="border-t border-line pt-3"

@@ -33,16 +33,22 @@ describe.each(KINDS)("a source of kind %s", (kind) => {
       if (value !== undefined) config = withValue(config, path, value);
     }
     const result = bodyOf({ ...NEW_SOURCE, name: "orders", kind, config }, { fields });
-    expect(result).toEqual({ ok: true, body: { config: example, payloadSchema: null } });
+    expect(result).toEqual({ ok: true, body: { config: example, payloadSchema: null, stormPerMinute: null } });
     expect(result.ok && parseSourceConfig(kind, result.body.config).kind).toBe(kind);
   });
 
   it("keeps what was not touched, masked values and settings without a field included", () => {
     const config = { ...example, further: { deep: [1] }, mapping: { tags: { a: "/a" } } };
-    const stored = { name: "orders", kind, config, payloadSchema: { type: "object" } } as unknown as SourceOut;
+    const stored = {
+      name: "orders",
+      kind,
+      config,
+      payloadSchema: { type: "object" },
+      stormPerMinute: 250,
+    } as unknown as SourceOut;
     expect(bodyOf(sourceDraft(stored), { fields })).toEqual({
       ok: true,
-      body: { config, payloadSchema: { type: "object" } },
+      body: { config, payloadSchema: { type: "object" }, stormPerMinute: 250 },
     });
   });
 
@@ -139,4 +145,23 @@ it("an error of an entry stands at its list, and one without a field with the co
     name: "is taken",
   });
   expect(KEPT).toBe("***");
+});
+
+describe("the storm limit", () => {
+  const limited = (stormPerMinute: string) => bodyOf({ ...NEW_SOURCE, stormPerMinute }, { fields: [] });
+
+  it.each([
+    ["", null],
+    [" 1000 ", 1_000],
+    ["1000000", 1_000_000],
+  ])("%j is sent as %s", (text, sent) => {
+    expect(limited(text)).toMatchObject({ ok: true, body: { stormPerMinute: sent } });
+  });
+
+  it.each(["0", "-3", "1.5", "many", "10000000"])("%j is refused at its field", (text) => {
+    expect(limited(text)).toEqual({
+      ok: false,
+      errors: { stormPerMinute: expect.stringMatching(/whole number from 1/) },
+    });
+  });
 });

@@ -10,17 +10,23 @@ export type SourceDraft = {
   config: Config;
   /** JSON Schema of payloads as text; empty = a payload must only be valid JSON. */
   payloadSchema: string;
+  /** A number as text; empty = all events are stored. */
+  stormPerMinute: string;
 };
 
 /** How the server shows a value that it keeps to itself. Sent back, it stands for the stored value. */
 export const KEPT = "***";
 
 export function sourceDraft(source: SourceOut): SourceDraft {
-  const { name, kind, config, payloadSchema } = source;
-  return { name, kind, config, payloadSchema: payloadSchema === null ? "" : JSON.stringify(payloadSchema, null, 2) };
+  const { name, kind, config, payloadSchema, stormPerMinute } = source;
+  return {
+    ...{ name, kind, config },
+    payloadSchema: payloadSchema === null ? "" : JSON.stringify(payloadSchema, null, 2),
+    stormPerMinute: stormPerMinute === null ? "" : String(stormPerMinute),
+  };
 }
 
-export const NEW_SOURCE: SourceDraft = { name: "", kind: "", config: {}, payloadSchema: "" };
+export const NEW_SOURCE: SourceDraft = { name: "", kind: "", config: {}, payloadSchema: "", stormPerMinute: "" };
 
 type Path = readonly string[];
 
@@ -63,10 +69,14 @@ function trimmed(config: Config, fields: readonly KindField[]): Config {
   }, config);
 }
 
-/** Errors by the path of their setting, and by `name`, `payloadSchema` or `config` for what has no field of its own. */
+/** Errors by the path of their setting, and by `name`, `payloadSchema`, `stormPerMinute` or `config` for what has no field of its own. */
 export type SourceErrors = Record<string, string>;
 
-export type SourceBody = { config: Record<string, unknown>; payloadSchema: Record<string, unknown> | null };
+export type SourceBody = {
+  config: Record<string, unknown>;
+  payloadSchema: Record<string, unknown> | null;
+  stormPerMinute: number | null;
+};
 export type SourceResult = { ok: true; body: SourceBody } | { ok: false; errors: SourceErrors };
 
 /** The configuration to send. Only what makes a request pointless is found here; the server checks the rest. */
@@ -78,8 +88,13 @@ export function bodyOf(draft: SourceDraft, { fields }: Pick<KindOut, "fields">):
     if (required && path.length === 1 && valueAt(config, path) === undefined) errors[path[0]!] = "This is needed.";
   const payloadSchema = jsonObject(draft.payloadSchema);
   if (payloadSchema === undefined) errors.payloadSchema = "Not a JSON object.";
+  const limit = draft.stormPerMinute.trim();
+  if (!/^([1-9]\d{0,6})?$/.test(limit)) errors.stormPerMinute = "A whole number from 1 to 1000000, or empty.";
   if (payloadSchema === undefined || Object.keys(errors).length > 0) return { ok: false, errors };
-  return { ok: true, body: { config: { ...config }, payloadSchema } };
+  return {
+    ok: true,
+    body: { config: { ...config }, payloadSchema, stormPerMinute: limit === "" ? null : Number(limit) },
+  };
 }
 
 /** null for an empty text, undefined for one that is no JSON object. */
@@ -102,7 +117,7 @@ export function errorsOf(
   for (const { field, detail } of found) {
     const path = field.replace(/^(config|destination)\./, "");
     const setting = fields.find((one) => path === one.path.join(".") || path.startsWith(`${one.path.join(".")}.`));
-    const own = path === "name" || path === "kind";
+    const own = path === "name" || path === "kind" || path === "stormPerMinute";
     const key = setting?.path.join(".") ?? (own ? path : path.startsWith("payloadSchema") ? "payloadSchema" : "config");
     const rest = path.slice(key.length).replace(/^\./, "");
     const text =

@@ -66,6 +66,7 @@ type SessionOptions = { config: KafkaConfig; source: string; tell: (notice: stri
 
 class KafkaSession implements ReadSession<Handle> {
   readonly inHandMax = SET_ASIDE_MAX;
+  readonly keepsAcknowledged = true;
   private readonly inbox = new Inbox<Slab>();
   private bufferedBytes = 0;
   private unpacked: Unpacked[] = [];

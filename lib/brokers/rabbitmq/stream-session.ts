@@ -34,6 +34,7 @@ type Place = { offset: bigint; mark: () => string | null };
  */
 export class StreamSession implements ReadSession<ConsumeMessage> {
   readonly inHandMax: number;
+  readonly keepsAcknowledged = true;
   private readonly inbox = new Inbox<ConsumeMessage>();
   /** Handed to the loop and not acknowledged, oldest first, each with the place before it. */
   private readonly inHand = new Map<ConsumeMessage, { offset: bigint; before: Place | null }>();

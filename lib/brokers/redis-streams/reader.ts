@@ -97,6 +97,7 @@ export async function pendingEntries(
 /** One connection. Its handles are entry ids. */
 class StreamSession implements ReadSession<string> {
   readonly inHandMax = Number.POSITIVE_INFINITY;
+  readonly keepsAcknowledged = true;
   private readonly inHand = new Set<string>();
   private readonly redis: Redis;
   private readonly config: RedisStreamsConfig;

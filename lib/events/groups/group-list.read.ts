@@ -8,7 +8,7 @@ import { type ScopedFilter, scopeFilter } from "@/lib/guard/viewer/scope.shapes"
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { flowRows, HOUR_MS } from "@/lib/observe/flow.read";
 import { WINDOW_DEFAULT_MS } from "@/lib/observe/stats/stats-query.shapes";
-import { readGroupArrivals } from "@/lib/observe/stats/top-errors.read";
+import { readGroupArrivals, readUnstored } from "@/lib/observe/stats/top-errors.read";
 import { type Db, type Queryable, statementName } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -66,15 +66,23 @@ export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowM
   );
   const shown = scope === null ? rows.slice(0, query.limit) : await ownSamples(db, rows.slice(0, query.limit), scope);
   const fingerprint = shown.map((row) => row.fingerprint);
-  const [trends, arrivals] = await Promise.all([
+  const kinds = { ...kindsOf(viewer, query.filter), fingerprint };
+  const window = windowOf(query.filter, nowMs);
+  const [trends, arrivals, unstored] = await Promise.all([
     readTrends(db, fingerprint, scope, nowMs),
-    readGroupArrivals(db, { ...kindsOf(viewer, query.filter), fingerprint }, windowOf(query.filter, nowMs)),
+    readGroupArrivals(db, kinds, window),
+    readUnstored(db, kinds, window),
   ]);
+  const unstoredOf = (group: string) => {
+    const found = unstored.get(group);
+    return found ? { count: found.count, since: iso(found.sinceMs) } : null;
+  };
   const last = shown.at(-1);
   return {
     items: shown.map((row) => ({
       ...groupOut(row, trends.get(row.fingerprint), errorTextFor(viewer)),
       arrivals: arrivals.get(row.fingerprint) ?? NO_ARRIVALS,
+      unstored: unstoredOf(row.fingerprint),
     })),
     nextCursor: rows.length > query.limit && last ? encodeCursor(last) : null,
   };
@@ -117,7 +125,7 @@ async function readTrends(
   const filter = { fingerprint: fingerprints, ...(scope === null ? {} : { source: scope }) };
   const flow = flowRows(filter, [{ fromMs: firstHour, toMs: nowMs, bucketMs: HOUR_MS }]);
   const text = `select fingerprint, floor((extract(epoch from at) * 1000 - $${flow.values.push(firstHour)}) / ${HOUR_MS})::int as hour,
-                       sum(parked)::bigint as n
+                       sum(parked + unstored)::bigint as n
                   from (${flow.sql}) flow group by 1, 2`;
   const rows = await db.query<{ fingerprint: string; hour: number; n: number }>(text, flow.values, {
     name: statementName("group-trends", text),
@@ -134,7 +142,7 @@ function groupOut(
   row: GroupRow,
   trend: number[] | undefined,
   textOut: ReturnType<typeof errorTextFor>,
-): Omit<GroupOut, "arrivals"> {
+): Omit<GroupOut, "arrivals" | "unstored"> {
   return {
     fingerprint: row.fingerprint,
     errorCode: row.error_code,

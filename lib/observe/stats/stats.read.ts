@@ -104,6 +104,7 @@ const CHARTED = [
   "ignored",
   "expired",
   "released",
+  "unstored",
   "unconfirmed",
 ] as const;
 type FlowCounts = Record<(typeof CHARTED)[number], number>;

@@ -47,6 +47,8 @@ export const flowStatsSchema = named(
         ignored: count,
         expired: count,
         released: count,
+        /** Counted in a storm and not stored. */
+        unstored: count,
       }),
     ),
   }),
@@ -54,7 +56,7 @@ export const flowStatsSchema = named(
     ...STAMP,
     bucketMs: 3_600_000,
     buckets: [
-      { at: AT, parked: 12, redriven: 3, confirmed: 2, failed: 0, bounced: 1, ignored: 0, expired: 0, released: 0 },
+      { at: AT, parked: 12, redriven: 3, confirmed: 2, failed: 0, bounced: 1, ignored: 0, expired: 0, released: 0, unstored: 0 },
     ],
   },
 );
@@ -71,15 +73,15 @@ export type AgeStats = z.infer<typeof ageStatsSchema>;
 
 /** What arrived in the window, against what usually arrives in as long a time. */
 export const arrivalsShape = {
-  /** parked + bounced. */
+  /** parked + bounced + unstored. */
   count,
   /** Mean of as long a time before the window; null when the history is shorter than the window. */
   usual: nullableNumber,
   /** count / usual; null when `usual` is null or 0. */
   factor: nullableNumber,
 };
-/** `parked`: for the first time; `bounced`: come back after a redrive. */
-const arrivals = { ...arrivalsShape, parked: count, bounced: count };
+/** `parked`: for the first time; `bounced`: come back after a redrive; `unstored`: counted in a storm and not stored. */
+const arrivals = { ...arrivalsShape, parked: count, bounced: count, unstored: count };
 const arrivedCodeSchema = z.object({ ...arrivals, errorCode: z.string() });
 const arrivedGroupSchema = z.object({
   ...arrivalsShape,

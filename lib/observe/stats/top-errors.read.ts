@@ -98,7 +98,10 @@ function spansOf({ fromMs, toMs, usualFromMs }: Times): FlowSpan[] {
   return [asSum(usualFromMs ?? fromMs, fromMs), asSum(fromMs, toMs)];
 }
 
-type CodeRow = { errorCode: string; parked: number; bounced: number; before: number; total: number };
+/** What came, whether it was stored or only counted. */
+const ARRIVED = "parked + bounced + unstored";
+
+type CodeRow = { errorCode: string; parked: number; bounced: number; unstored: number; before: number; total: number };
 type ArrivedCodes = { buckets: ArrivedCode[]; total: number };
 
 /** The largest codes, and the sum of all. */
@@ -109,13 +112,14 @@ async function arrivedCodes(db: Queryable, query: StatsQuery, times: Times): Pro
      select * from (
        select error_code as "errorCode", coalesce(sum(parked) filter (where ${inWindow}), 0)::bigint as parked,
               coalesce(sum(bounced) filter (where ${inWindow}), 0)::bigint as bounced,
-              coalesce(sum(parked + bounced) filter (where not ${inWindow}), 0)::bigint as before,
-              (sum(sum(parked + bounced) filter (where ${inWindow})) over ())::bigint as total
+              coalesce(sum(unstored) filter (where ${inWindow}), 0)::bigint as unstored,
+              coalesce(sum(${ARRIVED}) filter (where not ${inWindow}), 0)::bigint as before,
+              (sum(sum(${ARRIVED}) filter (where ${inWindow})) over ())::bigint as total
          from flow group by error_code) codes
-      where parked + bounced > 0 order by parked + bounced desc, "errorCode" limit ${CODES_MAX}`;
+      where ${ARRIVED} > 0 order by ${ARRIVED} desc, "errorCode" limit ${CODES_MAX}`;
   const rows = await db.query<CodeRow>(text, flow.values, { name: statementName("arrived-codes", text) });
   const buckets = rows.map(({ before, total: _, ...row }) => {
-    const count = row.parked + row.bounced;
+    const count = row.parked + row.bounced + row.unstored;
     return { ...row, count, ...against(count, before, times) };
   });
   return { buckets, total: rows[0]?.total ?? 0 };
@@ -150,13 +154,36 @@ export async function readGroupArrivals(
 function groupsInFlow(filter: StatsQuery["filter"], times: Times): { sql: string; values: unknown[] } {
   const flow = flowRows(filter, spansOf(times), { byGroup: true });
   const inWindow = `at >= to_timestamp($${flow.values.push(times.fromMs)}::float8 / 1000)`;
-  const sql = `select fingerprint, coalesce(sum(parked + bounced) filter (where ${inWindow}), 0)::bigint as count,
-              coalesce(sum(parked + bounced) filter (where not ${inWindow}), 0)::bigint as before
+  const sql = `select fingerprint, coalesce(sum(${ARRIVED}) filter (where ${inWindow}), 0)::bigint as count,
+              coalesce(sum(${ARRIVED}) filter (where not ${inWindow}), 0)::bigint as before
          from (${flow.sql}) flow group by fingerprint`;
   return { sql, values: flow.values };
 }
 
 type GroupRow = { fingerprint: string; errorCode: string; pattern: string; count: number; before: number };
+
+/** How many events of a group were counted and not stored in the window, and in which minute that began. */
+export type Unstored = { count: number; sinceMs: number };
+
+/** Of these groups, those of which events of the window were not stored. */
+export async function readUnstored(
+  db: Queryable,
+  filter: Pick<StatsQuery["filter"], "source" | "errorCode"> & { fingerprint: string[] },
+  { fromMs, toMs }: Window,
+): Promise<Map<string, Unstored>> {
+  const scope = `fingerprint = any($3::text[]) and ${inScope(filter)}`;
+  const within = (column: string) =>
+    `${column} >= date_trunc('minute', to_timestamp($4::float8 / 1000), 'UTC') and ${column} < to_timestamp($5::float8 / 1000)`;
+  const text = `select fingerprint, sum(n)::bigint as count, min(at) as "sinceMs" from (
+       select fingerprint, unstored as n, at from dlq_group_flow_minutes where unstored > 0 and ${within("at")} and ${scope}
+       union all
+       select fingerprint, n, minute from dlq_flow where kind = 'unstored' and ${within("minute")} and ${scope}) counted
+      group by 1`;
+  const rows = await db.query<Unstored & { fingerprint: string }>(text, [...scopeValues(filter), fromMs, toMs], {
+    name: statementName("unstored", text),
+  });
+  return new Map(rows.map(({ fingerprint, ...unstored }) => [fingerprint, unstored]));
+}
 
 /** The groups with the most arrivals. */
 async function arrivedGroups(db: Queryable, { filter }: StatsQuery, times: Times): Promise<ArrivedGroup[]> {
