@@ -1,5 +1,6 @@
 import type { Deps } from "@/app/_server/deps";
 import { assertRoom } from "@/lib/intake/room/measure-room";
+import { readArchiveFault } from "@/lib/keep/removal/archive-fault.read";
 import { readMigrations, readWorkersAlive } from "@/lib/observe/health/readiness.read";
 import { probeWrite } from "@/lib/observe/health/readiness-probe.write";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -8,7 +9,7 @@ import type { CachePolicy } from "@/lib/retry/cache/response-cache";
 type ReadyCheck = { ok: boolean; detail: string };
 export type Readiness = {
   ready: boolean;
-  checks: Record<"store" | "queue" | "migrations" | "worker" | "intake", ReadyCheck>;
+  checks: Record<"store" | "queue" | "migrations" | "worker" | "intake" | "archive", ReadyCheck>;
 };
 type ReadinessDeps = Pick<Deps, "db" | "lane" | "clock">;
 
@@ -19,14 +20,14 @@ export const READINESS_KEPT: CachePolicy = { entriesMax: 1, ttlMs: 1_000, staleM
 
 /**
  * Whether Parkade does its work: store and queue take writes, migrations are applied, a worker lives. Never rejects. Parkade
- * without room for events is ready: people must reach the console to make room.
+ * without room for events is ready, and one whose archive fails: people must reach the console to do something about it.
  */
 export async function readiness(deps: ReadinessDeps & Pick<Deps, "readiness">): Promise<Readiness> {
   return (await deps.readiness.through("", () => askAll(deps))).value;
 }
 
 async function askAll(deps: ReadinessDeps): Promise<Readiness> {
-  const [store, queue, migrations, worker, intake] = await Promise.all([
+  const [store, queue, migrations, worker, intake, archive] = await Promise.all([
     check(deps, async () => {
       await probeWrite(deps.db);
       return "PostgreSQL takes writes";
@@ -50,10 +51,15 @@ async function askAll(deps: ReadinessDeps): Promise<Readiness> {
       await assertRoom(deps.db);
       return "events are taken in";
     }),
+    check(deps, async () => {
+      const fault = await readArchiveFault(deps.db);
+      if (fault !== null) throw new DomainError("archive-unavailable", fault);
+      return "no removal stands still";
+    }),
   ]);
   return {
     ready: store.ok && queue.ok && migrations.ok && worker.ok,
-    checks: { store, queue, migrations, worker, intake },
+    checks: { store, queue, migrations, worker, intake, archive },
   };
 }
 

@@ -32,7 +32,10 @@ it.each([
 );
 
 describe("problems in the status strip", () => {
-  const well = { worker: { alive: 2, lastSeenAt: null }, trouble: { openBreakers: [], failingSources: [] } };
+  const well = {
+    worker: { alive: 2, lastSeenAt: null },
+    trouble: { openBreakers: [], failingSources: [], archive: null },
+  };
 
   it("is nothing when all is well, or when it is not known", () => {
     expect(problemsOf(well)).toEqual([]);
@@ -42,12 +45,17 @@ describe("problems in the status strip", () => {
   it("is each cause, with the page where it is mended", () => {
     const status = {
       worker: { alive: 0, lastSeenAt: null },
-      trouble: { openBreakers: ["orders.slow", "orders"], failingSources: ["billing"] },
+      trouble: {
+        openBreakers: ["orders.slow", "orders"],
+        failingSources: ["billing"],
+        archive: "s3://x does not answer",
+      },
     };
     expect(problemsOf(status)).toEqual([
       { key: "worker", words: "no worker runs: nothing is sent", href: "/targets" },
       { key: "breakers", words: "breaker open: orders.slow and 1 more", href: "/targets" },
       { key: "sources", words: "source fails: billing", href: "/sources" },
+      { key: "archive", words: "the archive fails: nothing is removed", href: "/operations" },
     ]);
   });
 });

@@ -33,16 +33,16 @@ export function approvalsShown(
   return status.approvalsWaiting ? { count: status.approvalsWaiting, what: "approval" } : null;
 }
 
-export type StatusProblem = { key: string; words: string; href: "/targets" | "/sources" };
+export type StatusProblem = { key: string; words: string; href: "/targets" | "/sources" | "/operations" };
 
 function named(names: readonly string[]): string {
   return names.length === 1 ? names[0]! : `${names[0]} and ${names.length - 1} more`;
 }
 
-/** The problems that stop events from being sent or parked, each with the page that can solve it. */
+/** The problems that stop events from being sent, parked or archived, each with the page that can solve it. */
 export function problemsOf(status: Pick<StatusOut, "trouble" | "worker">): StatusProblem[] {
   const problems: StatusProblem[] = [];
-  const { openBreakers = [], failingSources = [] } = status.trouble ?? {};
+  const { openBreakers = [], failingSources = [], archive = null } = status.trouble ?? {};
   if (status.worker?.alive === 0)
     problems.push({ key: "worker", words: "no worker runs: nothing is sent", href: "/targets" });
   if (openBreakers.length > 0) {
@@ -51,5 +51,7 @@ export function problemsOf(status: Pick<StatusOut, "trouble" | "worker">): Statu
   if (failingSources.length > 0) {
     problems.push({ key: "sources", words: `source fails: ${named(failingSources)}`, href: "/sources" });
   }
+  if (archive !== null)
+    problems.push({ key: "archive", words: "the archive fails: nothing is removed", href: "/operations" });
   return problems;
 }

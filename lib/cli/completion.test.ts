@@ -9,7 +9,19 @@ const of = (words: string[], shell: Shell = "bash") => candidates(shell, words, 
 test.each([
   [
     ["re"],
-    ["revisions", "restore", "recipe", "redrive", "release", "remove", "retention", "resume", "reject", "redrives", "redrive-rule"],
+    [
+      "revisions",
+      "restore",
+      "recipe",
+      "redrive",
+      "release",
+      "remove",
+      "retention",
+      "resume",
+      "reject",
+      "redrives",
+      "redrive-rule",
+    ],
   ],
   [
     ["source", ""],

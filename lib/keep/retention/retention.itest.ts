@@ -16,6 +16,7 @@ import { placeHold } from "@/lib/keep/holds/place-hold";
 import { changeRetention } from "@/lib/keep/retention/change-retention";
 import { runRetention } from "@/lib/keep/retention/expire-events";
 import { previewRetention, showRetention } from "@/lib/keep/retention/show-retention.read";
+import { readStatus } from "@/lib/observe/health/status.read";
 import { systemClock } from "@/lib/platform/clock";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { addSource, deadLetter } from "@/lib/testing/letters";
@@ -271,6 +272,7 @@ describe("retention", () => {
     const broken: ArchiveStore = { ...archive, place: "s3://x", put: () => Promise.reject(away) };
     await expect(work(broken)).rejects.toBe(away);
     expect(await operations()).toMatchObject([{ state: "RUNNING", changed: 0, fault: away.message }]);
+    expect((await readStatus(world.db, ADA)).trouble).toMatchObject({ archive: away.message });
     expect(await stored()).toEqual(["old"]);
     // The days that pass meanwhile wait for it: they do not make an operation each.
     expect(await round(broken, -1)).toBe(0);

@@ -11,7 +11,7 @@ export const readinessSchema = named(
   "Readiness",
   z.object({
     status: z.enum(["ready", "not-ready"]),
-    checks: z.object({ store: check, queue: check, migrations: check, worker: check, intake: check }),
+    checks: z.object({ store: check, queue: check, migrations: check, worker: check, intake: check, archive: check }),
   }),
   {
     status: "not-ready",
@@ -21,6 +21,7 @@ export const readinessSchema = named(
       migrations: { ok: true, detail: "31 applied" },
       worker: { ok: false, detail: "no worker is alive: nothing is sent or consumed" },
       intake: { ok: true, detail: "events are taken in" },
+      archive: { ok: true, detail: "no removal stands still" },
     },
   },
 );

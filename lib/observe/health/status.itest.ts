@@ -41,7 +41,11 @@ test("the worst of what the live workers say of their token buckets; each beat c
 });
 
 test("names the targets whose breaker is open and the sources that fail", async () => {
-  expect((await readStatus(db, localViewer())).trouble).toEqual({ openBreakers: [], failingSources: [] });
+  expect((await readStatus(db, localViewer())).trouble).toEqual({
+    openBreakers: [],
+    failingSources: [],
+    archive: null,
+  });
   const sourceId = await addSource(db, "orders");
   await addSource(db, "billing");
   await db.run("update targets set breaker_force = 'open' where name = 'billing'");
@@ -60,6 +64,7 @@ test("names the targets whose breaker is open and the sources that fail", async 
   expect((await readStatus(db, localViewer())).trouble).toEqual({
     openBreakers: ["billing", "orders.slow"],
     failingSources: ["orders"],
+    archive: null,
   });
 });
 

@@ -4,6 +4,7 @@ import { ofSources, seesOperation, seesRedrive } from "@/lib/guard/viewer/scope.
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { roomSentence } from "@/lib/intake/room/room.pure";
 import { readIntakeStops } from "@/lib/intake/room/room.read";
+import { readArchiveFault } from "@/lib/keep/removal/archive-fault.read";
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
@@ -55,7 +56,8 @@ export type StoredStatus = Pick<
  * unlimited.
  */
 export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredStatus> {
-  const [stops, intakeStops, approvals] = await Promise.all([
+  const [archive, stops, intakeStops, approvals] = await Promise.all([
+    readArchiveFault(db),
     listStops(db, viewer),
     readIntakeStops(db),
     countApprovals(db, viewer),
@@ -112,7 +114,7 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
     ...approvals,
     operationsRunning: status.operations,
     worker: { alive: status.alive, lastSeenAt: isoOrNull(status.lastSeenMs) },
-    trouble: { openBreakers: status.openBreakers ?? [], failingSources: status.failingSources ?? [] },
+    trouble: { openBreakers: status.openBreakers ?? [], failingSources: status.failingSources ?? [], archive },
     bucket: WORST_FIRST.find((state) => status.buckets?.includes(state)) ?? null,
     stops,
     intakeStops: intakeStops.map((stop) => ({

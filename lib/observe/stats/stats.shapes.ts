@@ -6,6 +6,7 @@ import {
   idOut,
   named,
   nullableNumber,
+  nullableText,
   nullableTime,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
@@ -56,7 +57,18 @@ export const flowStatsSchema = named(
     ...STAMP,
     bucketMs: 3_600_000,
     buckets: [
-      { at: AT, parked: 12, redriven: 3, confirmed: 2, failed: 0, bounced: 1, ignored: 0, expired: 0, released: 0, unstored: 0 },
+      {
+        at: AT,
+        parked: 12,
+        redriven: 3,
+        confirmed: 2,
+        failed: 0,
+        bounced: 1,
+        ignored: 0,
+        expired: 0,
+        released: 0,
+        unstored: 0,
+      },
     ],
   },
 );
@@ -168,7 +180,14 @@ export const statusSchema = named(
     queue: z.object({ backend: z.enum(["redis", "postgres"]), ok: z.boolean() }),
     store: z.object({ ok: z.boolean() }),
     /** What keeps events from going out or coming in: names of targets whose breaker is open, and of sources that fail. */
-    trouble: z.nullable(z.object({ openBreakers: z.array(z.string()), failingSources: z.array(z.string()) })),
+    trouble: z.nullable(
+      z.object({
+        openBreakers: z.array(z.string()),
+        failingSources: z.array(z.string()),
+        /** Why removals and expiries stand still; null = none does. */
+        archive: nullableText,
+      }),
+    ),
     /** The worst of what the workers report of their token buckets; null = no worker has taken a token yet. */
     bucket: z.nullable(bucketStateSchema),
     /** Stops that a person has put in force; null = the store did not say. */
@@ -189,7 +208,7 @@ export const statusSchema = named(
     worker: { alive: 1, lastSeenAt: "2026-11-22T02:44:59.500Z" },
     queue: { backend: "postgres", ok: true },
     store: { ok: true },
-    trouble: { openBreakers: [], failingSources: [] },
+    trouble: { openBreakers: [], failingSources: [], archive: null },
     bucket: "shared",
     stops: [],
     intakeStops: [],
