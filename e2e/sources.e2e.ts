@@ -207,3 +207,35 @@ test("the two signatures of an HTTP source have heads of their own, and what wai
   await expect(state(page)).toContainText("READY");
   await expect(page.getByText("Waiting for the first event")).toHaveCount(0);
 });
+
+test("a storm limit is set in the form, and the pages say how many events are not stored", async ({
+  page,
+  parkade,
+}) => {
+  const { name } = await parkade.source("storm");
+  const arrived = async (from: number, to: number) => {
+    const data = Array.from({ length: to - from }, (_, index) => ({
+      ...{ source: name, eventId: `s-${from + index}`, errorCode: "STORM", payload: {} },
+      error: { type: "StormError", message: `${name} is down` },
+    }));
+    return (await page.request.post("/api/v1/events", { data })).json();
+  };
+  await page.goto(`/sources/${name}`);
+  await page.getByRole("button", { name: "Edit…" }).click();
+  const limit = dialog(page).getByLabel("Storm limit");
+  await limit.fill("0");
+  await dialog(page).getByRole("button", { name: "Save" }).click();
+  await expect(dialog(page).getByText("A whole number from 1 to 1000000, or empty.")).toBeVisible();
+  await limit.fill("3");
+  expect(await violations(page)).toEqual([]);
+  await dialog(page).getByRole("button", { name: "Save" }).click();
+  await expect(toast(page, `Saved ${name}`)).toBeVisible();
+  await expect(page.getByText("3 a minute of one group")).toBeVisible();
+
+  const { accepted, unstored } = await arrived(0, 40);
+  expect([accepted + unstored, accepted >= 3, unstored > 0]).toEqual([40, true, true]);
+  await expect(page.getByText(`${unstored} came in storms, and are counted and not stored`)).toBeVisible();
+  await page.goto(`/groups?source=${name}`);
+  await expect(page.getByText(`${unstored} of 40 that came are not stored: sampled since`)).toBeVisible();
+  expect(await violations(page)).toEqual([]);
+});

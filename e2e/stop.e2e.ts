@@ -204,3 +204,20 @@ test("a running redrive is steered by its sends at once and its lane, says what 
   const keys = (await downstream.deliveries(source.path)).map(({ key }) => key);
   expect([keys.length, new Set(keys).size]).toEqual([EVENTS, EVENTS]);
 });
+
+test("while no events are taken in, each page says why and what goes on @phone", async ({ page }) => {
+  const detail = "The disk of the store has 512 MB free of the 1 GB that PARKADE_DISK_FREE_MIN keeps";
+  await page.route("**/api/v1/status", async (route) => {
+    const answer = await route.fetch();
+    const stop = { measure: "disk", since: new Date(Date.now() - 120_000).toISOString(), detail };
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), intakeStops: [stop] } });
+  });
+  const band = page.getByRole("status", { name: "Stopped intake" });
+  for (const path of ["/", "/events", "/sources"]) {
+    await page.goto(path);
+    await expect(band).toContainText(/No events are taken in, since 20\d\d-/);
+    await expect(band).toContainText(detail);
+    await expect(band).toContainText("redrives, search, removal and the archive go on");
+  }
+  expect(await violations(page)).toEqual([]);
+});

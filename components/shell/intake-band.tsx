@@ -1,7 +1,7 @@
 "use client";
 
 import { OctagonX } from "lucide-react";
-import { TimeAgo } from "@/components/ui/time-ago";
+import { TimeAbsolute } from "@/components/ui/time-ago";
 import { useStatus } from "@/lib/observe/health/status.browser";
 
 /** Shown on every page while nothing is taken in: since when, why, and what still works. */
@@ -16,9 +16,10 @@ export function IntakeBand() {
     >
       <OctagonX size={14} aria-hidden className="mt-1 shrink-0 text-danger" />
       <p className="mt-0.5 min-w-0 flex-1 wrap-anywhere">
-        <strong className="font-medium text-danger">No events are taken in</strong> <TimeAgo at={stop.since} />:{" "}
-        {stop.detail}. Senders get 503 and brokers keep their messages; redrives, search, removal and the archive go on.
-        Intake goes on by itself when there is room: docs/runbooks/disk-full.md says how to make some.
+        <strong className="font-medium text-danger">No events are taken in</strong>, since{" "}
+        <TimeAbsolute at={stop.since} />: {stop.detail}. Senders get 503 and brokers keep their messages; redrives,
+        search, removal and the archive go on. Intake goes on by itself when there is room: docs/runbooks/disk-full.md
+        says how to make some.
       </p>
     </section>
   );

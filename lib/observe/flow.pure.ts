@@ -3,8 +3,8 @@ import { EVENT_MOVES, type EventMove, type EventStatus, isParked } from "@/lib/e
 /**
  * How each kind of `dlq_flow` changes the number of parked events (`dlq_size`). The kinds of an event's history add up to
  * whether it is parked now: see I15 in docs/invariants.md. `corrected` is written by migrations alone, with a sign; `expired` by the
- * removal of events that were kept for their time; `unstored` by
- * arrivals that became no event.
+ * removal of events that were kept for their time; `unstored` by arrivals
+ * that became no event.
  */
 export const SIZE_EFFECT = {
   parked: 1,
