@@ -13,6 +13,7 @@ const CHOSEN: Record<string, string> = {
   "controls.scope": "'errorCode'",
   "event_bounces.id": "(select id from dlq_events limit 1)",
   "event_revisions.id": "(select id from dlq_events limit 1)",
+  "legal_holds.scope": "'tag'",
   "outbox.status": "'SENT'",
   "payload_schemas.origin": "'inferred'",
   "payload_schemas.source_id": "(select id from sources limit 1)",
