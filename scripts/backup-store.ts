@@ -132,7 +132,14 @@ async function openArchive({ archiveDir }: Place): Promise<ArchiveStore | null> 
   const PARKADE_ARCHIVE = process.env.PARKADE_ARCHIVE || folder;
   // Read for the archive alone: the address of the store is known by now.
   const env = readEnv({ ...process.env, DATABASE_URL: "postgres://localhost/", PARKADE_ARCHIVE });
-  return env.archive && openArchiveStore(env.archive, { clock: systemClock, keys: env.archiveKeys });
+  return (
+    env.archive &&
+    openArchiveStore(env.archive, {
+      clock: systemClock,
+      keys: env.archiveKeys,
+      encryptionKeys: env.archiveEncryptionKeys,
+    })
+  );
 }
 
 /** A name that was given must be right; that of the operating system's user is left out when Parkade does not take it. */

@@ -97,7 +97,9 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     workerId: id,
     stopping: stopping.signal,
   });
-  const archive = env.archive && openArchiveStore(env.archive, { clock: machine, keys: env.archiveKeys });
+  const archive =
+    env.archive &&
+    openArchiveStore(env.archive, { clock: machine, keys: env.archiveKeys, encryptionKeys: env.archiveEncryptionKeys });
   await ensureDays(upkeepDb, clock);
   const startedAtMs = clock.wallMs();
   const lostWork = createLostWork(redriver);

@@ -108,10 +108,16 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     return registry;
   };
   const schemas = createSchemaCheck(systemClock);
-  const archive = env.archive && openArchiveStore(env.archive, { clock: systemClock, keys: env.archiveKeys });
   const measures = env.room.disk !== null || env.room.storeBytesMax !== null;
   const room: RegularWork = { name: "room", everyMs: ROOM_EVERY_MS, work: () => measureRoom(db, env.room) };
   const regular = startRegularWork(measures ? [room] : [], { clock: systemClock, log });
+  const archive =
+    env.archive &&
+    openArchiveStore(env.archive, {
+      clock: systemClock,
+      keys: env.archiveKeys,
+      encryptionKeys: env.archiveEncryptionKeys,
+    });
   const close = async () => {
     await regular.stop();
     await schemas.close();

@@ -63,6 +63,7 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   "broker-unreachable": [502, "The broker cannot be reached"],
   "archive-refused": [409, "The archive has this object already"],
   "archive-unavailable": [503, "The archive cannot be used"],
+  "archive-unreadable": [503, "An object of the archive cannot be opened"],
   "not-local": [403, "The request did not come from this console"],
   "not-signed": [401, "The request is not signed"],
   forbidden: [403, "This is not allowed to you"],

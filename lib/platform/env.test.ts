@@ -59,6 +59,25 @@ describe("the environment", () => {
     );
   });
 
+  test("takes keys that seal the archive in base64 or hex, the own one first", () => {
+    const [own, former] = [Buffer.alloc(32, 0xfb), Buffer.alloc(32, 7)];
+    const keysOf = (text: string) =>
+      readEnv({ DATABASE_URL, PARKADE_SECRET_ARCHIVE_ENCRYPTION_KEY: text }).archiveEncryptionKeys;
+    expect(keysOf("")).toEqual([]);
+    expect(keysOf(own.toString("base64"))).toEqual([own]);
+    expect(keysOf(`${own.toString("hex").toUpperCase()}, ${former.toString("base64")}`)).toEqual([own, former]);
+    const wrong = [
+      "hunter2",
+      own.toString("hex").slice(1),
+      Buffer.alloc(31).toString("base64"),
+      `${own.toString("hex")},`,
+    ];
+    for (const text of wrong) {
+      expect(() => keysOf(text)).toThrow(/^PARKADE_SECRET_ARCHIVE_ENCRYPTION_KEY must be 32 random bytes/);
+      expect(() => keysOf(text)).not.toThrow(text);
+    }
+  });
+
   test.each([
     [{}, /^DATABASE_URL is not set: it must look like postgres:/],
     [{ DATABASE_URL: "mysql://u:hunter2@h/d" }, /^DATABASE_URL must look like/],

@@ -82,6 +82,20 @@ const archiveLocation = z.string().transform((text, { addIssue }): ArchiveLocati
   }
 });
 
+const ENCRYPTION_KEY = /^(?:[0-9a-f]{64}|[A-Za-z0-9+/]{43}=)$/i;
+const ENCRYPTION_KEYS_RULE =
+  "must be 32 random bytes in base64 or hex, such as `openssl rand -base64 32` writes; former keys follow it, after commas";
+
+/** Each of 32 bytes. */
+const encryptionKeys = z.string().transform((text, { addIssue }): Uint8Array[] => {
+  const keys = text.split(",").map((key) => key.trim());
+  if (!keys.every((key) => ENCRYPTION_KEY.test(key))) {
+    addIssue(ENCRYPTION_KEYS_RULE);
+    return z.NEVER;
+  }
+  return keys.map((key) => Buffer.from(key, key.length === 64 ? "hex" : "base64"));
+});
+
 const schema = z.object({
   DATABASE_URL: z.preprocess(
     (value) => (value === "" ? undefined : value),
@@ -114,6 +128,7 @@ const schema = z.object({
   PARKADE_DISK_DIR: orDefault(z.nullable(z.string()), null),
   PARKADE_DISK_FREE_MIN: z.preprocess((value) => value || DISK_FREE_MIN_DEFAULT, size),
   PARKADE_STORE_SIZE_MAX: z.preprocess((value) => value || "0", size),
+  PARKADE_SECRET_ARCHIVE_ENCRYPTION_KEY: z.preprocess((value) => value || undefined, z.optional(encryptionKeys)),
   PARKADE_REQUEST_BYTES_MAX: orDefault(whole(1024, 1024 * 1024 * 1024), REQUEST_BYTES_MAX_DEFAULT),
 });
 
@@ -147,6 +162,8 @@ export type Env = {
   archiveKeys: { accessKeyId: string; secretAccessKey: string } | null;
   /** Where intake stops. */
   room: RoomLimits;
+  /** The first seals objects of the archive, all open them; none = objects are not sealed. */
+  archiveEncryptionKeys: Uint8Array[];
   /** See `RequestLimits`; 0 = no limit. */
   limits: { clientRequests: number; sourceRequests: number; clientBytes: number };
 };
@@ -201,6 +218,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
           : { folder: env.PARKADE_DISK_DIR, freeBytesMin: env.PARKADE_DISK_FREE_MIN },
       storeBytesMax: env.PARKADE_STORE_SIZE_MAX || null,
     },
+    archiveEncryptionKeys: env.PARKADE_SECRET_ARCHIVE_ENCRYPTION_KEY ?? [],
     limits: {
       clientRequests: env.PARKADE_CLIENT_REQUESTS,
       sourceRequests: env.PARKADE_SOURCE_REQUESTS,

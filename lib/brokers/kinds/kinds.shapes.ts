@@ -59,7 +59,7 @@ const SECRET_PREFIX = "PARKADE_SECRET_";
  * of its archive.
  */
 const OWN_VARIABLES =
-  /^(?:DATABASE_URL|REDIS_URL|PG[A-Z]+|PARKADE_(?!SECRET_).*|PARKADE_SECRET_(?:CONFIRMED|ARCHIVE_KEY|ARCHIVE_KEY_ID))$/i;
+  /^(?:DATABASE_URL|REDIS_URL|PG[A-Z]+|PARKADE_(?!SECRET_).*|PARKADE_SECRET_(?:CONFIRMED|ARCHIVE_\w+))$/i;
 
 /**
  * True when a configuration may name the variable. Everything else in the environment is not its business: whoever edits

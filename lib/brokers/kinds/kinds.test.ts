@@ -146,6 +146,7 @@ describe("resolveSecrets", () => {
     "PARKADE_SECRET_CONFIRMED",
     "PARKADE_SECRET_ARCHIVE_KEY",
     "PARKADE_SECRET_ARCHIVE_KEY_ID",
+    "PARKADE_SECRET_ARCHIVE_ENCRYPTION_KEY",
     "database_url",
     "secret_x",
   ])("refuses %s with the same words whether it exists or not", (name) => {
@@ -158,6 +159,7 @@ describe("resolveSecrets", () => {
         "PARKADE_SECRET_CONFIRMED",
         "PARKADE_SECRET_ARCHIVE_KEY",
         "PARKADE_SECRET_ARCHIVE_KEY_ID",
+        "PARKADE_SECRET_ARCHIVE_ENCRYPTION_KEY",
         "database_url",
       ];
       const wanted = config(name, ["URL", ...own]);

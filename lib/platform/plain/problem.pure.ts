@@ -63,6 +63,7 @@ export const PROBLEM_CODES = [
   "broker-unreachable",
   "archive-refused",
   "archive-unavailable",
+  "archive-unreadable",
   "not-local",
   "not-signed",
   "forbidden",

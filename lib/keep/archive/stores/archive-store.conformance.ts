@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
+import { SEAL_BYTES } from "@/lib/keep/archive/stores/sealed-store";
 import { systemClock } from "@/lib/platform/clock";
 import { program } from "@/lib/testing/programs";
 
@@ -15,6 +16,8 @@ export type ArchivePlace = {
   /** The same with a folder or bucket that does not exist. */
   missing: string;
   keys: S3Keys | null;
+  /** 32 bytes in hex; absent = objects are stored as they are. */
+  encryptionKey?: string;
   close(): Promise<void>;
 };
 
@@ -28,10 +31,14 @@ export function archiveStoreConformance(open: () => Promise<ArchivePlace>): void
   const opened: ArchiveStore[] = [];
 
   const connect = (location = place.location) => {
-    const client = openArchiveStore(parseArchiveLocation(location), { clock: systemClock, keys: place.keys });
+    const encryptionKeys = place.encryptionKey === undefined ? [] : [Buffer.from(place.encryptionKey, "hex")];
+    const options = { clock: systemClock, keys: place.keys, encryptionKeys };
+    const client = openArchiveStore(parseArchiveLocation(location), options);
     opened.push(client);
     return client;
   };
+  /** Bytes of an object as they are stored. */
+  const stored = (bytes: number) => bytes + (place.encryptionKey === undefined ? 0 : SEAL_BYTES);
   /** Begins the keys of one test. */
   const folder = () => `test-${++serial}/`;
   const all = async (prefix: string, from = store) => {
@@ -84,7 +91,7 @@ export function archiveStoreConformance(open: () => Promise<ArchivePlace>): void
       expect(new Set(reasons)).toEqual(new Set(["archive-refused"]));
       const found = await store.get(`${prefix}raced`);
       expect(Buffer.compare(found!, Buffer.alloc(MIB, winners[0]! + 1))).toBe(0);
-      expect(await all(prefix)).toEqual([{ key: `${prefix}raced`, bytes: MIB }]);
+      expect(await all(prefix)).toEqual([{ key: `${prefix}raced`, bytes: stored(MIB) }]);
     });
 
     test("that is not there is null, also below an object's name and where there is a folder", async () => {
@@ -121,7 +128,7 @@ export function archiveStoreConformance(open: () => Promise<ArchivePlace>): void
       const keys = numbers.map((n) => `${prefix}day-${n % 3}/${String(n * 7919).padStart(8, "0")}`);
       for (let start = 0; start < keys.length; start += 50)
         await Promise.all(keys.slice(start, start + 50).map((key) => store.put(key, Buffer.alloc(3))));
-      expect(await all(prefix)).toEqual(keys.toSorted().map((key) => ({ key, bytes: 3 })));
+      expect(await all(prefix)).toEqual(keys.toSorted().map((key) => ({ key, bytes: stored(3) })));
       expect(await all(`${prefix}day-1/`)).toHaveLength(350);
       expect(await all(`${prefix}day-`)).toHaveLength(1_050);
       expect(await all(`${prefix}day-1/000000`)).toHaveLength(
@@ -161,7 +168,8 @@ export function archiveStoreConformance(open: () => Promise<ArchivePlace>): void
     const location = place.location;
     for (const delayMs of [0, 5, 10, 20, 40, 80]) {
       const prefix = folder();
-      const argument = JSON.stringify({ location, keys: place.keys, prefix, bytes });
+      const { keys, encryptionKey } = place;
+      const argument = JSON.stringify({ location, keys, encryptionKey, prefix, bytes });
       const child = spawn(process.execPath, [program("doomed-archiver"), argument], {
         stdio: ["ignore", "ignore", "inherit", "ipc"],
       });
@@ -176,7 +184,7 @@ export function archiveStoreConformance(open: () => Promise<ArchivePlace>): void
       expect(found.length).toBeGreaterThanOrEqual(2);
       for (const object of found) {
         const value = Number(object.key.slice(prefix.length)) + 1;
-        expect(object.bytes).toBe(bytes);
+        expect(object.bytes).toBe(stored(bytes));
         expect(Buffer.compare((await store.get(object.key))!, Buffer.alloc(bytes, value))).toBe(0);
       }
     }

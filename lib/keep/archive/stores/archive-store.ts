@@ -2,6 +2,7 @@ import type { ArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { folderStore } from "@/lib/keep/archive/stores/folder-store";
 import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
 import { s3Store } from "@/lib/keep/archive/stores/s3-store";
+import { sealedStore } from "@/lib/keep/archive/stores/sealed-store";
 import type { Clock } from "@/lib/platform/clock";
 
 /**
@@ -17,9 +18,9 @@ export type ArchiveStore = {
    * which stays as it is. After another rejection the object may be there or not, and is never there in part.
    */
   put(key: string, bytes: Uint8Array): Promise<void>;
-  /** null = there is no such object. */
+  /** null = there is no such object. Rejects with DomainError `archive-unreadable` when it is sealed and does not open. */
   get(key: string): Promise<Uint8Array | null>;
-  /** Objects whose key begins with `prefix`, in the order of the bytes of their keys. */
+  /** Objects whose key begins with `prefix`, in the order of the bytes of their keys; `bytes` as they are stored. */
   list(prefix: string): AsyncGenerator<{ key: string; bytes: number }>;
   /** Of an object that is not there: no error. */
   remove(key: string): Promise<void>;
@@ -30,9 +31,15 @@ export type ArchiveOptions = {
   clock: Clock;
   /** null = S3 is asked with what the SDK of AWS finds: variables, files, the role of the machine. */
   keys?: S3Keys | null;
+  /** Seal what is written, see `sealedStore`; none = it is stored as it is. */
+  encryptionKeys?: readonly Uint8Array[];
 };
 
 /** Opens nothing yet: what is wrong with the location is said by the first call. */
-export function openArchiveStore(location: ArchiveLocation, { clock, keys = null }: ArchiveOptions): ArchiveStore {
-  return location.kind === "folder" ? folderStore(location, clock) : s3Store(location, { clock, keys });
+export function openArchiveStore(
+  location: ArchiveLocation,
+  { clock, keys = null, encryptionKeys = [] }: ArchiveOptions,
+): ArchiveStore {
+  const store = location.kind === "folder" ? folderStore(location, clock) : s3Store(location, { clock, keys });
+  return sealedStore(store, encryptionKeys);
 }

@@ -10,11 +10,14 @@ import { systemClock } from "@/lib/platform/clock";
 const settings = JSON.parse(process.argv[2]!) as {
   location: string;
   keys: S3Keys | null;
+  encryptionKey?: string;
   prefix: string;
   bytes: number;
 };
 
-const store = openArchiveStore(parseArchiveLocation(settings.location), { clock: systemClock, keys: settings.keys });
+const { keys, encryptionKey } = settings;
+const encryptionKeys = encryptionKey === undefined ? [] : [Buffer.from(encryptionKey, "hex")];
+const store = openArchiveStore(parseArchiveLocation(settings.location), { clock: systemClock, keys, encryptionKeys });
 for (let serial = 0; ; serial++) {
   const bytes = Buffer.alloc(settings.bytes, serial + 1);
   process.send?.({ begins: serial });
