@@ -88,6 +88,8 @@ const FOLDER_RULES: Record<string, string[]> = {
   "lib/repair/schemas": [...LAYER_RULES.acts, "pkg:ajv", "pkg:ajv-formats"],
   // The archive speaks to S3 here and nowhere else.
   "lib/keep/archive/stores": [...LAYER_RULES.acts, "pkg:@aws-sdk/client-s3"],
+  // Parquet is written here and nowhere else.
+  "lib/keep/archive/sets": [...LAYER_RULES.acts, "pkg:hyparquet-writer"],
   "lib/kit/retry": ["lib/retry"],
   // Installed into other services: nothing of Parkade's own.
   "lib/kit": [

@@ -68,3 +68,9 @@ export function uuidv7LowerBound(epochMs: number): string {
 export function uuidv7TimeMs(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }
+
+/** The UTC day of a UUIDv7, `2026-11-25`. */
+export function uuidv7Day(id: string): string {
+  // A year of five digits has a sign and a zero before it.
+  return new Date(uuidv7TimeMs(id)).toISOString().split("T")[0]!.replace(/^\+0/, "");
+}

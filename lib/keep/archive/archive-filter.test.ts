@@ -3,7 +3,14 @@ import { archiveFilterOf, archiveFiltersFor, archiveHref } from "./archive.brows
 
 describe("the filter of the archive", () => {
   it("is in the address as it was", () => {
-    const filter = { eventId: "order-77-v3", aggregateId: "a&b=c", source: "orders", errorCode: "TIMEOUT" };
+    const filter = {
+      eventId: "order-77-v3",
+      aggregateId: "a&b=c",
+      source: "orders",
+      errorCode: "TIMEOUT",
+      from: "2026-11-25",
+      to: "-24h",
+    };
     expect(archiveFilterOf(new URL(archiveHref(filter), "http://x").searchParams)).toEqual(filter);
     expect(archiveHref({})).toBe("/archive");
   });

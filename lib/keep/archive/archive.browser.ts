@@ -14,7 +14,7 @@ const PAGE = 100;
 const COUNTED_MAX = 100;
 
 /** The restrictions of the list, by their names in the query string. */
-const ARCHIVE_FILTER_NAMES = ["eventId", "aggregateId", "source", "errorCode", "operation"] as const;
+const ARCHIVE_FILTER_NAMES = ["eventId", "aggregateId", "source", "errorCode", "from", "to", "operation"] as const;
 export type ArchiveFilter = Partial<Record<(typeof ARCHIVE_FILTER_NAMES)[number], string>>;
 
 /** What the address of the archive names. Other names are not read. */

@@ -1,7 +1,10 @@
 import * as z from "zod/mini";
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
+import { instant } from "@/lib/events/filter/event-filter.shapes";
+import { resolveInstant, resolveWindow } from "@/lib/events/filter/filter-params.shapes";
 import { RESTORED_MAX } from "@/lib/keep/archive/archive.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import { thenRead } from "@/lib/platform/api/query.shapes";
 import {
   described,
   idOut,
@@ -33,7 +36,7 @@ const archivedEventSchema = named(
     removedBy: z.string(),
     /** The bulk operation that removed it. */
     operationId: idOut,
-    /** The object of the archive that holds it. */
+    /** The object of the archive that has its line. */
     object: z.string(),
   }),
   {
@@ -52,7 +55,7 @@ const archivedEventSchema = named(
     removedBy: "maria",
     operationId: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60",
     object:
-      "removed/2026-11-25/019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60/orders-019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a61.ndjson.zst",
+      "events/day=2026-11-22/source=orders/019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60-019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a61.ndjson.zst",
   },
 );
 export type ArchivedEvent = z.infer<typeof archivedEventSchema>;
@@ -63,19 +66,40 @@ export type ArchivedList = z.infer<typeof archivedListSchema>;
 
 const text = (words: string) => described(z.optional(z.string()), words);
 
-export const archivedQuery = idPageQuery({
+const page = idPageQuery({
   id: described(z.optional(uuidText()), "The id that it had in the store"),
   eventId: text("The producer's id"),
   aggregateId: text("Its aggregate"),
   source: text("Its source"),
   errorCode: text("Its error code"),
   operation: described(z.optional(uuidText()), "The bulk operation that removed it"),
+  from: described(z.optional(instant), "First parked at or after: ISO 8601, epoch milliseconds, or relative like -24h"),
+  to: described(z.optional(instant), "First parked before, in the same forms"),
 });
+
+/** GET /api/v1/archive */
+export const archivedQuery = thenRead(page, ["invalid-window"], ({ from, to, ...query }, nowMs) => ({
+  ...query,
+  ...resolveWindow({ from: from ?? undefined, to: to ?? undefined }, nowMs),
+}));
 export type ArchivedQuery = ReturnType<typeof archivedQuery.read>;
 
+const DAY_WORDS = "must be a UTC day such as 2026-11-25";
+/** Of events: the day that they were parked on. */
+const day = z
+  .string(DAY_WORDS)
+  .check(
+    z.regex(/^\d{4}-\d\d-\d\d$/, DAY_WORDS),
+    z.refine((text) => resolveInstant(text, 0) !== null, DAY_WORDS),
+  )
+  .register(z.globalRegistry, { format: "date" });
+const ofOperation = uuidText("must be the id of the operation that removed them");
+const ofSource = z.string("must be the name of a source").check(z.minLength(1, "must be the name of a source"));
+const after = z.optional(uuidText("must be the `next` of the answer before"));
+
 /**
- * POST /api/v1/archive/restore. Named events, or those that an operation removed, some thousand at a time: `after` is the
- * `next` of the answer before.
+ * POST /api/v1/archive/restore. Named events, or those that an operation removed, or those that were parked on a day, some
+ * thousand at a time: `after` is the `next` of the answer before.
  */
 export const restoreSchema = named(
   "ArchiveRestoreRequest",
@@ -88,10 +112,8 @@ export const restoreSchema = named(
           z.maxLength(RESTORED_MAX, `more than ${RESTORED_MAX} ids: restore them in several requests`),
         ),
     }),
-    z.strictObject({
-      operation: uuidText("must be the id of the operation that removed them"),
-      after: z.optional(uuidText("must be the `next` of the answer before")),
-    }),
+    z.strictObject({ operation: ofOperation, after }),
+    z.strictObject({ day, source: z.optional(ofSource), after }),
   ]),
   { ids: ["019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00"] },
 );
@@ -105,9 +127,35 @@ export const restoreAnswerSchema = named(
     /** An event with its source and eventId is stored: it came in again meanwhile. */
     duplicates: z.int(),
     refused: z.array(z.object({ id: idOut, detail: z.string() })),
-    /** Of an operation: where the next request goes on; null = nothing is left. */
+    /** Of an operation or a day: where the next request goes on; null = nothing is left. */
     next: nullableText,
   }),
   { restored: 1, duplicates: 0, refused: [], next: null },
 );
 export type RestoreAnswer = z.infer<typeof restoreAnswerSchema>;
+
+/**
+ * POST /api/v1/archive/verify. The sets of an operation, or of the events of a day, or all; some at a time: `after` is the
+ * `next` of the answer before.
+ */
+export const verifySchema = named(
+  "ArchiveVerifyRequest",
+  z.strictObject({ operation: z.optional(ofOperation), day: z.optional(day), source: z.optional(ofSource), after }),
+  { day: "2026-11-25" },
+);
+export type VerifyRequest = z.infer<typeof verifySchema>;
+
+export const verifyAnswerSchema = named(
+  "ArchiveVerifyAnswer",
+  z.object({
+    /** Sets that were read, and the events that were written to them. */
+    sets: z.int(),
+    events: z.int(),
+    /** Objects that are missing, or that are not what was written. */
+    faults: z.array(z.object({ object: z.string(), detail: z.string() })),
+    /** Where the next request goes on; null = nothing is left. */
+    next: nullableText,
+  }),
+  { sets: 12, events: 24_000, faults: [], next: null },
+);
+export type VerifyAnswer = z.infer<typeof verifyAnswerSchema>;

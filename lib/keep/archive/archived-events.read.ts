@@ -2,7 +2,7 @@ import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { ArchivedEvent, ArchivedQuery } from "@/lib/keep/archive/archive.shapes";
 import { cutPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
-import { uuidv7TimeMs } from "@/lib/platform/ids";
+import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 
 type ArchivedRow = Omit<ArchivedEvent, "firstSeen">;
@@ -20,6 +20,8 @@ export async function listArchivedEvents(
     ...condition("a.source = $", query.source),
     ...condition("a.error_code = $", query.errorCode),
     ...condition("o.operation_id = $", query.operation),
+    ...condition("a.id >= $", query.fromMs === null ? null : uuidv7LowerBound(Math.ceil(query.fromMs))),
+    ...condition("a.id < $", query.toMs === null ? null : uuidv7LowerBound(Math.ceil(query.toMs))),
     ...condition("a.id < $", query.cursor),
   ];
   const where = conditions.map(({ sql }, index) => `and ${sql.replace("$", `$${index + 3}`)}`).join(" ");
@@ -42,7 +44,13 @@ function condition(sql: string, value: string | null): { sql: string; value: str
   return value === null ? [] : [{ sql, value }];
 }
 
+/** Which objects: all, or those of an operation, or of a day and a source. */
+export type ArchiveScope = { operation: string | null; day: string | null; source: string | null };
+type ObjectPage = { scope: ArchiveScope; after: string | null; limit: number };
+
 export type HoldingObject = { objectId: string; source: string; key: string; sha256: string; ids: string[] };
+
+const HOLDING = `o.id as "objectId", o.source, o.key, o.sha256, array_agg(a.id::text order by a.id) as ids`;
 
 /** The objects that hold these events, those of sources that the viewer does not see left out. */
 export async function objectsOf(db: Queryable, viewer: Viewer, ids: readonly string[]): Promise<HoldingObject[]> {
@@ -54,18 +62,55 @@ export async function objectsOf(db: Queryable, viewer: Viewer, ids: readonly str
   );
 }
 
-const HOLDING = `o.id as "objectId", o.source, o.key, o.sha256, array_agg(a.id::text order by a.id) as ids`;
+/** `$1` to `$5` of `scopeValues`. An object that was written before there were sets may hold events of several days. */
+const IN_SCOPE = `($1::text[] is null or o.source = any($1)) and ($2::uuid is null or o.operation_id = $2)
+  and ($3::text is null or o.source = $3) and ($4::uuid is null or o.id > $4)
+  and ($5::date is null or o.day = $5 or o.day is null)`;
+const OF_DAY = `($6::uuid is null or a.id >= $6 and a.id < $7)`;
 
-/** Objects of an operation with archived events behind `after`, the oldest first. */
-export async function objectsOfOperation(
-  db: Queryable,
-  viewer: Viewer,
-  { operation, after, limit }: { operation: string; after: string | null; limit: number },
-): Promise<HoldingObject[]> {
+function scopeValues(viewer: Viewer, { scope: { operation, day, source }, after, limit }: ObjectPage): unknown[] {
+  const [from, to] = day === null ? [null, null] : dayBounds(day);
+  return [sourceScope(viewer), operation, source, after, day, from, to, limit];
+}
+
+const DAY_MS = 86_400_000;
+
+/** The ids of a UTC day: from the first one on, below the second one. */
+function dayBounds(day: string): [string, string] {
+  const ms = Date.parse(day);
+  return [uuidv7LowerBound(ms), uuidv7LowerBound(ms + DAY_MS)];
+}
+
+/** Objects with archived events, the oldest first. Of each the archived events that are in the scope. */
+export async function holdingObjects(db: Queryable, viewer: Viewer, page: ObjectPage): Promise<HoldingObject[]> {
   return db.query<HoldingObject>(
     `select ${HOLDING} from archive_objects o join archived_events a on a.object_id = o.id
-      where o.operation_id = $1 and ($2::uuid is null or o.id > $2) and ($3::text[] is null or o.source = any($3))
-      group by o.id order by o.id limit $4`,
-    [operation, after, sourceScope(viewer), limit],
+      where ${IN_SCOPE} and ${OF_DAY}
+      group by o.id order by o.id limit $8`,
+    scopeValues(viewer, page),
+  );
+}
+
+export type NamedSet = {
+  objectId: string;
+  key: string;
+  events: number;
+  sha256: string;
+  /** null = an object of lines alone. */
+  parquetSha256: string | null;
+  manifestSha256: string | null;
+};
+
+/** Objects, the oldest first, also those whose events were all restored. */
+export async function namedSets(db: Queryable, viewer: Viewer, page: ObjectPage): Promise<NamedSet[]> {
+  return db.query<NamedSet>(
+    `select o.id as "objectId", o.key, o.events, o.sha256, o.parquet_sha256 as "parquetSha256",
+            o.manifest_sha256 as "manifestSha256"
+       from archive_objects o
+      where ${IN_SCOPE}
+        and ($5::date is null or o.day is not null
+             or exists (select 1 from archived_events a where a.object_id = o.id and ${OF_DAY}))
+      order by o.id limit $8`,
+    scopeValues(viewer, page),
   );
 }

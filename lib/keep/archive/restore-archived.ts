@@ -1,10 +1,9 @@
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { readOrReject } from "@/lib/intake/arrival.shapes";
-import { readEventIn } from "@/lib/intake/event-in.shapes";
 import type { RestoreAnswer, RestoreRequest } from "@/lib/keep/archive/archive.shapes";
-import { sha256Of, unpackLines } from "@/lib/keep/archive/archive-lines";
-import { type HoldingObject, objectsOf, objectsOfOperation } from "@/lib/keep/archive/archived-events.read";
+import { type HoldingObject, holdingObjects, objectsOf } from "@/lib/keep/archive/archived-events.read";
 import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
+import { idOfLine, readLine } from "@/lib/keep/archive/sets/archive-lines";
+import { readSetLines } from "@/lib/keep/archive/sets/read-set";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { restoreEvents, type StoredArrival } from "@/lib/keep/restore/restore-events";
 import type { Clock } from "@/lib/platform/clock";
@@ -28,8 +27,7 @@ export async function restoreArchived(
   const archive = archiveOf(deps);
   const { objects, missing, next } = await holding(deps.db, viewer, request);
   const answer: RestoreAnswer = { restored: 0, duplicates: 0, refused: missing, next };
-  for (const object of objects) {
-    const read = await readObject(archive, object);
+  for await (const { object, read } of readAhead(archive, objects)) {
     answer.refused.push(...read.refused);
     const outcomes = await restoreEvents(deps, read.arrivals, viewer, { archived: true });
     outcomes.forEach((outcome, index) => {
@@ -42,14 +40,37 @@ export async function restoreArchived(
   return answer;
 }
 
+/** The objects as they are read: the next one while one of them is worked, since reading takes the archive and this process. */
+async function* readAhead(archive: ArchiveStore, objects: readonly HoldingObject[]) {
+  const begin = (object: HoldingObject) => {
+    const reading = readObject(archive, object);
+    // It is awaited when its turn comes, or never when the work on the one before it throws.
+    reading.catch(() => undefined);
+    return reading;
+  };
+  let next = objects[0] && begin(objects[0]);
+  for (const [index, object] of objects.entries()) {
+    const read = await next!;
+    const after = objects[index + 1];
+    next = after && begin(after);
+    yield { object, read };
+  }
+}
+
 type Holding = { objects: HoldingObject[]; missing: RestoreAnswer["refused"]; next: string | null };
 
 async function holding(db: Db, viewer: Viewer, request: RestoreRequest): Promise<Holding> {
-  if ("operation" in request) {
-    const { operation, after = null } = request;
-    const objects = await objectsOfOperation(db, viewer, { operation, after, limit: OBJECTS_MAX + 1 });
+  if (!("ids" in request)) {
+    const { after = null } = request;
+    const scope =
+      "operation" in request
+        ? { operation: request.operation, day: null, source: null }
+        : { operation: null, day: request.day, source: request.source ?? null };
+    const objects = await holdingObjects(db, viewer, { scope, after, limit: OBJECTS_MAX + 1 });
     if (objects.length === 0 && after === null)
-      throw nothingArchived("operation", "name an operation that removed events");
+      throw "operation" in request
+        ? nothingArchived("operation", "name an operation that removed events")
+        : nothingArchived("day", "name a UTC day that archived events were parked on");
     const worked = objects.slice(0, OBJECTS_MAX);
     const next = objects.length > OBJECTS_MAX ? worked.at(-1)!.objectId : null;
     return { objects: worked, missing: [], next };
@@ -74,38 +95,16 @@ function whyRefused(outcome: "unknown-source" | { rejection: { detail: string } 
 
 type ReadObject = { arrivals: StoredArrival[]; refused: RestoreAnswer["refused"] };
 
-async function readObject(archive: ArchiveStore, { key, sha256, ids }: HoldingObject): Promise<ReadObject> {
-  const refuse = (detail: string) => ({ arrivals: [], refused: ids.map((id) => ({ id, detail })) });
-  const bytes = await archive.get(key);
-  if (bytes === null) return refuse(`its object ${key} is not in ${archive.place}`);
-  if (sha256Of(bytes) !== sha256) return refuse(`its object ${key} was changed: its SHA-256 is not what was written`);
+async function readObject(archive: ArchiveStore, object: HoldingObject): Promise<ReadObject> {
+  const { key, ids } = object;
+  const read = await readSetLines(archive, object);
+  if ("fault" in read) return { arrivals: [], refused: ids.map((id) => ({ id, detail: `its object ${read.fault}` })) };
   const wanted = new Set(ids);
-  const lines = (await unpackLines(bytes)).filter((line) => wanted.has(idOfLine(line)));
-  const arrivals = lines.flatMap(readLine);
+  const lines = read.found.filter((line) => wanted.has(idOfLine(line)));
+  const arrivals = lines.map(readLine).filter((arrival) => arrival !== null);
   const found = new Set(arrivals.map(({ stored }) => stored.state.id));
   const missing = ids
     .filter((id) => !found.has(id))
     .map((id) => ({ id, detail: `cannot be read in its object ${key}` }));
   return { arrivals, refused: missing };
-}
-
-/** What Parkade wrote itself has no limit of size. */
-const NO_LIMITS = {
-  payloadBytesMax: Number.MAX_SAFE_INTEGER,
-  headersMax: Number.MAX_SAFE_INTEGER,
-  storedValuesMax: Number.MAX_SAFE_INTEGER,
-  defaultSource: null,
-};
-
-/** Where `event-records.read.ts` begins what it writes of the store. An object may hold thousands of lines besides the wanted ones. */
-const STORED_AT = '"stored":{"id":"';
-
-function idOfLine(line: Buffer): string {
-  const at = line.lastIndexOf(STORED_AT) + STORED_AT.length;
-  return line.toString("latin1", at, at + 36);
-}
-
-function readLine(line: Buffer): StoredArrival[] {
-  const arrival = readOrReject(() => readEventIn(line, { start: 0, end: line.length }, NO_LIMITS));
-  return "rejection" in arrival || !arrival.stored ? [] : [arrival as StoredArrival];
 }

@@ -452,30 +452,40 @@ test("a backup that is stopped, or has no room, leaves no file and says why", as
 });
 
 describe("the archive beside a restored store", () => {
-  const named = (n: number) => `removed/2026-11-25/op/orders-${n}.ndjson.zst`;
+  /** The third is of a time before there were sets. */
+  const named = (n: number) =>
+    n === 3 ? "removed/2026-11-25/op/orders-3.ndjson.zst" : `events/day=2026-11-25/source=orders/op-${n}.ndjson.zst`;
 
-  test("is held against what the store names: what is missing, has another length, or is not named", async () => {
-    const store = openArchiveStore(parseArchiveLocation(`file://${folder}`), { clock: systemClock });
-    for (const n of [1, 2, 3, 4]) {
-      await world.db.run(
-        `with object as (
+  test.each([
+    ["not sealed", []],
+    ["sealed", [Buffer.alloc(32, 7)]],
+  ])(
+    "is held against what the store names, %s: what is missing, has another length, or is not named",
+    async (_, keys) => {
+      const location = parseArchiveLocation(`file://${folder}`);
+      const store = openArchiveStore(location, { clock: systemClock, encryptionKeys: keys });
+      for (const n of [1, 2, 3, 4]) {
+        await world.db.run(
+          `with object as (
            insert into archive_objects (id, operation_id, source, key, events, bytes, sha256, removed_by, removed_at)
            values (gen_random_uuid(), gen_random_uuid(), 'orders', $1, 1, 5, 'x', 'ada', now()) returning id)
          insert into archived_events (id, object_id, source_id, source, event_id, error_code, status, payload_bytes)
          select gen_random_uuid(), id, gen_random_uuid(), 'orders', 'e', 'TIMEOUT', 'IGNORED', 1 from object where $2`,
-        // Of the fourth all events have come back.
-        [named(n), n < 4],
-      );
-    }
-    const { path, manifest } = await backUp(world.url, folder);
-    expect(manifest.archive).toEqual({ place: "/srv/archive", objects: 3, bytes: 15, newest: expect.any(String) });
-    await store.put(named(1), Buffer.from("12345"));
-    await store.put(named(2), Buffer.from("123"));
-    await store.put(named(7), Buffer.from("12345"));
-    await store.put("removed/2026-01-01/of-before", Buffer.from("1"));
-    const report = await restore(target.url, path, { archive: store });
-    expect(report.archive).toEqual({ place: folder, named: 3, missing: 2, keys: [named(2), named(3)], unnamed: 2 });
-  });
+          // Of the fourth all events have come back.
+          [named(n), n < 4],
+        );
+      }
+      const { path, manifest } = await backUp(world.url, folder);
+      expect(manifest.archive).toEqual({ place: "/srv/archive", objects: 3, bytes: 15, newest: expect.any(String) });
+      await store.put(named(1), Buffer.from("12345"));
+      await store.put(named(2), Buffer.from("123"));
+      await store.put(named(7), Buffer.from("12345"));
+      await store.put(named(1).replace(".ndjson.zst", ".parquet"), Buffer.from("columns"));
+      await store.put("removed/2026-01-01/of-before.ndjson.zst", Buffer.from("1"));
+      const report = await restore(target.url, path, { archive: store });
+      expect(report.archive).toEqual({ place: folder, named: 3, missing: 2, keys: [named(2), named(3)], unnamed: 2 });
+    },
+  );
 
   test("that does not answer does not undo the restore: the report says so", async () => {
     const { path } = await backUp(world.url, folder);

@@ -1,4 +1,6 @@
+import { ARCHIVE_FOLDERS, isLinesKey } from "@/lib/keep/archive/sets/set-key.pure";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { SEAL_BYTES } from "@/lib/keep/archive/stores/sealed-store";
 import { readNamedObjects } from "@/lib/keep/backup/named-objects.read";
 import type { Queryable } from "@/lib/platform/database/db";
 
@@ -15,8 +17,11 @@ export type ArchiveCheck = {
 };
 
 const KEYS_MAX = 20;
-/** The prefix of all objects of removed events. */
-const PREFIX = "removed/";
+/** Objects of lines, in the order of the bytes of their keys. The other objects of a set hold nothing that its lines do not hold. */
+async function* storedLines(archive: ArchiveStore): AsyncGenerator<{ key: string; bytes: number }, undefined> {
+  for (const folder of ARCHIVE_FOLDERS)
+    for await (const object of archive.list(folder)) if (isLinesKey(object.key)) yield object;
+}
 
 /**
  * Holds the archive against the store, by key and length. The bytes of an object are compared with its SHA-256 when an event of it is
@@ -24,7 +29,7 @@ const PREFIX = "removed/";
  */
 export async function checkArchive(store: Queryable, archive: ArchiveStore): Promise<ArchiveCheck> {
   const check: ArchiveCheck = { place: archive.place, named: 0, missing: 0, keys: [], unnamed: 0 };
-  const stored = archive.list(PREFIX);
+  const stored = storedLines(archive);
   let next = await stored.next();
   const isBefore = (key: string) => Buffer.compare(Buffer.from(next.value!.key), Buffer.from(key)) < 0;
   for await (const { key, bytes } of readNamedObjects(store)) {
@@ -32,7 +37,8 @@ export async function checkArchive(store: Queryable, archive: ArchiveStore): Pro
     for (; !next.done && isBefore(key); next = await stored.next()) check.unnamed++;
     const found = !next.done && next.value.key === key ? next.value : null;
     if (found !== null) next = await stored.next();
-    if (found?.bytes === bytes) continue;
+    // Sealing adds to the bytes that the store knows.
+    if (found !== null && (found.bytes === bytes || found.bytes === bytes + SEAL_BYTES)) continue;
     check.missing++;
     if (check.keys.length < KEYS_MAX) check.keys.push(key);
   }

@@ -1,6 +1,7 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { exportEvents } from "@/lib/events/list/event-export.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { type EventColumns, microsOf, microsOrNull } from "@/lib/keep/records/event-columns.pure";
 import { EXPORTED_ATTEMPTS_MAX, type StoredState } from "@/lib/keep/records/stored-state.shapes";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
@@ -80,7 +81,7 @@ const COLUMNS = `e.id, s.name as source, e.event_id as "eventId", e.aggregate_id
   ${bare("e.first_seen", "firstSeen")}, ${bare("e.last_attempt_at", "lastAttemptAt")},
   ${bare("e.redrive_at", "redriveAt")}, ${bare("e.confirmed_at", "confirmedAt")},
   ${bare("e.cooldown_until", "cooldownUntil")}, ${bare("f.failed_at", "failedAt")},
-  f.event_type as "eventType", f.trace_id as "traceId", f.last_error_code as "lastErrorCode", f.last_error as "lastError",
+  f.payload_bytes as "payloadBytes", f.event_type as "eventType", f.trace_id as "traceId", f.last_error_code as "lastErrorCode", f.last_error as "lastError",
   f.tags::text as tags, b.payload, b.content_type as "contentType", b.headers::text as headers,
   b.error_type as "errorType", b.error_message as "errorMessage", b.error_detail as "errorStack",
   b.origin::text as origin, b.admission::text as admitted`;
@@ -100,6 +101,7 @@ type RecordRow = Omit<StoredState, "group" | "admitted" | "revisions" | "bounced
   errorMessage: string | null;
   errorStack: string | null;
   payload: Buffer;
+  payloadBytes: number | null;
   contentType: string;
   tags: string | null;
   headers: string;
@@ -123,11 +125,13 @@ const GROUP = `json_build_object('exceptionType', g.exception_type, 'pattern', g
 /** JSON texts of what few events have, by event id; groups by fingerprint. */
 type Beside = Record<"revisions" | "bounced" | "groups", Map<string, string>>;
 
+export type EventRecord = { id: string; source: string; line: string; columns: () => EventColumns };
+
 /**
  * The lines of these events, in the order of the ids. Those that are not stored with their body are left out. Each table
  * is read once by the ids themselves: within a join each row would be compared with each of the ids.
  */
-export async function readRecords(db: Queryable, ids: readonly string[]): Promise<{ id: string; line: string }[]> {
+export async function readRecords(db: Queryable, ids: readonly string[]): Promise<EventRecord[]> {
   const named = (alias: string) => `${alias}.id = any($1::uuid[]) and ${alias}.id between $2 and $3`;
   const values = [ids, ...idSpan(ids)];
   const rows = await db.query<RecordRow>(
@@ -156,8 +160,34 @@ export async function readRecords(db: Queryable, ids: readonly string[]): Promis
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.flatMap((id) => {
     const row = byId.get(id);
-    return row ? [{ id, line: lineOf(row, beside) }] : [];
+    return row ? [{ id, source: row.source, line: lineOf(row, beside), columns: () => columnsOf(row) }] : [];
   });
+}
+
+function columnsOf(row: RecordRow): EventColumns {
+  return {
+    id: row.id,
+    source: row.source,
+    eventId: row.eventId,
+    aggregateId: row.aggregateId,
+    aggregateType: row.aggregateType,
+    version: row.version === null ? null : BigInt(row.version),
+    eventType: row.eventType,
+    errorCode: row.errorCode,
+    fingerprint: row.fingerprint,
+    status: row.status,
+    attempts: row.attempts,
+    bounces: row.bounces,
+    firstSeen: microsOf(row.firstSeen),
+    lastAttemptAt: microsOrNull(row.lastAttemptAt),
+    confirmedAt: microsOrNull(row.confirmedAt),
+    payloadBytes: row.payloadBytes ?? 0,
+    traceId: row.traceId,
+    errorType: row.errorType,
+    errorMessage: row.errorMessage,
+    // As the members of a line are written, so that a line gives the same text again.
+    tags: row.tags === null ? "{}" : JSON.stringify(JSON.parse(row.tags)),
+  };
 }
 
 function lineOf(row: RecordRow, beside: Beside): string {
@@ -221,6 +251,11 @@ function withRaw(values: object, members: [name: string, json: string | null][])
   return `${JSON.stringify(values).slice(0, -1)}${members.map(([name, json]) => `,"${name}":${json ?? "null"}`).join("")}}`;
 }
 
+/** A body that was cut is no JSON, and is found without the cost of an error. */
+function endsAsItBegins(text: string): boolean {
+  return !text.startsWith("{") || text.endsWith("}");
+}
+
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The payload as it may stand in a line, so that its very bytes are read again; null = as base64 only. */
@@ -228,7 +263,7 @@ function inlineJson(payload: Uint8Array): string | null {
   try {
     const text = utf8.decode(payload);
     // A line has no line ends in it, and what stands around a value is no part of it.
-    if (/[\r\n]/.test(text) || text.trim() !== text) return null;
+    if (/[\r\n]/.test(text) || text.trim() !== text || !endsAsItBegins(text)) return null;
     JSON.parse(text);
     return sizeOf(payload, { start: 0, end: payload.length }).depth > JSON_DEPTH_MAX ? null : text;
   } catch {

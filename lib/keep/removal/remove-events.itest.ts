@@ -29,7 +29,7 @@ const ADA = localViewer("ada");
 const ALL = { filter: {} } satisfies Selection;
 const LIST = {
   ...{ id: null, eventId: null, aggregateId: null, source: null, errorCode: null, operation: null },
-  ...{ limit: 500, cursor: null },
+  ...{ fromMs: null, toMs: null, limit: 500, cursor: null },
 };
 
 let folder: string;

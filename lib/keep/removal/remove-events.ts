@@ -1,25 +1,25 @@
 import { type BulkRequest, type ChangeChunk, changeEvents, refusals } from "@/lib/events/bulk/change-events";
+import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { type Candidate, type CandidatePage, readCandidates } from "@/lib/events/selection/candidates.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { packLines, sha256Of } from "@/lib/keep/archive/archive-lines";
 import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
+import type { WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
+import { type NewSet, writeSet } from "@/lib/keep/archive/sets/write-set";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { readHeld } from "@/lib/keep/holds/held.read";
-import { readRecordSizes, readRecords } from "@/lib/keep/records/event-records.read";
+import { type EventRecord, readRecordSizes, readRecords } from "@/lib/keep/records/event-records.read";
 import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
-import { deleteEvents, insertArchiveObject } from "@/lib/keep/removal/removed-events.write";
+import { closeRemoval, deleteEvents, insertArchiveObjects } from "@/lib/keep/removal/removed-events.write";
 import type { Tx } from "@/lib/platform/database/db";
-import { uuidv7 } from "@/lib/platform/ids";
+import { uuidv7, uuidv7Day } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
-import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 
 /**
  * Removes the settled events of a selection, see `whyKept`. A worker does it: each chunk is written to the archive as
- * an object, read back and compared, and only then removed, in the transaction that names the object. See `changeEvents`;
+ * sets of objects, read back and compared before the transaction commits that removes it and names them. See `changeEvents`;
  * throws DomainError `archive-unavailable` when no archive is configured, too.
  */
 export async function removeEvents(
@@ -31,13 +31,13 @@ export async function removeEvents(
   return changeEvents(deps, { ...request, kind: "remove", change: null }, viewer);
 }
 
-/** Longer than an object takes to be written and read back. */
+/** Longer than a chunk takes to be written and read back. */
 const ARCHIVING_MS_MAX = 90_000;
 
 /** Bytes of records (`readRecordSizes`) that are removed at a time; one event may have more. */
 const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
-/** Of one chunk: each is an object, and the events are locked until the last one is written. */
-const CHUNK_SOURCES_MAX = 4;
+/** Of one chunk. They are written at once, and the events are locked until the last one is written. */
+const CHUNK_SETS_MAX = 8;
 
 /** Which events of a removal stay. */
 export type Keeping = {
@@ -60,23 +60,28 @@ export function allAs(reason: KeptReason, ids: ReadonlySet<string>): Map<string,
   return new Map([...ids].map((id) => [id, reason]));
 }
 
-/** A chunk of a removal: as `readCandidates`, cut where its records become many bytes, or come from many sources. */
+/** A chunk of a removal: as `readCandidates`, cut where its records become many bytes, or many sets. */
 export async function readRemovalChunk(tx: Tx, page: CandidatePage, readKeeping: ReadKeeping): Promise<Candidate[]> {
   const keeping = await readKeeping(tx);
   const candidates = await readCandidates(tx, page);
   const going = candidates.filter((event) => keeping.why(event) === null).map(({ id }) => id);
   const sizes = await readRecordSizes(tx, going);
-  const sources = new Set<string>();
+  const sets = new Set<string>();
   let bytes = 0;
-  const end = candidates.findIndex(({ id, source }, index) => {
-    sources.add(source);
-    bytes += sizes.get(id) ?? 0;
-    return index > 0 && (bytes > CHUNK_BYTES_MAX || sources.size > CHUNK_SOURCES_MAX);
+  const end = candidates.findIndex((event, index) => {
+    sets.add(setOf(event));
+    bytes += sizes.get(event.id) ?? 0;
+    return index > 0 && (bytes > CHUNK_BYTES_MAX || sets.size > CHUNK_SETS_MAX);
   });
   return end < 0 ? candidates : candidates.slice(0, end);
 }
 
-/** Of one operation. Each chunk becomes an object for each of its sources. */
+/** Events of one day and one source lie in one set. */
+function setOf({ id, source }: { id: string; source: string }): string {
+  return `${uuidv7Day(id)} ${source}`;
+}
+
+/** Of one operation. Each chunk becomes a set for each of its days and sources. */
 export function removeChunk(archive: ArchiveStore, operationId: string, readKeeping: ReadKeeping): ChangeChunk {
   return async (tx, candidates, { actor, nowMs }) => {
     const keeping = await readKeeping(tx);
@@ -95,57 +100,44 @@ export function removeChunk(archive: ArchiveStore, operationId: string, readKeep
       return reason ?? (held.has(event.id) ? "held" : (kept.get(event.id) ?? null));
     };
     const removable = candidates.filter((event) => why(event) === null);
-    const archived: { id: string; objectId: string }[] = [];
-    for (const [source, events] of Map.groupBy(removable, (event) => event.source)) {
-      archived.push(...(await archiveEvents(tx, archive, { source, events, operationId, actor, nowMs })));
-    }
-    const changed = archived.length === 0 ? [] : await deleteEvents(tx, archived, nowMs);
+    const changed = await archiveEvents(tx, archive, { events: removable, operationId, actor, nowMs });
     const gone = new Set(changed.map(({ id }) => id));
     const refused = refusals(candidates, gone, (event) => why(event) ?? "no-body");
     return { changed, refused, inFlight: [] };
   };
 }
 
-type Archiving = { source: string; events: readonly Candidate[]; operationId: string; actor: string; nowMs: number };
+type Archiving = { events: readonly Candidate[]; operationId: string; actor: string; nowMs: number };
 
-/** Writes the events as an object, and reads it back. Returns those that are in it: all that have a body. */
+/**
+ * Writes the events as sets, reads them back, and names them. The events are deleted meanwhile: the transaction commits when
+ * all of the sets came back as they were written, or not at all. Returns the events that have left: all that have a body.
+ */
 async function archiveEvents(
   tx: Tx,
   archive: ArchiveStore,
-  { source, events, operationId, actor, nowMs }: Archiving,
-): Promise<{ id: string; objectId: string }[]> {
-  const ids = events.map(({ id }) => id);
-  const records = await readRecords(tx, ids);
+  { events, operationId, actor, nowMs }: Archiving,
+): Promise<{ id: string; from: EventStatus }[]> {
+  const records = await readRecords(
+    tx,
+    events.map(({ id }) => id),
+  );
   if (records.length === 0) return [];
-  const { bytes, sha256 } = await packLines(records.map(({ line }) => line));
-  const id = uuidv7(nowMs);
-  // A name of its own for each try: what a worker that died has written is never taken for this.
-  const key = `removed/${iso(nowMs).slice(0, 10)}/${operationId}/${slugOf(source)}-${id}.ndjson.zst`;
-  await archive.put(key, bytes);
-  const kept = await archive.get(key);
-  if (kept === null || sha256Of(kept) !== sha256) {
-    throw new DomainError(
-      "archive-unavailable",
-      `${archive.place} did not give back what was written as ${key}: nothing was removed`,
-    );
-  }
-  await insertArchiveObject(tx, {
-    id,
-    operationId,
-    source,
-    key,
-    events: records.length,
-    bytes: bytes.byteLength,
-    sha256,
-    removedBy: actor,
-    atMs: nowMs,
+  const sets = [...Map.groupBy(records, setOf).values()].map((group) => {
+    const [{ id: first, source }] = group as [EventRecord];
+    return { id: uuidv7(nowMs), day: uuidv7Day(first), source, operationId, events: group, atMs: nowMs };
   });
-  return records.map((record) => ({ id: record.id, objectId: id }));
+  const named = sets.flatMap((set) => set.events.map(({ id }) => ({ id, objectId: set.id })));
+  const [removed, written] = await Promise.all([deleteEvents(tx, named, nowMs), writeSets(archive, sets)]);
+  await insertArchiveObjects(tx, written, { operationId, removedBy: actor, atMs: nowMs });
+  await closeRemoval(tx, removed);
+  return removed.map(({ id, from }) => ({ id, from }));
 }
 
-const SLUG_MAX = 60;
-
-/** What every file system and object store takes; the object's row has the whole name. */
-function slugOf(source: string): string {
-  return source.replaceAll(/[^A-Za-z0-9._-]+/g, "_").slice(0, SLUG_MAX);
+async function writeSets(archive: ArchiveStore, sets: readonly NewSet[]): Promise<WrittenSet[]> {
+  const written: WrittenSet[] = [];
+  for (let at = 0; at < sets.length; at += CHUNK_SETS_MAX) {
+    written.push(...(await Promise.all(sets.slice(at, at + CHUNK_SETS_MAX).map((set) => writeSet(archive, set)))));
+  }
+  return written;
 }

@@ -1,4 +1,5 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
+import type { WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
 import { type NamedAggregate, reportArchivedVersions } from "@/lib/keep/removal/reported-versions.write";
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { deleteSkips } from "@/lib/order/skips.write";
@@ -6,53 +7,56 @@ import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { PARKED } from "@/lib/redrive/states/state.sql";
 
-export type ArchiveObject = {
-  id: string;
-  operationId: string;
-  source: string;
-  key: string;
-  events: number;
-  bytes: number;
-  sha256: string;
-  removedBy: string;
-  atMs: number;
-};
-
-export async function insertArchiveObject(tx: Tx, object: ArchiveObject): Promise<void> {
+/** Names sets that lie in the archive. */
+export async function insertArchiveObjects(
+  tx: Tx,
+  sets: readonly WrittenSet[],
+  { operationId, removedBy, atMs }: { operationId: string; removedBy: string; atMs: number },
+): Promise<void> {
+  const of = <Name extends keyof WrittenSet>(name: Name) => sets.map((set) => set[name]);
   await tx.run(
-    `insert into archive_objects (id, operation_id, source, key, events, bytes, sha256, removed_by, removed_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, to_timestamp($9::float8 / 1000))`,
+    `insert into archive_objects (id, operation_id, source, day, key, events, bytes, sha256, parquet_sha256, manifest_sha256,
+                                  removed_by, removed_at)
+     select s.id, $1, s.source, s.day, s.key, s.events, s.bytes, s.sha256, s.parquet_sha256, s.manifest_sha256,
+            $2, to_timestamp($3::float8 / 1000)
+       from unnest($4::uuid[], $5::text[], $6::date[], $7::text[], $8::int[], $9::bigint[], $10::text[], $11::text[], $12::text[])
+              as s (id, source, day, key, events, bytes, sha256, parquet_sha256, manifest_sha256)`,
     [
-      object.id,
-      object.operationId,
-      object.source,
-      object.key,
-      object.events,
-      object.bytes,
-      object.sha256,
-      object.removedBy,
-      object.atMs,
+      operationId,
+      removedBy,
+      atMs,
+      of("id"),
+      of("source"),
+      of("day"),
+      of("key"),
+      of("events"),
+      of("bytes"),
+      of("sha256"),
+      of("parquetSha256"),
+      of("manifestSha256"),
     ],
-    { name: "insert-archive-object" },
+    { name: "insert-archive-objects" },
   );
 }
 
 /** What a removed event counts, over `old_status`: one that was parked leaves the parked events. */
 const EXPIRED = `case when old_status in ${PARKED} then '{expired}'::text[] end`;
 
+export type RemovedEvent = { id: string; from: EventStatus } & NamedAggregate;
+
 /**
  * Removes locked events with all that belongs to them alone, and names them as archived. Their items and attempts stay: they
- * are the record of redrives. A version that counted as processed goes on to count. Returns the removed events.
+ * are the record of redrives. Returns the removed events, for `closeRemoval`.
  */
 export async function deleteEvents(
   tx: Tx,
   events: readonly { id: string; objectId: string }[],
   atMs: number,
-): Promise<{ id: string; from: EventStatus }[]> {
+): Promise<RemovedEvent[]> {
   const ids = events.map(({ id }) => id);
   const ofEvents = "= any($1::uuid[])";
   const within = "between $3 and $4";
-  const removed = await tx.query<{ id: string; from: EventStatus } & NamedAggregate>(
+  return tx.query<RemovedEvent>(
     `with facts as (
        delete from dlq_event_facts f where f.id ${ofEvents} and f.id ${within} returning f.id, f.event_type, f.payload_bytes),
      bodies as (delete from dlq_event_bodies b where b.id ${ofEvents} and b.id ${within}),
@@ -76,7 +80,13 @@ export async function deleteEvents(
     [ids, events.map(({ objectId }) => objectId), ...idSpan(ids), atMs],
     { name: "delete-events" },
   );
-  await deleteSkips(tx, ids);
+}
+
+/** A version that counted as processed goes on to count. It locks the reports of versions: to be called last. */
+export async function closeRemoval(tx: Tx, removed: readonly RemovedEvent[]): Promise<void> {
+  await deleteSkips(
+    tx,
+    removed.map(({ id }) => id),
+  );
   await reportArchivedVersions(tx, removed);
-  return removed.map(({ id, from }) => ({ id, from }));
 }

@@ -137,7 +137,7 @@ function bytesOf(bytes: Uint8Array): Buffer {
 }
 
 /** Of the current revision. */
-function payloadBytesOf({ letter, stored }: Restoring): number {
+export function payloadBytesOf({ letter, stored }: Pick<Restoring, "letter" | "stored">): number {
   const current = stored.state.revisions.find(({ revision }) => revision === stored.state.revision);
   return current === undefined ? letter.payload.byteLength : Buffer.from(current.payloadBase64, "base64").byteLength;
 }

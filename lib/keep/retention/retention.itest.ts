@@ -27,7 +27,7 @@ const ADA = localViewer("ada");
 const DAY_MS = 86_400_000;
 const LIST = {
   ...{ id: null, eventId: null, aggregateId: null, source: null, errorCode: null, operation: null },
-  ...{ limit: 500, cursor: null },
+  ...{ fromMs: null, toMs: null, limit: 500, cursor: null },
 };
 
 let folder: string;
