@@ -9,6 +9,7 @@ export const ROUTES: Routes = {
   "/api/v1/approvals/{id}": () => import("@/app/(guard)/api/v1/approvals/[id]/route"),
   "/api/v1/archive": () => import("@/app/(keep)/api/v1/archive/route"),
   "/api/v1/archive/restore": () => import("@/app/(keep)/api/v1/archive/restore/route"),
+  "/api/v1/archive/verify": () => import("@/app/(keep)/api/v1/archive/verify/route"),
   "/api/v1/audit": () => import("@/app/(guard)/api/v1/audit/route"),
   "/api/v1/audit/{id}/events": () => import("@/app/(guard)/api/v1/audit/[id]/events/route"),
   "/api/v1/controls": () => import("@/app/(order)/api/v1/controls/route"),

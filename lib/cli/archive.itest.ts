@@ -165,3 +165,37 @@ test("a legal hold is placed, keeps what it covers from a removal, is listed and
     said: expect.stringContaining("unknown-hold"),
   });
 });
+
+test("a day is restored, and what was changed or is missing in the archive is named", async () => {
+  await parkade.deps.db.run("delete from archived_events");
+  await run("ignore", "order-3", "--source", "orders", "--reason", "a test order");
+  const removed = await run("remove", "order-3", "--source", "orders", ...because, "--detach");
+  await work(removed.out);
+  const operation = removed.out.trim();
+  const day = new Date().toISOString().slice(0, 10);
+  expect(await run("archive", "verify", "--operation", operation)).toEqual({
+    ...{ code: 0, out: "sets    1\nevents  1\nfaults  0\n", said: "" },
+  });
+  expect((await run("archive", "list", "--from", "-1h", "--to", "now")).out).toContain("order-3");
+  expect((await run("archive", "list", "--to", "-1h")).out).toBe("");
+  const [{ key }] = (await parkade.deps.db.query<{ key: string }>(
+    "select key from archive_objects where operation_id = $1",
+    [operation],
+  )) as [{ key: string }];
+  const parquet = join(folder, key.replace(".ndjson.zst", ".parquet"));
+  rmSync(parquet);
+  const faulty = await run("archive", "verify", "--operation", operation);
+  expect(faulty).toMatchObject({ code: 4, out: expect.stringMatching(/faults +1/) });
+  expect(faulty.said).toContain(`.parquet is not in ${folder}`);
+  expect(await run("archive", "verify", "--day", "2026-13-01")).toMatchObject({
+    code: 1,
+    said: expect.stringContaining("must be a UTC day such as 2026-11-25"),
+  });
+  expect(await run("archive", "verify", "--day", "1999-01-01")).toMatchObject({
+    code: 1,
+    said: expect.stringContaining("unknown-event"),
+  });
+  const other = await run("archive", "restore", "--day", day, "--source", "billing");
+  expect(other).toMatchObject({ code: 1, said: expect.stringContaining("unknown-event") });
+  expect(await run("archive", "restore", "--day", day)).toMatchObject({ code: 0, out: "restored  1\n" });
+});

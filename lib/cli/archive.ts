@@ -7,7 +7,7 @@ import { followOperation } from "@/lib/cli/follow";
 import { factsText } from "@/lib/cli/table";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { RESTORED_MAX } from "@/lib/keep/archive/archive.pure";
-import type { ArchivedList, RestoreAnswer } from "@/lib/keep/archive/archive.shapes";
+import type { ArchivedList, RestoreAnswer, VerifyAnswer } from "@/lib/keep/archive/archive.shapes";
 import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatBytes, formatNumber, visible } from "@/lib/platform/plain/format.pure";
@@ -56,11 +56,15 @@ function previewText({ removable, kept, keptByReason, byStatus, bytes, place }: 
 /** `archive restore` */
 export async function restoreArchived(call: Call): Promise<number> {
   const { line } = call;
-  const operation = line.text("operation");
-  if ((operation === null) === (line.arguments.length === 0)) {
-    throw new UsageError("name the events by their ids, or a removal with --operation", line.command);
+  const [operation, day, source] = [line.text("operation"), line.text("day"), line.text("source")];
+  if ([operation, day, line.arguments[0] ?? null].filter((name) => name !== null).length !== 1) {
+    throw new UsageError(
+      "name the events by their ids, or a removal with --operation, or a day with --day",
+      line.command,
+    );
   }
-  const answer = operation === null ? await restoreIds(call) : await restoreRemoved(call, operation);
+  const scope = operation === null ? { day, ...(source === null ? {} : { source }) } : { operation };
+  const answer = line.arguments.length > 0 ? await restoreIds(call) : await restoreScope(call, scope);
   await printAnswer(call, answer, () =>
     factsText([
       ["restored", formatNumber(answer.restored)],
@@ -82,10 +86,10 @@ async function restoreIds(call: Call): Promise<RestoreAnswer> {
   return sum;
 }
 
-async function restoreRemoved(call: Call, operation: string): Promise<RestoreAnswer> {
+async function restoreScope(call: Call, scope: object): Promise<RestoreAnswer> {
   const sum = nothing();
   for (let after: string | null = null; ; ) {
-    const answer = await restore(call, after === null ? { operation } : { operation, after });
+    const answer = await restore(call, after === null ? scope : { ...scope, after });
     addTo(sum, answer);
     if (answer.next === null) return sum;
     call.terminal.progress(`${formatNumber(sum.restored)} restored`);
@@ -123,6 +127,34 @@ async function archivedId({ line, api }: Call, eventId: string): Promise<string>
     );
   }
   return items[0]!.id;
+}
+
+/** `archive verify` */
+export async function verifyArchive(call: Call): Promise<number> {
+  const { line, api, terminal } = call;
+  const named = ["operation", "day", "source"].flatMap((name) => {
+    const value = line.text(name);
+    return value === null ? [] : [[name, value]];
+  });
+  const sum: VerifyAnswer = { sets: 0, events: 0, faults: [], next: null };
+  for (let body: object = Object.fromEntries(named); ; ) {
+    const answer = await api.change<VerifyAnswer>(`${ARCHIVE}/verify`, { method: "POST", body });
+    sum.sets += answer.sets;
+    sum.events += answer.events;
+    sum.faults.push(...answer.faults);
+    if (answer.next === null) break;
+    terminal.progress(`${formatNumber(sum.sets)} sets read`);
+    body = { ...body, after: answer.next };
+  }
+  await printAnswer(call, sum, () =>
+    factsText([
+      ["sets", formatNumber(sum.sets)],
+      ["events", formatNumber(sum.events)],
+      ["faults", formatNumber(sum.faults.length)],
+    ]),
+  );
+  for (const { detail } of sum.faults) terminal.say(visible(detail));
+  return sum.faults.length === 0 ? EXIT.done : EXIT.partly;
 }
 
 function sayRefused({ terminal }: Call, { refused }: RestoreAnswer): void {

@@ -61,6 +61,7 @@ const HELP_ORDER = [
   "remove",
   "archive list",
   "archive restore",
+  "archive verify",
   "retention show",
   "retention set",
   "retention unset",

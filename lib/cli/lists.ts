@@ -81,7 +81,7 @@ export function holdText({ scope: { tag, ...named }, from, to }: Pick<HoldOut, "
 }
 
 export function listArchive(call: Call): Promise<number> {
-  const filter = givenOptions(call, "eventId", "aggregateId", "source", "errorCode", "operation");
+  const filter = givenOptions(call, "eventId", "aggregateId", "source", "errorCode", "operation", "from", "to");
   return printList<ArchivedEvent>(call, "api/v1/archive", filter, [
     { title: "id", whole: true, of: ({ id }) => id },
     { title: "was", of: ({ status }) => status },

@@ -1,7 +1,7 @@
 import { userInfo } from "node:os";
 import { createApi } from "@/lib/cli/api";
 import { decide, listApprovals } from "@/lib/cli/approve";
-import { removeEvents, restoreArchived } from "@/lib/cli/archive";
+import { removeEvents, restoreArchived, verifyArchive } from "@/lib/cli/archive";
 import type { Call } from "@/lib/cli/call";
 import { changeEvents } from "@/lib/cli/change";
 import { EXIT, type Names } from "@/lib/cli/command";
@@ -61,6 +61,7 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   remove: removeEvents,
   "archive list": listArchive,
   "archive restore": restoreArchived,
+  "archive verify": verifyArchive,
   "retention show": showRetention,
   "retention set": (call) => changeRetention(call, "set"),
   "retention unset": (call) => changeRetention(call, "unset"),

@@ -10,9 +10,11 @@ const FIELDS = [
   { name: "aggregateId", label: "Aggregate", placeholder: "aggregate", width: "sm:w-44!" },
   { name: "source", label: "Source", placeholder: "source", width: "sm:w-36!" },
   { name: "errorCode", label: "Error code", placeholder: "error code", width: "sm:w-44!" },
+  { name: "from", label: "Parked from", placeholder: "from, e.g. 2026-11-25", width: "sm:w-44!" },
+  { name: "to", label: "Parked before", placeholder: "before, e.g. -24h", width: "sm:w-40!" },
 ] as const satisfies readonly { name: keyof ArchiveFilter; label: string; placeholder: string; width: string }[];
 
-/** A field applies on Enter or when it loses the focus. The values are compared whole. */
+/** A field applies on Enter or when it loses the focus. The values of names are compared whole. */
 export function ArchiveFilterBar(props: { filter: ArchiveFilter; onFilter: (filter: ArchiveFilter) => void }) {
   const { filter, onFilter } = props;
   const [typed, setTyped] = useState<ArchiveFilter>(filter);

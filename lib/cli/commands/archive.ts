@@ -41,6 +41,8 @@ export const ARCHIVE_COMMANDS = [
       { name: "source", value: "name", names: "sources", text: "Name of the source" },
       { name: "errorCode", value: "code", text: "Error code, such as TIMEOUT" },
       { ...removedBy, text: "What this removal has archived" },
+      { name: "from", value: "time", text: "First parked at or after: ISO 8601, epoch milliseconds, or like -24h" },
+      { name: "to", value: "time", text: "First parked before, in the same forms" },
       ...pagingOptions,
     ],
     details: "All options that are given must match. --json has also the object of the archive that holds each event.",
@@ -55,11 +57,12 @@ export const ARCHIVE_COMMANDS = [
     arguments: [idsArgument],
     options: [
       { ...removedBy, text: "All that this removal has archived, in place of ids" },
+      { name: "day", value: "day", text: "All that was parked on this UTC day, in place of ids" },
       {
         name: "source",
         value: "name",
         names: "sources",
-        text: "Beside ids: the source, when several have an event of this id",
+        text: "Beside a day: its events alone. Beside ids: the source, when several have an event of this id",
       },
     ],
     details:
@@ -67,6 +70,19 @@ export const ARCHIVE_COMMANDS = [
     examples: [
       "parkade archive restore order-77-v3",
       "parkade archive restore --operation 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60",
+      "parkade archive restore --day 2026-11-25 --source orders",
     ],
+  },
+  {
+    name: "archive verify",
+    summary: "Compare the objects of the archive with what was written",
+    options: [
+      { ...removedBy, text: "What this removal has archived" },
+      { name: "day", value: "day", text: "Events that were parked on this UTC day" },
+      { name: "source", value: "name", names: "sources", text: "Events of this source" },
+    ],
+    details:
+      "Reads every object that the options name, all without any, and changes nothing. Exit code 4: some are missing or were changed; standard error names them.",
+    examples: ["parkade archive verify", "parkade archive verify --day 2026-11-25"],
   },
 ] as const satisfies readonly Command[];
