@@ -79,7 +79,7 @@ async function objectsIn(tx: Tx): Promise<string[]> {
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname in ('public', 'bullmq') and c.relkind in ('r', 'p', 'v', 'm', 'S', 'f')
         and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
-      order by c.relispartition, 1 limit 3`,
+      order by n.nspname <> 'public', c.relispartition, 1 limit 3`,
   );
   return rows.map(({ name }) => name);
 }
