@@ -1,7 +1,7 @@
 import { formatBytes } from "@/lib/platform/plain/format.pure";
 
 /** `disk`: free space where PostgreSQL keeps its data. `store`: the size of its database. */
-export type RoomMeasure = "disk" | "store";
+type RoomMeasure = "disk" | "store";
 
 /** The room for events by one measure and one limit. */
 export type Room = {
