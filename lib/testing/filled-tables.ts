@@ -13,6 +13,7 @@ const CHOSEN: Record<string, string> = {
   "controls.scope": "'errorCode'",
   "event_bounces.id": "(select id from dlq_events limit 1)",
   "event_revisions.id": "(select id from dlq_events limit 1)",
+  "intake_room.measure": "'disk'",
   "legal_holds.scope": "'tag'",
   "outbox.status": "'SENT'",
   "payload_schemas.origin": "'inferred'",
@@ -42,6 +43,8 @@ function sampleOf({ name, type }: Column): string {
       return "'\\x00ff0a5c'";
     case "timestamp with time zone":
       return "'2026-03-29 01:59:59.123456+00'";
+    case "date":
+      return "'2026-03-29'";
     case "boolean":
       return "true";
     case "double precision":
