@@ -1,5 +1,6 @@
 import { Redis } from "ioredis";
 import pg from "pg";
+import { parseRedisUrl, REDIS_URL_RULE, shownRedisAddress } from "../lib/platform/plain/redis-address.pure.ts";
 import { errorCode, errorText, StartError } from "./start-error.ts";
 
 const POSTGRES_MAJOR_MIN = 15;
@@ -72,47 +73,73 @@ function postgresFix(error: unknown): string {
   }
 }
 
-/** Throws a StartError that names REDIS_URL unless the server answers, is 6.2 or newer and never evicts keys. */
+/**
+ * Throws a StartError that names REDIS_URL unless the server answers, is 6.2 or newer and never evicts keys. Of a cluster one of the
+ * nodes that the URL lists must answer; web and worker look at each master when they connect.
+ */
 export async function checkRedis(redisUrl: string): Promise<void> {
-  const where = shownUrl(redisUrl, "REDIS_URL", ["redis:", "rediss:"]);
-  const redis = new Redis(redisUrl, {
-    lazyConnect: true,
-    connectTimeout: CONNECT_MS,
-    commandTimeout: CONNECT_MS,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => null,
-  });
+  const address = parseRedisUrl(redisUrl);
+  if (!address) throw new StartError(`REDIS_URL ${REDIS_URL_RULE}.`);
+  const where = `(${shownRedisAddress(address)})`;
+  const { cluster, nodes, tls, username, password } = address;
+  const clients = cluster
+    ? nodes.map((node) => new Redis({ ...ASK_ONCE, ...node, username, password, ...(tls ? { tls: {} } : {}) }))
+    : [new Redis(redisUrl, ASK_ONCE)];
+  const answers = await Promise.allSettled(clients.map(redisInfo));
+  const infos = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  if (infos.length === 0) {
+    const { reason } = answers[0] as PromiseRejectedResult;
+    throw new StartError(
+      `REDIS_URL ${where} cannot be used (${errorText(reason)}): start that server or correct the address, or unset it to run the queue on PostgreSQL.`,
+      { cause: reason },
+    );
+  }
+  for (const info of infos) {
+    assertRedisInfo(info, where);
+    if (cluster && infoField(info, "cluster_enabled") !== "1") {
+      throw new StartError(`REDIS_URL ${where} is no Redis Cluster: write redis:// instead of redis+cluster://.`);
+    }
+  }
+}
+
+const ASK_ONCE = {
+  lazyConnect: true,
+  connectTimeout: CONNECT_MS,
+  commandTimeout: CONNECT_MS,
+  maxRetriesPerRequest: 0,
+  retryStrategy: () => null,
+};
+
+async function redisInfo(redis: Redis): Promise<string> {
   let reason: unknown;
   redis.on("error", (error) => {
     reason = error;
   });
-  let info: string;
   try {
     await redis.connect();
-    info = await redis.info();
+    return await redis.info();
   } catch (error) {
     // "Connection is closed" says less than the error event before it.
-    throw new StartError(
-      `REDIS_URL ${where} cannot be used (${errorText(reason ?? error)}): start that server or correct the address, or unset it to run the queue on PostgreSQL.`,
-      { cause: error },
-    );
+    throw reason ?? error;
   } finally {
     redis.disconnect();
   }
-  assertRedisInfo(info, where);
+}
+
+function infoField(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(.*)$`, "m").exec(info)?.[1]?.trim();
 }
 
 /** `info` is the answer to INFO. */
 export function assertRedisInfo(info: string, where: string): void {
-  const field = (name: string) => new RegExp(`^${name}:(.*)$`, "m").exec(info)?.[1]?.trim();
-  const version = field("redis_version") ?? "unknown";
+  const version = infoField(info, "redis_version") ?? "unknown";
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major < REDIS_MIN[0] || (major === REDIS_MIN[0] && minor < REDIS_MIN[1])) {
     throw new StartError(
       `REDIS_URL ${where} is Redis ${version}, Parkade needs ${REDIS_MIN.join(".")} or newer: upgrade that server, or unset REDIS_URL to run the queue on PostgreSQL.`,
     );
   }
-  const policy = field("maxmemory_policy");
+  const policy = infoField(info, "maxmemory_policy");
   if (policy !== undefined && policy !== "noeviction") {
     throw new StartError(
       `REDIS_URL ${where} evicts keys (maxmemory-policy ${policy}), which would lose queued work: run \`CONFIG SET maxmemory-policy noeviction\` there, or use another Redis.`,

@@ -11,15 +11,14 @@ import {
   type WorkerListener,
   type WorkerOptions,
 } from "bullmq";
-import type { Redis } from "ioredis";
 import type { LaneJob } from "@/lib/lane/jobs.shapes";
 import type { DomainError } from "@/lib/platform/plain/problem.pure";
 import { PostgresPool } from "@/lib/platform/postgres-pool";
-import { type LaneConnection, lanePool, QUEUE_NAMES, REDIS_PREFIX_DEFAULT } from "./connection";
+import { type LaneConnection, lanePool, QUEUE_NAMES, redisPrefix } from "./connection";
 import { laneJobId } from "./lane-job-id";
 import type { QueueName } from "./port";
 import { asQueueProblem, queueUnfit } from "./queue-unavailable";
-import { connectRedis } from "./redis-client";
+import { connectRedis, type LaneRedis } from "./redis-client";
 
 /** The part of BullMQ's Queue and Worker that the lane uses, the same on both backends. */
 type LaneBullQueue = Pick<Queue<LaneJob>, "addBulk" | "getRanges" | "getVersion" | "close">;
@@ -59,9 +58,15 @@ export type OpenQueues = {
   close(): Promise<void>;
 };
 
+const QUEUES = Object.keys(QUEUE_NAMES) as QueueName[];
+
 /** The key that a write probe sets; it expires by itself. */
 const PROBE_KEY = "write-probe";
 const PROBE_KEPT_MS = 60_000;
+
+async function setForAWhile(client: LaneRedis, key: string): Promise<void> {
+  await client.set(key, "1", "PX", PROBE_KEPT_MS);
+}
 
 /**
  * Connects and brings the queue tables up to date on Postgres. Rejects with DomainError `queue-unavailable` and leaves
@@ -70,12 +75,13 @@ const PROBE_KEPT_MS = 60_000;
 export async function openQueues(connection: LaneConnection, onError: (error: Error) => void): Promise<OpenQueues> {
   if (connection.kind === "redis") {
     const client = await connectRedis(connection.url, "fail-fast", onError);
-    const prefix = connection.prefix ?? REDIS_PREFIX_DEFAULT;
-    const options = { connection: client, prefix };
+    // On a cluster each queue may have another master: each is asked to write.
+    const probes = QUEUES.map((name) => `${redisPrefix(connection, name)}:${PROBE_KEY}`);
     const probeWrite = async () => {
-      await client.set(`${prefix}:${PROBE_KEY}`, "1", "PX", PROBE_KEPT_MS);
+      await Promise.all([...new Set(probes)].map((key) => setForAWhile(client, key)));
     };
-    return openAll((name) => new Queue<LaneJob>(name, queueOptions(options)), {
+    const optionsOf = (name: QueueName) => queueOptions({ connection: client, prefix: redisPrefix(connection, name) });
+    return openAll((name) => new Queue<LaneJob>(QUEUE_NAMES[name], optionsOf(name)), {
       kind: "redis",
       onError,
       probeWrite,
@@ -83,7 +89,7 @@ export async function openQueues(connection: LaneConnection, onError: (error: Er
     });
   }
   const pool = await queuePool(connection, PRODUCER_CONNECTIONS_MAX, onError);
-  return openAll((name) => new Queue(name, queueOptions({ connection: pool }), createPostgresBackend), {
+  return openAll((name) => new Queue(QUEUE_NAMES[name], queueOptions({ connection: pool }), createPostgresBackend), {
     kind: "postgres",
     onError,
     probeWrite: null,
@@ -97,7 +103,7 @@ type ClosableQueue = LaneBullQueue & {
 };
 
 async function openAll(
-  open: (name: string) => ClosableQueue,
+  open: (name: QueueName) => ClosableQueue,
   how: {
     kind: LaneConnection["kind"];
     onError: (error: Error) => void;
@@ -105,7 +111,7 @@ async function openAll(
     release: () => Promise<void>;
   },
 ): Promise<OpenQueues> {
-  const queues = { main: open(QUEUE_NAMES.main), slow: open(QUEUE_NAMES.slow), sets: open(QUEUE_NAMES.sets) };
+  const queues = { main: open("main"), slow: open("slow"), sets: open("sets") };
   const all = Object.values(queues);
   const close = async () => {
     await Promise.allSettled(all.map((queue) => queue.close()));
@@ -156,7 +162,7 @@ export async function openWorker(
   const options = { ...how.options, autorun: false };
   if (connection.kind === "redis") {
     const client = await connectRedis(connection.url, "wait-forever", how.onError);
-    const prefix = connection.prefix ?? REDIS_PREFIX_DEFAULT;
+    const prefix = redisPrefix(connection, lane);
     const worker = new Worker(QUEUE_NAMES[lane], how.process, { ...options, prefix, connection: client });
     const open = { cut: () => client.disconnect(), release: () => closeRedis(client) };
     return ready(worker, "redis", { ...open, onError: how.onError });
@@ -238,7 +244,7 @@ function readable(kind: LaneConnection["kind"], error: unknown): DomainError {
 }
 
 /** QUIT lets replies in flight arrive; where there is no connection any more there is nothing to wait for. */
-async function closeRedis(client: Redis): Promise<void> {
+async function closeRedis(client: LaneRedis): Promise<void> {
   if (client.status === "ready") await client.quit().catch(() => client.disconnect());
   else client.disconnect();
 }

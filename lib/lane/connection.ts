@@ -1,16 +1,25 @@
+import { parseRedisUrl } from "@/lib/platform/plain/redis-address.pure";
 import { PostgresPool } from "@/lib/platform/postgres-pool";
 import type { QueueName } from "./port";
 
+export type RedisConnection = { kind: "redis"; url: string; prefix?: string };
+
 /**
  * Where the lanes and the token buckets live: with REDIS_URL on Redis, without it on the Postgres of DATABASE_URL.
- * `prefix` namespaces every Redis key; `max` bounds the connections of each pool.
+ * `prefix`, in braces, namespaces every Redis key; `max` bounds the connections of each pool.
  */
-export type LaneConnection =
-  | { kind: "redis"; url: string; prefix?: string }
-  | { kind: "postgres"; connectionString: string; max?: number };
+export type LaneConnection = RedisConnection | { kind: "postgres"; connectionString: string; max?: number };
 
-/** In braces: a hash tag, so that all keys of a queue share a slot of a Redis Cluster. */
-export const REDIS_PREFIX_DEFAULT = "{parkade}";
+const REDIS_PREFIX_DEFAULT = "{parkade}";
+
+/**
+ * The prefix of the Redis keys that one command uses together: those of one queue, or of one bucket. What is in braces is a
+ * hash tag: its keys share a slot of a Redis Cluster. On a cluster each part has a tag of its own, so that queues and buckets
+ * spread over the masters. On one server, and on a cluster of one master, all parts have the same.
+ */
+export function redisPrefix({ url, prefix = REDIS_PREFIX_DEFAULT }: RedisConnection, part: string): string {
+  return parseRedisUrl(url)?.cluster ? `${prefix.slice(0, -1)}:${part}}` : prefix;
+}
 
 /** One BullMQ queue each: a full main lane never delays the slow one. */
 export const QUEUE_NAMES: Record<QueueName, string> = {

@@ -494,7 +494,7 @@ const forMs =
 /** The same kind of connection to a port where no server listens. */
 function unreachable(connection: LaneConnection): LaneConnection {
   return connection.kind === "redis"
-    ? { kind: "redis", url: "redis://127.0.0.1:1" }
+    ? { kind: "redis", url: `${new URL(connection.url.split(",")[0]!).protocol}//127.0.0.1:1` }
     : { kind: "postgres", connectionString: "postgres://nobody@127.0.0.1:1/none" };
 }
 

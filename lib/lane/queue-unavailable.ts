@@ -25,6 +25,7 @@ const WRITE_REFUSED: Record<string, string> = {
   OOM: "its memory is full: raise maxmemory, or give it to Parkade alone",
   MISCONF: "it cannot save to its disk: free some space there, or look at its log",
   READONLY: "it is a replica: point REDIS_URL at the primary",
+  CLUSTERDOWN: "some slots of its cluster have no master: bring that node back, or let a replica take over",
   NOREPLICAS: "it has too few replicas: bring them back, or lower min-replicas-to-write",
 };
 

@@ -1,5 +1,6 @@
-import { Redis, type RedisOptions } from "ioredis";
+import { Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { parseRedisUrl, type RedisAddress } from "@/lib/platform/plain/redis-address.pure";
 import { COMMAND_TIMEOUT_MS, CONNECT_TIMEOUT_MS } from "./connection";
 import { asQueueProblem, queueUnfit } from "./queue-unavailable";
 
@@ -44,7 +45,71 @@ class EndingRedis extends Redis {
   }
 }
 
+/** Replies have the form that BullMQ reads. */
+type LegacyClusterOptions = ClusterOptions & { redisOptions?: { replyMapping?: "legacy" } };
+
+/** Of a Redis Cluster; ends as EndingRedis does, for the same reason. */
+class EndingCluster extends Cluster {
+  readonly #nodes: ClusterNode[];
+
+  constructor(nodes: ClusterNode[], options: LegacyClusterOptions) {
+    super(nodes, options);
+    this.#nodes = nodes;
+  }
+
+  override disconnect(reconnect = false): void {
+    const betweenAttempts = this.status === "reconnecting";
+    super.disconnect(reconnect);
+    if (!betweenAttempts || reconnect) return;
+    this.connect().then(
+      () => super.disconnect(),
+      () => {},
+    );
+  }
+
+  override duplicate(_nodes: ClusterNode[] = [], override: ClusterOptions = {}): Cluster {
+    const redisOptions = { ...this.options.redisOptions, ...override.redisOptions, replyMapping: "legacy" as const };
+    return new EndingCluster(this.#nodes, { ...this.options, ...override, redisOptions });
+  }
+}
+
+/** A client of one server, or of a cluster. */
+export type LaneRedis = Redis | Cluster;
+
 export type RedisPatience = "fail-fast" | "wait-forever";
+
+function openClient(url: string, patience: RedisPatience): LaneRedis {
+  const address = parseRedisUrl(url);
+  const options = {
+    ...(patience === "fail-fast" ? FAIL_FAST : WAIT_FOREVER),
+    connectTimeout: CONNECT_TIMEOUT_MS,
+  };
+  return address?.cluster
+    ? openCluster(address, options)
+    : new EndingRedis(url, { ...options, retryStrategy: reconnectDelayMs, lazyConnect: true });
+}
+
+function openCluster({ nodes, tls, username, password }: RedisAddress, options: RedisOptions): Cluster {
+  const { enableOfflineQueue, ...redisOptions } = options;
+  return new EndingCluster(nodes, {
+    enableOfflineQueue: enableOfflineQueue!,
+    lazyConnect: true,
+    // While some slot is without a master, an attempt with this check neither succeeds nor fails.
+    enableReadyCheck: false,
+    ...(enableOfflineQueue ? {} : { retryDelayOnClusterDown: 0 }),
+    clusterRetryStrategy: reconnectDelayMs,
+    slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+    // The socket resolves the name: a certificate is for the name, not for its address.
+    dnsLookup: (host, callback) => callback(null, host),
+    redisOptions: {
+      ...redisOptions,
+      replyMapping: "legacy",
+      ...(tls ? { tls: {} } : {}),
+      ...(username ? { username } : {}),
+      ...(password ? { password } : {}),
+    },
+  });
+}
 
 /**
  * Connects, and makes sure that the server is fit to hold a queue. `onError` gets connection errors from then on; the
@@ -54,28 +119,48 @@ export async function connectRedis(
   url: string,
   patience: RedisPatience,
   onError: (error: Error) => void,
-): Promise<Redis> {
+): Promise<LaneRedis> {
   let lastError: unknown;
   let handle = (error: Error) => {
-    lastError = error;
+    // Of a cluster: what its last node said.
+    lastError = (error as { lastNodeError?: Error }).lastNodeError ?? error;
   };
-  const client = new EndingRedis(url, {
-    ...(patience === "fail-fast" ? FAIL_FAST : WAIT_FOREVER),
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    retryStrategy: reconnectDelayMs,
-    lazyConnect: true,
-  });
+  const client = openClient(url, patience);
   client.on("error", (error) => handle(error));
   try {
     await client.connect();
-    assertFit(await client.info());
+    await (client instanceof Redis ? assertServerFit(client) : assertClusterFit(client));
   } catch (error) {
     client.disconnect();
     // connect() itself only says that the connection closed; the event before it says why.
-    throw asQueueProblem("redis", error instanceof DomainError ? error : (lastError ?? error));
+    throw asQueueProblem("redis", error instanceof DomainError ? error : (noCluster(lastError) ?? lastError ?? error));
   }
   handle = onError;
   return client;
+}
+
+/** A server that is no part of a cluster refuses to list its nodes. Redis has no code for that, only this text. */
+function noCluster(error: unknown): DomainError | null {
+  if (!(error instanceof Error && error.message.includes("cluster support disabled"))) return null;
+  return queueUnfit("The Redis at REDIS_URL is no Redis Cluster: write redis:// instead of redis+cluster://.", error);
+}
+
+async function assertServerFit(client: Redis): Promise<void> {
+  const info = await client.info();
+  assertFit(info);
+  if (!/^cluster_enabled:1/m.test(info)) return;
+  // A cluster of one master is used like one server.
+  if (/^cluster_size:1\s/m.test(String(await client.call("cluster", "info")))) return;
+  throw queueUnfit(
+    "The Redis at REDIS_URL is a node of a Redis Cluster: write redis+cluster:// instead of redis://, and list some of its nodes.",
+  );
+}
+
+/** A master that is silent is no reason to refuse: a replica takes its place, and what no master takes is refused then. */
+async function assertClusterFit(client: Cluster): Promise<void> {
+  const answers = await Promise.allSettled(client.nodes("master").map((node) => node.info()));
+  for (const answer of answers) if (answer.status === "fulfilled") assertFit(answer.value);
+  if (answers.every(({ status }) => status === "rejected")) throw (answers[0] as PromiseRejectedResult).reason;
 }
 
 /**

@@ -73,4 +73,15 @@ describe.skipIf(!redisInstalled)("lane on Redis", () => {
     admin.disconnect();
     await server.stop();
   });
+
+  test("a server that is no cluster is refused as one, with the right address", async () => {
+    const server = await testRedis();
+    const queue = createLaneQueue({ kind: "redis", url: `redis+cluster://127.0.0.1:${server.port}` }, systemClock);
+    await expect(queue.ping()).rejects.toMatchObject({
+      code: "queue-unavailable",
+      message: expect.stringMatching(/no Redis Cluster: write redis:\/\//),
+    });
+    await queue.close();
+    await server.stop();
+  });
 });

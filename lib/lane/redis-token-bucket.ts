@@ -1,7 +1,6 @@
-import type { Redis } from "ioredis";
 import { assertAffordable, assertTakeable, TOKEN_EPSILON, upToAnswer, waitMsUntil } from "./bucket-spec";
-import { REDIS_PREFIX_DEFAULT } from "./connection";
 import type { BucketSpec, TokenBucket } from "./port";
+import type { LaneRedis } from "./redis-client";
 
 /** A bucket without a take for a day is deleted; the next take starts it empty. */
 const IDLE_MS = 86_400_000;
@@ -45,7 +44,7 @@ return { tostring(granted), string.format('%.17g', tokens) }
 
 type Mode = "all" | "some" | "peek";
 
-type BucketRedis = Redis & {
+type BucketRedis = LaneRedis & {
   parkadeTake(
     key: string,
     rate: number,
@@ -62,15 +61,15 @@ type BucketRedis = Redis & {
  * failover keep the bound, since the bucket then starts empty. The time since the last take is credited at the rate of
  * the take that follows it.
  *
- * Rejects with ioredis' error when Redis is away: no token without Redis.
+ * Rejects with ioredis' error when Redis is away: no token without Redis. `prefixOf`: the prefix of the key of a bucket.
  */
-export function createRedisTokenBucket(client: Redis, prefix: string = REDIS_PREFIX_DEFAULT): TokenBucket {
+export function createRedisTokenBucket(client: LaneRedis, prefixOf: (key: string) => string): TokenBucket {
   client.defineCommand("parkadeTake", { numberOfKeys: 1, lua: TAKE_LUA });
   const redis = client as BucketRedis;
 
   async function call({ key, ratePerSecond, burst, lent = 0 }: BucketSpec, cost: number, mode: Mode) {
     const [granted, tokens] = await redis.parkadeTake(
-      `${prefix}:bucket:${key}`,
+      `${prefixOf(key)}:bucket:${key}`,
       ratePerSecond,
       burst,
       cost,

@@ -1,4 +1,4 @@
-import { type LaneConnection, lanePool } from "./connection";
+import { type LaneConnection, lanePool, redisPrefix } from "./connection";
 import type { TokenBucket } from "./port";
 import { createPostgresTokenBucket } from "./postgres-token-bucket";
 import { connectRedis } from "./redis-client";
@@ -21,7 +21,7 @@ export async function openTokenBucket(
   if (connection.kind === "redis") {
     const client = await connectRedis(connection.url, "fail-fast", onError);
     return {
-      bucket: createRedisTokenBucket(client, connection.prefix),
+      bucket: createRedisTokenBucket(client, (key) => redisPrefix(connection, `bucket:${key}`)),
       close: async () => client.disconnect(),
     };
   }

@@ -82,6 +82,7 @@ describe("the environment", () => {
     [{}, /^DATABASE_URL is not set: it must look like postgres:/],
     [{ DATABASE_URL: "mysql://u:hunter2@h/d" }, /^DATABASE_URL must look like/],
     [{ DATABASE_URL, REDIS_URL: "http://h" }, /^REDIS_URL must look like redis:/],
+    [{ DATABASE_URL, REDIS_URL: "redis+cluster://:hunter2@a:x" }, /^REDIS_URL must look like .*redis\+cluster:/],
     [{ DATABASE_URL, PORT: "70000" }, /^PORT is "70000": it must be a whole number from 0 to 65535/],
     [{ DATABASE_URL, PARKADE_HEADERS_MAX: "many" }, /^PARKADE_HEADERS_MAX is "many"/],
     [{ DATABASE_URL, PARKADE_ARCHIVE: "/srv/hunter2" }, /^PARKADE_ARCHIVE must look like file:/],

@@ -6,6 +6,7 @@ import {
   parseArchiveLocation,
 } from "@/lib/keep/archive/archive-location.pure";
 import { type AddressFilter, addressFilter, parseNetworks, REFUSED_BY_DEFAULT } from "@/lib/platform/address-filter";
+import { parseRedisUrl, REDIS_URL_RULE } from "@/lib/platform/plain/redis-address.pure";
 
 /**
  * What the environment says, parsed once when a process starts (never at import: a build or a test has none of it).
@@ -101,7 +102,10 @@ const schema = z.object({
     (value) => (value === "" ? undefined : value),
     url(["postgres:", "postgresql:"], "postgres://user:password@host:5432/database"),
   ),
-  REDIS_URL: orDefault(z.nullable(url(["redis:", "rediss:"], "redis://host:6379")), null),
+  REDIS_URL: orDefault(
+    z.nullable(z.string(REDIS_URL_RULE).refine((text) => parseRedisUrl(text) !== null, REDIS_URL_RULE)),
+    null,
+  ),
   PORT: orDefault(whole(0, 65_535), 3000),
   PARKADE_HOST: orDefault(z.string(), "127.0.0.1"),
   PARKADE_ALLOWED_HOSTS: orDefault(z.string(), ""),
