@@ -20,8 +20,8 @@ export type EventBody = {
  * brought (`n`, see NEWEST). `b` is what arrived first.
  */
 export const CURRENT_BODY = `join dlq_event_bodies b on b.id = e.id
-  left join event_revisions v on v.id = e.id and v.revision = e.revision
-  left join event_bounces n on n.id = e.id and n.bounce = e.bounces`;
+  left join event_revisions v on v.id = b.id and v.revision = e.revision
+  left join event_bounces n on n.id = b.id and n.bounce = e.bounces`;
 
 export const CURRENT_BYTES = `coalesce(v.payload, b.payload) as payload, coalesce(v.content_type, b.content_type) as "contentType",
   coalesce(v.headers, b.headers) as headers`;
@@ -39,6 +39,7 @@ export async function readBodies(
   db: Queryable,
   wanted: readonly { id: string; revision: number }[],
 ): Promise<Map<string, EventBody>> {
+  if (wanted.length === 0) return new Map();
   const ids = wanted.map(({ id }) => id);
   const rows = await db.query<Bytes & Pick<EventBody, "origin" | "eventType">>(
     `select b.id, b.payload, b.content_type as "contentType", b.headers, b.origin, f.event_type as "eventType"

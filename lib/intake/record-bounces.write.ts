@@ -6,11 +6,12 @@ import type { Parking } from "@/lib/intake/park.write";
 import { flowBesideBounce } from "@/lib/observe/flow.pure";
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
+import { idSpan } from "@/lib/platform/database/id-span";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
 import { ATTEMPT, ITEM, PARKED } from "@/lib/redrive/states/state.sql";
-import { moveCurrent, NEXT_REVISION } from "@/lib/repair/revisions/revise-events.write";
+import { moveCurrent, nextRevisions } from "@/lib/repair/revisions/revise-events.write";
 import { bounceBecomesCurrent } from "@/lib/repair/revisions/revision.pure";
 
 /** A stored event whose key is the key of an arrival. */
@@ -37,24 +38,23 @@ export type StoredEvent = KnownEvent & {
  * see `reviveKeys`.
  */
 export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEvent[]> {
-  return tx.query<StoredEvent>(
-    `select e.id, e.source_id as "sourceId", e.event_id as "eventId", e.error_code as "errorCode", e.fingerprint,
+  const arrivals = parkings.map(({ letter }) => ({
+    place: placeOf(letter.origin),
+    dated: storedMsOf(letter.origin) !== null,
+  }));
+  const rows = await tx.query<Omit<StoredEvent, keyof FirstArrival> & { n: number }>(
+    `select w.n::int as n, e.id, e.source_id as "sourceId", e.event_id as "eventId", e.error_code as "errorCode", e.fingerprint,
             e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.attempts, e.bounces, e.failures,
             e.confirmed_at is not null as confirmed, e.confirmed_redrive as "confirmedRedrive",
-            coalesce(b.origin @> w.place or exists (
-              select 1 from event_bounces x where x.id = e.id and x.origin @> w.place), false) as "isStoredLetter",
             (extract(epoch from e.first_seen) * 1000)::float8 as "firstSeenMs",
-            case when jsonb_typeof(b.origin -> 'deadLetter' -> 'storedAtMs') = 'number'
-                 then (b.origin -> 'deadLetter' ->> 'storedAtMs')::float8 end as "firstStoredMs",
             (select (extract(epoch from min(t.opened_at)) * 1000)::float8 from redrive_attempts t
               where t.id = e.id and t.redrive_id = coalesce(sending.redrive_id, delivered.redrive_id)) as "sentAtMs",
             e.status, e.redrives, coalesce(e.bounced_redrives, '{}') as "bouncedRedrives",
             array(select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.failed}) as "failedRedrives",
             sending.redrive_id as "sendingRedrive", delivered.redrive_id as "deliveredRedrive"
-       from unnest($1::uuid[], $2::text[], $3::jsonb[], $4::bool[]) as w (source_id, event_id, place, dated)
+       from unnest($1::uuid[], $2::text[]) with ordinality as w (source_id, event_id, n)
        join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
        join dlq_events e on e.id = k.id
-       left join dlq_event_bodies b on b.id = e.id and (w.place is not null or w.dated)
        left join lateral (
          select i.redrive_id from redrive_items i
           where i.id = e.id and i.state = ${ITEM.open}
@@ -62,17 +62,45 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
        left join lateral (
          select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.delivered}
           order by i.finished_at desc limit 1) delivered on true`,
-    [
-      parkings.map((parking) => parking.sourceId),
-      parkings.map((parking) => parking.letter.eventId),
-      parkings.map(({ letter }) => {
-        const place = placeOf(letter.origin);
-        return place && JSON.stringify(place);
-      }),
-      parkings.map(({ letter }) => storedMsOf(letter.origin) !== null),
-    ],
+    [parkings.map((parking) => parking.sourceId), parkings.map((parking) => parking.letter.eventId)],
     { name: "find-known" },
   );
+  const first = await firstArrivals(
+    tx,
+    rows.flatMap(({ n, id }) => {
+      const { place, dated } = arrivals[n - 1]!;
+      return place !== null || dated ? [{ n, id, place }] : [];
+    }),
+  );
+  return rows.map(({ n, ...event }) => ({
+    ...event,
+    ...(first.get(n) ?? { isStoredLetter: false, firstStoredMs: null }),
+  }));
+}
+
+type FirstArrival = Pick<StoredEvent, "isStoredLetter" | "firstStoredMs">;
+
+/**
+ * What the stored letters of events say of their place, by the number of the arrival. A statement of its own: few letters say where
+ * they lay, and the bodies may lie on other servers than the events (docs/scale-out.md).
+ */
+async function firstArrivals(
+  tx: Tx,
+  wanted: readonly { n: number; id: string; place: object | null }[],
+): Promise<Map<number, FirstArrival>> {
+  if (wanted.length === 0) return new Map();
+  const ids = wanted.map(({ id }) => id);
+  const rows = await tx.query<FirstArrival & { n: number }>(
+    `select w.n, coalesce(b.origin @> w.place or exists (
+              select 1 from event_bounces x where x.id = b.id and x.origin @> w.place), false) as "isStoredLetter",
+            case when jsonb_typeof(b.origin -> 'deadLetter' -> 'storedAtMs') = 'number'
+                 then (b.origin -> 'deadLetter' ->> 'storedAtMs')::float8 end as "firstStoredMs"
+       from unnest($1::int[], $2::uuid[], $3::jsonb[]) as w (n, id, place) join dlq_event_bodies b on b.id = w.id
+      where b.id = any($2::uuid[]) and b.id between $4 and $5`,
+    [wanted.map(({ n }) => n), ids, wanted.map(({ place }) => place && JSON.stringify(place)), ...idSpan(ids)],
+    { name: "first-arrivals" },
+  );
+  return new Map(rows.map(({ n, ...first }) => [n, first]));
 }
 
 /** A send, as its attempt names it. */
@@ -116,32 +144,34 @@ export async function ofSentRecords<P extends Parking>(
   type Sent = { letterId: string; eventId: string } & OpenSend;
   // Receipts and open sends in one snapshot: a send that ends between two statements would be in neither.
   const rows = await tx.query<Sent & { open: boolean }>(
-    `with letters as (
+    `with letters as materialized (
        select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::int[])
                 as w (id, source_id, event_id, record, key, hash, bytes)
+        where not exists (select 1 from event_keys k where k.event_id = w.event_id and k.source_id = w.source_id)
+     ), receipts as materialized (
+       select w.id as letter_id, w.key, w.hash, e.event_id, i.id, i.redrive_id, i.attempts, i.revision, i.finished_at
+         from letters w
+         join redrive_items i on i.sent_record = w.record and i.source_id = w.source_id
+         join dlq_events e on e.id = i.id
      ), sends as materialized (
        select t.id, t.redrive_id, t.attempt, t.revision, i.source_id
          from redrive_attempts t join redrive_items i on i.id = t.id and i.redrive_id = t.redrive_id
         where $8 and t.state = ${ATTEMPT.open} and i.source_id in (select source_id from letters)
      )
-     select w.id as "letterId", e.event_id as "eventId", i.id, i.redrive_id as "redriveId", i.attempts as attempt,
-            false as open, i.finished_at as at
-       from letters w
-       join redrive_items i on i.sent_record = w.record and i.source_id = w.source_id
-       join dlq_events e on e.id = i.id
-       join dlq_event_bodies b on b.id = i.id
-       left join event_revisions r on r.id = i.id and r.revision = i.revision
-      where sha256(coalesce(r.payload, b.payload)) = w.hash and b.origin ->> 'key' is not distinct from w.key
-        and not exists (select 1 from event_keys k where k.event_id = w.event_id and k.source_id = w.source_id)
+     select t.letter_id as "letterId", t.event_id as "eventId", t.id, t.redrive_id as "redriveId", t.attempts as attempt,
+            false as open, t.finished_at as at
+       from receipts t
+       join dlq_event_bodies b on b.id = t.id
+       left join event_revisions r on r.id = b.id and r.revision = t.revision
+      where sha256(coalesce(r.payload, b.payload)) = t.hash and b.origin ->> 'key' is not distinct from t.key
      union all
      select w.id, w.event_id, t.id, t.redrive_id, t.attempt, true, null
        from sends t
        join dlq_event_bodies b on b.id = t.id
-       left join event_revisions r on r.id = t.id and r.revision = t.revision
+       left join event_revisions r on r.id = b.id and r.revision = t.revision
        join letters w on w.source_id = t.source_id and w.key is not distinct from b.origin ->> 'key'
                      and w.bytes = octet_length(coalesce(r.payload, b.payload))
       where sha256(coalesce(r.payload, b.payload)) = w.hash
-        and not exists (select 1 from event_keys k where k.event_id = w.event_id and k.source_id = w.source_id)
       order by at`,
     [
       lost.map(({ id }) => id),
@@ -325,14 +355,19 @@ export async function storeBounces(
     { name: "store-bounces" },
   );
   const revisionSent = new Map(sent.map((row) => [row.id, row.sent]));
+  const next = await nextRevisions(
+    tx,
+    column(({ found }) => found.id),
+  );
   const brought = await tx.query<{ id: string; revision: number; sent: number; bytes: number }>(
     // The headers of a bounce carry the marks of its failure: the revision is sent with those that were sent before.
     `insert into event_revisions (id, revision, cause, base, bounce, actor, at, payload, content_type, headers)
-     select w.id, coalesce((select ${NEXT_REVISION} from event_revisions r where r.id = w.id group by r.id), 2), 'bounce', w.sent,
-            w.bounce, $6, to_timestamp($7::float8 / 1000), w.payload, w.content_type, coalesce(r.headers, b.headers)
-       from unnest($1::uuid[], $2::int[], $3::int[], $4::bytea[], $5::text[]) as w (id, sent, bounce, payload, content_type)
+     select w.id, w.revision, 'bounce', w.sent, w.bounce, $6, to_timestamp($7::float8 / 1000), w.payload, w.content_type,
+            coalesce(r.headers, b.headers)
+       from unnest($1::uuid[], $2::int[], $3::int[], $4::bytea[], $5::text[], $8::int[])
+              as w (id, sent, bounce, payload, content_type, revision)
        join dlq_event_bodies b on b.id = w.id
-       left join event_revisions r on r.id = w.id and r.revision = w.sent
+       left join event_revisions r on r.id = b.id and r.revision = w.sent
       where coalesce(r.payload, b.payload) <> w.payload or coalesce(r.content_type, b.content_type) <> w.content_type
      returning id, revision, base as sent, octet_length(payload) as bytes`,
     [
@@ -343,6 +378,7 @@ export async function storeBounces(
       column(({ parking }) => parking.letter.contentType),
       actor,
       nowMs,
+      column(({ found }) => next.get(found.id) ?? 2),
     ],
     { name: "store-brought-revisions" },
   );

@@ -162,8 +162,12 @@ export function createDb(url: string, { genericPlans, chance, ...options }: DbOp
   };
 }
 
+/** Where tables are sharded by Citus a plan needs the values of its statement: the shards follow from them. */
+const FORCE_GENERIC_PLANS = `select set_config('plan_cache_mode', 'force_generic_plan', false)
+  where not exists (select from pg_extension where extname = 'citus')`;
+
 async function keepPlans(client: pg.ClientBase, kind: "pages" | "keys"): Promise<void> {
-  await client.query("set plan_cache_mode = force_generic_plan");
+  await client.query(FORCE_GENERIC_PLANS);
   // Every row is found by a key. A plan is kept, and the planner takes a table that is empty when it is made for one to read whole.
   if (kind === "keys") return void (await client.query("set enable_seqscan = off"));
   // A page is some fifty rows found by index. Other joins read a table whole and workers take longer to start than it takes

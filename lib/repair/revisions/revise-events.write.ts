@@ -130,13 +130,13 @@ function refusalOf(event: LockedEvent | undefined, base: number): RevisionRefusa
  * SQL: the number after the highest of the revisions `r`, all of one event; null = it has none. When the numbers end, the
  * highest one that nothing has used: a bounce brings its bytes whatever the numbers are.
  */
-export const NEXT_REVISION = `case when max(r.revision) < ${INT4_MAX} then max(r.revision) + 1 else (
+const NEXT_REVISION = `case when max(r.revision) < ${INT4_MAX} then max(r.revision) + 1 else (
     select max(u.revision) - 1 from event_revisions u
      where u.id = r.id and u.revision > 2
        and not exists (select 1 from event_revisions b where b.id = u.id and b.revision = u.revision - 1)) end`;
 
 /** The number of the next revision. An event that was never revised is absent. */
-async function nextRevisions(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
+export async function nextRevisions(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
   const rows = await tx.query<{ id: string; next: number }>(
     `select r.id, ${NEXT_REVISION} as next from event_revisions r where r.id = any($1::uuid[]) group by r.id`,
     [ids],
