@@ -22,6 +22,8 @@ const size = (name: string, initial: number) => Number(process.env[name] ?? init
 const EVENTS = size("PARKADE_BENCH_EVENTS", 20_000);
 /** Events planned. 0 leaves the planning out. */
 const PLAN_EVENTS = size("PARKADE_BENCH_PLAN_EVENTS", 1_000_000);
+/** Worker processes that deliver, where no batches are sent. */
+const WORKERS = size("PARKADE_BENCH_WORKERS", 1);
 /** Which backends: redis, postgres or both. */
 const BACKENDS = (process.env.PARKADE_BENCH_BACKENDS ?? "redis,postgres").split(",");
 
@@ -102,7 +104,7 @@ async function deliverOn(backend: "redis" | "postgres", { batches }: { batches: 
   const sink = await forkBench<{ port: number }>("./redrive-sink.ts");
   try {
     const url = `http://127.0.0.1:${sink.first.port}/events`;
-    const worker = await bench.worker();
+    const workers = await Promise.all(Array.from({ length: batches ? 1 : WORKERS }, () => bench.worker()));
     const batch = batches ? { batch: { format: "ndjson" as const } } : {};
     await parkMany(bench.db, { source: "warm", events: 1_000, redriveUrl: url, ...batch });
     await ended(bench.deps, (await bench.redriveAll("warm")).id);
@@ -110,7 +112,7 @@ async function deliverOn(backend: "redis" | "postgres", { batches }: { batches: 
     if (batches) await bench.db.run("update targets set bulkhead = $1, updated_at = now()", [BATCHED_EVENTS]);
     const baselinePerSecond = await postBare(url);
     const before = await received(sink.child);
-    const label = labelOf({ worker: worker.pid, sink: sink.child.pid! });
+    const label = labelOf({ workers: workers.map(({ pid }) => pid), sink: sink.child.pid! });
     const cpuBefore = cpuByLabel(label);
     const { id } = await bench.redriveAll("orders");
     const done = await ended(bench.deps, id);
@@ -122,7 +124,7 @@ async function deliverOn(backend: "redis" | "postgres", { batches }: { batches: 
       throw new Error(`${done.delivered} of ${EVENTS} delivered, ${arrived} arrived`);
     }
     const perSecond = EVENTS / ((Date.parse(done.finishedAt!) - Date.parse(done.startedAt!)) / 1000);
-    await worker.stop();
+    await Promise.all(workers.map((worker) => worker.stop()));
     const aim = batches ? AIM_IN_BATCHES_PER_SECOND : AIM_PER_SECOND[backend];
     const result = {
       backend,
@@ -142,9 +144,9 @@ async function deliverOn(backend: "redis" | "postgres", { batches }: { batches: 
   }
 }
 
-function labelOf({ worker, sink }: { worker: number; sink: number }) {
+function labelOf({ workers, sink }: { workers: number[]; sink: number }) {
   return ({ pid, name }: { pid: number; name: string }): string => {
-    if (pid === worker) return "worker";
+    if (workers.includes(pid)) return "worker";
     if (pid === sink) return "sink";
     return pid === process.pid ? "bench" : name;
   };

@@ -10,7 +10,7 @@
 
 begin;
 
--- What arrived, byte for byte: two thirds of the bytes of an event. Read by key alone: by a send, a page of one event, an export. Its
+-- What arrived, byte for byte: more than half of the bytes of an event. Read by key alone: by a send, a page of one event, an export. Its
 -- partitions of a day are made by Parkade as before, each with its shards.
 select create_distributed_table('dlq_event_bodies', 'id', shard_count => :shards);
 
