@@ -45,6 +45,7 @@ const TAGS = {
   policies: "Retry policies in versions",
   "redrive-rules": "Rules by which a worker redrives parked events",
   redrives: "Sending events back",
+  retention: "How long events are kept before they expire into the archive",
   "saved-views": "Filters with a name",
   recipes: "Recipes with a name, for mends",
   schemas: "JSON Schemas of payloads, by source and event type",

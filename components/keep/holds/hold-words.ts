@@ -83,7 +83,7 @@ export function holdRequest(
 }
 
 /** The scope in the form of the API. */
-export function draftScope(draft: HoldDraft): HoldRequest["scope"] {
+function draftScope(draft: HoldDraft): HoldRequest["scope"] {
   const value = draft.value.trim();
   const source = draft.source.trim() === "" ? {} : { source: draft.source.trim() };
   switch (draft.scopeName) {

@@ -9,7 +9,7 @@ export async function removeConfirmedUrl(client: Prisma.TransactionClient, desti
 /** Stores the values and answers all that were stored before. */
 export async function writeSettings(
   client: Prisma.TransactionClient,
-  settings: Record<string, number | string>,
+  settings: Record<string, Prisma.InputJsonValue>,
   { actor, atMs }: { actor: string; atMs: number },
 ): Promise<Record<string, unknown>> {
   const before = await client.setting.findMany();

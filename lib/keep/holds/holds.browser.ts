@@ -22,7 +22,7 @@ export function useHolds(state: "live" | "ended") {
   });
 }
 
-export async function placeHold(client: QueryClient, body: HoldRequest): Promise<HoldOut> {
+async function placeHold(client: QueryClient, body: HoldRequest): Promise<HoldOut> {
   const placed = await fetchJson<HoldOut>("/api/v1/holds", { method: "POST", body, once: true });
   void invalidateAfter(client, "holds");
   return placed;

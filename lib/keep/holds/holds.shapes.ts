@@ -39,7 +39,6 @@ const holdScopeSchema = z.union(
   "must name exactly one of eventId, aggregateId (with an aggregateType if you like), tag { name, value }, errorCode, and may " +
     "name a source beside it; or a source alone",
 );
-export type HoldScope = z.infer<typeof holdScopeSchema>;
 
 const instant = z.nullish(z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" }));
 

@@ -40,7 +40,7 @@ const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
 const CHUNK_SETS_MAX = 8;
 
 /** Which events of a removal stay. */
-export type Keeping = {
+type Keeping = {
   /** Why an event stays, by its state, source, code and id alone; null = it may go. */
   why(event: Candidate): KeptReason | null;
   /** Of locked events, those that stay for what others say of them. */

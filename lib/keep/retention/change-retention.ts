@@ -1,3 +1,4 @@
+import { writeSettings } from "@/lib/guard/settings/settings.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Retention } from "@/lib/keep/retention/retention.pure";
 import { RETENTION_KEY, readRetention } from "@/lib/keep/retention/retention.read";
@@ -20,12 +21,7 @@ export async function changeRetention(
   await assertSources(deps.db, after, before);
   const atMs = deps.clock.wallMs();
   await deps.lowRate.write(async ({ prisma, audit }) => {
-    const columns = { value: after, updatedBy: viewer.name, updatedAt: new Date(atMs) };
-    await prisma.setting.upsert({
-      where: { key: RETENTION_KEY },
-      create: { key: RETENTION_KEY, ...columns },
-      update: columns,
-    });
+    await writeSettings(prisma, { [RETENTION_KEY]: after }, { actor: viewer.name, atMs });
     await audit({
       actor: viewer.name,
       action: "retention.changed",
