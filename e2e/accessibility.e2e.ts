@@ -60,6 +60,7 @@ test.describe("@phone", () => {
       "/redrive-rules",
       "/archive",
       "/archive/holds",
+      "/archive/forget",
       "/audit",
       "/no-such-page",
     ];

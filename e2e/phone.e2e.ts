@@ -12,6 +12,7 @@ const PAGES = [
   "/admission",
   "/archive",
   "/archive/holds",
+  "/archive/forget",
   "/audit",
 ];
 

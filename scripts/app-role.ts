@@ -4,6 +4,8 @@ import { StartError } from "./start-error.ts";
 
 /** The audit: the app may add to it and read it, and never change it. */
 const APPEND_ONLY = ["audit_entries", "audit_subjects"];
+/** Functions that change the audit, within what they allow: they run with the rights of their owner. */
+const OWNERS = ["redact_audit_entries"];
 /** Written by migrations alone. */
 const READ_ONLY = ["_prisma_migrations"];
 /** Tables of the product, and those that BullMQ makes for a queue on PostgreSQL. */
@@ -100,12 +102,13 @@ async function foreignObjects(client: pg.Client, role: string): Promise<{ kind: 
      select case when p.prokind = 'p' then 'procedure' else 'function' end, p.oid::regprocedure::text
        from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       where n.nspname = any($2) and p.prokind in ('f', 'p') and pg_get_userbyid(p.proowner) <> $1
+        and not (n.nspname = 'public' and p.proname = any($4))
         and not exists (select from pg_depend d where d.objid = p.oid and d.classid = 'pg_proc'::regclass and d.deptype = 'e')
       union all
      select 'type', t.oid::regtype::text
        from pg_type t join pg_namespace n on n.oid = t.typnamespace
       where n.nspname = any($2) and t.typtype in ('e', 'd') and pg_get_userbyid(t.typowner) <> $1`,
-    [role, SCHEMAS, [...APPEND_ONLY, ...READ_ONLY]],
+    [role, SCHEMAS, [...APPEND_ONLY, ...READ_ONLY], OWNERS],
   );
   return rows;
 }

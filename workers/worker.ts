@@ -4,6 +4,7 @@ import { brokerRegistry } from "@/lib/brokers/registry";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { measureRoom, ROOM_EVERY_MS } from "@/lib/intake/room/measure-room";
 import { openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { workForgets } from "@/lib/keep/forget/work-forget";
 import { runRetention } from "@/lib/keep/retention/expire-events";
 import { guardBucket } from "@/lib/lane/bucket-fallback";
 import type { LaneConnection } from "@/lib/lane/connection";
@@ -135,10 +136,15 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     everyMs: 600_000,
     work: () => runRetention({ ...deps, archive, upkeepDb }),
   };
+  const forgets: RegularWork = {
+    name: "forget",
+    everyMs: 2_000,
+    work: (signal) => workForgets({ ...deps, archive }, signal),
+  };
   const measures = env.room.disk !== null || env.room.storeBytesMax !== null;
   const room: RegularWork = { name: "room", everyMs: ROOM_EVERY_MS, work: () => measureRoom(db, env.room) };
   const regular = startRegularWork(
-    [beat, retention, ...(measures ? [room] : []), ...regularWorkOf(redriver, lostWork, upkeepDb)],
+    [beat, retention, forgets, ...(measures ? [room] : []), ...regularWorkOf(redriver, lostWork, upkeepDb)],
     { clock, log },
   );
 

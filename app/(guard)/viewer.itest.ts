@@ -106,6 +106,12 @@ async function furnish(source: string): Promise<Record<string, string>> {
       )
     ).id,
     hold: (await made("POST api/v1/holds/route.ts", post({ scope: { source }, reason: mark }))).id,
+    forget: (
+      await made(
+        "POST api/v1/forget/route.ts",
+        post({ key: { tag: { name: "nobody", value: `${mark}-nobody` } }, reason: mark }),
+      )
+    ).id,
     view: (await made("POST api/v1/saved-views/route.ts", post({ name: mark, filter: { source: [source] } }))).id,
     operation: uuidv7(Date.now()),
     archived: uuidv7(Date.now()),
@@ -216,6 +222,8 @@ const READS: Record<string, () => Case[]> = {
       "?tag.mark=zzb",
       "?status=IGNORED",
     ].map((query) => ({ query })),
+  forget: () => [{}],
+  "forget/[id]": () => [{ params: { id: other.forget! } }],
   groups: () => [{}, { query: "?source=zzb" }, { query: "?errorCode=SHARED" }, { query: "?eventType=zzb" }],
   holds: () => [{}, { query: "?state=live" }],
   kinds: () => [{}],
@@ -281,6 +289,11 @@ const CHANGES: Record<string, () => Case[]> = {
     ["ofSource", "narrowed", "ofCode", "ofEvent"].map((name) => post({ reason: "no" }, { id: other[name]! })),
   "POST api/v1/controls/lift/route.ts": () =>
     [{ source: "zzb" }, { origin: "automatic" }].map((filter) => post({ filter, reason: "no" })),
+  "POST api/v1/forget/route.ts": () =>
+    ["zzb", undefined].map((source) =>
+      post({ key: { tag: { name: "mark", value: "zzb" } }, ...(source ? { source } : {}), reason: "no" }),
+    ),
+  "POST api/v1/forget/preview/route.ts": () => [post({ key: { aggregateId: "zzb-aggregate-0" } })],
   "POST api/v1/holds/route.ts": () =>
     [{ source: "zzb" }, { errorCode: "X", source: "zzb" }, { errorCode: "X" }, { tag: { name: "a", value: "X" } }].map(
       (scope) => post({ scope, reason: "no" }),
@@ -582,6 +595,7 @@ async function stateOf(): Promise<unknown> {
     "archive_objects",
     "archived_events",
     "legal_holds",
+    "forgets",
   ];
   const rows = tables.map((table) =>
     web.deps.db.query(`select md5(coalesce(string_agg(t::text, ',' order by t::text), '')) as rows from ${table} t`),

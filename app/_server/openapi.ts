@@ -38,6 +38,7 @@ const TAGS = {
   audit: "Who did what, and to which events",
   controls: "Blacklists, whitelists and cooldowns",
   events: "Parked dead letters",
+  forget: "The data of a person, deleted everywhere",
   groups: "Events that failed in the same way",
   holds: "Legal holds: events that stay, whatever others ask for",
   "openapi.json": "This document",

@@ -24,6 +24,7 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   "unknown-redrive": [404, "There is no such redrive"],
   "unknown-control": [404, "There is no such control"],
   "unknown-hold": [404, "There is no such legal hold"],
+  "unknown-forget": [404, "There is no such forget"],
   "unknown-rule": [404, "There is no such rule of admission"],
   "unknown-schema": [404, "There is no such schema"],
   "unknown-redrive-rule": [404, "There is no such redrive rule"],

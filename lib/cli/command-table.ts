@@ -5,6 +5,7 @@ import { AUDIT_COMMANDS } from "@/lib/cli/commands/audit";
 import { BACKUP_COMMANDS } from "@/lib/cli/commands/backup";
 import { CONTROL_COMMANDS } from "@/lib/cli/commands/controls";
 import { EVENT_COMMANDS } from "@/lib/cli/commands/events";
+import { FORGET_COMMANDS } from "@/lib/cli/commands/forget";
 import { HELD_COMMANDS } from "@/lib/cli/commands/held";
 import { HOLD_COMMANDS } from "@/lib/cli/commands/holds";
 import { MEND_COMMANDS } from "@/lib/cli/commands/mends";
@@ -23,6 +24,7 @@ const DESCRIBED = [
   ...ARCHIVE_COMMANDS,
   ...RETENTION_COMMANDS,
   ...HOLD_COMMANDS,
+  ...FORGET_COMMANDS,
   ...MEND_COMMANDS,
   ...REDRIVE_COMMANDS,
   ...REDRIVE_RULE_COMMANDS,
@@ -68,6 +70,9 @@ const HELP_ORDER = [
   "hold list",
   "hold place",
   "hold lift",
+  "forget",
+  "forget list",
+  "forget show",
   "follow",
   "pause",
   "resume",

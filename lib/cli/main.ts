@@ -11,6 +11,7 @@ import { COMPLETE_WORD, candidates, SCRIPTS, type Shell } from "@/lib/cli/comple
 import { imposeControl, liftControl } from "@/lib/cli/control";
 import { exportEvents } from "@/lib/cli/export";
 import { follow, setPace, steer } from "@/lib/cli/follow";
+import { forgetData, listForgets, showForget } from "@/lib/cli/forget";
 import { changeSkip, releaseTail, showTail } from "@/lib/cli/held";
 import { commandText, overviewText } from "@/lib/cli/help";
 import { liftHold, listHolds, placeHold } from "@/lib/cli/hold";
@@ -68,6 +69,9 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   "hold list": listHolds,
   "hold place": placeHold,
   "hold lift": liftHold,
+  forget: forgetData,
+  "forget list": listForgets,
+  "forget show": showForget,
   follow,
   pause: (call) => steer(call, "pause"),
   resume: (call) => steer(call, "resume"),

@@ -39,7 +39,8 @@ export async function rollupDrift(db: Db): Promise<unknown[]> {
     parked as (select source_id, sum(parked) as n from flow group by 1 having sum(parked) > 0),
     parked_counted as (
       select source_id, count(*) as n
-        from (select source_id from dlq_events union all select source_id from archived_events) known group by 1),
+        from (select source_id from dlq_events union all select source_id from archived_events
+                union all select source_id from forgotten_events cross join lateral generate_series(1, times)) known group by 1),
     size as (
       select source_id, error_code, fingerprint, sum(${SIZE_EFFECT_SQL}) as n
         from flow group by 1, 2, 3 having sum(${SIZE_EFFECT_SQL}) <> 0),

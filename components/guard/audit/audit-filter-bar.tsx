@@ -33,6 +33,7 @@ const ACTIONS = [
   "control.lifted",
   "hold.placed",
   "hold.lifted",
+  "data.forgotten",
 ];
 
 /** A field applies on Enter or when it loses the focus: a log that changes with every letter cannot be read. */

@@ -26,6 +26,8 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
       return `/operations/${id}`;
     case "control":
       return "/controls";
+    case "forget":
+      return "/archive/forget";
     case "hold":
       return "/archive/holds";
     case "rule":

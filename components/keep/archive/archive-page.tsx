@@ -77,6 +77,7 @@ function Archive({ filter }: { filter: ArchiveFilter }) {
               Retention
             </LinkButton>
             <LinkButton href="/archive/holds">Legal holds</LinkButton>
+            <LinkButton href="/archive/forget">Forget</LinkButton>
           </>
         }
       />

@@ -3,7 +3,7 @@
 import Link from "next/link";
 import { useState } from "react";
 import { LongText } from "@/components/redrive/long-text";
-import { Button, NextPageButton } from "@/components/ui/button";
+import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
@@ -32,16 +32,14 @@ export function HoldsPage() {
     <>
       <PageHeader
         title="Legal holds"
-        meta={
-          <>
-            {live.data ? `${formatNumber(items.length)}${live.hasNextPage ? "+" : ""} in force · ` : null}
-            <TextLink href="/archive">Archive</TextLink>
-          </>
-        }
+        meta={live.data ? `${formatNumber(items.length)}${live.hasNextPage ? "+" : ""} in force` : undefined}
         actions={
-          <Button variant="primary" onClick={() => setPlacing(true)}>
-            Place a hold…
-          </Button>
+          <>
+            <LinkButton href="/archive">Archive</LinkButton>
+            <Button variant="primary" onClick={() => setPlacing(true)}>
+              Place a hold…
+            </Button>
+          </>
         }
       />
       <ReadError read={live} stale={items.length > 0} />

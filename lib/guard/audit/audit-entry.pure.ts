@@ -14,6 +14,7 @@ export const AUDIT_SUBJECTS = [
   "redrive-rule",
   "recipe",
   "hold",
+  "forget",
 ] as const;
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];
 

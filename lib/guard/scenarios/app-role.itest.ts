@@ -5,6 +5,7 @@ import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
+import { forgetData } from "@/lib/keep/forget/forget-data";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
@@ -86,10 +87,16 @@ test("web and worker do all their work as a role that is no superuser and cannot
     expect(await ensurePartitions(db, day)).toHaveLength(1);
     await foldRollups(db);
     await removeExpired(db);
+    const key = { aggregateId: "account-of-a" };
+    await forgetData(deps, { key, reason: "for account-of-a", idempotency: null }, localViewer("ada"));
+    const named = "select 1 from audit_entries where reason like '%account-of-a%'";
+    await expect.poll(() => db.query(named)).toEqual([]);
+    expect(await db.query("select 1 from audit_entries where reason = 'for [forgotten]'")).toHaveLength(1);
 
     for (const text of [
       "update audit_entries set actor = 'somebody else'",
       "delete from audit_entries",
+      "create or replace function redact_audit_entries(uuid, uuid, integer) returns integer language sql as 'select 1'",
       "truncate audit_entries",
       "delete from audit_subjects",
       "update audit_subjects set entry_id = event_id",

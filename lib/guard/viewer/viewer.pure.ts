@@ -12,6 +12,8 @@ export const ACTIONS = [
   "restore",
   /** Move settled events from the store into the archive. */
   "remove",
+  /** Delete the data of a person everywhere, for good. */
+  "forget",
   /** Place and lift legal holds. */
   "hold",
   "redrive",

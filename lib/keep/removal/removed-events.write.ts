@@ -40,7 +40,7 @@ export async function insertArchiveObjects(
 }
 
 /** What a removed event counts, over `old_status`: one that was parked leaves the parked events. */
-const EXPIRED = `case when old_status in ${PARKED} then '{expired}'::text[] end`;
+export const LEFT_PARKED = `case when old_status in ${PARKED} then '{expired}'::text[] end`;
 
 export type RemovedEvent = { id: string; from: EventStatus } & NamedAggregate;
 
@@ -73,7 +73,7 @@ export async function deleteEvents(
               f.event_type, g.error_code, g.status, coalesce(f.payload_bytes, 0)
          from gone g join unnest($1::uuid[], $2::uuid[]) o(id, object_id) on o.id = g.id
               join sources s on s.id = g.source_id left join facts f on f.id = g.id)
-     ${rollupOf("gone", { flow: { kinds: EXPIRED, at: "to_timestamp($5::float8 / 1000)" } })}
+     ${rollupOf("gone", { flow: { kinds: LEFT_PARKED, at: "to_timestamp($5::float8 / 1000)" } })}
      select id, old_status as "from", source_id as "sourceId", aggregate_type as "aggregateType",
             aggregate_id as "aggregateId"
        from gone`,

@@ -124,7 +124,7 @@ async function restore(tx: Tx, { arrivals, actor, archived }: Batch, nowMs: numb
     }),
   );
   const known = await storedKeys(tx, ids);
-  const inArchive = archived ? new Set<string>() : await archivedAmong(tx, ids);
+  const inArchive = await archivedAmong(tx, ids, { lock: archived });
   const keys = new Set(known.values());
   const outcomes: RestoreOutcome[] = [];
   const events: (Restoring & { place: number })[] = [];
@@ -137,9 +137,13 @@ async function restore(tx: Tx, { arrivals, actor, archived }: Batch, nowMs: numb
     outcomes[place] = "duplicate";
     if (holder !== undefined && holder !== key)
       outcomes[place] = { rejection: invalid("stored.id", "is the id of another event") };
-    if (inArchive.has(stored.state.id))
+    const isArchived = inArchive.has(stored.state.id);
+    if (isArchived && !archived)
       outcomes[place] = { rejection: invalid("stored.id", "lies in the archive: restore it from there") };
-    if (holder !== undefined || keys.has(key) || inArchive.has(stored.state.id)) return;
+    // Its line was read before it was forgotten.
+    const isForgotten = archived && !isArchived && holder === undefined;
+    if (isForgotten) outcomes[place] = { rejection: invalid("stored.id", "is not in the archive any more") };
+    if (holder !== undefined || keys.has(key) || isArchived !== archived) return;
     keys.add(key);
     known.set(stored.state.id, key);
     events.push({ place, id: stored.state.id, sourceId, letter, stored });

@@ -26,11 +26,13 @@ export async function storedKeys(tx: Tx, ids: readonly string[]): Promise<Map<st
   return new Map(rows.map(({ id, sourceId, eventId }) => [id, keyOf(sourceId, eventId)]));
 }
 
-/** Of these ids, those of events that lie in the archive. */
-export async function archivedAmong(tx: Tx, ids: readonly string[]): Promise<Set<string>> {
-  const rows = await tx.query<{ id: string }>("select id from archived_events where id = any($1::uuid[])", [ids], {
-    name: "archived-among",
-  });
+/** Of these ids, those of events that lie in the archive. `lock`: nobody else takes them out of it before the transaction ends. */
+export async function archivedAmong(tx: Tx, ids: readonly string[], { lock = false } = {}): Promise<Set<string>> {
+  const rows = await tx.query<{ id: string }>(
+    `select id from archived_events where id = any($1::uuid[])${lock ? " order by id for update" : ""}`,
+    [ids],
+    { name: lock ? "lock-archived" : "archived-among" },
+  );
   return new Set(rows.map(({ id }) => id));
 }
 

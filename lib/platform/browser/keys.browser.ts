@@ -47,6 +47,7 @@ export const keys = {
   recipes: ["recipes"] as const,
   controls: (params: Params = {}) => ["controls", params] as const,
   holds: (params: Params = {}) => ["holds", params] as const,
+  forgets: (params: Params = {}) => ["forgets", params] as const,
   admission: {
     list: ["admission", "list"] as const,
     detail: (id: string) => ["admission", "detail", id] as const,
@@ -75,6 +76,7 @@ export type Change =
   | "dryRuns"
   | "controls"
   | "holds"
+  | "forgets"
   | "admission"
   | "redriveRules"
   | "sources"
@@ -90,6 +92,7 @@ const STALE_AFTER: Record<Change, string[]> = {
   // A control changes the shown state of events and the refusals of a redrive.
   controls: ["controls", "events", "redrives", "audit"],
   holds: ["holds", "removal", "audit"],
+  forgets: ["forgets", "audit"],
   admission: ["admission", "audit"],
   redriveRules: ["redrive-rules", "audit"],
   sources: ["sources", "targets", "status", "audit"],

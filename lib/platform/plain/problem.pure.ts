@@ -24,6 +24,7 @@ export const PROBLEM_CODES = [
   "unknown-redrive",
   "unknown-control",
   "unknown-hold",
+  "unknown-forget",
   "unknown-rule",
   "unknown-schema",
   "unknown-redrive-rule",

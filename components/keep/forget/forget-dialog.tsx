@@ -1,0 +1,130 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { ReadError } from "@/components/ui/error-panel";
+import { TextField } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { SelectField } from "@/components/ui/select";
+import { useSettled } from "@/components/ui/use-settled";
+import { forgetData, useForgetPreview } from "@/lib/keep/forget/forget.browser";
+import type { ForgetPreview } from "@/lib/keep/forget/forget.shapes";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { type ForgetDraft, type ForgetKeyName, forgetWhat, KEY_LABEL, keptWords } from "./forget-words";
+
+const KINDS = (["tag", "aggregateId", "pointer"] as const).map((value) => ({ value, label: KEY_LABEL[value] }));
+
+/** Forgets what a key names, after a count of it was typed. */
+export function ForgetDialog({ onClose }: { onClose: () => void }) {
+  const client = useQueryClient();
+  const [draft, setDraft] = useState<ForgetDraft>({ kind: "tag", name: "", value: "", source: "" });
+  const [typed, setTyped] = useState("");
+  const result = forgetWhat(draft);
+  const now = result.ok ? JSON.stringify(result.what) : "";
+  const settled = useSettled(now);
+  const preview = useForgetPreview(settled === "" ? null : JSON.parse(settled));
+  const counted = settled === now ? preview.data : undefined;
+  const wanted = counted === undefined ? null : counted.events === null ? "all" : String(counted.events);
+  const agreed = wanted !== null && typed.replaceAll(/[\s,.]/g, "") === wanted;
+  const set = (part: Partial<ForgetDraft>) => setDraft({ ...draft, ...part });
+  return (
+    <ReasonDialog
+      title="Forget a person"
+      description="Events that the key names are deleted in the store and in the archive, and what else names them is replaced, in the audit too. Nothing takes it back."
+      variant="danger"
+      verb={counted?.events ? `Forget ${plural(counted.events, "event")}` : "Forget"}
+      reasonHint="Kept in the audit for ever: name the number of the request, not the person."
+      ready={() => !result.ok || agreed}
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        if (!result.ok) return "stay";
+        await forgetData(client, { ...result.what, reason });
+        return { title: "A worker forgets it", detail: "Its report is on this page.", tone: "success" };
+      }}
+    >
+      {(pressed) => {
+        const errors = pressed && !result.ok ? result.errors : {};
+        return (
+          <>
+            <div className="flex flex-wrap items-start gap-2">
+              <SelectField
+                label="Named by"
+                className="shrink-0"
+                options={KINDS}
+                value={draft.kind}
+                onValue={(kind) => set({ kind: kind as ForgetKeyName })}
+              />
+              {draft.kind === "aggregateId" ? null : (
+                <TextField
+                  label={draft.kind === "tag" ? "tag name" : "JSON pointer"}
+                  error={errors.name}
+                  className="min-w-36 flex-1"
+                  maxLength={512}
+                  placeholder={draft.kind === "tag" ? "customerId" : "/customer/email"}
+                  value={draft.name}
+                  onValue={(name) => set({ name })}
+                  inputClassName="font-mono"
+                />
+              )}
+              <TextField
+                label={draft.kind === "aggregateId" ? "aggregate" : "value"}
+                error={errors.value}
+                className="min-w-40 flex-1"
+                maxLength={512}
+                value={draft.value}
+                onValue={(value) => set({ value })}
+                inputClassName="font-mono"
+                autoComplete="off"
+              />
+            </div>
+            <TextField
+              label="Only in source"
+              error={errors.source}
+              maxLength={256}
+              placeholder="all sources"
+              value={draft.source}
+              onValue={(source) => set({ source })}
+              inputClassName="font-mono"
+            />
+            {settled === now && settled !== "" ? <ReadError read={preview} stale /> : null}
+            <div aria-live="polite" className="min-h-10">
+              {counted ? (
+                <Counted preview={counted} />
+              ) : result.ok && !preview.isError ? (
+                <p className="text-muted">counting…</p>
+              ) : null}
+            </div>
+            {wanted === null ? null : (
+              <TextField
+                label={wanted === "all" ? "Type all to confirm" : `Type ${wanted} to confirm`}
+                value={typed}
+                onValue={setTyped}
+                autoComplete="off"
+              />
+            )}
+          </>
+        );
+      }}
+    </ReasonDialog>
+  );
+}
+
+function Counted({ preview: { events, kept, keptByReason, archivedEvents, objects } }: { preview: ForgetPreview }) {
+  return (
+    <>
+      <p>
+        {events === null
+          ? "How many events of the store it finds is not known."
+          : `${plural(events, "event")} of the store.`}{" "}
+        {objects === 0
+          ? "Nothing lies in the archive."
+          : `${archivedEvents === null ? "" : `${plural(archivedEvents, "archived event")}. `}${plural(objects, "object")} of the archive will be read.`}
+      </p>
+      {kept ? (
+        <p className="text-muted">
+          {formatNumber(kept)} would stay: {keptWords(keptByReason).join("; ")}. Forget again when nothing keeps them.
+        </p>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { type ForgetDraft, forgetWhat, keptWords, reportWords } from "./forget-words";
+
+const DRAFT: ForgetDraft = { kind: "tag", name: "customerId", value: "42", source: "" };
+
+it("is the request of the API, or says what is missing", () => {
+  expect(forgetWhat(DRAFT)).toEqual({ ok: true, what: { key: { tag: { name: "customerId", value: "42" } } } });
+  expect(forgetWhat({ ...DRAFT, kind: "aggregateId", source: "orders" })).toEqual({
+    ok: true,
+    what: { key: { aggregateId: "42" }, source: "orders" },
+  });
+  expect(forgetWhat({ ...DRAFT, kind: "pointer", name: "email", value: "" })).toEqual({
+    ok: false,
+    errors: {
+      name: "A pointer begins with /, such as /customer/email.",
+      value: "Say which value names the person.",
+      source: "Every payload is read: name a source.",
+    },
+  });
+});
+
+it("says what was forgotten by place, and what stays and why", () => {
+  expect(reportWords({ archivedEvents: 1, events: 3, auditEntries: 2, revisions: 0 })).toBe(
+    "3 events of the store · 1 archived event · 2 audit entries without the name",
+  );
+  expect(reportWords({})).toBeNull();
+  expect(keptWords({ held: 2 })).toEqual(["2 under a legal hold"]);
+});

@@ -1,0 +1,41 @@
+import { violations } from "./support/axe.ts";
+import { expect, test, toast } from "./support/parkade.ts";
+
+test("a person is forgotten by a tag, after the number was typed, and the report names nobody", async ({
+  page,
+  parkade,
+  request,
+}) => {
+  const source = await parkade.source("forget");
+  const who = `ada@${source.name}.example`;
+  await source.park([
+    { eventId: "f-1", tags: { customer: who }, payload: { email: who } },
+    { eventId: "f-2", tags: { customer: who } },
+    { eventId: "f-3" },
+  ]);
+  await page.goto("/archive");
+  await page.getByRole("link", { name: "Forget", exact: true }).click();
+  await page.getByRole("button", { name: "Forget a person…" }).first().click();
+  const dialog = page.getByRole("dialog", { name: "Forget a person" });
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("request 2026/311");
+  await dialog.getByRole("button", { name: "Forget", exact: true }).click();
+  await expect(dialog).toContainText("Say which value names the person.");
+  await dialog.getByRole("textbox", { name: "tag name" }).fill("customer");
+  await dialog.getByRole("textbox", { name: "value" }).fill(who);
+  await dialog.getByRole("textbox", { name: "Only in source" }).fill(source.name);
+  await expect(dialog).toContainText("2 events of the store");
+  const button = dialog.getByRole("button", { name: "Forget 2 events" });
+  await expect(button).toBeDisabled();
+  await dialog.getByRole("textbox", { name: "Type 2 to confirm" }).fill("2");
+  expect(await violations(page)).toEqual([]);
+  await button.click();
+  await expect(toast(page, "A worker forgets it")).toBeVisible();
+  const report = page.getByRole("list", { name: "What was forgotten" }).getByRole("listitem").first();
+  await expect(report).toContainText("2 events of the store", { timeout: 30_000 });
+  await expect(report).toContainText("Forgotten");
+  await expect(report).not.toContainText(who);
+  expect(await violations(page)).toEqual([]);
+  expect(await source.statuses()).toEqual({ PENDING: 1 });
+  const list = await request.get(`/api/v1/events?tag.customer=${encodeURIComponent(who)}`);
+  expect((await list.json()).items).toEqual([]);
+});

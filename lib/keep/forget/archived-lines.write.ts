@@ -1,0 +1,94 @@
+import type { ForgetScope } from "@/lib/keep/forget/matching-events.read";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
+
+export type ArchivedObject = {
+  id: string;
+  operationId: string;
+  source: string;
+  key: string;
+  sha256: string;
+  removedBy: string;
+  removedAtMs: number;
+  /** Of its events, those that lie there: others were restored. */
+  ids: string[];
+};
+
+/**
+ * The next object that may hold what is looked for, locked. Those whose events were all restored are among them: their lines
+ * are still there.
+ */
+export async function nextObject(tx: Tx, scope: ForgetScope, after: string | null): Promise<ArchivedObject | null> {
+  const [row] = await tx.query<ArchivedObject>(
+    `select o.id, o.operation_id as "operationId", o.source, o.key, o.sha256, o.removed_by as "removedBy",
+            o.removed_at as "removedAtMs", array(select a.id::text from archived_events a where a.object_id = o.id) as ids
+       from archive_objects o
+      where ($1::uuid is null or o.id > $1) and ($2::text is null or o.source = $2)
+      order by o.id limit 1 for update of o`,
+    [after, scope.source],
+  );
+  return row ?? null;
+}
+
+/** How many objects would be read. */
+export async function countObjects(db: Queryable, { source }: ForgetScope): Promise<number> {
+  const [row] = await db.query<{ n: number }>(
+    "select count(*)::int as n from archive_objects where $1::text is null or source = $1",
+    [source],
+  );
+  return row!.n;
+}
+
+/** Whether an event is of the window, by its id. */
+export function isInWindow(id: string, { fromMs, toMs }: ForgetScope): boolean {
+  if (fromMs !== null && id < uuidv7LowerBound(fromMs)) return false;
+  return toMs === null || id < uuidv7LowerBound(toMs);
+}
+
+/** Longer than a step may last: until then what it has written is not taken for a leftover. */
+const WRITING_MINUTES = 15;
+
+/** Before objects are written: when nothing comes to name them, they are removed again. */
+export async function rememberWriting(db: Queryable, keys: readonly string[]): Promise<void> {
+  await db.run(
+    `insert into archive_leftovers (key, remove_at) select k, now() + interval '${WRITING_MINUTES} minutes' from unnest($1::text[]) k`,
+    [keys],
+  );
+}
+
+/** Whether all of them are still remembered: then they are there, and stay. */
+export async function keepWritten(tx: Tx, keys: readonly string[]): Promise<boolean> {
+  return (await tx.run("delete from archive_leftovers where key = any($1::text[])", [keys])) === keys.length;
+}
+
+/** The object leaves the list, and its keys are to be removed from the archive. `places`: where its other events lie now. */
+export async function replaceObject(
+  tx: Tx,
+  object: ArchivedObject,
+  places: readonly { id: string; objectId: string }[],
+  keys: readonly string[],
+): Promise<void> {
+  await tx.run(
+    `update archived_events a set object_id = w.object_id from unnest($1::uuid[], $2::uuid[]) as w(id, object_id)
+      where a.id = w.id and a.object_id = $3`,
+    [places.map(({ id }) => id), places.map(({ objectId }) => objectId), object.id],
+  );
+  await tx.run("delete from archive_objects where id = $1", [object.id]);
+  await tx.run(
+    "insert into archive_leftovers (key, remove_at) select k, now() from unnest($1::text[]) k on conflict do nothing",
+    [keys],
+  );
+}
+
+/** What can be removed from the archive now. */
+export async function leftoverKeys(db: Queryable, limit: number): Promise<string[]> {
+  const rows = await db.query<{ key: string }>(
+    "select key from archive_leftovers where remove_at <= now() order by remove_at limit $1",
+    [limit],
+  );
+  return rows.map(({ key }) => key);
+}
+
+export async function forgetLeftovers(db: Queryable, keys: readonly string[]): Promise<void> {
+  await db.run("delete from archive_leftovers where key = any($1::text[])", [keys]);
+}

@@ -1,0 +1,79 @@
+/** What names the data of a person. `pointer`: a JSON pointer (RFC 6901) into the payload. */
+export type ForgetKey =
+  | { tag: { name: string; value: string } }
+  | { aggregateId: string; aggregateType?: string | undefined }
+  | { payload: { pointer: string; value: string } };
+export type ForgetKeyKind = "tag" | "aggregateId" | "pointer";
+
+export function kindOf(key: ForgetKey): ForgetKeyKind {
+  return "tag" in key ? "tag" : "payload" in key ? "pointer" : "aggregateId";
+}
+
+/** The text that names the person. */
+export function personOf(key: ForgetKey): string {
+  return "tag" in key ? key.tag.value : "payload" in key ? key.payload.value : key.aggregateId;
+}
+
+export type KeyFacts = {
+  aggregateId: string | null;
+  aggregateType: string | null;
+  tags: Readonly<Record<string, string>>;
+  /** All states of its payload, as text; what is no text is left out. Read for a pointer alone. */
+  payloads: readonly string[];
+};
+
+export function matchesKey(key: ForgetKey, facts: KeyFacts): boolean {
+  if ("tag" in key) return Object.hasOwn(facts.tags, key.tag.name) && facts.tags[key.tag.name] === key.tag.value;
+  if ("payload" in key) return facts.payloads.some((text) => holdsAt(text, key.payload.pointer, key.payload.value));
+  const type = key.aggregateType;
+  return facts.aggregateId === key.aggregateId && (type === undefined || (facts.aggregateType ?? "") === type);
+}
+
+/** Whether the JSON text has this value at the pointer: text, or a number or boolean as it is written. */
+export function holdsAt(text: string, pointer: string, value: string): boolean {
+  let at: unknown;
+  try {
+    // Numbers as they are written: none is rounded.
+    at = JSON.parse(text, (_name, inner, context?: { source?: string }) =>
+      typeof inner === "number" ? (context?.source ?? String(inner)) : inner,
+    );
+  } catch {
+    return false;
+  }
+  for (const part of pointer.split("/").slice(1)) {
+    const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return false;
+    at = (at as Record<string, unknown>)[name];
+  }
+  return typeof at === "string" ? at === value : typeof at === "boolean" && String(at) === value;
+}
+
+/** A shorter text is replaced only where it is the whole of a value: within sentences it may be anything. */
+const WORD_CHARS_MIN = 6;
+
+/** Regular expressions of PostgreSQL that find these texts: in text, and in the text of JSON. */
+export type Patterns = { text: string; json: string };
+
+export function patternsOf(values: readonly string[]): Patterns {
+  const long = values.filter((value) => value.length >= WORD_CHARS_MIN);
+  const short = values.filter((value) => value.length < WORD_CHARS_MIN);
+  const inJson = (value: string) => JSON.stringify(value).slice(1, -1);
+  // In JSON the letter of an escape, such as \n, stands before a word and is no part of it.
+  const begins = (json: boolean) => `(?:(?<![[:alnum:]_])${json ? "|(?<=\\\\[nrtbf])" : ""})`;
+  const word = (of: (value: string) => string, json: boolean) =>
+    long.length === 0 ? [] : [`${begins(json)}(?:${anyOf(long.map(of))})(?![[:alnum:]_])`];
+  const whole = (of: (value: string) => string, [before, after]: [string, string]) =>
+    short.length === 0 ? [] : [`${before}(?:${anyOf(short.map(of))})${after}`];
+  return {
+    text: [...word((value) => value, false), ...whole((value) => value, ["^", "$"])].join("|"),
+    json: [...word(inJson, true), ...whole(inJson, ['(?<=")', '(?=")'])].join("|"),
+  };
+}
+
+/** The longest first: one may be the beginning of another. */
+function anyOf(values: readonly string[]): string {
+  return values
+    .toSorted((left, right) => right.length - left.length)
+    .map((value) => value.replaceAll(/[^\p{L}\p{N}_]/gu, (sign) => (sign.length > 1 ? sign : `\\${sign}`)))
+    .join("|");
+}

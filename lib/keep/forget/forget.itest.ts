@@ -1,0 +1,415 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { zstdDecompressSync } from "node:zlib";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
+import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
+import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
+import { restoreArchived } from "@/lib/keep/archive/restore-archived";
+import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import type { ForgetRequest } from "@/lib/keep/forget/forget.shapes";
+import { forgetData } from "@/lib/keep/forget/forget-data";
+import { readForget } from "@/lib/keep/forget/forgets.read";
+import { previewForget } from "@/lib/keep/forget/preview-forget";
+import { TRACES } from "@/lib/keep/forget/traces.sql";
+import { removeLeftovers, workForget } from "@/lib/keep/forget/work-forget";
+import { liftHold } from "@/lib/keep/holds/lift-hold";
+import { placeHold } from "@/lib/keep/holds/place-hold";
+import { removeEvents } from "@/lib/keep/removal/remove-events";
+import { systemClock } from "@/lib/platform/clock";
+import { deadLetter } from "@/lib/testing/letters";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
+
+const world = worldOfEachTest();
+const ADA = localViewer("ada");
+const WHO = "grace.hopper@example.org";
+const KEY = { tag: { name: "customer", value: WHO } } satisfies ForgetRequest["key"];
+
+let folder: string;
+let archive: ArchiveStore;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "parkade-archive-"));
+  archive = openArchiveStore(parseArchiveLocation(`file://${folder}`), { clock: systemClock });
+});
+afterEach(async () => {
+  await archive.close();
+  await rm(folder, { recursive: true });
+});
+
+const deps = (own: ArchiveStore | null = archive) => ({ ...world.deps, archive: own });
+
+async function forget(what: Partial<ForgetRequest> = {}, own: ArchiveStore | null = archive) {
+  const request = { key: KEY, reason: "request 2026/311", idempotency: null, ...what };
+  const { id } = await forgetData(world.deps, request, ADA);
+  await workForget(deps(own), id, new AbortController().signal);
+  await removeLeftovers(deps(own));
+  return readForget(world.db, ADA, id);
+}
+
+async function remove(eventIds: string[]): Promise<void> {
+  const select = { ids: await world.idsOf(eventIds) };
+  await ignoreEvents(deps(), { select, reason: "test orders" }, ADA);
+  const { id } = await removeEvents(deps(), { select, reason: "the disk is full" }, ADA);
+  await workBulkOperation(deps(), id!, new AbortController().signal);
+}
+
+/** Of the person, and of another one beside. */
+const hers = (index: number) => ({
+  eventId: `order-${index}-of-${WHO}`,
+  aggregateId: `account-${WHO}`,
+  version: BigInt(index + 1),
+  tags: { customer: WHO },
+  traceId: `trace-${WHO}`,
+  payload: Buffer.from(JSON.stringify({ email: WHO, n: index })),
+  headers: [["x-user", WHO]] as [string, string][],
+  error: { type: `Unknown<${WHO}>`, message: `no account ${WHO}`, stack: `at charge(${WHO})` },
+  origin: { queue: "orders", user: WHO },
+});
+const others = (index: number) => ({
+  eventId: `other-${index}`,
+  aggregateId: `account-${index}`,
+  tags: { customer: `c-${index}` },
+});
+
+/** Names of all columns of the store that can hold a text, with what a text in them looks like. */
+async function textColumns(): Promise<{ table: string; column: string; type: string }[]> {
+  return world.db.query(
+    `select quote_ident(n.nspname) || '.' || quote_ident(c.relname) as "table", a.attname as "column", format_type(a.atttypid, null) as type
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+      where n.nspname in ('public', 'bullmq') and c.relkind in ('r', 'p') and not c.relispartition and a.attnum > 0
+        and not a.attisdropped and format_type(a.atttypid, null) in ('text', 'json', 'jsonb', 'bytea', 'text[]', 'character varying')
+      order by 1, 2`,
+  );
+}
+
+/** Where the text stands in the store, in whatever column, and in the objects of the archive. */
+async function placesOf(text: string): Promise<string[]> {
+  const places: string[] = [];
+  for (const { table, column, type } of await textColumns()) {
+    const holds =
+      type === "bytea"
+        ? `position(convert_to($1, 'UTF8') in "${column}") > 0 or strpos(encode("${column}", 'base64'), encode(convert_to($1, 'UTF8'), 'base64')) > 0`
+        : `strpos("${column}"::text, $1) > 0`;
+    const [row] = await world.db.query<{ n: number }>(`select count(*)::int as n from ${table} where ${holds}`, [text]);
+    if (row!.n > 0) places.push(`${table}.${column}: ${row!.n}`);
+  }
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const bytes = await readFile(join(entry.parentPath, entry.name));
+    const plain = entry.name.endsWith(".zst") ? zstdDecompressSync(bytes) : bytes;
+    if (plain.includes(text) || entry.name.includes(text)) places.push(`archive: ${entry.name}`);
+  }
+  return places;
+}
+
+/** Everywhere else where the product may have put a name. */
+async function leaveTraces(): Promise<void> {
+  const run = (sql: string, values: unknown[] = [WHO]) => world.db.run(sql, values);
+  const filter = { filter: { tags: { customer: [WHO] } } };
+  await appendAuditOf({ filter: { "tag.customer": WHO, q: `mail of ${WHO}\n${WHO}` } });
+  await run(
+    `insert into saved_views (id, name, filter, created_by) values (gen_random_uuid(), 'of ' || $1, jsonb_build_object('tags', jsonb_build_object('customer', jsonb_build_array($1::text))), 'ada')`,
+  );
+  await run(
+    `insert into controls (id, kind, scope, value, reason, origin, created_by) values (gen_random_uuid(), 'blacklist', 'aggregateId', 'account-' || $1, 'of ' || $1, 'person', 'ada')`,
+  );
+  const hold = await placeHold(
+    world.deps,
+    { scope: { aggregateId: `account-${WHO}` }, reason: `claim of ${WHO}` },
+    ADA,
+  );
+  await liftHold(world.deps, { id: hold, reason: `settled with ${WHO}` }, ADA);
+  await run(
+    `insert into idempotency_keys (actor, key, fingerprint, response, expires_at) values ('ada', 'k', 'x', json_build_object('answer', json_build_object('rejected', $1::text)), now() + interval '1 h')`,
+  );
+  await run(
+    `insert into bulk_operations (id, kind, state, selection, cutoff, expected, expected_kind, audit_id, created_by, reason, finished_at)
+     select gen_random_uuid(), 'ignore', 'DONE', $2::jsonb, gen_random_uuid(), 1, 'exact', (select id from audit_entries where action = 'event.exported'), 'ada', 'of ' || $1, now()`,
+    [WHO, JSON.stringify(filter)],
+  );
+  await run(
+    `insert into recipes (id, name, version, recipe, created_by) values (gen_random_uuid(), 'fix', 1, jsonb_build_object('value', $1::text), 'ada')`,
+  );
+  await run(
+    `insert into payload_schemas (id, source_id, version, body, current, origin, created_by, reason)
+     select gen_random_uuid(), id, 7, json_build_object('const', $1::text), false, 'inferred', 'ada', $1 from sources where name = 'orders'`,
+  );
+  await run(
+    `insert into admission_samples (id, rule_id, source_id, outcome, event_id, error_code, error_message, at)
+     select gen_random_uuid(), gen_random_uuid(), id, 'parked', 'order-0-of-' || $1, 'X', 'no account ' || $1, now() from sources where name = 'orders'`,
+  );
+  await run(
+    `insert into admission_drops (event_id, source_id) select 'order-0-of-' || $1, id from sources where name = 'orders'`,
+  );
+  await run(
+    `insert into outbox (id, aggregate_id, event_type, payload, destination) values ('m', 'order-1-of-' || $1, 'confirmed', convert_to(json_build_object('eventId', $1::text)::text, 'UTF8'), 'x')`,
+  );
+  await run(
+    `insert into redrive_rule_trials (id, digest, result, created_by) values (gen_random_uuid(), 'd', jsonb_build_object('sample', $1::text), 'ada')`,
+  );
+  await run(`update sources set mode_reason = 'asked by ' || $1 where name = 'orders'`);
+  await run(`update dlq_groups set message_pattern = 'no account ' || $1 where message_pattern is not null`);
+  await run(
+    `insert into event_revisions (id, revision, cause, base, actor, reason, at, payload, content_type)
+     select id, 2, 'edit', 1, 'ada', 'asked by ' || $1, now(), convert_to(json_build_object('email', $1::text)::text, 'UTF8'), 'application/json'
+       from dlq_events where event_id like 'order-3-%'`,
+  );
+  await run(
+    `insert into event_bounces (id, bounce, at, sent, error_message, headers)
+     select id, 1, now(), 1, $1, jsonb_build_array(jsonb_build_array('x-user', $1::text)) from dlq_events where event_id like 'order-3-%'`,
+  );
+}
+
+async function appendAuditOf(after: unknown): Promise<void> {
+  await world.db.transaction((tx) =>
+    appendAudit(tx, {
+      ...{ actor: "ada", action: "event.exported", subjectKind: "event", subjectId: null, before: null, after },
+      ...{ count: 0, atMs: Date.now(), reason: `asked by ${WHO}` },
+    }),
+  );
+}
+
+describe("a forget", () => {
+  test("leaves nothing of a person in any column of the store and in any object of the archive, and all of others", async () => {
+    await world.park(7, hers);
+    await world.park(3, others);
+    const before = (await placesOf("other-")).length;
+    await remove([hers(5).eventId, hers(6).eventId, "other-0"]);
+    await restoreArchived(deps(), { ids: (await archivedIds()).filter((_, index) => index === 0) }, ADA);
+    await leaveTraces();
+    const worker = await world.worker();
+    const redrive = await world.request({
+      select: { filter: { status: ["PENDING"], tags: { customer: [WHO] } } as never },
+    } as never);
+    await world.ended(redrive.id);
+    await worker.stop("done");
+    await world.db.run("update dlq_events set confirmed_at = now() where status = 'REDRIVEN' and confirmed_at is null");
+    const filled = await placesOf(WHO);
+    expect(filled.length).toBeGreaterThan(25);
+    const report = await forget();
+    expect(report).toMatchObject({ state: "DONE", refused: {}, keyKind: "tag", stalled: null });
+    expect(report.counts).toMatchObject({
+      events: 6,
+      revisions: 1,
+      bounces: 1,
+      archivedEvents: 1,
+      objectsRewritten: 1,
+    });
+    expect(report.counts.auditEntries).toBeGreaterThan(2);
+    expect(await placesOf(WHO)).toEqual([]);
+    expect((await placesOf("other-")).length).toBeGreaterThanOrEqual(before);
+    const [other] = await archivedIds();
+    expect(await restoreArchived(deps(), { ids: [other!] }, ADA)).toMatchObject({ restored: 1, refused: [] });
+    expect(await world.statuses()).toEqual({ PENDING: 2, IGNORED: 1 });
+  });
+
+  test("of an aggregate and of a pointer into the payload find the same", async () => {
+    await world.park(3, hers);
+    await world.park(2, others);
+    await remove([hers(2).eventId]);
+    await expect(forget({ key: { payload: { pointer: "/email", value: WHO } } })).rejects.toMatchObject({
+      code: "invalid-request",
+      fields: [{ field: "source" }],
+    });
+    expect(await previewForget(world.db, ADA, { key: { aggregateId: `account-${WHO}` } })).toMatchObject({
+      ...{ events: 2, kept: 0, archivedEvents: 1, objects: 1 },
+    });
+    const report = await forget({ key: { payload: { pointer: "/email", value: WHO } }, source: "orders" });
+    expect(report.counts).toMatchObject({ events: 2, archivedEvents: 1, objectsRemoved: 1 });
+    expect(await placesOf(WHO)).toEqual([]);
+    expect(
+      await readdir(folder, { recursive: true }).then((names) => names.filter((name) => name.endsWith(".zst"))),
+    ).toEqual([]);
+    expect(await world.statuses()).toEqual({ PENDING: 2 });
+  });
+
+  test("says what stays and why, and a second one finishes it", async () => {
+    await world.park(4, (index) => ({ ...hers(index), aggregateId: `own-${index}`, version: null }));
+    const [queued, unconfirmed, held] = await world.idsOf([0, 1, 2].map((index) => hers(index).eventId));
+    const hold = await placeHold(world.deps, { scope: { eventId: hers(2).eventId }, reason: "a claim" }, ADA);
+    const worker = await world.worker();
+    await world.ended((await world.request({ select: { ids: [unconfirmed!] } })).id);
+    await worker.stop("the queued one waits");
+    const { id: waiting } = await world.request({ select: { ids: [queued!] } });
+    const report = await forget();
+    expect(report.counts).toMatchObject({ events: 1 });
+    expect(report.refused).toEqual({ "in-redrive": 1, unconfirmed: 1, held: 1 });
+    expect((await world.idsOf()).sort()).toEqual([queued!, unconfirmed!, held!].sort());
+    await liftHold(world.deps, { id: hold, reason: "settled" }, ADA);
+    expect((await forget()).refused).toEqual({ "in-redrive": 1, unconfirmed: 1 });
+    await world.worker();
+    await world.ended(waiting);
+  });
+
+  test("of a head does not free what it holds, unless all of the aggregate goes", async () => {
+    await world.park(1, () => ({ eventId: "head", aggregateId: "shared", version: 1n, tags: { customer: WHO } }));
+    await world.park(1, () => ({ eventId: "tail", aggregateId: "shared", version: 2n }));
+    expect((await forget()).refused).toEqual({ "holds-later": 1 });
+    expect(await world.statuses()).toEqual({ PENDING: 2 });
+    const report = await forget({ key: { aggregateId: "shared" } });
+    expect(report).toMatchObject({ counts: { events: 2 }, refused: {} });
+  });
+
+  test("of a processed version keeps earlier ones of its aggregate from being sent behind it", async () => {
+    await world.park(1, () => ({ eventId: "newer", aggregateId: "shared", version: 2n, tags: { customer: WHO } }));
+    await world.worker();
+    await world.ended((await world.request()).id);
+    await world.db.run("update dlq_events set confirmed_at = now()");
+    await world.park(1, () => ({ eventId: "older", aggregateId: "shared", version: 1n }));
+    expect((await forget()).counts).toMatchObject({ events: 1 });
+    await world.ended((await world.request()).id);
+    expect(await world.statuses()).toEqual({ PENDING: 1 });
+    // When the last event of the aggregate is forgotten, its name is, too.
+    await forget({ key: { aggregateId: "shared" } });
+    expect(await world.db.query("select 1 from processed_events")).toEqual([]);
+  });
+
+  test("is begun once under its key, needs the right for all sources, and shows nobody whose data it was", async () => {
+    await world.park(1, hers);
+    const idempotency = { actor: "ada", key: "k-1", fingerprint: "f" };
+    const ask = (viewer: Viewer = ADA) =>
+      forgetData(world.deps, { key: KEY, reason: "article 17", idempotency }, viewer);
+    const [one, two] = [await ask(), await ask()];
+    expect(two).toEqual(one);
+    const clerk: Viewer = { name: "clerk", means: "session", sources: ["orders"], actions: "all" };
+    await expect(ask(clerk)).rejects.toMatchObject({ code: "forbidden" });
+    await expect(readForget(world.db, clerk, one.id)).rejects.toMatchObject({ code: "unknown-forget" });
+    expect(JSON.stringify(await readForget(world.db, ADA, one.id))).not.toContain(WHO);
+    await Promise.all([1, 2].map(() => workForget(deps(), one.id, new AbortController().signal)));
+    const entries = await world.db.query<{ action: string }>(
+      "select action from audit_entries where subject_kind = 'forget' order by id",
+    );
+    expect(entries.map(({ action }) => action)).toEqual(["data.forgotten", "data.forget-ended"]);
+    expect(await placesOf(WHO)).toEqual([]);
+  });
+
+  test("arrives again as a new event", async () => {
+    await world.park(1, hers);
+    await forget();
+    const letter = deadLetter(hers(0));
+    expect(await parkEvents(world.deps, [{ source: "orders", letter }], ADA)).toEqual(["parked"]);
+  });
+});
+
+describe("a worker that dies", () => {
+  const STEPS = ["get", "put", "remove"] as const;
+  test.each(STEPS)("at its %s of the archive has lost nothing else, and the next one ends it", async (step) => {
+    await world.park(2, hers);
+    await world.park(2, others);
+    await remove([hers(1).eventId, "other-0"]);
+    const dying: ArchiveStore = {
+      ...archive,
+      [step]: async (...args: [string, Uint8Array]) => {
+        if (step === "put") await archive.put(...args);
+        throw new Error("the process is gone");
+      },
+    };
+    const { id } = await forgetData(world.deps, { key: KEY, reason: "article 17", idempotency: null }, ADA);
+    const died = workForget(deps(dying), id, new AbortController().signal).then(() => removeLeftovers(deps(dying)));
+    if (step === "remove") await died;
+    else await expect(died).rejects.toThrow("the process is gone");
+    await workForget(deps(), id, new AbortController().signal);
+    await world.db.run("update archive_leftovers set remove_at = now()");
+    await removeLeftovers(deps());
+    expect(await placesOf(WHO)).toEqual([]);
+    const ids = await archivedIds();
+    expect(ids).toHaveLength(1);
+    expect(await restoreArchived(deps(), { ids }, ADA)).toMatchObject({ restored: 1 });
+    const objects = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".zst"));
+    expect(objects).toHaveLength(1);
+  });
+});
+
+describe("a restore of what is forgotten", () => {
+  test("that has read its line before brings nothing back", async () => {
+    await world.park(1, hers);
+    await remove([hers(0).eventId]);
+    const ids = await archivedIds();
+    let forgetting: Promise<unknown> | null = null;
+    const slow: ArchiveStore = {
+      ...archive,
+      get: async (key) => {
+        const bytes = await archive.get(key);
+        forgetting ??= forget();
+        await forgetting;
+        return bytes;
+      },
+    };
+    expect(await restoreArchived(deps(slow), { ids }, ADA)).toMatchObject({
+      ...{ restored: 0, duplicates: 0, refused: [{ detail: expect.stringContaining("not in the archive any more") }] },
+    });
+    expect(await world.statuses()).toEqual({});
+    expect(await placesOf(WHO)).toEqual([]);
+  });
+
+  test("without an archive the forget says so, and goes on when there is one", async () => {
+    await world.park(1, hers);
+    await remove([hers(0).eventId]);
+    await expect(forget({}, null)).rejects.toMatchObject({ code: "archive-unavailable" });
+    const [row] = await world.db.query<{ id: string }>("select id from forgets");
+    expect((await readForget(world.db, ADA, row!.id)).stalled).toContain("PARKADE_ARCHIVE");
+    await workForget(deps(), row!.id, new AbortController().signal);
+    await removeLeftovers(deps());
+    expect(await placesOf(WHO)).toEqual([]);
+  });
+});
+
+/** Deleted with the events that they belong to, or emptied of what names them: `forgotten-events.write.ts`. */
+const OF_EVENTS = [
+  ...[
+    "dlq_events",
+    "dlq_event_facts",
+    "dlq_event_bodies",
+    "event_revisions",
+    "event_bounces",
+    "event_keys",
+    "archived_events",
+  ],
+  ...["processed_events", "redrive_items", "redrive_attempts", "admission_drops", "outbox", "audit_entries"],
+];
+
+/** Columns that name no person: words of Parkade, names of sources and of operators, hashes and counts. */
+const NAMES_NOBODY: Record<string, readonly string[]> = {
+  _prisma_migrations: ["*"],
+  admission_counts: ["*"],
+  intake_room: ["*"],
+  aggregates: ["aggregate_id", "aggregate_type"],
+  archive_leftovers: ["*"],
+  archive_objects: ["*"],
+  rate_buckets: ["*"],
+  redrive_rule_runs: ["*"],
+  retention_runs: ["*"],
+  settings: ["*"],
+  slice_waits: ["*"],
+  source_positions: ["*"],
+  targets: ["*"],
+  worker_heartbeats: ["*"],
+  // At work, and emptied at its end.
+  forgets: ["key", "names", "patterns", "counts", "refused", "key_kind", "phase"],
+};
+const ANYWHERE =
+  /^(kind|state|scope|mode|lane|origin|status|created_by|updated_by|lifted_by|cancelled_by|asked_by|decided_by|enabled_by|also_asked|authors|source|sources|fingerprint|error_code|digest|subject_kind|outcome|worker|expected_kind|refused_by_reason|failed_by_reason|actor|key|mode_by|recent|policies|canary|brake|brake_seen|earlier|despite|target|tag|aggregate_type|config|body|name|value|event_type)$/;
+
+test("each column of the store that can hold a text is forgotten, or names nobody", async () => {
+  const replaced = new Set(
+    TRACES.flatMap(({ table, text, json = [] }) => [...text, ...json].map((column) => `${table}.${column}`)),
+  );
+  const left = (await textColumns()).flatMap(({ table: qualified, column }) => {
+    // The queue holds ids alone.
+    const [schema, table] = qualified.split(".") as [string, string];
+    if (schema !== "public" || OF_EVENTS.includes(table) || /^dlq_(flow|group_flow|level|group_level)/.test(table))
+      return [];
+    if (replaced.has(`${table}.${column}`) || ANYWHERE.test(column)) return [];
+    const named = NAMES_NOBODY[table] ?? [];
+    return named.includes("*") || named.includes(column) ? [] : [`${table}.${column}`];
+  });
+  expect(left).toEqual([]);
+});
+
+async function archivedIds(): Promise<string[]> {
+  return (await world.db.query<{ id: string }>("select id from archived_events order by id")).map(({ id }) => id);
+}

@@ -1,0 +1,133 @@
+import * as z from "zod/mini";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import {
+  countsOut,
+  described,
+  idOut,
+  named,
+  nullableNumber,
+  nullableText,
+  nullableTime,
+  pageOut,
+  timeOut,
+} from "@/lib/platform/api/schemas.shapes";
+import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+
+const text = (max: number) =>
+  z
+    .string("must be text")
+    .check(z.minLength(1, "must not be empty"), z.maxLength(max, `must have at most ${max} characters`))
+    .check(z.refine(isStorableText, UNSTORABLE_TEXT));
+
+const instant = z.nullish(z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" }));
+
+const POINTER_WORDS = "must be a JSON pointer such as /customer/email";
+const VALUE_MAX = 512;
+
+/** What names the data, and where to look for it. */
+const what = {
+  key: z.union(
+    [
+      z.strictObject({ tag: z.strictObject({ name: text(TEXT_MAX.tagKey), value: text(TEXT_MAX.tagValue) }) }),
+      z.strictObject({
+        aggregateId: text(TEXT_MAX.aggregateId),
+        aggregateType: z.optional(text(TEXT_MAX.aggregateType)),
+      }),
+      z.strictObject({
+        payload: z.strictObject({
+          pointer: text(VALUE_MAX).check(z.regex(/^(\/([^~/]|~[01])*)+$/, POINTER_WORDS)),
+          value: text(VALUE_MAX),
+        }),
+      }),
+    ],
+    "must name exactly one of tag { name, value }, aggregateId (with an aggregateType if you like), payload { pointer, value }",
+  ),
+  /** Only of this source; absent = of all. */
+  source: z.optional(text(TEXT_MAX.sourceName)),
+  /** Only events first seen at or after this time. */
+  from: instant,
+  /** Only events first seen before this time. */
+  to: instant,
+};
+
+const EXAMPLE = { key: { tag: { name: "customerId", value: "42" } } } as const;
+
+/** POST /api/v1/forget/preview */
+export const forgetPreviewRequestSchema = named("ForgetPreviewRequest", z.strictObject(what), EXAMPLE);
+export type ForgetWhat = z.infer<typeof forgetPreviewRequestSchema>;
+
+/** POST /api/v1/forget */
+export const forgetRequestSchema = named("ForgetRequest", z.strictObject({ ...what, reason: reasonSchema }), {
+  ...EXAMPLE,
+  reason: "request 2026/311, article 17",
+});
+export type ForgetRequest = z.infer<typeof forgetRequestSchema>;
+
+export const forgetPreviewSchema = named(
+  "ForgetPreview",
+  z.object({
+    /** Stored events that would be forgotten; null = counting took too long. */
+    events: nullableNumber,
+    /** Stored events that would stay; null = counting took too long. */
+    kept: nullableNumber,
+    /** `in-redrive`: QUEUED; `unconfirmed`: sent, and may come back; `held`: by a legal hold; `holds-later`: later versions of its aggregate wait behind it. */
+    keptByReason: countsOut,
+    /** Archived events of this aggregate; null = only their objects know, which are read when it runs. */
+    archivedEvents: nullableNumber,
+    /** Objects of the archive that would be read. */
+    objects: z.int(),
+  }),
+  { events: 3, kept: 1, keptByReason: { "in-redrive": 1 }, archivedEvents: null, objects: 12 },
+);
+export type ForgetPreview = z.infer<typeof forgetPreviewSchema>;
+
+/** GET /api/v1/forget/{id}. Nothing of it names whose data it was. */
+export const forgetSchema = named(
+  "Forget",
+  z.object({
+    id: idOut,
+    state: z.enum(["RUNNING", "DONE"]),
+    keyKind: z.enum(["tag", "aggregateId", "pointer"]),
+    /** What it does now: events of the store, of the archive, other texts, the audit. */
+    phase: z.enum(["events", "archive", "traces", "audit"]),
+    /**
+     * What was done, by place: `events`, `revisions` and `bounces` of the store; `archivedEvents`, `objectsRewritten`, `objectsRemoved`;
+     * `auditEntries` and `otherTexts` in which a text was replaced.
+     */
+    counts: countsOut,
+    /** Matching events that stay, by reason: forget them again when the reason is gone. */
+    refused: countsOut,
+    reason: z.string(),
+    createdBy: z.string(),
+    createdAt: timeOut,
+    finishedAt: nullableTime,
+    /** Why it does not move; null = it moves, or has ended. */
+    stalled: nullableText,
+  }),
+  {
+    id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a70",
+    state: "DONE",
+    keyKind: "tag",
+    phase: "audit",
+    counts: { events: 3, revisions: 4, archivedEvents: 2, objectsRewritten: 1, auditEntries: 1 },
+    refused: { "in-redrive": 1 },
+    reason: "request 2026/311, article 17",
+    createdBy: "maria",
+    createdAt: "2026-11-25T09:00:00.000Z",
+    finishedAt: "2026-11-25T09:00:04.000Z",
+    stalled: null,
+  },
+);
+export type ForgetOut = z.infer<typeof forgetSchema>;
+export const forgetListSchema = pageOut(forgetSchema);
+export type ForgetList = z.infer<typeof forgetListSchema>;
+
+export const forgetAnswerSchema = named("ForgetAnswer", z.object({ id: idOut, state: z.enum(["RUNNING"]) }), {
+  id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a70",
+  state: "RUNNING",
+});
+
+export const forgetsQuery = idPageQuery({
+  state: described(z.optional(z.enum(["RUNNING", "DONE"], "must be RUNNING or DONE")), "absent = both"),
+});

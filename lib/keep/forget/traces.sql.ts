@@ -1,0 +1,68 @@
+import { BULK, REDRIVE } from "@/lib/redrive/states/state.sql";
+
+/**
+ * Texts of the store beside events that may name a person, and what a forget does with them. A test compares the columns here,
+ * and those that it lists itself with a reason, with all columns of the store: a new one is not forgotten by accident.
+ */
+type Trace = {
+  table: string;
+  text: readonly string[];
+  json?: readonly string[];
+  /** Only the rows for which this holds: others are at work. */
+  where?: string;
+};
+
+export const TRACES: readonly Trace[] = [
+  { table: "saved_views", text: ["name"], json: ["filter"] },
+  { table: "controls", text: ["value", "aggregate_type", "reason", "lift_reason"] },
+  { table: "legal_holds", text: ["value", "reason", "lift_reason"], where: "lifted_at is not null" },
+  { table: "dlq_groups", text: ["message_pattern", "exception_type", "first_frame"] },
+  {
+    table: "bulk_operations",
+    text: ["reason", "fault"],
+    json: ["selection", "options"],
+    where: `state <> ${BULK.RUNNING}`,
+  },
+  {
+    table: "redrives",
+    text: ["reason", "pause_reason"],
+    json: ["selection"],
+    where: `state in (${REDRIVE.DONE}, ${REDRIVE.CANCELLED})`,
+  },
+  { table: "approvals", text: ["reason"], json: ["causes", "terms"], where: "state <> 'asked'" },
+  { table: "stops", text: ["reason"] },
+  { table: "skipped_heads", text: ["reason"] },
+  { table: "aggregates", text: ["blacklist_reason"] },
+  { table: "recipes", text: ["name"], json: ["recipe"] },
+  { table: "payload_schemas", text: ["reason", "event_type"], json: ["body"] },
+  { table: "redrive_rules", text: ["name", "fault", "stop_reason"], json: ["body"] },
+  { table: "redrive_rule_trials", text: [], json: ["result"] },
+  { table: "admission_rules", text: ["name"], json: ["body"] },
+  { table: "admission_rule_versions", text: ["name", "reason"], json: ["body"] },
+  { table: "admission_samples", text: ["event_id", "error_type", "error_message", "fault"] },
+  { table: "source_consumers", text: ["last_error"], json: ["parts"] },
+  { table: "idempotency_keys", text: [], json: ["response"] },
+  { table: "policies", text: ["reason"] },
+  { table: "sources", text: ["mode_reason"] },
+  { table: "forgets", text: ["reason", "fault"] },
+];
+
+/** Of one table: `$1` the pattern of texts, `$2` that of JSON. */
+export function replaceIn({ table, text, json = [], where = "true" }: Trace): string {
+  const sets = [
+    ...text.map((column) => `${column} = regexp_replace(${column}, $1, '[forgotten]', 'g')`),
+    ...json.map(
+      (column) => `${column} = regexp_replace(${column}::text, $2, '[forgotten]', 'g')::${typeOf(table, column)}`,
+    ),
+  ];
+  const found = [...text.map((column) => `${column} ~ $1`), ...json.map((column) => `${column}::text ~ $2`)];
+  // Both are named, so that the server knows their types.
+  return `update ${table} set ${sets.join(", ")} where (${found.join(" or ")}) and ${where} and $1::text <> '' and $2::text <> ''`;
+}
+
+/** These two keep the text of their JSON as it came. */
+function typeOf(table: string, column: string): "json" | "jsonb" {
+  return `${table}.${column}` === "idempotency_keys.response" || `${table}.${column}` === "payload_schemas.body"
+    ? "json"
+    : "jsonb";
+}

@@ -1,0 +1,205 @@
+import { inTransaction } from "@/lib/events/selection/walk-selection";
+import { appendAudit, appendSubjects } from "@/lib/guard/audit/audit.write";
+import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
+import { forgetLeftovers, leftoverKeys, nextObject } from "@/lib/keep/forget/archived-lines.write";
+import { patternsOf, personOf } from "@/lib/keep/forget/forget-key.pure";
+import {
+  advanceForget,
+  endForget,
+  type ForgetRow,
+  lockForget,
+  noteForgetFault,
+  redactAudit,
+  runningForgets,
+  setPatterns,
+} from "@/lib/keep/forget/forgets.write";
+import {
+  deleteStored,
+  type Forgotten,
+  forgetEmptyAggregates,
+  forgetEvents,
+} from "@/lib/keep/forget/forgotten-events.write";
+import { type MatchingEvent, readMatching } from "@/lib/keep/forget/matching-events.read";
+import { rewriteObject } from "@/lib/keep/forget/rewrite-object";
+import { endNamedControls, forgetMessages, forgetNamedKeys, replaceTraces } from "@/lib/keep/forget/traces.write";
+import { keepHoldsAsTheyAre, readHeld } from "@/lib/keep/holds/held.read";
+import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
+import type { Tx } from "@/lib/platform/database/db";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { lockEvents } from "@/lib/redrive/run/store/fence.write";
+
+export type ForgetDeps = Pick<Deps, "db" | "clock" | "log"> & ArchiveDeps;
+
+/** Events of one transaction. */
+const CHUNK = 200;
+/** Entries of the audit that one statement looks at. */
+const AUDIT_BATCH = 5_000;
+const LEFTOVERS = 100;
+/** Longer than an object takes to be read, written and read back. */
+const ARCHIVING_MS_MAX = 90_000;
+
+/** Why a matching event stays. */
+export type ForgetKept = "in-redrive" | "unconfirmed" | "held" | "holds-later";
+
+/** One round: each running forget goes to its end, and leftovers of the archive are removed. */
+export async function workForgets(deps: ForgetDeps, signal: AbortSignal): Promise<void> {
+  for (const id of await runningForgets(deps.db)) await workForget(deps, id, signal);
+  await removeLeftovers(deps);
+}
+
+/**
+ * Works a forget in steps, each a transaction that begins where the last one ended, whichever worker did it. Resolves when it
+ * has ended, or `signal` aborts.
+ */
+export async function workForget(deps: ForgetDeps, id: string, signal: AbortSignal): Promise<void> {
+  try {
+    while (!signal.aborted && (await inTransaction(deps.db, (tx) => step(deps, tx, id)))) {
+      // Each step says whether there is another one.
+    }
+  } catch (error) {
+    if (error instanceof DomainError && error.code !== "events-busy") await noteForgetFault(deps.db, id, error.message);
+    throw error;
+  }
+}
+
+async function step(deps: ForgetDeps, tx: Tx, id: string): Promise<boolean> {
+  const forget = await lockForget(tx, id);
+  if (forget === null) return false;
+  switch (forget.phase) {
+    case "events":
+      await forgetStored(deps, tx, forget);
+      return true;
+    case "archive":
+      await forgetArchived(deps, tx, forget);
+      return true;
+    case "traces":
+      await forgetTraces(tx, forget);
+      return true;
+    case "audit":
+      return forgetInAudit(deps, tx, forget);
+  }
+}
+
+async function forgetStored({ clock }: ForgetDeps, tx: Tx, forget: ForgetRow): Promise<void> {
+  const { id, scope, cursor } = forget;
+  const page = await readMatching(tx, scope, { before: cursor, limit: CHUNK });
+  const locked = await lockEvents(
+    tx,
+    page.events.map((event) => event.id),
+  );
+  await keepHoldsAsTheyAre(tx);
+  const kept = await readKept(tx, [...locked.values()]);
+  const going = [...locked.keys()].filter((event) => !kept.has(event));
+  const { forgotten, revisions, bounces } = await deleteStored(tx, going, clock.wallMs());
+  await forgetEvents(tx, id, forgotten);
+  await appendSubjects(tx, forget.auditId, going);
+  const refused: Record<string, number> = {};
+  for (const reason of kept.values()) refused[reason] = (refused[reason] ?? 0) + 1;
+  // Locked by a removal until now: it lies in the archive.
+  const moved = locked.size < page.events.length || forget.moved;
+  await advanceForget(tx, id, {
+    phase: page.cursor === null ? "archive" : "events",
+    cursor: page.cursor,
+    moved: page.cursor === null ? false : moved,
+    counts: { events: forgotten.length, revisions, bounces },
+    refused,
+    restarts: cursor === null,
+    names: namesOf(forgotten),
+  });
+}
+
+/** Why each of these locked events stays; those that may go are left out. */
+export async function readKept(tx: Tx, events: readonly MatchingEvent[]): Promise<Map<string, ForgetKept>> {
+  const kept = new Map<string, ForgetKept>();
+  for (const { id, status, confirmed } of events) {
+    if (status === "QUEUED") kept.set(id, "in-redrive");
+    else if (status === "REDRIVEN" && !confirmed) kept.set(id, "unconfirmed");
+  }
+  const settled = events.map(({ id }) => id).filter((id) => !kept.has(id));
+  for (const id of await readHeld(tx, settled)) kept.set(id, "held");
+  const leaving = settled.filter((id) => !kept.has(id));
+  for (const id of await readHoldingLater(tx, leaving, leaving)) kept.set(id, "holds-later");
+  return kept;
+}
+
+function namesOf(forgotten: readonly Forgotten[]): string[] {
+  return forgotten.flatMap(({ eventId, aggregateId }) => (aggregateId === null ? [eventId] : [eventId, aggregateId]));
+}
+
+async function forgetArchived(deps: ForgetDeps, tx: Tx, forget: ForgetRow): Promise<void> {
+  const { id, scope, cursor } = forget;
+  await tx.run(`set local idle_in_transaction_session_timeout = ${ARCHIVING_MS_MAX}`);
+  const object = await nextObject(tx, scope, cursor);
+  if (object === null) {
+    const phase = forget.moved ? "events" : "traces";
+    await advanceForget(tx, id, { phase, cursor: null, moved: false });
+    return;
+  }
+  const done = await rewriteObject(tx, deps, archiveOf(deps), { forgetId: id, scope, object });
+  await appendSubjects(
+    tx,
+    forget.auditId,
+    done.forgotten.map((event) => event.id),
+  );
+  await advanceForget(tx, id, {
+    phase: "archive",
+    cursor: object.id,
+    moved: forget.moved || done.moved,
+    counts: done.counts,
+    refused: done.refused,
+    names: namesOf(done.forgotten),
+  });
+}
+
+/** Texts beside events that name the person: the key itself, and the ids of the events that are forgotten. */
+async function forgetTraces(tx: Tx, forget: ForgetRow): Promise<void> {
+  const { id, scope } = forget;
+  const empty = new Set(await forgetEmptyAggregates(tx, [...forget.names, personOf(scope.key)]));
+  // The name of an aggregate that has other events stands there as well, and is not the person's alone.
+  const names = await forgetNamedKeys(tx, forget.names, empty);
+  const values = [...new Set([personOf(scope.key), ...names])];
+  const patterns = patternsOf(values);
+  const messages = await forgetMessages(tx, values);
+  const ended = await endNamedControls(tx, patterns, forget.createdBy);
+  const replaced = await replaceTraces(tx, patterns);
+  await setPatterns(tx, id, patterns);
+  const counts = { otherTexts: replaced + messages, controlsLifted: ended };
+  await advanceForget(tx, id, { phase: "audit", cursor: null, moved: false, counts });
+}
+
+async function forgetInAudit({ clock }: ForgetDeps, tx: Tx, forget: ForgetRow): Promise<boolean> {
+  const { id } = forget;
+  const { lastId, redacted } = await redactAudit(tx, id, { after: forget.cursor, batch: AUDIT_BATCH });
+  await advanceForget(tx, id, { phase: "audit", cursor: lastId, moved: false, counts: { auditEntries: redacted } });
+  if (lastId !== null) return true;
+  const { counts, refused } = await endForget(tx, id);
+  await appendAudit(tx, {
+    actor: forget.createdBy,
+    action: "data.forget-ended",
+    subjectKind: "forget",
+    subjectId: id,
+    before: null,
+    after: { counts, refused },
+    count: (counts.events ?? 0) + (counts.archivedEvents ?? 0),
+    atMs: clock.wallMs(),
+  });
+  return false;
+}
+
+/** Objects that no row names. One that cannot be removed now is tried again with the next round. */
+export async function removeLeftovers({ db, archive, log }: ForgetDeps): Promise<void> {
+  if (archive === null) return;
+  const keys = await leftoverKeys(db, LEFTOVERS);
+  const removed: string[] = [];
+  for (const key of keys) {
+    try {
+      await archive.remove(key);
+      removed.push(key);
+    } catch (error) {
+      log.warn({ key, err: error }, "an object of the archive could not be removed, it is tried again");
+      break;
+    }
+  }
+  if (removed.length > 0) await forgetLeftovers(db, removed);
+}
