@@ -17,7 +17,7 @@ export type ForgetRow = {
 };
 
 /** More names than this are not looked for in other texts: each makes every look slower. */
-export const NAMES_MAX = 1_000;
+const NAMES_MAX = 1_000;
 
 export async function insertForget(
   tx: Tx,
