@@ -584,6 +584,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
       "redrive",
       "release",
       "remove",
+      "retention",
       "resume",
       "reject",
       "redrives",

@@ -96,36 +96,39 @@ const UNDEFINED_TABLE = "42P01";
 
 /**
  * Drops the tables of days before `beforeMs` that are empty: each alone, since an event that comes back makes the ones that its day
- * lacks. A table in use is left for the next call. Returns the number of tables.
+ * lacks. A table in use ends it: whoever reads it, such as a backup, probably reads the others. Returns the number of tables.
  */
 export async function dropEmptyDays(db: Db, beforeMs: number): Promise<number> {
   let dropped = 0;
   for (const table of Object.keys(PARTITIONED) as (keyof typeof PARTITIONED)[]) {
     for (const day of await partitionDays(db, table)) {
-      if (day + DAY_MS <= beforeMs && (await dropIfEmpty(db, table, day))) dropped++;
+      if (day + DAY_MS > beforeMs) continue;
+      const outcome = await dropIfEmpty(db, table, day);
+      if (outcome === "busy") return dropped;
+      if (outcome === "dropped") dropped++;
     }
   }
   return dropped;
 }
 
-/** False = it has rows, is in use, or another process has dropped it. */
-async function dropIfEmpty(db: Db, table: string, day: number): Promise<boolean> {
+/** `kept`: it has rows, or another process has dropped it. */
+async function dropIfEmpty(db: Db, table: string, day: number): Promise<"dropped" | "kept" | "busy"> {
   const name = `${table}_${dayName(day)}`;
   const isEmpty = async (store: Db | Tx) => (await store.query(`select 1 from ${name} limit 1`)).length === 0;
   try {
-    if (!(await isEmpty(db))) return false;
+    if (!(await isEmpty(db))) return "kept";
     return await db.transaction(async (tx) => {
       await tx.run(`set local lock_timeout = ${DROP_WAIT_MS_MAX}`);
       await tx.run("select pg_advisory_xact_lock($1)", [MAKER_LOCK]);
       // The whole table first, as the drop of its part does: in another order it would wait for whoever waits for the part.
       await tx.run(`lock table ${table} in access exclusive mode`);
-      if (!(await isEmpty(tx))) return false;
+      if (!(await isEmpty(tx))) return "kept";
       await tx.run(`drop table ${name}`);
-      return true;
+      return "dropped";
     });
   } catch (error) {
-    if (sqlState(error) === UNDEFINED_TABLE || (error instanceof DomainError && error.code === "events-busy"))
-      return false;
+    if (sqlState(error) === UNDEFINED_TABLE) return "kept";
+    if (error instanceof DomainError && error.code === "events-busy") return "busy";
     throw error;
   }
 }
