@@ -2,30 +2,23 @@ import * as z from "zod/mini";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { KEPT_DAYS } from "@/lib/keep/retention/retention.pure";
 import { countsOut, named, nullableText, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 
 const DAYS_WORDS = `must be a whole number of days from ${KEPT_DAYS.min} to ${KEPT_DAYS.max}`;
 const days = z.int(DAYS_WORDS).check(z.gte(KEPT_DAYS.min, DAYS_WORDS), z.lte(KEPT_DAYS.max, DAYS_WORDS));
 const RULES_MAX = 200;
 
+const text = (max: number) =>
+  z
+    .string("must be text")
+    .check(z.minLength(1, "must not be empty"), z.maxLength(max, `must have at most ${max} characters`))
+    .check(z.refine(isStorableText, UNSTORABLE_TEXT));
+
 /** Of a source, of an error code, or of the events of both. */
 const ruleSchema = z
   .strictObject({
-    source: z._default(
-      z.nullable(
-        z
-          .string("must be the name of a source")
-          .check(z.minLength(1, "must not be empty"), z.maxLength(200, "at most 200 characters")),
-      ),
-      null,
-    ),
-    errorCode: z._default(
-      z.nullable(
-        z
-          .string("must be an error code")
-          .check(z.minLength(1, "must not be empty"), z.maxLength(512, "at most 512 characters")),
-      ),
-      null,
-    ),
+    source: z._default(z.nullable(text(TEXT_MAX.sourceName)), null),
+    errorCode: z._default(z.nullable(text(TEXT_MAX.errorCode)), null),
     days,
   })
   .check(
