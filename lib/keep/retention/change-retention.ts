@@ -5,11 +5,11 @@ import { RETENTION_KEY, readRetention } from "@/lib/keep/retention/retention.rea
 import type { RetentionChange } from "@/lib/keep/retention/retention.shapes";
 import type { Db } from "@/lib/platform/database/db";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
-import { invalidFields } from "@/lib/platform/plain/problem.pure";
+import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 
 /**
  * Changes all periods at once; a running expiry honours them from its next chunk on. Throws DomainError `invalid-config` for a
- * source that does not exist and `forbidden`.
+ * rule that names nothing, what another one names, or a source that does not exist, and `forbidden`.
  */
 export async function changeRetention(
   deps: LowRateDeps & { db: Db },
@@ -18,7 +18,7 @@ export async function changeRetention(
 ): Promise<void> {
   assertMay(viewer, "change-settings", "all");
   const before = await readRetention(deps.db);
-  await assertSources(deps.db, after, before);
+  await assertRules(deps.db, after, before);
   const atMs = deps.clock.wallMs();
   await deps.lowRate.write(async ({ prisma, audit }) => {
     await writeSettings(prisma, { [RETENTION_KEY]: after }, { actor: viewer.name, atMs });
@@ -37,13 +37,18 @@ export async function changeRetention(
 }
 
 /** A rule that was stored before may name a source that was removed since. */
-async function assertSources(db: Db, { rules }: Retention, before: Retention): Promise<void> {
+async function assertRules(db: Db, { rules }: Retention, before: Retention): Promise<void> {
   const known = new Set(before.rules.map(({ source }) => source));
   for (const { name } of await db.query<{ name: string }>("select name from sources", [])) known.add(name);
-  const fields = rules.flatMap(({ source }, index) =>
-    source === null || known.has(source)
-      ? []
-      : [{ field: `rules[${index}].source`, detail: `there is no source ${JSON.stringify(source)}` }],
-  );
+  const named = rules.map(({ source, errorCode }) => JSON.stringify([source, errorCode]));
+  const fields = rules.flatMap(({ source, errorCode }, index): FieldError[] => {
+    const at = `rules[${index}]`;
+    if (source === null && errorCode === null)
+      return [{ field: at, detail: "must name a source, an error code or both" }];
+    if (named.indexOf(named[index]!) < index)
+      return [{ field: at, detail: "names the same source and error code as one above" }];
+    if (source === null || known.has(source)) return [];
+    return [{ field: `${at}.source`, detail: `there is no source ${JSON.stringify(source)}` }];
+  });
   if (fields.length > 0) throw invalidFields(fields, "invalid-config");
 }

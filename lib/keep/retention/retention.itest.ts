@@ -301,9 +301,10 @@ describe("retention", () => {
       "select actor, before->'days' as before, after->'days' as after from audit_entries where action = 'retention.changed'",
     );
     expect(entry).toEqual({ actor: "ada", before: 30, after: 14 });
-    await expect(retain(14, [{ source: "nobody", days: 7 }])).rejects.toMatchObject({
+    const orders = { source: "orders", days: 7 };
+    await expect(retain(14, [{ source: "nobody", days: 7 }, { days: 7 }, orders, orders])).rejects.toMatchObject({
       code: "invalid-config",
-      fields: [{ field: "rules[0].source" }],
+      fields: [{ field: "rules[0].source" }, { field: "rules[1]" }, { field: "rules[3]" }],
     });
   });
 });
