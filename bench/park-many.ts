@@ -56,7 +56,7 @@ async function parkChunk(db: Db, { source, sourceId, daysAgo, from, to }: Chunk)
     async (tx) => {
       await tx.run(
         `with fresh as materialized (
-           select uuidv7(make_interval(days => -$5)) as id, g as n, $2 || '-' || lpad(g::text, 9, '0') as event_id
+           select uuidv7(make_interval(days => -$5::int)) as id, g as n, $2 || '-' || lpad(g::text, 9, '0') as event_id
              from generate_series($3::int, $4::int - 1) g
          ), keys as (
            insert into event_keys (source_id, event_id, id) select $1, event_id, id from fresh
@@ -82,7 +82,7 @@ async function parkChunk(db: Db, { source, sourceId, daysAgo, from, to }: Chunk)
       );
       await tx.run(
         `insert into dlq_levels (source_id, error_code, status, hour, n)
-         values ($1, 'UPSTREAM_5XX', 'PENDING', date_trunc('hour', now() - make_interval(days => $3), 'UTC'), $2)`,
+         values ($1, 'UPSTREAM_5XX', 'PENDING', date_trunc('hour', now() - make_interval(days => $3::int), 'UTC'), $2)`,
         [sourceId, to - from, daysAgo],
       );
       await tx.run("insert into dlq_group_levels (fingerprint, source_id, status, n) values ($2, $1, 'PENDING', $3)", [
