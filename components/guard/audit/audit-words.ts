@@ -42,6 +42,7 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
     case "view":
     case "recipe":
     case "setting":
+    case "retention":
     case "stop":
       return null;
   }

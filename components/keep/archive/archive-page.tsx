@@ -208,8 +208,8 @@ function Nothing({ filter, configured }: { filter: ArchiveFilter; configured: bo
       title="Nothing is archived"
       action={<LinkButton href={eventsHref({ status: ["IGNORED"] })}>Ignored events</LinkButton>}
     >
-      Events that are IGNORED or CONFIRMED can be removed from the store: select them in Events. They then lie here, and
-      can be restored as they were.
+      Events that are IGNORED or CONFIRMED can be removed from the store: select them in Events. Those that were kept
+      for their time expire. Both then lie here, and can be restored as they were.
     </EmptyState>
   );
 }

@@ -61,26 +61,32 @@ function Periods({ retention }: { retention: RetentionOut | undefined }) {
           <Table focusable>
             <thead>
               <tr>
+                <Th numeric className="w-20">
+                  Kept
+                </Th>
                 <Th>Source</Th>
                 <Th>Error code</Th>
-                <Th numeric>Kept</Th>
               </tr>
             </thead>
             <tbody>
               {retention.rules.map(({ source, errorCode, days }) => (
                 <Tr key={JSON.stringify([source, errorCode])}>
+                  <Td numeric className="whitespace-nowrap">
+                    {plural(days, "day")}
+                  </Td>
                   <Td className="max-w-64 truncate">{source ?? <span className="text-faint">every source</span>}</Td>
                   <Td className="max-w-64 truncate font-mono text-sm">
                     {errorCode ?? <span className="font-sans text-base text-faint">every code</span>}
                   </Td>
-                  <Td numeric>{plural(days, "day")}</Td>
                 </Tr>
               ))}
               <Tr>
+                <Td numeric className="whitespace-nowrap">
+                  {plural(retention.days, "day")}
+                </Td>
                 <Td colSpan={2} className="text-muted">
                   {retention.rules.length === 0 ? "All events" : "All other events"}
                 </Td>
-                <Td numeric>{plural(retention.days, "day")}</Td>
               </Tr>
             </tbody>
           </Table>
@@ -145,7 +151,9 @@ function Days({ days }: { days: NonNullable<RetentionPreview["days"]> }) {
         <tr>
           <Th>Parked on</Th>
           <Th numeric>Expire</Th>
-          <Th numeric>Payloads</Th>
+          <Th numeric className="max-sm:hidden">
+            Payloads
+          </Th>
           <Th>Stay</Th>
         </tr>
       </thead>
@@ -154,10 +162,10 @@ function Days({ days }: { days: NonNullable<RetentionPreview["days"]> }) {
           <Tr key={day}>
             <Td className="whitespace-nowrap tabular-nums">{day}</Td>
             <Td numeric>{formatNumber(expires)}</Td>
-            <Td numeric className="whitespace-nowrap">
+            <Td numeric className="whitespace-nowrap max-sm:hidden">
               {formatBytes(bytes)}
             </Td>
-            <Td className="min-w-64 text-muted">
+            <Td className="text-muted sm:min-w-64">
               {keptText(keptByReason) || <span className="text-faint">none</span>}
             </Td>
           </Tr>

@@ -15,6 +15,7 @@ export const AUDIT_SUBJECTS = [
   "recipe",
   "hold",
   "forget",
+  "retention",
 ] as const;
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];
 

@@ -25,8 +25,8 @@ export async function changeRetention(
     await audit({
       actor: viewer.name,
       action: "retention.changed",
-      subjectKind: "setting",
-      subjectId: RETENTION_KEY,
+      subjectKind: "retention",
+      subjectId: null,
       reason,
       before,
       after,

@@ -1,4 +1,4 @@
-import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { countDue, countHolding } from "@/lib/keep/retention/due-events.read";
 import { dueBeforeMs } from "@/lib/keep/retention/retention.pure";
 import { RETENTION_KEY, readRetention } from "@/lib/keep/retention/retention.read";
@@ -7,17 +7,18 @@ import type { Db, Queryable } from "@/lib/platform/database/db";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 
-/** The periods apply to every source, so every viewer sees them all. `place`: where the archive lies; null = none is configured. */
+/** The periods that concern the viewer: those of sources that they do not see are left out. `place`: where the archive lies; null = none is configured. */
 export async function showRetention(db: Queryable, viewer: Viewer, place: string | null): Promise<RetentionOut> {
-  assertMay(viewer, "view");
+  const sources = sourceScope(viewer);
   const { days, rules } = await readRetention(db);
+  const seen = rules.filter(({ source }) => sources === null || source === null || sources.includes(source));
   const [row] = await db.query<Pick<RetentionOut, "lookedAt" | "changedAt" | "changedBy">>(
     `select (select max(at) from retention_runs) as "lookedAt", s.updated_at as "changedAt", s.updated_by as "changedBy"
        from (values (1)) one left join settings s on s.key = $1`,
     [RETENTION_KEY],
     { isoTimes: true },
   );
-  return { days, rules: [...rules], place, ...row! };
+  return { days, rules: seen, place, ...row! };
 }
 
 /** Time limit of the count: beyond it the preview says that it does not know. */
