@@ -105,10 +105,6 @@ async function furnish(source: string): Promise<Record<string, string>> {
         post({ eventType: mark, schema: { title: mark }, reason: mark }, { name: source }),
       )
     ).id,
-    retention: await made(
-      "PUT api/v1/retention/route.ts",
-      post({ days: 30, rules: [{ source, days: 9 }], reason: mark }),
-    ).then(() => source),
     hold: (await made("POST api/v1/holds/route.ts", post({ scope: { source }, reason: mark }))).id,
     forget: (
       await made(

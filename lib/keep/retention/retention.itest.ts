@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
+import { listAudit } from "@/lib/guard/audit/audit-list.read";
+import { auditQuery } from "@/lib/guard/audit/audit-query.shapes";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
@@ -280,7 +282,7 @@ describe("retention", () => {
     expect(await operations()).toMatchObject([{ state: "DONE", changed: 1, fault: null }]);
   });
 
-  test("shows a viewer the events of their sources alone", async () => {
+  test("shows a viewer the events, periods and changes of their sources alone", async () => {
     await addSource(world.db, "billing");
     await park("orders", 31.5);
     await park("billing", 31.5, {}, "billing");
@@ -288,6 +290,17 @@ describe("retention", () => {
     expect((await preview(clerk)).days).toMatchObject([{ expires: 1 }]);
     expect((await preview()).days).toMatchObject([{ expires: 2 }]);
     await expect(retain(7, [], clerk)).rejects.toMatchObject({ code: "forbidden" });
+    await retain(30, [
+      { source: "orders", days: 9 },
+      { source: "billing", days: 8 },
+    ]);
+    const named = async (viewer: Viewer) =>
+      (await showRetention(world.db, viewer, "x")).rules.map(({ source }) => source);
+    expect(await named(clerk)).toEqual(["billing"]);
+    expect(await named(ADA)).toEqual(["orders", "billing"]);
+    const query = auditQuery.read(new URLSearchParams({ action: "retention.changed" }), Date.now());
+    expect((await listAudit(world.db, clerk, query)).items).toEqual([]);
+    expect((await listAudit(world.db, ADA, query)).items).toHaveLength(1);
   });
 
   test("is changed as a whole, with an audit entry, and refuses a source that does not exist", async () => {
