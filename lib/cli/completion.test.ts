@@ -52,7 +52,7 @@ test.each([
   ],
   [
     ["audit", "--subjectKind", "re"],
-    ["redrive", "redrive-rule", "recipe"],
+    ["redrive", "redrive-rule", "recipe", "retention"],
   ],
   [
     ["completion", ""],
