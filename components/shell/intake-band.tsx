@@ -12,14 +12,13 @@ export function IntakeBand() {
     <section
       aria-label="Stopped intake"
       role="status"
-      className="flex max-h-32 items-start gap-2 overflow-y-auto border-b border-danger bg-surface px-4 py-1.5"
+      className="flex items-start gap-2 border-b border-danger bg-surface px-4 py-1.5"
     >
       <OctagonX size={14} aria-hidden className="mt-1 shrink-0 text-danger" />
       <p className="mt-0.5 min-w-0 flex-1 wrap-anywhere">
         <strong className="font-medium text-danger">No events are taken in</strong>, since{" "}
         <TimeAbsolute at={stop.since} />: {stop.detail}. Senders get 503 and brokers keep their messages; redrives,
-        search, removal and the archive go on. Intake goes on by itself when there is room: docs/runbooks/disk-full.md
-        says how to make some.
+        search, removal and the archive go on. It goes on by itself when there is room: docs/runbooks/disk-full.md.
       </p>
     </section>
   );
