@@ -135,11 +135,11 @@ export async function readRecords(db: Queryable, ids: readonly string[]): Promis
   const named = (alias: string) => `${alias}.id = any($1::uuid[]) and ${alias}.id between $2 and $3`;
   const values = [ids, ...idSpan(ids)];
   const rows = await db.query<RecordRow>(
-    `with f as materialized (select * from dlq_event_facts f where ${named("f")}),
+    `with e as materialized (select * from dlq_events e where ${named("e")}),
+          f as materialized (select * from dlq_event_facts f where ${named("f")}),
           b as materialized (select * from dlq_event_bodies b where ${named("b")})
      select ${COLUMNS}
-       from dlq_events e join sources s on s.id = e.source_id join b on b.id = e.id left join f on f.id = e.id
-      where ${named("e")}`,
+       from e join sources s on s.id = e.source_id join b on b.id = e.id left join f on f.id = e.id`,
     values,
     { name: "event-records" },
   );
