@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { ConfigForm } from "@/components/sources/form/config-form";
-import { bodyOf, type Config, errorsOf, type SourceErrors } from "@/components/sources/form/source-draft";
+import { bodyOf, type Config, errorsOf, NEW_SOURCE, type SourceErrors } from "@/components/sources/form/source-draft";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import type { KindOut } from "@/lib/sources/kinds.shapes";
@@ -24,7 +24,7 @@ export function NamedTargetDialog(props: {
   const add = useAddTarget(source.name);
   const change = useChangeTarget(target?.name ?? "");
   const failure = target === undefined ? add.error : change.error;
-  const body = bodyOf({ name, kind: kind.kind, config, payloadSchema: "", stormPerMinute: "" }, kind);
+  const body = bodyOf({ ...NEW_SOURCE, name, kind: kind.kind, config }, kind);
   const errors: SourceErrors = {
     ...errorsOf(failure?.fields ?? [], kind.fields),
     ...(body.ok ? {} : body.errors),

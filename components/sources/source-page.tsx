@@ -153,9 +153,10 @@ function Facts({ facts, empty }: { facts: { name: string; value: ReactNode }[]; 
   );
 }
 
-function stormFacts({ stormPerMinute }: SourceOut): { name: string; value: string }[] {
-  if (stormPerMinute === null) return [];
-  return [{ name: "Storm limit", value: `${formatNumber(stormPerMinute)} a minute of one group` }];
+function limitFacts({ stormPerMinute, knownDays }: SourceOut): { name: string; value: string }[] {
+  const known = { name: "Known for", value: knownDays === null ? "for good" : `${formatNumber(knownDays)} days` };
+  if (stormPerMinute === null) return [known];
+  return [{ name: "Storm limit", value: `${formatNumber(stormPerMinute)} a minute of one group` }, known];
 }
 
 function Settings({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
@@ -163,7 +164,7 @@ function Settings({ source, kind }: { source: SourceOut; kind: KindOut | null })
     <Panel title={kind?.capabilities.reads === false ? "Settings" : "What it reads"} bodyClassName="grid gap-3 p-3">
       {kind ? <p className="text-muted">{kind.about}</p> : null}
       <Facts
-        facts={[...configFacts(source, kind?.fields ?? []), ...stormFacts(source)]}
+        facts={[...configFacts(source, kind?.fields ?? []), ...limitFacts(source)]}
         empty="No setting is changed."
       />
       <p className="text-sm text-faint">

@@ -18,6 +18,7 @@ import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
 import type { SchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
 import { parseEditedConfig } from "@/lib/sources/edited-config.shapes";
+import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
 import type { SourceMode } from "@/lib/sources/source-mode.pure";
 import type { SourceRequest } from "@/lib/sources/sources.shapes";
 import { insertSource } from "@/lib/sources/sources.write";
@@ -46,7 +47,12 @@ export async function createSource(
   await assertPayloadSchema(deps.schemas, payloadSchema);
   const nowMs = deps.clock.wallMs();
   const [id, main, slow] = [uuidv7(nowMs), uuidv7(nowMs), uuidv7(nowMs)];
-  const { name, stormPerMinute = null, mode = request.enabled ? "running" : "stopped" } = request;
+  const {
+    name,
+    stormPerMinute = null,
+    knownDays = KNOWN_DAYS.usual,
+    mode = request.enabled ? "running" : "stopped",
+  } = request;
   assertModeOf(config.kind, mode);
   const after = {
     kind: config.kind,
@@ -54,10 +60,11 @@ export async function createSource(
     payloadSchema,
     mode,
     stormPerMinute,
+    knownDays,
   };
   try {
     await deps.lowRate.write(async ({ prisma, audit }) => {
-      await insertSource(prisma, { id, name, config, mode, stormPerMinute, targetIds: { main, slow } });
+      await insertSource(prisma, { id, name, config, mode, stormPerMinute, knownDays, targetIds: { main, slow } });
       if (payloadSchema) {
         await writeSourceSchema(prisma, {
           sourceId: id,

@@ -145,6 +145,7 @@ function sourceOut(
     modeReason: source.modeReason,
     needsApproval: source.needsApproval,
     stormPerMinute: source.stormPerMinute,
+    knownDays: source.knownDays,
     createdAt: source.createdAt.toISOString(),
     updatedAt: source.updatedAt.toISOString(),
     ...(held.get(source.id) ?? { parked: 0, events: 0 }),

@@ -9,6 +9,7 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
+import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
 import { SAMPLE_CHARS_MAX } from "@/lib/sources/probe-limits.pure";
 import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/sources/source-mode.pure";
 import { fallbackSchema } from "@/lib/sources/targets/targets.shapes";
@@ -27,6 +28,11 @@ const object = z.record(z.string(), z.unknown(), "must be an object");
 const STORM_RULE = "must be a whole number from 1 to 1000000, or null to store all";
 const stormPerMinute = z.nullable(z.int(STORM_RULE).check(z.minimum(1, STORM_RULE), z.maximum(1_000_000, STORM_RULE)));
 
+const KNOWN_RULE = `must be a whole number of days from ${KNOWN_DAYS.min} to ${KNOWN_DAYS.max}, or null for good`;
+const knownDays = z.nullable(
+  z.int(KNOWN_RULE).check(z.minimum(KNOWN_DAYS.min, KNOWN_RULE), z.maximum(KNOWN_DAYS.max, KNOWN_RULE)),
+);
+
 const mode = z.enum(SOURCE_MODES, `must be ${SOURCE_MODES.slice(0, -1).join(", ")} or ${SOURCE_MODES.at(-1)}`);
 
 /** POST /api/v1/sources. `config` is checked by kind, see `source-config.ts`. */
@@ -44,6 +50,8 @@ export const sourceRequestSchema = named(
     mode: z.optional(mode),
     /** Events of one group in a minute that are stored whole; above it a sample is, and the rest is counted. null = all are stored. */
     stormPerMinute: z.optional(stormPerMinute),
+    /** Days for which a repeat or a bounce of an event that has left the store is recognised; null = for good, absent = 400. */
+    knownDays: z.optional(knownDays),
   }),
   { name: "orders", kind: "http", config: { redriveUrl: "https://orders.example/events" } },
 );
@@ -62,6 +70,8 @@ export const sourceChangeSchema = named(
     needsApproval: z.optional(z.boolean("must be true or false")),
     /** As in SourceRequest. */
     stormPerMinute: z.optional(stormPerMinute),
+    /** As in SourceRequest. */
+    knownDays: z.optional(knownDays),
     reason: z.optional(reasonSchema),
   }),
   { mode: "draining", reason: "moved to another broker" },
@@ -156,6 +166,8 @@ export const sourceSchema = named(
     needsApproval: z.boolean(),
     /** Events of one group in a minute that are stored whole; null = all are stored. */
     stormPerMinute: nullableNumber,
+    /** Days for which a repeat or a bounce of an event that has left the store is recognised; null = for good. */
+    knownDays: nullableNumber,
     createdAt: timeOut,
     updatedAt: timeOut,
     /** The worst of its consumers; null = no worker reports. */
@@ -192,6 +204,7 @@ export const sourceSchema = named(
     modeReason: null,
     needsApproval: false,
     stormPerMinute: null,
+    knownDays: 400,
     createdAt: "2026-11-20T09:00:00.000Z",
     updatedAt: "2026-11-20T09:00:00.000Z",
     state: null,

@@ -13,12 +13,13 @@ export type NewSource = {
   config: SourceConfig;
   mode: SourceMode;
   stormPerMinute: number | null;
+  knownDays: number | null;
   targetIds: { main: string; slow: string };
 };
 
 /** A source with its two targets: `<name>` on the main lane, `<name>.slow` on the slow one. */
 export async function insertSource(client: Prisma.TransactionClient, source: NewSource): Promise<void> {
-  const { id, name, config, mode, stormPerMinute, targetIds } = source;
+  const { id, name, config, mode, stormPerMinute, knownDays, targetIds } = source;
   await client.source.create({
     data: {
       id,
@@ -27,6 +28,7 @@ export async function insertSource(client: Prisma.TransactionClient, source: New
       config: config.config as Prisma.InputJsonObject,
       mode,
       stormPerMinute,
+      knownDays,
       targets: {
         create: [
           { id: targetIds.main, lane: "main", name, ratePerSecond: MAIN_RATE },
@@ -41,6 +43,7 @@ export type SourceColumns = {
   config?: Record<string, unknown>;
   needsApproval?: boolean | undefined;
   stormPerMinute?: number | null | undefined;
+  knownDays?: number | null | undefined;
   mode?: { mode: SourceMode; atMs: number; by: string; reason: string | null };
 };
 
@@ -57,6 +60,7 @@ export async function updateSource(
       config: change.config as Prisma.InputJsonObject | undefined,
       needsApproval: change.needsApproval,
       stormPerMinute: change.stormPerMinute,
+      knownDays: change.knownDays,
       ...(change.mode === undefined
         ? {}
         : {

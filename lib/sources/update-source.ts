@@ -26,8 +26,8 @@ export async function updateSource(
   viewer: Viewer,
 ): Promise<void> {
   assertMay(viewer, "change-source", [name]);
-  const { reason, config, payloadSchema, needsApproval, stormPerMinute } = change;
-  const columns: SourceColumns = { config, needsApproval, stormPerMinute };
+  const { reason, config, payloadSchema, needsApproval, stormPerMinute, knownDays } = change;
+  const columns: SourceColumns = { config, needsApproval, stormPerMinute, knownDays };
   await assertPayloadSchema(deps.schemas, payloadSchema);
   await deps.lowRate.write(async ({ prisma, audit }) => {
     const stored = await prisma.source.findUnique({ where: { name } });
@@ -86,14 +86,22 @@ function modeAfter(stored: SourceMode, { mode, enabled }: SourceChange): SourceM
   return enabled ? (stored === "stopped" ? "running" : stored) : "stopped";
 }
 
-type Stored = { kind: string; config: unknown; mode: string; needsApproval: boolean; stormPerMinute: number | null };
+type Stored = {
+  kind: string;
+  config: unknown;
+  mode: string;
+  needsApproval: boolean;
+  stormPerMinute: number | null;
+  knownDays: number | null;
+};
 
-function shown({ kind, config, mode, needsApproval, stormPerMinute }: Stored, payloadSchema: unknown) {
+function shown({ kind, config, mode, needsApproval, stormPerMinute, knownDays }: Stored, payloadSchema: unknown) {
   return {
     config: redactConfig(kind, config as Record<string, unknown>),
     payloadSchema,
     mode,
     needsApproval,
     stormPerMinute,
+    knownDays,
   };
 }

@@ -15,6 +15,7 @@ import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
 import { useCreateSource, useKinds } from "@/lib/sources/sources.browser";
 import { ConfigForm } from "./config-form";
 import { KindIcon } from "./kind-icon";
+import { KnownField } from "./known-field";
 import { MappingForm } from "./mapping-form";
 import { PayloadSchemaField } from "./payload-schema-field";
 import { errorsOf, isMapping, NEW_SOURCE, type SourceBody, type SourceErrors } from "./source-draft";
@@ -120,7 +121,7 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
 const after = (step: Step): Step => STEPS[STEPS.indexOf(step) + 1]!;
 const before = (step: Step): Step => STEPS[STEPS.indexOf(step) - 1]!;
 
-const ON_LAST_STEP = ["name", "payloadSchema", "stormPerMinute"];
+const ON_LAST_STEP = ["name", "payloadSchema", "stormPerMinute", "knownDays"];
 
 /** The step with the first field that the server refused; null = the last one. */
 function stepOf(errors: SourceErrors, fields: readonly KindField[]): Step | null {
@@ -228,6 +229,7 @@ function NameStep(props: Part & { start: StartMode; onStart: (start: StartMode) 
         reads={kind.capabilities.reads}
         onText={(stormPerMinute) => set({ stormPerMinute })}
       />
+      <KnownField text={draft.knownDays} error={errors.knownDays} onText={(knownDays) => set({ knownDays })} />
     </>
   );
 }

@@ -11,6 +11,7 @@ import type { KindOut } from "@/lib/sources/kinds.shapes";
 import { useSaveSource } from "@/lib/sources/sources.browser";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 import { ConfigForm } from "./config-form";
+import { KnownField } from "./known-field";
 import { MappingForm } from "./mapping-form";
 import { PayloadSchemaField } from "./payload-schema-field";
 import { type SourceDraft, sourceDraft } from "./source-draft";
@@ -80,6 +81,7 @@ export function EditSourceDialog(props: { source: SourceOut; kind: KindOut; onCl
           reads={kind.capabilities.reads}
           onText={(stormPerMinute) => set({ stormPerMinute })}
         />
+        <KnownField text={draft.knownDays} error={errors.knownDays} onText={(knownDays) => set({ knownDays })} />
         <Tick
           className="border-t border-line pt-3"
           label="Needs approval"

@@ -33,7 +33,10 @@ describe.each(KINDS)("a source of kind %s", (kind) => {
       if (value !== undefined) config = withValue(config, path, value);
     }
     const result = bodyOf({ ...NEW_SOURCE, name: "orders", kind, config }, { fields });
-    expect(result).toEqual({ ok: true, body: { config: example, payloadSchema: null, stormPerMinute: null } });
+    expect(result).toEqual({
+      ok: true,
+      body: { config: example, payloadSchema: null, stormPerMinute: null, knownDays: 400 },
+    });
     expect(result.ok && parseSourceConfig(kind, result.body.config).kind).toBe(kind);
   });
 
@@ -45,10 +48,11 @@ describe.each(KINDS)("a source of kind %s", (kind) => {
       config,
       payloadSchema: { type: "object" },
       stormPerMinute: 250,
+      knownDays: null,
     } as unknown as SourceOut;
     expect(bodyOf(sourceDraft(stored), { fields })).toEqual({
       ok: true,
-      body: { config, payloadSchema: { type: "object" }, stormPerMinute: 250 },
+      body: { config, payloadSchema: { type: "object" }, stormPerMinute: 250, knownDays: null },
     });
   });
 
@@ -163,5 +167,20 @@ describe("the storm limit", () => {
       ok: false,
       errors: { stormPerMinute: expect.stringMatching(/whole number from 1/) },
     });
+  });
+});
+
+describe("how long an event is known", () => {
+  const known = (knownDays: string) => bodyOf({ ...NEW_SOURCE, knownDays }, { fields: [] });
+
+  it.each([
+    ["", null],
+    [" 30 ", 30],
+  ])("%j is sent as %s", (text, sent) => {
+    expect(known(text)).toMatchObject({ ok: true, body: { knownDays: sent } });
+  });
+
+  it.each(["-3", "1.5", "for good", "99999"])("%j is refused at its field", (text) => {
+    expect(known(text)).toEqual({ ok: false, errors: { knownDays: expect.stringMatching(/days from 7 to 3650/) } });
   });
 });

@@ -1,4 +1,5 @@
 import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
+import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 export type Config = Readonly<Record<string, unknown>>;
@@ -12,21 +13,31 @@ export type SourceDraft = {
   payloadSchema: string;
   /** A number as text; empty = all events are stored. */
   stormPerMinute: string;
+  /** A number as text; empty = for good. */
+  knownDays: string;
 };
 
 /** How the server shows a value that it keeps to itself. Sent back, it stands for the stored value. */
 export const KEPT = "***";
 
 export function sourceDraft(source: SourceOut): SourceDraft {
-  const { name, kind, config, payloadSchema, stormPerMinute } = source;
+  const { name, kind, config, payloadSchema, stormPerMinute, knownDays } = source;
   return {
     ...{ name, kind, config },
     payloadSchema: payloadSchema === null ? "" : JSON.stringify(payloadSchema, null, 2),
     stormPerMinute: stormPerMinute === null ? "" : String(stormPerMinute),
+    knownDays: knownDays === null ? "" : String(knownDays),
   };
 }
 
-export const NEW_SOURCE: SourceDraft = { name: "", kind: "", config: {}, payloadSchema: "", stormPerMinute: "" };
+export const NEW_SOURCE: SourceDraft = {
+  name: "",
+  kind: "",
+  config: {},
+  payloadSchema: "",
+  stormPerMinute: "",
+  knownDays: String(KNOWN_DAYS.usual),
+};
 
 type Path = readonly string[];
 
@@ -69,13 +80,14 @@ function trimmed(config: Config, fields: readonly KindField[]): Config {
   }, config);
 }
 
-/** Errors by the path of their setting, and by `name`, `payloadSchema`, `stormPerMinute` or `config` for what has no field of its own. */
+/** Errors by the path of their setting, and by `name`, `payloadSchema`, `stormPerMinute`, `knownDays` or `config` for what has no field of its own. */
 export type SourceErrors = Record<string, string>;
 
 export type SourceBody = {
   config: Record<string, unknown>;
   payloadSchema: Record<string, unknown> | null;
   stormPerMinute: number | null;
+  knownDays: number | null;
 };
 export type SourceResult = { ok: true; body: SourceBody } | { ok: false; errors: SourceErrors };
 
@@ -90,10 +102,18 @@ export function bodyOf(draft: SourceDraft, { fields }: Pick<KindOut, "fields">):
   if (payloadSchema === undefined) errors.payloadSchema = "Not a JSON object.";
   const limit = draft.stormPerMinute.trim();
   if (!/^([1-9]\d{0,6})?$/.test(limit)) errors.stormPerMinute = "A whole number from 1 to 1000000, or empty.";
+  const known = draft.knownDays.trim();
+  if (!/^(\d{1,4})?$/.test(known))
+    errors.knownDays = `A whole number of days from ${KNOWN_DAYS.min} to ${KNOWN_DAYS.max}, or empty.`;
   if (payloadSchema === undefined || Object.keys(errors).length > 0) return { ok: false, errors };
   return {
     ok: true,
-    body: { config: { ...config }, payloadSchema, stormPerMinute: limit === "" ? null : Number(limit) },
+    body: {
+      config: { ...config },
+      payloadSchema,
+      stormPerMinute: limit === "" ? null : Number(limit),
+      knownDays: known === "" ? null : Number(known),
+    },
   };
 }
 
@@ -117,7 +137,7 @@ export function errorsOf(
   for (const { field, detail } of found) {
     const path = field.replace(/^(config|destination)\./, "");
     const setting = fields.find((one) => path === one.path.join(".") || path.startsWith(`${one.path.join(".")}.`));
-    const own = path === "name" || path === "kind" || path === "stormPerMinute";
+    const own = path === "name" || path === "kind" || path === "stormPerMinute" || path === "knownDays";
     const key = setting?.path.join(".") ?? (own ? path : path.startsWith("payloadSchema") ? "payloadSchema" : "config");
     const rest = path.slice(key.length).replace(/^\./, "");
     const text =

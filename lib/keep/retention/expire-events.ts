@@ -9,6 +9,7 @@ import type { ArchiveDeps } from "@/lib/keep/archive/configured-archive";
 import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { allAs, type ReadKeeping } from "@/lib/keep/removal/remove-events";
 import { countDue, type DueQuery, readRecent } from "@/lib/keep/retention/due-events.read";
+import { removeOldKeys } from "@/lib/keep/retention/old-keys.write";
 import {
   daysKept,
   dueBeforeMs,
@@ -50,7 +51,7 @@ export type RetentionDeps = Deps & ArchiveDeps & { upkeepDb: Db };
 /**
  * One round of retention. For each period whose events of another day became due it makes a bulk operation of the kind
  * `expire`, which archives and removes them; each period is looked at once a day, whichever worker is first. Then the tables
- * of emptied days are dropped. Without an archive nothing expires. Returns the number of operations.
+ * of emptied days are dropped, and the keys of events that left long ago. Without an archive nothing expires. Returns the number of operations.
  */
 export async function runRetention(deps: RetentionDeps): Promise<number> {
   const { upkeepDb, archive, clock } = deps;
@@ -68,6 +69,7 @@ export async function runRetention(deps: RetentionDeps): Promise<number> {
     await ringOrLog(deps, id);
   }
   await dropEmptyDays(upkeepDb, dueBeforeMs(nowMs, KEPT_DAYS.min));
+  await removeOldKeys(upkeepDb);
   await removeEndedRuns(upkeepDb);
   return made;
 }

@@ -1,0 +1,19 @@
+import { TextField } from "@/components/ui/input";
+
+/** How long a repeat or a bounce of an event that has left the store is recognised. */
+export function KnownField(props: { text: string; error: string | undefined; onText: (text: string) => void }) {
+  const { text, error, onText } = props;
+  return (
+    <TextField
+      label="Known for, days"
+      optional
+      hint="After an event was removed or has expired, a repeat of it is recognised for this long, and a bounce brings it back. After that it is a new event. Longer than your broker and its senders may repeat a message. Empty: for good."
+      error={error}
+      inputMode="numeric"
+      inputClassName="max-w-40"
+      placeholder="for good"
+      value={text}
+      onValue={onText}
+    />
+  );
+}

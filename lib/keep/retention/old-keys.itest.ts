@@ -1,0 +1,143 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
+import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
+import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
+import { restoreArchived } from "@/lib/keep/archive/restore-archived";
+import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { liftHold } from "@/lib/keep/holds/lift-hold";
+import { placeHold } from "@/lib/keep/holds/place-hold";
+import { removeEvents } from "@/lib/keep/removal/remove-events";
+import { removeOldKeys } from "@/lib/keep/retention/old-keys.write";
+import { systemClock } from "@/lib/platform/clock";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
+
+const world = worldOfEachTest();
+const ADA = localViewer("ada");
+const LIST = {
+  ...{ id: null, eventId: null, aggregateId: null, source: null, errorCode: null, operation: null },
+  ...{ fromMs: null, toMs: null, limit: 500, cursor: null },
+};
+
+let archive: ArchiveStore;
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "parkade-archive-"));
+  archive = openArchiveStore(parseArchiveLocation(`file://${folder}`), { clock: systemClock });
+});
+afterEach(async () => {
+  await archive.close();
+  await rm(folder, { recursive: true });
+});
+const deps = () => ({ ...world.deps, archive });
+
+/** Three events are redriven, confirmed, and removed `daysAgo`. Resolves with their ids and that of their redrive. */
+async function redrivenAndRemoved(daysAgo: number): Promise<{ ids: string[]; redriveId: string }> {
+  await world.park(3, (index) => ({ aggregateId: `order-${index}`, version: 1n, tags: { tenant: "acme" } }));
+  await world.worker();
+  const { id: redriveId } = await world.request();
+  await world.ended(redriveId);
+  const ids = await world.idsOf();
+  await world.db.run(
+    `with confirmed as (update dlq_events set confirmed_at = now(), confirmed_redrive = $1)
+     update redrives set confirmed = 3 where id = $1`,
+    [redriveId],
+  );
+  const { id } = await removeEvents(deps(), { select: { filter: {} }, reason: "settled" }, ADA);
+  await workBulkOperation(deps(), id!, new AbortController().signal);
+  await world.db.run("update archive_objects set removed_at = now() - make_interval(days => $1)", [daysAgo]);
+  return { ids, redriveId };
+}
+
+const knownFor = (days: number | null) => world.db.run("update sources set known_days = $1", [days]);
+
+/** Rows that name one of these events. */
+async function left(ids: readonly string[]): Promise<Record<string, number>> {
+  const [row] = await world.db.query<Record<string, number>>(
+    `select (select count(*)::int from event_keys where id = any($1)) as keys,
+            (select count(*)::int from redrive_attempts where id = any($1)) as attempts`,
+    [ids],
+  );
+  return row!;
+}
+const WHOLE = { keys: 3, attempts: 3 };
+const NONE = { keys: 0, attempts: 0 };
+
+async function arriveAgain(): Promise<string[]> {
+  const arrivals = ["event-0000", "event-0001"].map((eventId) => ({
+    source: "orders",
+    letter: deadLetter({ eventId, aggregateId: null, version: null }),
+  }));
+  return parkEvents(deps(), arrivals, ADA);
+}
+const restore = (ids: string[]) => restoreArchived(deps(), { ids }, ADA);
+
+describe("what is known of an archived event", () => {
+  test("goes when its source need not know it any more: it stays in the archive, and what arrives is new", async () => {
+    const { ids, redriveId } = await redrivenAndRemoved(401);
+    const before = await world.redrive(redriveId);
+    expect(await left(ids)).toEqual(WHOLE);
+    expect(await removeOldKeys(world.db)).toBe(1);
+    expect(await left(ids)).toEqual(NONE);
+    expect(await world.redrive(redriveId)).toEqual(before);
+    expect((await listArchivedEvents(world.db, ADA, LIST)).items.map(({ id }) => id).sort()).toEqual(ids);
+    expect(await removeOldKeys(world.db)).toBe(0);
+    expect(await arriveAgain()).toEqual(["parked", "parked"]);
+    expect(await restore(ids)).toMatchObject({ restored: 1, duplicates: 2, refused: [] });
+  });
+
+  test("stays until then, and for good where the source says so", async () => {
+    const { ids } = await redrivenAndRemoved(399);
+    expect(await removeOldKeys(world.db)).toBe(0);
+    await knownFor(null);
+    await world.db.run("update archive_objects set removed_at = now() - interval '9 years'");
+    expect(await removeOldKeys(world.db)).toBe(0);
+    expect(await left(ids)).toEqual(WHOLE);
+    await knownFor(7);
+    expect(await removeOldKeys(world.db)).toBe(1);
+  });
+
+  test("stays while a legal hold covers one of its set, by a tag that the list does not show, too", async () => {
+    const { ids } = await redrivenAndRemoved(401);
+    const hold = (scope: Parameters<typeof placeHold>[1]["scope"]) =>
+      placeHold(deps(), { scope, from: null, to: null, reason: "a claim" }, ADA);
+    await addSource(world.db, "billing");
+    await hold({ tag: { name: "tenant", value: "acme" }, source: "billing" });
+    const holds = [
+      await hold({ tag: { name: "tenant", value: "acme" } }),
+      await hold({ aggregateId: "order-2", source: "orders" }),
+    ];
+    for (const id of holds) {
+      expect(await removeOldKeys(world.db)).toBe(0);
+      await liftHold(deps(), { id, reason: "settled" }, ADA);
+    }
+    expect(await removeOldKeys(world.db)).toBe(1);
+    expect(await left(ids)).toEqual(NONE);
+  });
+
+  test("stays with an event that came back, also while the two happen at once", async () => {
+    const { ids } = await redrivenAndRemoved(401);
+    await restore(ids.slice(0, 1));
+    const [back] = await Promise.all([restore(ids.slice(1, 2)), removeOldKeys(world.db)]);
+    expect(back).toMatchObject({ restored: 1 });
+    expect((await left(ids.slice(0, 2))).keys).toBe(2);
+    expect(await left(ids.slice(2))).toEqual(NONE);
+    expect(
+      await world.db.query(
+        "select 1 from dlq_events e where not exists (select 1 from event_keys k where k.id = e.id)",
+      ),
+    ).toEqual([]);
+  });
+
+  test("goes once when two workers look at once", async () => {
+    const { ids } = await redrivenAndRemoved(401);
+    const removed = await Promise.all([removeOldKeys(world.db), removeOldKeys(world.db)]);
+    expect(removed.sort()).toEqual([0, 1]);
+    expect(await left(ids)).toEqual(NONE);
+  });
+});

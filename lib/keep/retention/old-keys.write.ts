@@ -1,0 +1,70 @@
+import { keepHoldsAsTheyAre } from "@/lib/keep/holds/held.read";
+import { coveredByHold } from "@/lib/keep/holds/hold.sql";
+import type { Db, Tx } from "@/lib/platform/database/db";
+
+/** Sets of one round: a round of a large store ends, and the next one goes on. */
+const SETS_MAX = 500;
+
+/**
+ * Removes the keys and the attempts of archived events that left the store longer ago than their source is to know them
+ * (`sources.known_days`). They stay in the archive and can be found and restored; an arrival with such a key is a new event.
+ * Their items stay: the audit lists events by them. Each set is a transaction. A set with an event under a legal hold is left
+ * as it is. Returns the number of sets.
+ */
+export async function removeOldKeys(db: Db): Promise<number> {
+  const sources = await db.query<{ name: string; days: number }>(
+    "select name, known_days as days from sources where known_days is not null order by name",
+  );
+  let removed = 0;
+  for (const { name, days } of sources) {
+    const due = await db.query<{ id: string }>(
+      `select id from archive_objects
+        where source = $1 and keys_removed_at is null and removed_at < now() - make_interval(days => $2)
+        order by removed_at, id limit $3`,
+      [name, days, SETS_MAX],
+    );
+    for (const { id } of due) if (await db.transaction((tx) => removeKeysOf(tx, id))) removed++;
+  }
+  return removed;
+}
+
+/** False = another worker has it, or a hold keeps it. */
+async function removeKeysOf(tx: Tx, objectId: string): Promise<boolean> {
+  const [free] = await tx.query(
+    "select 1 from archive_objects where id = $1 and keys_removed_at is null for update skip locked",
+    [objectId],
+  );
+  if (!free) return false;
+  await keepHoldsAsTheyAre(tx);
+  if (await isHeld(tx, objectId)) return false;
+  // The keys first, as a restore locks them: the statement after it sees which of the events came back meanwhile.
+  await tx.query(
+    `select 1 from archived_events a join event_keys k on k.event_id = a.event_id and k.source_id = a.source_id
+      where a.object_id = $1 and k.id = a.id order by k.event_id, k.source_id for update of k`,
+    [objectId],
+  );
+  await tx.run(
+    `with events as materialized (select id, source_id, event_id from archived_events where object_id = $1),
+     keys as (
+       delete from event_keys k using events a where k.event_id = a.event_id and k.source_id = a.source_id and k.id = a.id),
+     attempts as (delete from redrive_attempts t using events a where t.id = a.id)
+     update archive_objects set keys_removed_at = now() where id = $1`,
+    [objectId],
+  );
+  return true;
+}
+
+/** The archive's list has no tags: while a tag is held, each event of the sources of that hold counts as held. */
+async function isHeld(tx: Tx, objectId: string): Promise<boolean> {
+  const held = await tx.query(
+    `select 1 from (select a.*, null::jsonb as tags, to_timestamp(
+                             ('x' || left(replace(a.id::text, '-', ''), 12))::bit(48)::bigint / 1000.0) as first_seen
+                      from archived_events a where a.object_id = $1) e
+      where ${coveredByHold("e", "e.source")}
+         or exists (select 1 from legal_holds h
+                     where h.scope = 'tag' and h.lifted_at is null and (h.source is null or h.source = e.source))
+      limit 1`,
+    [objectId],
+  );
+  return held.length > 0;
+}
