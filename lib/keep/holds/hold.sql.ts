@@ -19,5 +19,7 @@ export function coveredByHold(e: string, source: string): string {
                 where ${narrowed})))`;
 }
 
-/** SQL: a legal hold in force covers `e`, a row of dlq_event_rows. */
-export const HELD = coveredByHold("e", "(select s.name from sources s where s.id = e.source_id)");
+/** SQL: a legal hold in force covers `e`, an alias of dlq_event_rows. */
+export const held = (e: string) => coveredByHold(e, `(select s.name from sources s where s.id = ${e}.source_id)`);
+
+export const HELD = held("e");

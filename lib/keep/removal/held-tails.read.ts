@@ -8,11 +8,14 @@ import { PARKED } from "@/lib/redrive/states/state.sql";
 
 /**
  * SQL over `e`, a row of dlq_events: it holds the later versions of its aggregate, and one of them is parked, of those that `also`
- * (over `l`, a row of dlq_events) restricts.
+ * (over `l`, a row of `rows`) restricts.
  */
-export const beforeParked = (also = "true") => `e.aggregate_id is not null and e.version is not null and ${HOLDS}
+export const beforeParked = (
+  also = "true",
+  rows: "dlq_events" | "dlq_event_rows" = "dlq_events",
+) => `e.aggregate_id is not null and e.version is not null and ${HOLDS}
   and exists (
-    select 1 from dlq_event_facts f join dlq_events l on l.id = f.id
+    select 1 from dlq_event_facts f join ${rows} l on l.id = f.id
      where f.aggregate_id = e.aggregate_id and l.source_id = e.source_id and l.version > e.version and l.status in ${PARKED} and ${also}
        and coalesce(l.aggregate_type, '') = coalesce(e.aggregate_type, ''))`;
 

@@ -1,9 +1,9 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { HELD } from "@/lib/keep/holds/hold.sql";
+import { HELD, held } from "@/lib/keep/holds/hold.sql";
 import { beforeParked, readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import type { KeptReason } from "@/lib/keep/removal/removal.pure";
-import { RECENT } from "@/lib/keep/retention/recent-events.sql";
+import { RECENT, recent } from "@/lib/keep/retention/recent-events.sql";
 import { daysKept, dueBeforeMs, type Retention, whyUnexpired } from "@/lib/keep/retention/retention.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
@@ -67,24 +67,39 @@ export async function countDue(db: Queryable, viewer: Viewer, query: DueQuery): 
   });
 }
 
-/** Due events, by day, that stay for that reason alone: a later version of their aggregate is parked and not due before `beforeMs`. */
+/** Parameter of `due`. */
+function boundsOf({ days, rules }: Retention, nowMs: number): string {
+  const all = [...rules, { source: null, errorCode: null, days }];
+  return JSON.stringify(
+    all.map(({ days, ...named }) => ({ ...named, before: uuidv7LowerBound(dueBeforeMs(nowMs, days)) })),
+  );
+}
+
+/** SQL over `e`, an alias of dlq_events: it is due by its own period, see `daysKept`. `bounds`: parameter of `boundsOf`. */
+const due = (e: string, bounds: string) => `${e}.id < (
+  select (p ->> 'before')::uuid from jsonb_array_elements(${bounds}::jsonb) p
+   where (p ->> 'source' is null or p ->> 'source' = (select s.name from sources s where s.id = ${e}.source_id))
+     and (p ->> 'errorCode' is null or p ->> 'errorCode' = ${e}.error_code)
+   order by p ->> 'source' is null, p ->> 'errorCode' is null limit 1)`;
+
+/** Due events, by day, that stay for that reason alone: a later version of their aggregate is parked and does not expire. */
 export async function countHolding(
   db: Queryable,
   viewer: Viewer,
-  { beforeMs }: Pick<DueQuery, "beforeMs">,
+  { retention, nowMs, beforeMs }: Pick<DueQuery, "retention" | "nowMs" | "beforeMs">,
 ): Promise<Map<string, number>> {
-  const before = uuidv7LowerBound(beforeMs);
+  const stays = `not (${due("l", "$3")} and not ${held("l")} and not ${recent("l")})`;
   const heads = await db.query<{ id: string; day: string }>(
     `select e.id, to_char(e.first_seen at time zone 'UTC', 'YYYY-MM-DD') as day
        from dlq_event_rows e
-      where e.id < $1 and not ${HELD} and not ${RECENT} and ${beforeParked("l.id >= $1")}
+      where e.id < $1 and ${due("e", "$3")} and not ${HELD} and not ${RECENT} and ${beforeParked(stays, "dlq_event_rows")}
         and ($2::text[] is null or e.source_id = any(array(select id from sources where name = any($2))))`,
-    [before, sourceScope(viewer)],
+    [uuidv7LowerBound(beforeMs), sourceScope(viewer), boundsOf(retention, nowMs)],
   );
   const holding = await readHoldingLater(
     db,
     heads.map(({ id }) => id),
   );
-  const held = heads.filter(({ id }) => holding.has(id));
-  return new Map([...Map.groupBy(held, ({ day }) => day)].map(([day, of]) => [day, of.length]));
+  const stay = heads.filter(({ id }) => holding.has(id));
+  return new Map([...Map.groupBy(stay, ({ day }) => day)].map(([day, of]) => [day, of.length]));
 }

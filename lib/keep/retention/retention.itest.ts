@@ -204,6 +204,23 @@ describe("events of a day that is older than they are kept", () => {
     expect(await stored()).toEqual(["head", "held", "queued", "revised", "sent", "tail"]);
   });
 
+  test("stay where they hold one that is due and stays, or that has a longer period; the preview says so", async () => {
+    await retain(30, [{ errorCode: "TIMEOUT", days: 7 }]);
+    await park("due", 10, { aggregateId: "order-1", version: 1n, errorCode: "TIMEOUT" });
+    await park("longer", 9, { aggregateId: "order-1", version: 2n });
+    await park("other", 10, { aggregateId: "order-2", version: 1n, errorCode: "TIMEOUT" });
+    await park("stays", 9, { aggregateId: "order-2", version: 2n, errorCode: "TIMEOUT", tags: { claim: "118" } });
+    await placeHold(world.deps, { scope: { tag: { name: "claim", value: "118" } }, reason: "a claim" }, ADA);
+    const days = (await preview()).days!;
+    expect(days.map(({ expires, keptByReason }) => [expires, keptByReason])).toEqual([
+      [0, { "holds-later": 2 }],
+      [0, { held: 1 }],
+    ]);
+    await expire();
+    expect((await operations()).reduce((sum, { changed }) => sum + changed, 0)).toBe(0);
+    expect(await stored()).toEqual(["due", "longer", "other", "stays"]);
+  });
+
   test("leave in one go, heads and tails, where both are due", async () => {
     await park("head", 32.5, { aggregateId: "order-1", version: 1n });
     await park("tail", 31.5, { aggregateId: "order-1", version: 2n });

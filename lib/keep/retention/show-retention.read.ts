@@ -34,7 +34,7 @@ export async function previewRetention(db: Db, viewer: Viewer, nowMs: number): P
         const shortest = Math.min(retention.days, ...retention.rules.map((rule) => rule.days));
         const beforeMs = dueBeforeMs(nowMs, shortest);
         const due = await countDue(tx, viewer, { retention, nowMs, beforeMs, source: null, errorCode: null });
-        return byDay(due, await countHolding(tx, viewer, { beforeMs }));
+        return byDay(due, await countHolding(tx, viewer, { retention, nowMs, beforeMs }));
       },
       { statementTimeoutMs: COUNT_MS_MAX, readOnly: true },
     );
