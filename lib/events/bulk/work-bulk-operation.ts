@@ -54,7 +54,11 @@ export async function workBulkOperation(deps: WorkingDeps, id: string, signal: A
   if (operation.cursor === null) await startBulkOperation(deps.db, id, await countSelected(deps, operation));
   // Asked for with each chunk: the fault of a worker without an archive is said as any other.
   const changeChunk: ChangeChunk = (tx, candidates, context) =>
-    (isRemoval(kind) ? removeChunk(archiveOf(deps), id, KEEPING[kind]) : CHANGES[kind])(tx, candidates, context);
+    (isRemoval(kind) ? removeChunk({ db: deps.db, archive: archiveOf(deps) }, id, KEEPING[kind]) : CHANGES[kind])(
+      tx,
+      candidates,
+      context,
+    );
   const facts = { actor: operation.createdBy, options: operation.options };
   const change = async (tx: Tx, candidates: readonly Candidate[]) => {
     const done = await changeChunk(tx, candidates, { ...facts, nowMs: deps.clock.wallMs() });

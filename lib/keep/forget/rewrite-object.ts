@@ -1,15 +1,10 @@
+import { keepWritten, rememberWriting } from "@/lib/keep/archive/leftovers.write";
 import { idOfLine, readLine } from "@/lib/keep/archive/sets/archive-lines";
 import { readSetLines } from "@/lib/keep/archive/sets/read-set";
-import { type SetKeys, setKeysBeside, setKeysOf, type WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
+import { keyList, setKeysBeside, setKeysOf, type WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
 import { setEventOf, writeSet } from "@/lib/keep/archive/sets/write-set";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
-import {
-  type ArchivedObject,
-  isInWindow,
-  keepWritten,
-  rememberWriting,
-  replaceObject,
-} from "@/lib/keep/forget/archived-lines.write";
+import { type ArchivedObject, isInWindow, replaceObject } from "@/lib/keep/forget/archived-lines.write";
 import { matchesKey } from "@/lib/keep/forget/forget-key.pure";
 import { deleteArchived, type Forgotten, forgetEvents } from "@/lib/keep/forget/forgotten-events.write";
 import { type ForgetScope, textOf } from "@/lib/keep/forget/matching-events.read";
@@ -69,7 +64,7 @@ export async function rewriteObject(
   );
   const sets = [...kept].map(([day, of]) => {
     const name = { day, source: object.source, operationId: object.operationId, id: uuidv7(clock.wallMs()) };
-    return { name, keys: keysOf(setKeysOf(name)), of };
+    return { name, keys: keyList(setKeysOf(name)), of };
   });
   const keys = sets.flatMap((set) => set.keys);
   await rememberWriting(db, keys);
@@ -86,17 +81,13 @@ export async function rewriteObject(
   const forgotten = await deleteArchived(tx, named);
   await forgetEvents(tx, forgetId, forgotten);
   const places = sets.flatMap(({ name, of }) => of.map(({ id }) => ({ id, objectId: name.id })));
-  await replaceObject(tx, object, places, keysOf(setKeysBeside(object.key)));
+  await replaceObject(tx, object, places, keyList(setKeysBeside(object.key)));
   return {
     forgotten,
     counts: { archivedEvents: forgotten.length, [written.length > 0 ? "objectsRewritten" : "objectsRemoved"]: 1 },
     refused,
     moved: forgotten.length < named.length,
   };
-}
-
-function keysOf({ lines, parquet, manifest }: SetKeys): string[] {
-  return [lines, parquet, manifest];
 }
 
 /** It is tried again. */

@@ -1,7 +1,8 @@
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit, appendSubjects } from "@/lib/guard/audit/audit.write";
 import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
-import { forgetLeftovers, leftoverKeys, nextObject } from "@/lib/keep/forget/archived-lines.write";
+import { forgetLeftovers, leftoverKeys } from "@/lib/keep/archive/leftovers.write";
+import { nextObject } from "@/lib/keep/forget/archived-lines.write";
 import { patternsOf, personOf } from "@/lib/keep/forget/forget-key.pure";
 import {
   advanceForget,

@@ -4,7 +4,8 @@ import type { BulkAnswer } from "@/lib/events/events.shapes";
 import { type Candidate, type CandidatePage, readCandidates } from "@/lib/events/selection/candidates.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
-import type { WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
+import { keepWritten, rememberWriting } from "@/lib/keep/archive/leftovers.write";
+import { keyList, setKeysOf, type WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
 import { type NewSet, writeSet } from "@/lib/keep/archive/sets/write-set";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { readHeld } from "@/lib/keep/holds/held.read";
@@ -12,9 +13,10 @@ import { type EventRecord, readRecordSizes, readRecords } from "@/lib/keep/recor
 import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
 import { closeRemoval, deleteEvents, insertArchiveObjects } from "@/lib/keep/removal/removed-events.write";
-import type { Tx } from "@/lib/platform/database/db";
+import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7Day } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 
 /**
@@ -81,8 +83,10 @@ function setOf({ id, source }: { id: string; source: string }): string {
   return `${uuidv7Day(id)} ${source}`;
 }
 
+export type RemovingDeps = { db: Db; archive: ArchiveStore };
+
 /** Of one operation. Each chunk becomes a set for each of its days and sources. */
-export function removeChunk(archive: ArchiveStore, operationId: string, readKeeping: ReadKeeping): ChangeChunk {
+export function removeChunk(deps: RemovingDeps, operationId: string, readKeeping: ReadKeeping): ChangeChunk {
   return async (tx, candidates, { actor, nowMs }) => {
     const keeping = await readKeeping(tx);
     // The transaction waits for the archive: its locks keep the events as they are archived.
@@ -100,7 +104,7 @@ export function removeChunk(archive: ArchiveStore, operationId: string, readKeep
       return reason ?? (held.has(event.id) ? "held" : (kept.get(event.id) ?? null));
     };
     const removable = candidates.filter((event) => why(event) === null);
-    const changed = await archiveEvents(tx, archive, { events: removable, operationId, actor, nowMs });
+    const changed = await archiveEvents(tx, deps, { events: removable, operationId, actor, nowMs });
     const gone = new Set(changed.map(({ id }) => id));
     const refused = refusals(candidates, gone, (event) => why(event) ?? "no-body");
     return { changed, refused, inFlight: [] };
@@ -111,11 +115,11 @@ type Archiving = { events: readonly Candidate[]; operationId: string; actor: str
 
 /**
  * Writes the events as sets, reads them back, and names them. The events are deleted meanwhile: the transaction commits when
- * all of the sets came back as they were written, or not at all. Returns the events that have left: all that have a body.
+ * all of the sets came back as they were written, or not at all. What is written by then is a leftover, see `removeLeftovers`. Returns the events that have left: all that have a body.
  */
 async function archiveEvents(
   tx: Tx,
-  archive: ArchiveStore,
+  { db, archive }: RemovingDeps,
   { events, operationId, actor, nowMs }: Archiving,
 ): Promise<{ id: string; from: EventStatus }[]> {
   const records = await readRecords(
@@ -127,8 +131,11 @@ async function archiveEvents(
     const [{ id: first, source }] = group as [EventRecord];
     return { id: uuidv7(nowMs), day: uuidv7Day(first), source, operationId, events: group, atMs: nowMs };
   });
+  const keys = sets.flatMap((set) => keyList(setKeysOf(set)));
+  await rememberWriting(db, keys);
   const named = sets.flatMap((set) => set.events.map(({ id }) => ({ id, objectId: set.id })));
   const [removed, written] = await Promise.all([deleteEvents(tx, named, nowMs), writeSets(archive, sets)]);
+  if (!(await keepWritten(tx, keys))) throw new DomainError("events-busy", "The archive took too long for a chunk");
   await insertArchiveObjects(tx, written, { operationId, removedBy: actor, atMs: nowMs });
   await closeRemoval(tx, removed);
   return removed.map(({ id, from }) => ({ id, from }));

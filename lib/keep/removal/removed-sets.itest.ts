@@ -16,6 +16,7 @@ import { packLines, unpackLines } from "@/lib/keep/archive/sets/archive-lines";
 import { setKeysBeside } from "@/lib/keep/archive/sets/set-key.pure";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { verifyArchive } from "@/lib/keep/archive/verify-archive";
+import { removeLeftovers } from "@/lib/keep/forget/work-forget";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
 import { systemClock } from "@/lib/platform/clock";
 import { addSource, deadLetter } from "@/lib/testing/letters";
@@ -106,6 +107,28 @@ describe("a removal of several days and sources", () => {
       expect([said.lines, said.parquet]).toEqual([file(lines), file(parquet)]);
     }
     expect(await restore({ operation })).toMatchObject({ restored: 8, next: expect.any(String) });
+  });
+
+  test("that dies leaves no object behind: what it has written is removed when its time is over", async () => {
+    const ids = await parkIgnored(DAYS[0]!, "orders", ["one", "two"]);
+    const dying: ArchiveStore = {
+      ...archive,
+      put: async (key, bytes) => {
+        await archive.put(key, bytes);
+        if (key.endsWith(".json")) throw new Error("the process is gone");
+      },
+    };
+    await expect(remove(ids, dying)).rejects.toThrow("the process is gone");
+    const left = await keys();
+    expect(left).toHaveLength(3);
+    await removeLeftovers({ ...world.deps, archive });
+    expect(await keys()).toEqual(left);
+    await world.db.run("update archive_leftovers set remove_at = now()");
+    await remove(ids);
+    await removeLeftovers({ ...world.deps, archive });
+    const [{ key }] = (await objects()) as [Named];
+    expect(await keys()).toEqual(Object.values(setKeysBeside(key)).toSorted());
+    expect(await world.db.query("select 1 from archive_leftovers")).toEqual([]);
   });
 
   test("writes the manifest of a set when its other objects lie in the archive and were read back", async () => {

@@ -41,6 +41,11 @@ export function setKeysOf({ day, source, operationId, id }: SetName): SetKeys {
   return keysFrom(`events/day=${day}/source=${encodeURIComponent(source)}/${operationId}-${id}`);
 }
 
+/** In the order in which they are written. */
+export function keyList({ lines, parquet, manifest }: SetKeys): string[] {
+  return [lines, parquet, manifest];
+}
+
 /** The keys of the set that has these lines. */
 export function setKeysBeside(lines: string): SetKeys {
   return keysFrom(lines.slice(0, -LINES.length));
