@@ -208,7 +208,7 @@ test("the two signatures of an HTTP source have heads of their own, and what wai
   await expect(page.getByText("Waiting for the first event")).toHaveCount(0);
 });
 
-test("a storm limit is set in the form, and the pages say how many events are not stored", async ({
+test("a storm limit and a time to be known are set in the form, and the pages say how many events are not stored", async ({
   page,
   parkade,
 }) => {
@@ -227,10 +227,17 @@ test("a storm limit is set in the form, and the pages say how many events are no
   await dialog(page).getByRole("button", { name: "Save" }).click();
   await expect(dialog(page).getByText("A whole number from 1 to 1000000, or empty.")).toBeVisible();
   await limit.fill("3");
+  const known = dialog(page).getByLabel("Known for, days");
+  await expect(known).toHaveValue("400");
+  await known.fill("6");
+  await dialog(page).getByRole("button", { name: "Save" }).click();
+  await expect(dialog(page).getByText("A whole number of days from 7 to 3650, or empty.")).toBeVisible();
+  await known.fill("90");
   expect(await violations(page)).toEqual([]);
   await dialog(page).getByRole("button", { name: "Save" }).click();
   await expect(toast(page, `Saved ${name}`)).toBeVisible();
   await expect(page.getByText("3 a minute of one group")).toBeVisible();
+  await expect(page.getByText("90 days")).toBeVisible();
 
   const { accepted, unstored } = await arrived(0, 40);
   expect([accepted + unstored, accepted >= 3, unstored > 0]).toEqual([40, true, true]);

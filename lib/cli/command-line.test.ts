@@ -63,7 +63,7 @@ it("takes the options of every command before it as well", () => {
 
 it.each([
   ["serch", 'There is no command "serch": parkade --help lists them'],
-  ["source", "source needs one of list, add, probe, pause, drain, stop, resume"],
+  ["source", "source needs one of list, add, probe, set, pause, drain, stop, resume"],
   ["search --erorCode X", "Unknown option '--erorCode'"],
   ["search x", '"x" is one word too many'],
   ["show", "id is missing"],

@@ -102,6 +102,7 @@ const HELP_ORDER = [
   "source list",
   "source add",
   "source probe",
+  "source set",
   "source pause",
   "source drain",
   "source stop",

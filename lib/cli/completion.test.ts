@@ -25,7 +25,7 @@ test.each([
   ],
   [
     ["source", ""],
-    ["list", "add", "probe", "pause", "drain", "stop", "resume"],
+    ["list", "add", "probe", "set", "pause", "drain", "stop", "resume"],
   ],
   [
     ["source", "p"],

@@ -26,7 +26,7 @@ import { inferSchema, listSchemas, setSchema } from "@/lib/cli/schema";
 import { search } from "@/lib/cli/search";
 import { backup, serve } from "@/lib/cli/serve";
 import { show } from "@/lib/cli/show";
-import { addSource, listSources, probeSource, readSources, switchSource } from "@/lib/cli/source";
+import { addSource, listSources, probeSource, readSources, setSource, switchSource } from "@/lib/cli/source";
 import { go, stop } from "@/lib/cli/stop";
 import { tail } from "@/lib/cli/tail";
 import { addTarget, listTargets, readTargets, removeTarget } from "@/lib/cli/target";
@@ -101,6 +101,7 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   "source list": listSources,
   "source add": addSource,
   "source probe": probeSource,
+  "source set": setSource,
   "source pause": (call) => switchSource(call, "paused"),
   "source drain": (call) => switchSource(call, "draining"),
   "source stop": (call) => switchSource(call, "stopped"),

@@ -56,6 +56,20 @@ export async function addSource(call: Call): Promise<number> {
   return printSource(call, await api.change<SourceOut>(SOURCES, { method: "POST", body, key: randomUUID() }));
 }
 
+const LIMITS = ["stormPerMinute", "knownDays"] as const;
+
+export async function setSource(call: Call): Promise<number> {
+  const { line, api } = call;
+  const limits = LIMITS.flatMap((name) => {
+    const text = line.text(name);
+    return text === null ? [] : [[name, text === "none" ? null : parsed(call, name, text)] as const];
+  });
+  if (limits.length === 0) throw new UsageError("name --stormPerMinute or --knownDays", line.command);
+  const reason = line.text("reason");
+  const body = { ...Object.fromEntries(limits), ...(reason === null ? {} : { reason }) };
+  return printSource(call, await api.change<SourceOut>(pathOf(line.arguments[0]!), { method: "PATCH", body }));
+}
+
 /** `source pause`, `drain`, `stop` and `resume`. */
 export async function switchSource(call: Call, mode: SourceMode): Promise<number> {
   const { line, api } = call;
@@ -70,6 +84,8 @@ async function printSource(call: Call, source: SourceOut): Promise<number> {
       ["source", source.name],
       ["kind", source.kind],
       ["mode", source.mode],
+      ["storm limit", source.stormPerMinute === null ? null : `${formatNumber(source.stormPerMinute)} a minute`],
+      ["known for", source.knownDays === null ? "good" : `${source.knownDays} days`],
     ]),
   );
   return EXIT.done;

@@ -103,8 +103,9 @@ export function bodyOf(draft: SourceDraft, { fields }: Pick<KindOut, "fields">):
   const limit = draft.stormPerMinute.trim();
   if (!/^([1-9]\d{0,6})?$/.test(limit)) errors.stormPerMinute = "A whole number from 1 to 1000000, or empty.";
   const known = draft.knownDays.trim();
-  if (!/^(\d{1,4})?$/.test(known))
-    errors.knownDays = `A whole number of days from ${KNOWN_DAYS.min} to ${KNOWN_DAYS.max}, or empty.`;
+  const { min, max } = KNOWN_DAYS;
+  if (known !== "" && !(/^\d{1,4}$/.test(known) && Number(known) >= min && Number(known) <= max))
+    errors.knownDays = `A whole number of days from ${min} to ${max}, or empty.`;
   if (payloadSchema === undefined || Object.keys(errors).length > 0) return { ok: false, errors };
   return {
     ok: true,

@@ -49,6 +49,18 @@ export const SOURCE_COMMANDS = [
     ],
   },
   {
+    name: "source set",
+    summary: "Set how many events of a storm are stored, and how long events are known",
+    arguments: [sourceNameArgument],
+    options: [
+      { name: "stormPerMinute", value: "n", text: "Events of one group that are stored in a minute; none = all are" },
+      { name: "knownDays", value: "days", text: "Days for which an event that has left is known; none = for good" },
+      reasonOption,
+    ],
+    details: "What is not named stays as it is.",
+    examples: ["parkade source set orders --stormPerMinute 1000", "parkade source set orders --knownDays none"],
+  },
+  {
     name: "source pause",
     summary: "Read nothing more from a source for now",
     arguments: [sourceNameArgument],
