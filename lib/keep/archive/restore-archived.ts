@@ -27,8 +27,23 @@ export async function restoreArchived(
   const archive = archiveOf(deps);
   const { objects, missing, next } = await holding(deps.db, viewer, request);
   const answer: RestoreAnswer = { restored: 0, duplicates: 0, refused: missing, next };
+  await restoreObjects(deps, archive, { objects, viewer, answer });
+  return answer;
+}
+
+type Restoring = { objects: readonly HoldingObject[]; viewer: Viewer; answer: RestoreAnswer };
+
+async function restoreObjects(
+  deps: { db: Db; clock: Clock },
+  archive: ArchiveStore,
+  { objects, viewer, answer }: Restoring,
+): Promise<void> {
+  const moved: string[] = [];
   for await (const { object, read } of readAhead(archive, objects)) {
-    answer.refused.push(...read.refused);
+    const places = await placesNow(deps.db, viewer, read.refused);
+    const isMoved = ({ id }: { id: string }) => (places.get(id) ?? object.objectId) !== object.objectId;
+    moved.push(...read.refused.filter(isMoved).map(({ id }) => id));
+    answer.refused.push(...read.refused.filter((refused) => !isMoved(refused)));
     const outcomes = await restoreEvents(deps, read.arrivals, viewer, { archived: true });
     outcomes.forEach((outcome, index) => {
       const { id } = read.arrivals[index]!.stored.state;
@@ -37,7 +52,20 @@ export async function restoreArchived(
       else answer.refused.push({ id, detail: whyRefused(outcome, object) });
     });
   }
-  return answer;
+  if (moved.length === 0) return;
+  // A forget has written these into another object since: they are not lost.
+  await restoreObjects(deps, archive, { objects: await objectsOf(deps.db, viewer, moved), viewer, answer });
+}
+
+/** The object of each of these events, by id. */
+async function placesNow(db: Db, viewer: Viewer, refused: RestoreAnswer["refused"]): Promise<Map<string, string>> {
+  if (refused.length === 0) return new Map();
+  const objects = await objectsOf(
+    db,
+    viewer,
+    refused.map(({ id }) => id),
+  );
+  return new Map(objects.flatMap(({ objectId, ids }) => ids.map((id) => [id, objectId])));
 }
 
 /** The objects as they are read: the next one while one of them is worked, since reading takes the archive and this process. */

@@ -9,6 +9,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
+import { removeLeftovers } from "@/lib/keep/archive/leftovers.write";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { ForgetRequest } from "@/lib/keep/forget/forget.shapes";
@@ -16,7 +17,7 @@ import { forgetData } from "@/lib/keep/forget/forget-data";
 import { readForget } from "@/lib/keep/forget/forgets.read";
 import { previewForget } from "@/lib/keep/forget/preview-forget";
 import { TRACES } from "@/lib/keep/forget/traces.sql";
-import { removeLeftovers, workForget } from "@/lib/keep/forget/work-forget";
+import { workForget, workForgets } from "@/lib/keep/forget/work-forget";
 import { liftHold } from "@/lib/keep/holds/lift-hold";
 import { placeHold } from "@/lib/keep/holds/place-hold";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
@@ -295,6 +296,74 @@ describe("a forget", () => {
   });
 });
 
+describe("a forget beside other work", () => {
+  test("deletes what was restored before its object was reached", async () => {
+    await world.park(1, others);
+    await remove(["other-0"]);
+    await world.park(1, hers);
+    await remove([hers(0).eventId]);
+    const [hersId] = (
+      await world.db.query<{ id: string }>("select id from archived_events where event_id like 'order%'")
+    ).map(({ id }) => id);
+    let restored: Promise<unknown> | null = null;
+    const slow: ArchiveStore = {
+      ...archive,
+      get: async (key) => {
+        restored ??= restoreArchived(deps(), { ids: [hersId!] }, ADA);
+        await restored;
+        return archive.get(key);
+      },
+    };
+    expect(await forget({}, slow)).toMatchObject({ counts: { events: 1 } });
+    await expect(restored).resolves.toMatchObject({ restored: 1 });
+    expect(await placesOf(WHO)).toEqual([]);
+  });
+
+  test("leaves the key of a newer event of the same id, and what consumers reported of it", async () => {
+    await world.park(1, () => ({ eventId: "twice", tags: { customer: WHO } }));
+    await remove(["twice"]);
+    await world.db.run("delete from event_keys");
+    await world.park(1, () => ({ eventId: "twice", tags: {} }));
+    expect(await forget()).toMatchObject({ counts: { archivedEvents: 1 } });
+    const again = { source: "orders", letter: deadLetter({ eventId: "twice", aggregateId: null, version: null }) };
+    expect(await parkEvents(world.deps, [again], ADA)).toEqual(["duplicate"]);
+  });
+
+  test("replaces a number in JSON where it is whole, and leaves JSON behind", async () => {
+    const key = { tag: { name: "customer", value: "100000" } };
+    await world.park(1, () => ({ eventId: "one", tags: { customer: "100000" } }));
+    await appendAuditOf({ total: 100000, share: 0.1, list: [100000, 1000000], said: "of 100000, and 1000000" });
+    expect((await forget({ key })).finishedAt).not.toBeNull();
+    const [entry] = await world.db.query<{ after: unknown }>(
+      "select after from audit_entries where after ? 'total' order by id desc limit 1",
+    );
+    const gone = "[forgotten]";
+    expect(entry!.after).toEqual({ total: gone, share: 0.1, list: [gone, 1000000], said: `of ${gone}, and 1000000` });
+  });
+
+  test("keeps no other forget waiting when it cannot go on, and says so", async () => {
+    await world.park(1, hers);
+    const first = await forgetData(world.deps, { key: KEY, reason: "one", idempotency: null }, ADA);
+    const other = { tag: { name: "customer", value: "c-0" } };
+    await world.park(1, others);
+    const second = await forgetData(world.deps, { key: other, reason: "two", idempotency: null }, ADA);
+    await world.db.run("update forgets set cursor = gen_random_uuid(), phase = 'audit' where id = $1", [first.id]);
+    await workForgets(deps(), new AbortController().signal);
+    expect((await readForget(world.db, ADA, first.id)).stalled).toMatch(/the log of the worker says why/);
+    expect((await readForget(world.db, ADA, second.id)).finishedAt).not.toBeNull();
+  });
+
+  test("of a tag leaves what is known of an aggregate that its value names by chance", async () => {
+    await world.db.run(
+      `insert into processed_events (consumer, source_id, event_id, aggregate_type, aggregate_id, version)
+       select 'billing', id, 'e-1', '', 'c-0', 7 from sources`,
+    );
+    await world.park(1, () => ({ eventId: "one", tags: { customer: "c-0" } }));
+    await forget({ key: { tag: { name: "customer", value: "c-0" } } });
+    expect(await world.db.query("select version from processed_events")).toEqual([{ version: 7 }]);
+  });
+});
+
 describe("a worker that dies", () => {
   const STEPS = ["get", "put", "remove"] as const;
   test.each(STEPS)("at its %s of the archive has lost nothing else, and the next one ends it", async (step) => {
@@ -309,11 +378,13 @@ describe("a worker that dies", () => {
       },
     };
     const { id } = await forgetData(world.deps, { key: KEY, reason: "article 17", idempotency: null }, ADA);
-    const died = workForget(deps(dying), id, new AbortController().signal).then(() => removeLeftovers(deps(dying)));
-    if (step === "remove") await died;
-    else await expect(died).rejects.toThrow("the process is gone");
-    await workForget(deps(), id, new AbortController().signal);
+    const died = workForget(deps(dying), id, new AbortController().signal);
+    // Nothing is called forgotten that lies in the archive.
+    const said = step === "remove" ? "3 replaced objects are still in the archive" : "the process is gone";
+    await expect(died).rejects.toThrow(said);
+    expect((await readForget(world.db, ADA, id)).finishedAt).toBeNull();
     await world.db.run("update archive_leftovers set remove_at = now()");
+    await workForget(deps(), id, new AbortController().signal);
     await removeLeftovers(deps());
     expect(await placesOf(WHO)).toEqual([]);
     const ids = await archivedIds();

@@ -60,7 +60,7 @@ export async function deleteArchived(tx: Tx, ids: readonly string[]): Promise<Fo
 }
 
 /**
- * What else the store holds of these events: their keys, reports of consumers, and what items and attempts say of them. The
+ * What else the store holds of these events: their keys (that of a newer event of the same id stays), reports of consumers, and what items and attempts say of them. The
  * items stay, so that the counts of their redrives stay true.
  */
 export async function forgetEvents(tx: Tx, forgetId: string, events: readonly Forgotten[]): Promise<void> {
@@ -74,11 +74,12 @@ export async function forgetEvents(tx: Tx, forgetId: string, events: readonly Fo
     [ids, keys[0], forgetId],
   );
   await tx.run(
-    `delete from event_keys k using ${NAMED} where k.event_id = w.event_id and k.source_id = w.source_id`,
-    keys,
+    `delete from event_keys k using ${NAMED} where k.event_id = w.event_id and k.source_id = w.source_id and k.id = any($3::uuid[])`,
+    [...keys, ids],
   );
   await tx.run(
-    `delete from processed_events p using ${NAMED} where p.event_id = w.event_id and p.source_id = w.source_id`,
+    `delete from processed_events p using ${NAMED} where p.event_id = w.event_id and p.source_id = w.source_id
+        and not exists (select from event_keys k where k.event_id = w.event_id and k.source_id = w.source_id)`,
     keys,
   );
   await tx.run("delete from restored_events where id = any($1::uuid[])", [ids]);
@@ -119,8 +120,15 @@ async function reportProcessed(tx: Tx, events: readonly Forgotten[]): Promise<vo
   );
 }
 
-/** Of these ids of aggregates, those that no stored and no archived event has any more; what is known of them is deleted. */
-export async function forgetEmptyAggregates(tx: Tx, aggregateIds: readonly string[]): Promise<string[]> {
+/**
+ * Of these ids of aggregates, those that no stored and no archived event has any more; what is known of them is deleted, in one
+ * source where it is named.
+ */
+export async function forgetEmptyAggregates(
+  tx: Tx,
+  aggregateIds: readonly string[],
+  source: string | null,
+): Promise<string[]> {
   const empty = await tx.query<{ id: string }>(
     `select w.id from unnest($1::text[]) as w(id)
       where not exists (select 1 from dlq_event_facts f where f.aggregate_id = w.id)
@@ -128,7 +136,11 @@ export async function forgetEmptyAggregates(tx: Tx, aggregateIds: readonly strin
     [aggregateIds],
   );
   const ids = empty.map(({ id }) => id);
-  await tx.run("delete from processed_events where aggregate_id = any($1::text[])", [ids]);
-  await tx.run("delete from aggregates where aggregate_id = any($1::text[])", [ids]);
+  for (const table of ["processed_events", "aggregates"])
+    await tx.run(
+      `delete from ${table} where aggregate_id = any($1::text[])
+          and ($2::text is null or source_id = (select s.id from sources s where s.name = $2))`,
+      [ids, source],
+    );
   return ids;
 }

@@ -12,6 +12,7 @@ import type { HeldFacts } from "@/lib/keep/holds/held.read";
 import { keepHoldsAsTheyAre, readHeldFacts } from "@/lib/keep/holds/held.read";
 import { insertArchiveObjects } from "@/lib/keep/removal/removed-events.write";
 import type { StoredArrival } from "@/lib/keep/restore/restore-events";
+import { storedKeys } from "@/lib/keep/restore/restored-events.write";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7Day, uuidv7TimeMs } from "@/lib/platform/ids";
@@ -76,7 +77,7 @@ export async function rewriteObject(
   const { operationId, removedBy, removedAtMs: atMs } = object;
   if (written.length > 0) await insertArchiveObjects(tx, written, { operationId, removedBy, atMs });
   await keepHoldsAsTheyAre(tx);
-  if ((await readHeldFacts(tx, facts)).size > held.size) throw tookTooLong();
+  if ([...(await readHeldFacts(tx, facts))].some((id) => going.has(id))) throw tookTooLong();
   const named = object.ids.filter((id) => going.has(id));
   const forgotten = await deleteArchived(tx, named);
   await forgetEvents(tx, forgetId, forgotten);
@@ -86,8 +87,13 @@ export async function rewriteObject(
     forgotten,
     counts: { archivedEvents: forgotten.length, [written.length > 0 ? "objectsRewritten" : "objectsRemoved"]: 1 },
     refused,
-    moved: forgotten.length < named.length,
+    // What was restored before this object was reached is in the store, behind the phase that looks there.
+    moved: forgotten.length < named.length || (await storedAmong(tx, going)),
   };
+}
+
+async function storedAmong(tx: Tx, ids: ReadonlySet<string>): Promise<boolean> {
+  return (await storedKeys(tx, [...ids])).size > 0;
 }
 
 /** It is tried again. */

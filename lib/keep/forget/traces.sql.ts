@@ -51,16 +51,14 @@ export const TRACES: readonly Trace[] = [
 export function replaceIn({ table, text, json = [], where = "true" }: Trace): string {
   const sets = [
     ...text.map((column) => `${column} = regexp_replace(${column}, $1, '[forgotten]', 'g')`),
-    ...json.map(
-      (column) => `${column} = regexp_replace(${column}::text, $2, '[forgotten]', 'g')::${typeOf(table, column)}`,
-    ),
+    ...json.map((column) => `${column} = forget_in_json(${column}::jsonb, $1)::${typeOf(table, column)}`),
   ];
   const found = [...text.map((column) => `${column} ~ $1`), ...json.map((column) => `${column}::text ~ $2`)];
   // Both are named, so that the server knows their types.
   return `update ${table} set ${sets.join(", ")} where (${found.join(" or ")}) and ${where} and $1::text <> '' and $2::text <> ''`;
 }
 
-/** These two keep the text of their JSON as it came. */
+/** These two keep the text of their JSON as it came, while nothing in it is replaced. */
 function typeOf(table: string, column: string): "json" | "jsonb" {
   return `${table}.${column}` === "idempotency_keys.response" || `${table}.${column}` === "payload_schemas.body"
     ? "json"

@@ -1,9 +1,9 @@
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit, appendSubjects } from "@/lib/guard/audit/audit.write";
 import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
-import { forgetLeftovers, leftoverKeys } from "@/lib/keep/archive/leftovers.write";
+import { countLeftovers, removeLeftovers } from "@/lib/keep/archive/leftovers.write";
 import { nextObject } from "@/lib/keep/forget/archived-lines.write";
-import { patternsOf, personOf } from "@/lib/keep/forget/forget-key.pure";
+import { kindOf, patternsOf, personOf } from "@/lib/keep/forget/forget-key.pure";
 import {
   advanceForget,
   endForget,
@@ -36,16 +36,21 @@ export type ForgetDeps = Pick<Deps, "db" | "clock" | "log"> & ArchiveDeps;
 const CHUNK = 200;
 /** Entries of the audit that one statement looks at. */
 const AUDIT_BATCH = 5_000;
-const LEFTOVERS = 100;
 /** Longer than an object takes to be read, written and read back. */
 const ARCHIVING_MS_MAX = 90_000;
 
 /** Why a matching event stays. */
 export type ForgetKept = "in-redrive" | "unconfirmed" | "held" | "holds-later";
 
-/** One round: each running forget goes to its end, and leftovers of the archive are removed. */
+/** One round: each running forget goes to its end, and leftovers of the archive are removed. A forget that cannot go on keeps no other. */
 export async function workForgets(deps: ForgetDeps, signal: AbortSignal): Promise<void> {
-  for (const id of await runningForgets(deps.db)) await workForget(deps, id, signal);
+  for (const id of await runningForgets(deps.db)) {
+    try {
+      await workForget(deps, id, signal);
+    } catch (error) {
+      deps.log.warn({ forget: id, err: error }, "a step of a forget could not be done, it is tried again");
+    }
+  }
   await removeLeftovers(deps);
 }
 
@@ -59,7 +64,8 @@ export async function workForget(deps: ForgetDeps, id: string, signal: AbortSign
       // Each step says whether there is another one.
     }
   } catch (error) {
-    if (error instanceof DomainError && error.code !== "events-busy") await noteForgetFault(deps.db, id, error.message);
+    const said = error instanceof DomainError ? error.message : "Its next step failed: the log of the worker says why";
+    if (!(error instanceof DomainError && error.code === "events-busy")) await noteForgetFault(deps.db, id, said);
     throw error;
   }
 }
@@ -156,7 +162,8 @@ async function forgetArchived(deps: ForgetDeps, tx: Tx, forget: ForgetRow): Prom
 /** Texts beside events that name the person: the key itself, and the ids of the events that are forgotten. */
 async function forgetTraces(tx: Tx, forget: ForgetRow): Promise<void> {
   const { id, scope } = forget;
-  const empty = new Set(await forgetEmptyAggregates(tx, [...forget.names, personOf(scope.key)]));
+  const aggregates = kindOf(scope.key) === "aggregateId" ? [...forget.names, personOf(scope.key)] : forget.names;
+  const empty = new Set(await forgetEmptyAggregates(tx, aggregates, scope.source));
   // The name of an aggregate that has other events stands there as well, and is not the person's alone.
   const names = await forgetNamedKeys(tx, forget.names, empty);
   const values = [...new Set([personOf(scope.key), ...names])];
@@ -169,8 +176,15 @@ async function forgetTraces(tx: Tx, forget: ForgetRow): Promise<void> {
   await advanceForget(tx, id, { phase: "audit", cursor: null, moved: false, counts });
 }
 
-async function forgetInAudit({ clock }: ForgetDeps, tx: Tx, forget: ForgetRow): Promise<boolean> {
+async function forgetInAudit(deps: ForgetDeps, tx: Tx, forget: ForgetRow): Promise<boolean> {
   const { id } = forget;
+  await removeLeftovers(deps);
+  const objects = await countLeftovers(tx);
+  if (objects > 0)
+    throw new DomainError(
+      "archive-unavailable",
+      `${objects} replaced objects are still in the archive: Parkade must be allowed to delete there`,
+    );
   const { lastId, redacted } = await redactAudit(tx, id, { after: forget.cursor, batch: AUDIT_BATCH });
   await advanceForget(tx, id, { phase: "audit", cursor: lastId, moved: false, counts: { auditEntries: redacted } });
   if (lastId !== null) return true;
@@ -183,24 +197,7 @@ async function forgetInAudit({ clock }: ForgetDeps, tx: Tx, forget: ForgetRow): 
     before: null,
     after: { counts, refused },
     count: (counts.events ?? 0) + (counts.archivedEvents ?? 0),
-    atMs: clock.wallMs(),
+    atMs: deps.clock.wallMs(),
   });
   return false;
-}
-
-/** Objects that no row names. One that cannot be removed now is tried again with the next round. */
-export async function removeLeftovers({ db, archive, log }: ForgetDeps): Promise<void> {
-  if (archive === null) return;
-  const keys = await leftoverKeys(db, LEFTOVERS);
-  const removed: string[] = [];
-  for (const key of keys) {
-    try {
-      await archive.remove(key);
-      removed.push(key);
-    } catch (error) {
-      log.warn({ key, err: error }, "an object of the archive could not be removed, it is tried again");
-      break;
-    }
-  }
-  if (removed.length > 0) await forgetLeftovers(db, removed);
 }

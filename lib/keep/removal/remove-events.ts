@@ -38,8 +38,10 @@ const ARCHIVING_MS_MAX = 90_000;
 
 /** Bytes of records (`readRecordSizes`) that are removed at a time; one event may have more. */
 const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
-/** Of one chunk. They are written at once, and the events are locked until the last one is written. */
-const CHUNK_SETS_MAX = 8;
+/** Of one chunk: the events are locked until the last one is written. Fewer would leave a few events to a chunk where many sources are busy. */
+const CHUNK_SETS_MAX = 64;
+/** Written at once. */
+const SETS_AT_ONCE = 8;
 
 /** Which events of a removal stay. */
 type Keeping = {
@@ -66,12 +68,12 @@ export function allAs(reason: KeptReason, ids: ReadonlySet<string>): Map<string,
 export async function readRemovalChunk(tx: Tx, page: CandidatePage, readKeeping: ReadKeeping): Promise<Candidate[]> {
   const keeping = await readKeeping(tx);
   const candidates = await readCandidates(tx, page);
-  const going = candidates.filter((event) => keeping.why(event) === null).map(({ id }) => id);
-  const sizes = await readRecordSizes(tx, going);
+  const going = new Set(candidates.filter((event) => keeping.why(event) === null).map(({ id }) => id));
+  const sizes = await readRecordSizes(tx, [...going]);
   const sets = new Set<string>();
   let bytes = 0;
   const end = candidates.findIndex((event, index) => {
-    sets.add(setOf(event));
+    if (going.has(event.id)) sets.add(setOf(event));
     bytes += sizes.get(event.id) ?? 0;
     return index > 0 && (bytes > CHUNK_BYTES_MAX || sets.size > CHUNK_SETS_MAX);
   });
@@ -94,38 +96,35 @@ export function removeChunk(deps: RemovingDeps, operationId: string, readKeeping
     const going = candidates.filter((event) => keeping.why(event) === null).map(({ id }) => id);
     const locked = await lockEvents(tx, going);
     const held = await readHeld(tx, [...locked.keys()]);
-    // What a hold keeps does not leave: it goes on to count as a later version that others hold.
-    const unheld = [...locked.keys()].filter((id) => !held.has(id));
-    const kept = await keeping.readKept(tx, unheld);
-    const why = (event: Candidate): KeptReason | null => {
+    const records = new Map((await readRecords(tx, [...locked.keys()])).map((record) => [record.id, record]));
+    const ownReason = (event: Candidate): KeptReason | "no-body" | null => {
       const now = locked.get(event.id);
       if (now === undefined) return keeping.why(event) ?? "not-found";
       const reason = keeping.why({ ...event, status: now.status, confirmed: now.confirmed });
-      return reason ?? (held.has(event.id) ? "held" : (kept.get(event.id) ?? null));
+      return reason ?? (held.has(event.id) ? "held" : records.has(event.id) ? null : "no-body");
     };
-    const removable = candidates.filter((event) => why(event) === null);
-    const changed = await archiveEvents(tx, deps, { events: removable, operationId, actor, nowMs });
+    // What stays for a reason of its own goes on to count as a later version that others hold.
+    const leaving = candidates.filter((event) => ownReason(event) === null).map(({ id }) => id);
+    const kept = await keeping.readKept(tx, leaving);
+    const removable = leaving.filter((id) => !kept.has(id)).map((id) => records.get(id)!);
+    const changed = await archiveEvents(tx, deps, { records: removable, operationId, actor, nowMs });
     const gone = new Set(changed.map(({ id }) => id));
-    const refused = refusals(candidates, gone, (event) => why(event) ?? "no-body");
+    const refused = refusals(candidates, gone, (event) => ownReason(event) ?? kept.get(event.id) ?? "not-found");
     return { changed, refused, inFlight: [] };
   };
 }
 
-type Archiving = { events: readonly Candidate[]; operationId: string; actor: string; nowMs: number };
+type Archiving = { records: readonly EventRecord[]; operationId: string; actor: string; nowMs: number };
 
 /**
  * Writes the events as sets, reads them back, and names them. The events are deleted meanwhile: the transaction commits when
- * all of the sets came back as they were written, or not at all. What is written by then is a leftover, see `removeLeftovers`. Returns the events that have left: all that have a body.
+ * all of the sets came back as they were written, or not at all. What is written by then is a leftover, see `removeLeftovers`. Returns the events that have left.
  */
 async function archiveEvents(
   tx: Tx,
   { db, archive }: RemovingDeps,
-  { events, operationId, actor, nowMs }: Archiving,
+  { records, operationId, actor, nowMs }: Archiving,
 ): Promise<{ id: string; from: EventStatus }[]> {
-  const records = await readRecords(
-    tx,
-    events.map(({ id }) => id),
-  );
   if (records.length === 0) return [];
   const sets = [...Map.groupBy(records, setOf).values()].map((group) => {
     const [{ id: first, source }] = group as [EventRecord];
@@ -143,8 +142,8 @@ async function archiveEvents(
 
 async function writeSets(archive: ArchiveStore, sets: readonly NewSet[]): Promise<WrittenSet[]> {
   const written: WrittenSet[] = [];
-  for (let at = 0; at < sets.length; at += CHUNK_SETS_MAX) {
-    written.push(...(await Promise.all(sets.slice(at, at + CHUNK_SETS_MAX).map((set) => writeSet(archive, set)))));
+  for (let at = 0; at < sets.length; at += SETS_AT_ONCE) {
+    written.push(...(await Promise.all(sets.slice(at, at + SETS_AT_ONCE).map((set) => writeSet(archive, set)))));
   }
   return written;
 }

@@ -3,6 +3,7 @@ import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Retention } from "@/lib/keep/retention/retention.pure";
 import { RETENTION_KEY, readRetention } from "@/lib/keep/retention/retention.read";
 import type { RetentionChange } from "@/lib/keep/retention/retention.shapes";
+import { lookAgain } from "@/lib/keep/retention/retention.write";
 import type { Db } from "@/lib/platform/database/db";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
@@ -22,6 +23,7 @@ export async function changeRetention(
   const atMs = deps.clock.wallMs();
   await deps.lowRate.write(async ({ prisma, audit }) => {
     await writeSettings(prisma, { [RETENTION_KEY]: after }, { actor: viewer.name, atMs });
+    await lookAgain(prisma);
     await audit({
       actor: viewer.name,
       action: "retention.changed",

@@ -87,10 +87,10 @@ export async function countHolding(
   db: Queryable,
   viewer: Viewer,
   { retention, nowMs, beforeMs }: Pick<DueQuery, "retention" | "nowMs" | "beforeMs">,
-): Promise<Map<string, number>> {
+): Promise<Map<string, { n: number; bytes: number }>> {
   const stays = `not (${due("l", "$3")} and not ${held("l")} and not ${recent("l")})`;
-  const heads = await db.query<{ id: string; day: string }>(
-    `select e.id, to_char(e.first_seen at time zone 'UTC', 'YYYY-MM-DD') as day
+  const heads = await db.query<{ id: string; day: string; bytes: number }>(
+    `select e.id, to_char(e.first_seen at time zone 'UTC', 'YYYY-MM-DD') as day, coalesce(e.payload_bytes, 0) as bytes
        from dlq_event_rows e
       where e.id < $1 and ${due("e", "$3")} and not ${HELD} and not ${RECENT} and ${beforeParked(stays, "dlq_event_rows")}
         and ($2::text[] is null or e.source_id = any(array(select id from sources where name = any($2))))`,
@@ -101,5 +101,8 @@ export async function countHolding(
     heads.map(({ id }) => id),
   );
   const stay = heads.filter(({ id }) => holding.has(id));
-  return new Map([...Map.groupBy(stay, ({ day }) => day)].map(([day, of]) => [day, of.length]));
+  const bytesOf = (of: typeof stay) => of.reduce((sum, { bytes }) => sum + bytes, 0);
+  return new Map(
+    [...Map.groupBy(stay, ({ day }) => day)].map(([day, of]) => [day, { n: of.length, bytes: bytesOf(of) }]),
+  );
 }

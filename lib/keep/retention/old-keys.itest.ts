@@ -120,6 +120,17 @@ describe("what is known of an archived event", () => {
     expect(await left(ids)).toEqual(NONE);
   });
 
+  test("goes behind any number of sets that a hold keeps", async () => {
+    await redrivenAndRemoved(401);
+    await placeHold(deps(), { scope: { source: "orders" }, from: null, to: null, reason: "a claim" }, ADA);
+    await world.db.run(
+      `insert into archive_objects (id, operation_id, source, key, events, bytes, sha256, removed_by, removed_at)
+       select gen_random_uuid(), o.operation_id, 'orders', 'empty-' || n, 0, 0, o.sha256, 'ada', o.removed_at + n * interval '1 ms'
+         from archive_objects o cross join generate_series(1, 150) n`,
+    );
+    expect(await removeOldKeys(world.db)).toBe(150);
+  });
+
   test("stays with an event that came back, also while the two happen at once", async () => {
     const { ids } = await redrivenAndRemoved(401);
     await restore(ids.slice(0, 1));

@@ -4,6 +4,7 @@ import type { Db, Tx } from "@/lib/platform/database/db";
 
 /** Sets of one round: a round of a large store ends, and the next one goes on. */
 const SETS_MAX = 500;
+const PAGE = 100;
 
 /**
  * Removes the keys and the attempts of archived events that left the store longer ago than their source is to know them
@@ -17,15 +18,26 @@ export async function removeOldKeys(db: Db): Promise<number> {
   );
   let removed = 0;
   for (const { name, days } of sources) {
-    const due = await db.query<{ id: string }>(
-      `select id from archive_objects
-        where source = $1 and keys_removed_at is null and removed_at < now() - make_interval(days => $2)
-        order by removed_at, id limit $3`,
-      [name, days, SETS_MAX],
-    );
-    for (const { id } of due) if (await db.transaction((tx) => removeKeysOf(tx, id))) removed++;
+    for (let after: Due | undefined, page: Due[] = []; removed < SETS_MAX; after = page.at(-1)) {
+      page = await dueAfter(db, { name, days }, after);
+      if (page.length === 0) break;
+      for (const { id } of page) if (await db.transaction((tx) => removeKeysOf(tx, id))) removed++;
+    }
   }
   return removed;
+}
+
+type Due = { id: string; removedAt: string };
+
+/** Those that a hold keeps stay the oldest: the page behind them is looked at as well. */
+async function dueAfter(db: Db, { name, days }: { name: string; days: number }, after?: Due): Promise<Due[]> {
+  return db.query<Due>(
+    `select id, removed_at::text as "removedAt" from archive_objects
+      where source = $1 and keys_removed_at is null and removed_at < now() - make_interval(days => $2)
+        and ($3::timestamptz is null or (removed_at, id) > ($3, $4::uuid))
+      order by removed_at, id limit ${PAGE}`,
+    [name, days, after?.removedAt ?? null, after?.id ?? null],
+  );
 }
 
 /** False = another worker has it, or a hold keeps it. */

@@ -164,6 +164,16 @@ describe("events of a day that is older than they are kept", () => {
     expect((await operations()).at(-1)).toMatchObject({ changed: 1, refused: { "not-due": 1 } });
   });
 
+  test("are looked at again on the day of a change of the periods", async () => {
+    await retain(7, [{ source: "orders", days: 30 }]);
+    await park("ten", 10);
+    await expire();
+    expect(await stored()).toEqual(["ten"]);
+    await retain(7);
+    await expire();
+    expect(await stored()).toEqual([]);
+  });
+
   test("stay when a period is made longer while they expire", async () => {
     await park("old", 20);
     await retain(14);
@@ -204,6 +214,19 @@ describe("events of a day that is older than they are kept", () => {
     expect(await stored()).toEqual(["head", "held", "queued", "revised", "sent", "tail"]);
   });
 
+  test("stay when they came back in the last seven days, however old their letter is", async () => {
+    await park("old", 31.5);
+    await park("back", 31.5);
+    await world.db.run(
+      `insert into event_bounces (id, bounce, at, sent, headers, origin)
+       select id, 1, now() - interval '6 days', 1, '[]', '{}' from dlq_events where event_id = 'back'`,
+    );
+    await world.db.run("update dlq_events set bounces = 1 where event_id = 'back'");
+    expect((await preview()).days).toMatchObject([{ expires: 1, keptByReason: { recent: 1 } }]);
+    await expire();
+    expect(await stored()).toEqual(["back"]);
+  });
+
   test("stay where they hold one that is due and stays, or that has a longer period; the preview says so", async () => {
     await retain(30, [{ errorCode: "TIMEOUT", days: 7 }]);
     await park("due", 10, { aggregateId: "order-1", version: 1n, errorCode: "TIMEOUT" });
@@ -212,9 +235,9 @@ describe("events of a day that is older than they are kept", () => {
     await park("stays", 9, { aggregateId: "order-2", version: 2n, errorCode: "TIMEOUT", tags: { claim: "118" } });
     await placeHold(world.deps, { scope: { tag: { name: "claim", value: "118" } }, reason: "a claim" }, ADA);
     const days = (await preview()).days!;
-    expect(days.map(({ expires, keptByReason }) => [expires, keptByReason])).toEqual([
-      [0, { "holds-later": 2 }],
-      [0, { held: 1 }],
+    expect(days.map(({ expires, bytes, keptByReason }) => [expires, bytes, keptByReason])).toEqual([
+      [0, 0, { "holds-later": 2 }],
+      [0, 0, { held: 1 }],
     ]);
     await expire();
     expect((await operations()).reduce((sum, { changed }) => sum + changed, 0)).toBe(0);

@@ -1,5 +1,6 @@
 import { RECENT_DAYS } from "@/lib/keep/retention/retention.pure";
 import type { Db, Tx } from "@/lib/platform/database/db";
+import type { Prisma } from "@/lib/platform/database/generated/client";
 import { BULK } from "@/lib/redrive/states/state.sql";
 
 /** Runs are kept for as long as the page of retention lists them. */
@@ -29,6 +30,14 @@ export async function claimRun(tx: Tx, run: Run, operationId: string | null): Pr
     [...named(run), run.beforeMs, operationId],
   );
   return claimed === 1;
+}
+
+/** Each period is looked at again today; one whose events still expire is left out. */
+export async function lookAgain(client: Prisma.TransactionClient): Promise<void> {
+  await client.$executeRawUnsafe(
+    `delete from retention_runs r where r.at > now() - interval '2 days'
+        and not exists (select from bulk_operations o where o.id = r.operation_id and o.state = ${BULK.RUNNING})`,
+  );
 }
 
 /** Restored events do not expire for RECENT_DAYS from now on, however old they are. */

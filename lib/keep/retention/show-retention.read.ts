@@ -47,7 +47,7 @@ export async function previewRetention(db: Db, viewer: Viewer, nowMs: number): P
 
 type Day = NonNullable<RetentionPreview["days"]>[number];
 
-function byDay(due: Awaited<ReturnType<typeof countDue>>, holding: ReadonlyMap<string, number>): Day[] {
+function byDay(due: Awaited<ReturnType<typeof countDue>>, holding: Awaited<ReturnType<typeof countHolding>>): Day[] {
   const days = new Map<string, Day>();
   for (const { day, reason, n, bytes } of due) {
     const of = days.get(day) ?? { day, expires: 0, bytes: 0, keptByReason: {} };
@@ -58,10 +58,11 @@ function byDay(due: Awaited<ReturnType<typeof countDue>>, holding: ReadonlyMap<s
     } else of.keptByReason[reason] = (of.keptByReason[reason] ?? 0) + n;
   }
   for (const of of days.values()) {
-    const held = Math.min(of.expires, holding.get(of.day) ?? 0);
-    if (held === 0) continue;
-    of.expires -= held;
-    of.keptByReason["holds-later"] = held;
+    const held = holding.get(of.day);
+    if (held === undefined) continue;
+    of.expires -= held.n;
+    of.bytes -= held.bytes;
+    of.keptByReason["holds-later"] = held.n;
   }
   return [...days.values()];
 }
