@@ -43,16 +43,15 @@ export async function rewriteObject(
 ): Promise<Rewritten> {
   const read = await readSetLines(archive, object);
   const lines = "fault" in read ? [] : read.found;
-  const events = lines.map((line) => ({ id: idOfLine(line), line, event: setEventOf(line) }));
-  // What cannot be read whole cannot be written again.
-  if ("fault" in read || events.some(({ event }) => event === null)) {
-    return { ...NOTHING, refused: { "unreadable-object": 1 } };
-  }
-  const matching = lines.flatMap((line) => {
-    if (!isInWindow(idOfLine(line), scope)) return [];
+  const events = lines.flatMap((line) => {
     const arrival = readLine(line);
-    return arrival !== null && isNamed(scope, arrival) ? [arrival] : [];
+    return arrival === null ? [] : [{ id: idOfLine(line), line, arrival }];
   });
+  // What cannot be read whole cannot be written again.
+  if ("fault" in read || events.length < lines.length) return { ...NOTHING, refused: { "unreadable-object": 1 } };
+  const matching = events.flatMap(({ id, arrival }) =>
+    isInWindow(id, scope) && isNamed(scope, arrival) ? [arrival] : [],
+  );
   if (matching.length === 0) return NOTHING;
   const facts = matching.map(factsOf);
   const held = await readHeldFacts(tx, facts);
@@ -71,7 +70,8 @@ export async function rewriteObject(
   await rememberWriting(db, keys);
   const written: WrittenSet[] = [];
   for (const { name, of } of sets) {
-    written.push(await writeSet(archive, { ...name, events: of.map(({ event }) => event!), atMs: clock.wallMs() }));
+    const rewritten = of.map(({ line, arrival }) => setEventOf(line, arrival));
+    written.push(await writeSet(archive, { ...name, events: rewritten, atMs: clock.wallMs() }));
   }
   if (!(await keepWritten(tx, keys))) throw tookTooLong();
   const { operationId, removedBy, removedAtMs: atMs } = object;

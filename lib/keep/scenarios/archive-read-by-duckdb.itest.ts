@@ -9,7 +9,7 @@ import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
-import { unpackLines } from "@/lib/keep/archive/sets/archive-lines";
+import { readLine, unpackLines } from "@/lib/keep/archive/sets/archive-lines";
 import { packParquet } from "@/lib/keep/archive/sets/set-parquet";
 import { setEventOf } from "@/lib/keep/archive/sets/write-set";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
@@ -207,7 +207,7 @@ test("a set that is written again from its lines has the same lines and the same
   const files = await readdir(day);
   const bytesOf = (ending: string) => readFileSync(join(day, files.find((file) => file.endsWith(ending))!));
   const lines = await unpackLines(bytesOf(".ndjson.zst"));
-  const events = lines.map((line) => setEventOf(line)!);
+  const events = lines.map((line) => setEventOf(line, readLine(line)!));
   expect(events.map(({ line }) => line)).toEqual(lines.map((line) => `${line}\n`));
   const parquet = await packParquet(events.map(({ columns }) => columns()));
   expect(Buffer.compare(parquet, bytesOf(".parquet"))).toBe(0);

@@ -1,9 +1,10 @@
-import { packLines, readLine, sha256Of } from "@/lib/keep/archive/sets/archive-lines";
+import { packLines, sha256Of } from "@/lib/keep/archive/sets/archive-lines";
 import { type SetName, setKeysOf, type WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
 import { manifestText } from "@/lib/keep/archive/sets/set-manifest.shapes";
 import { packParquet } from "@/lib/keep/archive/sets/set-parquet";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { type EventColumns, microsOf, microsOrNull } from "@/lib/keep/records/event-columns.pure";
+import type { StoredArrival } from "@/lib/keep/restore/restore-events";
 import { payloadBytesOf } from "@/lib/keep/restore/restored-events.write";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -59,14 +60,8 @@ function isoOfMicros(micros: bigint): string {
   return iso(Number((micros - below) / 1_000n)).replace("Z", `${String(below).padStart(3, "0")}Z`);
 }
 
-/**
- * An event of another set, to be written again: its line stays byte for byte, and its columns are taken from it. null = the
- * line does not hold an event whole.
- */
-export function setEventOf(line: Buffer): SetEvent | null {
-  const arrival = readLine(line);
-  if (arrival === null) return null;
-  const { source, letter, stored } = arrival;
+/** An event of another set, to be written again: its line stays byte for byte, and its columns are those of what was read of it. */
+export function setEventOf(line: Buffer, { source, letter, stored }: StoredArrival): SetEvent {
   const { state } = stored;
   const columns = (): EventColumns => ({
     id: state.id,
