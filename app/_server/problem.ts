@@ -47,6 +47,7 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   "illegal-transition": [409, "Not possible in this state"],
   "event-queued": [409, "The event is in a redrive"],
   "stale-revision": [409, "The event has another revision by now"],
+  "stale-settings": [409, "The settings were changed meanwhile"],
   "same-bytes": [422, "Nothing would change"],
   "masked-value": [422, "A masked value cannot be changed"],
   "payload-broken": [422, "The payload would not be sent"],

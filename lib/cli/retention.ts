@@ -57,6 +57,7 @@ export async function changeRetention(call: Call, change: "set" | "unset"): Prom
   const body: RetentionChange = {
     days: others ? days : before.days,
     rules: change === "set" && !others ? [...rest, { source, errorCode, days }] : rest,
+    changedAt: before.changedAt,
     reason: line.text("reason")!,
   };
   const after = await api.change<RetentionOut>(RETENTION, { method: "PUT", body });

@@ -22,6 +22,8 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
       days: String(rule.days),
     })),
   );
+  // What is edited is what was read then, whatever is read meanwhile.
+  const [changedAt] = useState(retention.changedAt);
   const [tried, setTried] = useState(false);
   const sources = useSources();
   const save = useChangeRetention();
@@ -46,7 +48,7 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
         setTried(true);
         const change = changeOf(days, rules);
         if (change === null) return "stay";
-        await save.mutateAsync({ ...change, reason });
+        await save.mutateAsync({ ...change, changedAt, reason });
         return { title: "Retention changed", tone: "success" };
       }}
     >

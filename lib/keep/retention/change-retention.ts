@@ -1,27 +1,31 @@
 import { writeSettings } from "@/lib/guard/settings/settings.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Retention } from "@/lib/keep/retention/retention.pure";
-import { RETENTION_KEY, readRetention } from "@/lib/keep/retention/retention.read";
+import { INITIAL, RETENTION_KEY, readRetention } from "@/lib/keep/retention/retention.read";
 import type { RetentionChange } from "@/lib/keep/retention/retention.shapes";
-import { lookAgain } from "@/lib/keep/retention/retention.write";
+import { lockPeriods, lookAgain } from "@/lib/keep/retention/retention.write";
 import type { Db } from "@/lib/platform/database/db";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
-import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
+import { DomainError, type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 
 /**
  * Changes all periods at once; a running expiry honours them from its next chunk on. Throws DomainError `invalid-config` for a
- * rule that names nothing, what another one names, or a source that does not exist, and `forbidden`.
+ * rule that names nothing, what another one names, or a source that does not exist, `stale-settings`, and `forbidden`.
  */
 export async function changeRetention(
   deps: LowRateDeps & { db: Db },
-  { reason, ...after }: RetentionChange,
+  { reason, changedAt, ...after }: RetentionChange,
   viewer: Viewer,
 ): Promise<void> {
   assertMay(viewer, "change-settings", "all");
-  const before = await readRetention(deps.db);
-  await assertRules(deps.db, after, before);
+  await assertRules(deps.db, after, await readRetention(deps.db));
   const atMs = deps.clock.wallMs();
   await deps.lowRate.write(async ({ prisma, audit }) => {
+    await lockPeriods(prisma);
+    const stored = await prisma.setting.findUnique({ where: { key: RETENTION_KEY } });
+    if (changedAt !== undefined && stored?.updatedAt.getTime() !== (changedAt ? Date.parse(changedAt) : undefined))
+      throw new DomainError("stale-settings", "The periods were changed since they were read: read them again");
+    const before = (stored?.value ?? INITIAL) as Retention;
     await writeSettings(prisma, { [RETENTION_KEY]: after }, { actor: viewer.name, atMs });
     await lookAgain(prisma);
     await audit({

@@ -343,6 +343,21 @@ describe("retention", () => {
     expect((await listAudit(world.db, ADA, query)).items).toHaveLength(1);
   });
 
+  test("is not changed over what another has changed since it was read", async () => {
+    const { changedAt } = await showRetention(world.db, ADA, "x");
+    const change = (days: number, at: string | null) =>
+      changeRetention(world.deps, { days, rules: [], changedAt: at }, ADA);
+    const both = await Promise.allSettled([change(7, changedAt), change(14, changedAt)]);
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    await expect(change(20, changedAt)).rejects.toMatchObject({ code: "stale-settings" });
+    await change(20, (await showRetention(world.db, ADA, "x")).changedAt);
+    const entries = await world.db.query<{ before: number; after: number }>(
+      "select before->'days' as before, after->'days' as after from audit_entries where action = 'retention.changed' order by id",
+    );
+    expect(entries[0]!.before).toBe(30);
+    expect(entries[1]).toEqual({ before: entries[0]!.after, after: 20 });
+  });
+
   test("is changed as a whole, with an audit entry, and refuses a source that does not exist", async () => {
     await retain(14, [{ source: "orders", days: 7 }]);
     expect(await showRetention(world.db, ADA, "x")).toMatchObject({

@@ -4,10 +4,13 @@ import type { Queryable } from "@/lib/platform/database/db";
 /** The key of the periods among the settings: one value, so that they are changed together. */
 export const RETENTION_KEY = "retention";
 
+/** Until somebody sets the periods. */
+export const INITIAL: Retention = { days: KEPT_DAYS.initial, rules: [] };
+
 /** How long events are kept, as it is in force. */
 export async function readRetention(db: Queryable): Promise<Retention> {
   const [row] = await db.query<{ value: Retention }>("select value from settings where key = $1", [RETENTION_KEY], {
     name: "retention",
   });
-  return row?.value ?? { days: KEPT_DAYS.initial, rules: [] };
+  return row?.value ?? INITIAL;
 }

@@ -30,7 +30,14 @@ const periods = {
 /** PUT /api/v1/retention: all periods. */
 export const retentionChangeSchema = named(
   "RetentionChange",
-  z.strictObject({ ...periods, reason: z.optional(reasonSchema) }),
+  z.strictObject({
+    ...periods,
+    /** As GET has answered it: what was changed since then is not overwritten. Absent = whatever it is. */
+    changedAt: z.optional(
+      z.nullable(z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" })),
+    ),
+    reason: z.optional(reasonSchema),
+  }),
   { days: 30, rules: [{ source: "orders", errorCode: null, days: 14 }], reason: "the disk is small" },
 );
 export type RetentionChange = z.infer<typeof retentionChangeSchema>;

@@ -32,6 +32,11 @@ export async function claimRun(tx: Tx, run: Run, operationId: string | null): Pr
   return claimed === 1;
 }
 
+/** Of two changes of the periods one waits for the other. The number is arbitrary. */
+export async function lockPeriods(client: Prisma.TransactionClient): Promise<void> {
+  await client.$executeRaw`select pg_advisory_xact_lock(7305134)`;
+}
+
 /** Each period is looked at again today; one whose events still expire is left out. */
 export async function lookAgain(client: Prisma.TransactionClient): Promise<void> {
   await client.$executeRawUnsafe(

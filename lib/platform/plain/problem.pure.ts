@@ -47,6 +47,7 @@ export const PROBLEM_CODES = [
   "illegal-transition",
   "event-queued",
   "stale-revision",
+  "stale-settings",
   "same-bytes",
   "masked-value",
   "payload-broken",

@@ -15,7 +15,7 @@ export const PUT = handle({
   summary: "Change how long events are kept",
   body: retentionChangeSchema,
   answer: retentionSchema,
-  problems: ["invalid-config"],
+  problems: ["invalid-config", "stale-settings"],
   run: async ({ deps, body, viewer }) => {
     await changeRetention(deps, body, viewer);
     return showRetention(deps.db, viewer, deps.archive?.place ?? null);
