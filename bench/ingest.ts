@@ -66,11 +66,11 @@ export async function run(): Promise<IngestResult> {
 const CODES = ["TIMEOUT", "UPSTREAM_5XX", "VALIDATION_ERROR", "VERSION_CONFLICT", "UNKNOWN"];
 
 /** One line of about 1,000 bytes, as a consumer would send it; 380 of them are a note in its payload. */
-export function eventLine(n: number, noteBytes = 380): string {
+export function eventLine(n: number, noteBytes = 380, eventId = `event-${n}`): string {
   const code = CODES[n % CODES.length]!;
   return `${JSON.stringify({
     source: "orders",
-    eventId: `event-${n}`,
+    eventId,
     aggregateId: `order-${n % 5_000}`,
     aggregateType: "order",
     version: Math.floor(n / 5_000),
@@ -91,6 +91,14 @@ export function eventLine(n: number, noteBytes = 380): string {
   })}\n`;
 }
 
+/** The lines of events number `from` and on, a hundred in a chunk. */
+export function eventChunks(from: number, count: number, line: (n: number) => string = (n) => eventLine(n)) {
+  const encoder = new TextEncoder();
+  return Array.from({ length: count / 100 }, (_, chunk) =>
+    encoder.encode(Array.from({ length: 100 }, (_, i) => line(from + chunk * 100 + i)).join("")),
+  );
+}
+
 async function empty(db: Db): Promise<void> {
   await db.run(
     "truncate dlq_events, dlq_event_facts, dlq_event_bodies, event_keys, dlq_groups, dlq_levels, dlq_group_levels, dlq_flow, audit_entries, audit_subjects",
@@ -100,11 +108,7 @@ async function empty(db: Db): Promise<void> {
 
 /** In turns, so that delays of the machine affect both. Events per second. */
 async function compare(db: Db, sourceId: string): Promise<{ ingest: number; copy: number }> {
-  const encoder = new TextEncoder();
-  const chunks: Uint8Array[] = [];
-  for (let n = 0; n < EVENTS; n += 100) {
-    chunks.push(encoder.encode(Array.from({ length: 100 }, (_, i) => eventLine(n + i)).join("")));
-  }
+  const chunks = eventChunks(0, EVENTS);
   const copies = encodedBatches(chunks, sourceId);
   const rates = { ingest: 0, copy: 0 };
   const perSecond = (ms: number) => (EVENTS / ms) * 1000;

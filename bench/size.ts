@@ -1,10 +1,10 @@
 import { setDeps } from "@/app/_server/deps";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
-import type { Db } from "@/lib/platform/database/db";
 import { addSource } from "@/lib/testing/letters";
 import { benchDeps } from "./deps";
-import { eventLine, ingestAll } from "./ingest";
+import { eventChunks, eventLine, ingestAll } from "./ingest";
 import { startBenchStack } from "./stack";
+import { bytesByTable } from "./table-bytes";
 
 /**
  * Bytes of the store for each event, by table with its indexes: 200,000 events with a payload of 1,000 bytes, parked as a
@@ -29,14 +29,11 @@ export async function run(): Promise<SizeResult> {
     await addSource(deps.db, "orders");
     await ensurePartitions(deps.db, Date.now(), Date.now() + 86_400_000);
     setDeps(deps);
-    const encoder = new TextEncoder();
-    const chunks = Array.from({ length: EVENTS / 100 }, (_, chunk) =>
-      encoder.encode(Array.from({ length: 100 }, (_, i) => eventLine(chunk * 100 + i, NOTE_BYTES)).join("")),
-    );
+    const chunks = eventChunks(0, EVENTS, (n) => eventLine(n, NOTE_BYTES));
     await ingestAll(chunks, EVENTS);
-    const parked = await bytesByTable(deps.db);
+    const parked = await bytesByTable(deps.db, { events: EVENTS, tables: TABLES });
     await deps.db.run(REDRIVEN);
-    return { events: EVENTS, parked, redriven: await bytesByTable(deps.db) };
+    return { events: EVENTS, parked, redriven: await bytesByTable(deps.db, { events: EVENTS, tables: TABLES }) };
   } finally {
     setDeps(null);
     await deps.close();
@@ -53,14 +50,3 @@ with redrive as materialized (select gen_random_uuid() as id, gen_random_uuid() 
     from dlq_events e, redrive r)
 insert into redrive_attempts (id, redrive_id, attempt, fence, state, target, idempotency_key, opened_at, closed_at, latency_ms, code)
 select e.id, r.id, 1, 1, 'delivered', 'orders', 'orders:' || e.event_id, now(), now(), 12.5, 'HTTP_200' from dlq_events e, redrive r`;
-
-/** Of tables and their partitions, with indexes and what is stored out of line. */
-async function bytesByTable(db: Db): Promise<Record<string, number>> {
-  const rows = await db.query<{ name: string; bytes: number }>(
-    `select t.name, (pg_total_relation_size(t.name::regclass) + coalesce(
-              (select sum(pg_total_relation_size(i.inhrelid)) from pg_inherits i where i.inhparent = t.name::regclass), 0))::float8 as bytes
-       from unnest($1::text[]) as t (name)`,
-    [TABLES],
-  );
-  return Object.fromEntries(rows.map(({ name, bytes }) => [name, Math.round(bytes / EVENTS)]));
-}
