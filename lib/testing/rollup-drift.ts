@@ -1,6 +1,6 @@
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, GROUP_FLOW, SIZE_EFFECT_SQL } from "@/lib/observe/flow-tables.sql";
-import type { Db } from "@/lib/platform/database/db";
+import type { Db, Queryable } from "@/lib/platform/database/db";
 
 const FINEST = GROUP_FLOW.at(-1)!;
 
@@ -22,7 +22,7 @@ function againstFinest({ table, widthMs }: (typeof CODE_FLOW)[number]): string {
  * parked arrivals equal the stored and the archived events; the sum of all kinds equals the events parked now, for each source, error
  * code and group; and each table of the flow has the same sums.
  */
-export async function rollupDrift(db: Db): Promise<unknown[]> {
+export async function rollupDrift(db: Queryable): Promise<unknown[]> {
   return db.query(`
     with levels as (
       select source_id, error_code, status, hour, sum(n) as n from dlq_level_ages group by 1, 2, 3, 4 having sum(n) <> 0),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { CODE_FLOW, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { readAge, readFlow, readSize } from "@/lib/observe/stats/stats.read";
@@ -133,6 +134,42 @@ test("a chart reads the same from minutes and from hours, whatever its window", 
   await foldRollups(db);
   expect(await db.query("select count(*) as n from dlq_flow")).toEqual([{ n: 0 }]);
   expect(await Promise.all(queries.map(read))).toEqual(before);
+});
+
+/** An event beside its counters. */
+async function stored({ agoMs, status = "PENDING", ...kind }: Arrival & { status?: string }) {
+  const { code = "TIMEOUT", source = orders, group = "g1" } = kind;
+  const at = NOW - agoMs;
+  await ensurePartitions(db, at);
+  await db.run(
+    `insert into dlq_events (id, source_id, event_id, error_code, fingerprint, status, attempts, first_seen)
+     values ($1::uuid, $2, $1::uuid::text, $3, $4, $5, 1, to_timestamp($6::float8 / 1000))`,
+    [uuidv7(at), source, code, group, status, at],
+  );
+  await db.run("insert into dlq_group_levels (fingerprint, source_id, status, n) values ($1, $2, $3, 1)", [
+    group,
+    source,
+    status,
+  ]);
+  await happened({ agoMs, ...kind });
+  if (status !== "PENDING") await happened({ agoMs, kind: "redriven", ...kind });
+}
+
+test("the oldest age is that of the oldest parked event, to the millisecond", async () => {
+  await stored({ agoMs: 70 * HOUR_MS, status: "IGNORED" });
+  await stored({ agoMs: 50 * HOUR_MS + 12_345 });
+  await stored({ agoMs: 50 * HOUR_MS + 2_345, group: "g2" });
+  await stored({ agoMs: 2 * HOUR_MS + 99, code: "UPSTREAM_5XX", source: billing, group: "g3" });
+  const oldest = async (query: string) => (await readAge(db, localViewer(), chart(query), NOW)).oldestMs;
+  const ages = {
+    "": 50 * HOUR_MS + 12_345,
+    "source=billing": 2 * HOUR_MS + 99,
+    "errorCode=UPSTREAM_5XX": 2 * HOUR_MS + 99,
+  };
+  for (const [query, age] of Object.entries(ages)) expect(await oldest(query)).toBe(age);
+  await foldRollups(db);
+  for (const [query, age] of Object.entries(ages)) expect(await oldest(query)).toBe(age);
+  expect(await oldest("source=nowhere")).toBeNull();
 });
 
 test("level and flow of a size come from one statement, so from one moment", async () => {

@@ -1,6 +1,3 @@
-import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
-import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
-import { kindConditions } from "@/lib/events/list/event-kinds.read";
 import { seesControl, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { agePercentiles, type HourCount, parkedHoursAt, youngestFirst } from "@/lib/observe/age-percentiles.pure";
@@ -20,6 +17,7 @@ import { SIZE_EFFECT_SQL } from "@/lib/observe/flow-tables.sql";
 import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/lib/observe/stats/stats.shapes";
 import { bucketStarts, type StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { PARKED } from "@/lib/redrive/states/state.sql";
 
@@ -168,10 +166,9 @@ function success({ redriven, confirmed: ever, unconfirmed, bounced, failed }: Fl
 export async function readAge(db: Queryable, viewer: Viewer, asked: StatsQuery, nowMs: number): Promise<AgeStats> {
   const query = scopeStats(viewer, asked);
   const starts = bucketStarts(query);
-  const [present, flow, oldestMs] = await Promise.all([
-    presentHours(db, query.filter),
+  const [{ present, oldestMs }, flow] = await Promise.all([
+    readPresent(db, query.filter),
     hourlyFlow(db, query.filter, nowMs),
-    readOldest(db, query.filter),
   ]);
   const ends = starts.map((start) => Math.min(start + query.bucketMs, nowMs));
   const buckets: AgeStats["buckets"] = [];
@@ -197,6 +194,12 @@ function agesOf(hours: readonly HourCount[], atMs: number, oldestMs: number | nu
   if (most < 0) return { p50Ms: null, p95Ms: null, oldestMs: null };
   const atMost = (ms: number | null) => (ms === null ? null : Math.min(ms, most));
   return { p50Ms: atMost(p50Ms), p95Ms: atMost(p95Ms), oldestMs: most };
+}
+
+async function readPresent(db: Queryable, filter: StatsQuery["filter"]) {
+  const present = await presentHours(db, filter);
+  const oldestHourMs = present.reduce((oldest, { hourMs }) => Math.min(oldest, hourMs), Number.POSITIVE_INFINITY);
+  return { present, oldestMs: present.length === 0 ? null : await readOldest(db, filter, oldestHourMs) };
 }
 
 async function presentHours(db: Queryable, filter: StatsQuery["filter"]): Promise<HourCount[]> {
@@ -236,17 +239,26 @@ async function hourlyFlow(db: Queryable, filter: StatsQuery["filter"], nowMs: nu
   };
 }
 
-/** When the oldest parked event was first seen, epoch milliseconds: the low end of the range of each kind. */
-async function readOldest(db: Queryable, filter: StatsQuery["filter"]): Promise<number | null> {
-  const params = paramsFrom(1);
-  const kinds = kindConditions({ ...filter, status: [...PARKED_STATUSES] }, params);
+/**
+ * When the oldest parked event was first seen, epoch milliseconds: the low end of the range of each kind that the oldest hour
+ * holds. All kinds over all days are tens of thousands of ranges where sources and error codes are many. null = it left meanwhile.
+ */
+async function readOldest(db: Queryable, filter: StatsQuery["filter"], hourMs: number): Promise<number | null> {
   const text = `select min(o.first_seen) as oldest
-       from (select distinct l.fingerprint, l.source_id, l.status from dlq_group_levels l where ${kinds}) k
+       from (select distinct source_id, error_code, status from dlq_level_ages
+              where hour = to_timestamp($3::float8 / 1000) and status in ${PARKED} and ${inScope(filter)}) a
+       join dlq_groups g on g.error_code = a.error_code
+       join dlq_group_levels l on l.fingerprint = g.fingerprint and l.source_id = a.source_id and l.status = a.status
       cross join lateral (
         select e.first_seen from dlq_events e
-         where e.fingerprint = k.fingerprint and e.source_id = k.source_id and e.status = k.status
-         order by e.id limit 1) o`;
-  const [row] = await db.query<{ oldest: number | null }>(text, params.values, { name: statementName("oldest", text) });
+         where e.fingerprint = l.fingerprint and e.source_id = l.source_id and e.status = l.status
+           and e.id >= $4::uuid and e.id < $5::uuid order by e.id limit 1) o`;
+  const values = [...scopeValues(filter).slice(0, 2), hourMs];
+  const [row] = await db.query<{ oldest: number | null }>(
+    text,
+    [...values, uuidv7LowerBound(hourMs), uuidv7LowerBound(hourMs + HOUR_MS)],
+    { name: statementName("oldest", text) },
+  );
   return row?.oldest ?? null;
 }
 
