@@ -20,6 +20,7 @@ const SECONDS: Record<string, number> = {
   "lib/intake/scenarios/rabbitmq-story.itest.ts": 80,
   "lib/redrive/scenarios/pairs.itest.ts": 80,
   "lib/guard/scenarios/stop-sends.itest.ts": 77,
+  "lib/keep/scenarios/keep-under-kills.itest.ts": 75,
   "lib/redrive/scenarios/engine.itest.ts": 73,
   "lib/brokers/nats/nats.itest.ts": 70,
   "lib/brokers/bullmq/bullmq.itest.ts": 68,

@@ -1,0 +1,76 @@
+import { runningBulkOperations } from "@/lib/events/bulk/bulk-operations.write";
+import { type WorkingDeps, workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { restoreArchived } from "@/lib/keep/archive/restore-archived";
+import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { workForgets } from "@/lib/keep/forget/work-forget";
+import { runRetention } from "@/lib/keep/retention/expire-events";
+import type { Db, Tx } from "@/lib/platform/database/db";
+
+export type KeepDeps = Omit<WorkingDeps, "archive"> & { archive: ArchiveStore };
+
+const unended = new AbortController().signal;
+
+async function workOperations(deps: KeepDeps): Promise<void> {
+  for (const id of await runningBulkOperations(deps.db)) await workBulkOperation(deps, id, unended);
+}
+
+/** What moves events between the store and the archive, or deletes them. Each goes on where the last run of it ended. */
+export const WORKS = {
+  removal: workOperations,
+  expiry: async (deps: KeepDeps) => {
+    await runRetention({ ...deps, upkeepDb: deps.db });
+    await workOperations(deps);
+  },
+  /** Of all that is archived. */
+  restore: async (deps: KeepDeps) => {
+    const rows = await deps.db.query<{ id: string }>("select id from archived_events order by id");
+    if (rows.length > 0) await restoreArchived(deps, { ids: rows.map(({ id }) => id) }, localViewer("ada"));
+  },
+  forget: (deps: KeepDeps) => workForgets(deps, unended),
+};
+
+export type Work = keyof typeof WORKS;
+
+/** `leaves`: it leaves something behind when its process dies after it, as no read does and no statement within a transaction. */
+type Step = { leaves: boolean };
+
+/** Calls `before` before each step: each call of the archive, each statement, and each commit. */
+export function stepped(deps: KeepDeps, before: (step: Step) => Promise<void>): KeepDeps {
+  const { db, archive } = deps;
+  const after =
+    <Given extends [string, ...unknown[]], T>(
+      call: (...given: Given) => Promise<T>,
+      leaves: (text: string) => boolean,
+    ) =>
+    async (...given: Given): Promise<T> => {
+      await before({ leaves: leaves(given[0]) });
+      return call(...given);
+    };
+  const never = () => false;
+  const always = () => true;
+  const changes = (text: string) => !text.trimStart().startsWith("select");
+  const steppedTx = (tx: Tx): Tx => ({
+    ...tx,
+    query: after(tx.query, never) as Tx["query"],
+    run: after(tx.run, never),
+  });
+  const steppedDb: Db = {
+    ...db,
+    query: after(db.query, changes) as Db["query"],
+    run: after(db.run, changes),
+    transaction: (work, options) =>
+      db.transaction(async (tx) => {
+        const result = await work(steppedTx(tx));
+        await before({ leaves: options?.readOnly !== true });
+        return result;
+      }, options),
+  };
+  const steppedArchive: ArchiveStore = {
+    ...archive,
+    put: after(archive.put, always),
+    get: after(archive.get, never),
+    remove: after(archive.remove, always),
+  };
+  return { ...deps, db: steppedDb, archive: steppedArchive };
+}
