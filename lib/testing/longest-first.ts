@@ -25,6 +25,7 @@ const SECONDS: Record<string, number> = {
   "lib/brokers/nats/nats.itest.ts": 70,
   "lib/brokers/bullmq/bullmq.itest.ts": 68,
   "lib/intake/scenarios/rabbitmq-stream.itest.ts": 68,
+  "lib/keep/scenarios/keep-two-at-once.itest.ts": 65,
   "lib/kit/park/recipes.itest.ts": 62,
   "lib/redrive/scenarios/interleavings.itest.ts": 61,
   "lib/repair/scenarios/mend.itest.ts": 58,

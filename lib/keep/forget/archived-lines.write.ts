@@ -20,15 +20,22 @@ export type ArchivedObject = {
  * are still there.
  */
 export async function nextObject(tx: Tx, scope: ForgetScope, after: string | null): Promise<ArchivedObject | null> {
-  const [row] = await tx.query<ArchivedObject>(
-    `select o.id, o.operation_id as "operationId", o.source, o.key, o.sha256, o.removed_by as "removedBy",
-            o.removed_at as "removedAtMs", array(select a.id::text from archived_events a where a.object_id = o.id) as ids
-       from archive_objects o
-      where ($1::uuid is null or o.id > $1) and ($2::text is null or o.source = $2)
-      order by o.id limit 1 for update of o`,
-    [after, scope.source],
-  );
-  return row ?? null;
+  for (;;) {
+    const [next] = await tx.query<{ id: string }>(
+      `select id from archive_objects where ($1::uuid is null or id > $1) and ($2::text is null or source = $2)
+        order by id limit 1`,
+      [after, scope.source],
+    );
+    if (next === undefined) return null;
+    const [row] = await tx.query<ArchivedObject>(
+      `select o.id, o.operation_id as "operationId", o.source, o.key, o.sha256, o.removed_by as "removedBy",
+              o.removed_at as "removedAtMs", array(select a.id::text from archived_events a where a.object_id = o.id) as ids
+         from archive_objects o where o.id = $1 for update of o`,
+      [next.id],
+    );
+    // Another forget has replaced it while this one waited: its other lines lie in a set that a statement from now on sees.
+    if (row !== undefined) return row;
+  }
 }
 
 /** How many objects would be read. */

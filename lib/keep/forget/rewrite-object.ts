@@ -12,7 +12,6 @@ import type { HeldFacts } from "@/lib/keep/holds/held.read";
 import { keepHoldsAsTheyAre, readHeldFacts } from "@/lib/keep/holds/held.read";
 import { insertArchiveObjects } from "@/lib/keep/removal/removed-events.write";
 import type { StoredArrival } from "@/lib/keep/restore/restore-events";
-import { storedKeys } from "@/lib/keep/restore/restored-events.write";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7Day, uuidv7TimeMs } from "@/lib/platform/ids";
@@ -24,7 +23,7 @@ export type Rewritten = {
   forgotten: Forgotten[];
   counts: Record<string, number>;
   refused: Record<string, number>;
-  /** An event of it was restored meanwhile. */
+  /** An event of it was restored, perhaps after the stored events were looked at. */
   moved: boolean;
 };
 
@@ -87,13 +86,8 @@ export async function rewriteObject(
     forgotten,
     counts: { archivedEvents: forgotten.length, [written.length > 0 ? "objectsRewritten" : "objectsRemoved"]: 1 },
     refused,
-    // What was restored before this object was reached is in the store, behind the phase that looks there.
-    moved: forgotten.length < named.length || (await storedAmong(tx, going)),
+    moved: forgotten.length < going.size,
   };
-}
-
-async function storedAmong(tx: Tx, ids: ReadonlySet<string>): Promise<boolean> {
-  return (await storedKeys(tx, [...ids])).size > 0;
 }
 
 /** It is tried again. */

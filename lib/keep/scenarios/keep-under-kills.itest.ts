@@ -11,7 +11,7 @@ const ENDS: Record<Work, (event: KeptEvent) => "store" | "archive" | null> = {
   removal: ({ ignored }) => (ignored ? "archive" : "store"),
   expiry: () => "archive",
   restore: () => "store",
-  forget: ({ hers, ignored }) => (hers ? null : ignored ? "archive" : "store"),
+  forget: ({ of, ignored }) => (of === "hers" ? null : ignored ? "archive" : "store"),
 };
 
 describe.each(PLACES)("a process killed", ({ name, missing, open }) => {
@@ -66,7 +66,7 @@ describe.each(PLACES)("a process killed", ({ name, missing, open }) => {
         await expect.poll(kept.places, { interval: 20 }).toEqual(ends);
         await worker.stop("it has done the work");
         expect(await kept.faults()).toEqual([]);
-        if (work === "forget") await kept.expectForgotten();
+        if (work === "forget") await kept.expectForgotten("hers");
         await WORKS.restore(kept.deps());
         const after = await kept.rows();
         expect(Object.keys(after).toSorted()).toEqual(Object.keys(ends).toSorted());

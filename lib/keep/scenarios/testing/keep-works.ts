@@ -32,45 +32,47 @@ export const WORKS = {
 
 export type Work = keyof typeof WORKS;
 
-/** `leaves`: it leaves something behind when its process dies after it, as no read does and no statement within a transaction. */
-type Step = { leaves: boolean };
+type Step = {
+  /** It leaves something behind when its process dies after it, as no read does and no statement within a transaction. */
+  leaves: boolean;
+  /** It sees what others have committed before it. */
+  sees: boolean;
+};
 
 /** Calls `before` before each step: each call of the archive, each statement, and each commit. */
 export function stepped(deps: KeepDeps, before: (step: Step) => Promise<void>): KeepDeps {
   const { db, archive } = deps;
   const after =
-    <Given extends [string, ...unknown[]], T>(
-      call: (...given: Given) => Promise<T>,
-      leaves: (text: string) => boolean,
-    ) =>
+    <Given extends [string, ...unknown[]], T>(call: (...given: Given) => Promise<T>, step: (text: string) => Step) =>
     async (...given: Given): Promise<T> => {
-      await before({ leaves: leaves(given[0]) });
+      await before(step(given[0]));
       return call(...given);
     };
-  const never = () => false;
-  const always = () => true;
-  const changes = (text: string) => !text.trimStart().startsWith("select");
+  const change = () => ({ leaves: true, sees: true });
+  const read = () => ({ leaves: false, sees: true });
+  const neither = () => ({ leaves: false, sees: false });
+  const ofText = (text: string) => (text.trimStart().startsWith("select") ? read() : change());
   const steppedTx = (tx: Tx): Tx => ({
     ...tx,
-    query: after(tx.query, never) as Tx["query"],
-    run: after(tx.run, never),
+    query: after(tx.query, read) as Tx["query"],
+    run: after(tx.run, neither),
   });
   const steppedDb: Db = {
     ...db,
-    query: after(db.query, changes) as Db["query"],
-    run: after(db.run, changes),
+    query: after(db.query, ofText) as Db["query"],
+    run: after(db.run, ofText),
     transaction: (work, options) =>
       db.transaction(async (tx) => {
         const result = await work(steppedTx(tx));
-        await before({ leaves: options?.readOnly !== true });
+        await before({ leaves: options?.readOnly !== true, sees: false });
         return result;
       }, options),
   };
   const steppedArchive: ArchiveStore = {
     ...archive,
-    put: after(archive.put, always),
-    get: after(archive.get, never),
-    remove: after(archive.remove, always),
+    put: after(archive.put, change),
+    get: after(archive.get, read),
+    remove: after(archive.remove, change),
   };
   return { ...deps, db: steppedDb, archive: steppedArchive };
 }

@@ -6,13 +6,13 @@ import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
+import { removeLeftovers } from "@/lib/keep/archive/leftovers.write";
 import { unpackLines } from "@/lib/keep/archive/sets/archive-lines";
 import { setKeysBeside } from "@/lib/keep/archive/sets/set-key.pure";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
 import { verifyArchive } from "@/lib/keep/archive/verify-archive";
 import { forgetData } from "@/lib/keep/forget/forget-data";
-import { removeLeftovers } from "@/lib/keep/forget/work-forget";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
 import { type KeepDeps, WORKS, type Work } from "@/lib/keep/scenarios/testing/keep-works";
 import { systemClock } from "@/lib/platform/clock";
@@ -44,18 +44,26 @@ export const PLACES: { name: string; missing: string | null; open(): Promise<Pla
   },
 ];
 
-const PERSON = "grace.hopper@example.org";
+const PERSONS = { hers: "grace.hopper@example.org", his: "alan.turing@example.org" };
 const ADA = localViewer("ada");
 const DAY_MS = 86_400_000;
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
-/** Of one source, parked on two days. What is archived of the first day is all of PERSON, and of the second in part. */
-const EVENTS = 8;
-const isIgnored = (index: number) => index % 2 === 0;
-const isHers = (index: number) => index % 4 < 2;
-const daysAgo = (index: number, isDue: boolean) => (index < 2 ? 2 : 1) + (isDue ? 30 : 0);
+export type KeptEvent = { eventId: string; of: "hers" | "his" | "nobody"; ignored: boolean };
 
-export type KeptEvent = { eventId: string; hers: boolean; ignored: boolean };
+/** Of one source, parked on two days. What is archived of the first day is all hers, and of the second in part hers and in part his. */
+const EVENTS: { daysAgo: 1 | 2; of: KeptEvent["of"]; ignored: boolean }[] = [
+  { daysAgo: 2, of: "hers", ignored: true },
+  { daysAgo: 2, of: "hers", ignored: false },
+  { daysAgo: 1, of: "nobody", ignored: true },
+  { daysAgo: 1, of: "hers", ignored: true },
+  { daysAgo: 1, of: "hers", ignored: false },
+  { daysAgo: 1, of: "his", ignored: true },
+  { daysAgo: 1, of: "his", ignored: false },
+  { daysAgo: 1, of: "nobody", ignored: false },
+];
+/** An event of so many days ago is due. */
+const KEPT_DAYS = 30;
 
 /** A world of its own for each test of the `describe`, with an archive in this place, and what must hold of events wherever they lie. */
 export function keptWorldOfEachTest(open: () => Promise<Place>) {
@@ -84,16 +92,19 @@ export function keptWorldOfEachTest(open: () => Promise<Place>) {
   /** Parks and ignores events of a new source. `isDue`: they expire. */
   async function park(source: string, isDue: boolean): Promise<KeptEvent[]> {
     await world.source(source);
-    const events = Array.from({ length: EVENTS }, (_, index) => ({
-      eventId: `${source}-${index}`,
-      hers: isHers(index),
-      ignored: isIgnored(index),
-    }));
-    for (const [index, { eventId, hers }] of events.entries()) {
-      const atMs = systemClock.wallMs() - daysAgo(index, isDue) * DAY_MS;
-      const tags: Record<string, string> = hers ? { customer: PERSON } : {};
-      const letter = deadLetter({ eventId, aggregateId: `of-${eventId}`, version: 1n, failedAtMs: atMs, tags });
-      await parkEvents({ ...world.deps, clock: { ...systemClock, wallMs: () => atMs } }, [{ source, letter }], ADA);
+    const events = EVENTS.map((event, index) => ({ ...event, eventId: `${source}-${index}` }));
+    for (const daysAgo of [2, 1]) {
+      const atMs = systemClock.wallMs() - (daysAgo + (isDue ? KEPT_DAYS : 0)) * DAY_MS;
+      const arrivals = events
+        .filter((event) => event.daysAgo === daysAgo)
+        .map(({ eventId, of }) => ({
+          source,
+          letter: deadLetter({
+            ...{ eventId, aggregateId: `of-${eventId}`, version: 1n, failedAtMs: atMs },
+            tags: of === "nobody" ? {} : { customer: PERSONS[of] },
+          }),
+        }));
+      await parkEvents({ ...world.deps, clock: { ...systemClock, wallMs: () => atMs } }, arrivals, ADA);
     }
     const ids = await world.idsOf(events.filter(({ ignored }) => ignored).map(({ eventId }) => eventId));
     await ignoreEvents(world.deps, { select: { ids }, reason: "test orders" }, ADA);
@@ -102,6 +113,11 @@ export function keptWorldOfEachTest(open: () => Promise<Place>) {
 
   const requestRemoval = (source: string) =>
     removeEvents(deps(), { select: { filter: { source: [source] } }, reason: "the disk is full" }, ADA);
+
+  async function requestForget(source: string, of: keyof typeof PERSONS): Promise<string> {
+    const key = { tag: { name: "customer", value: PERSONS[of] } };
+    return (await forgetData(world.deps, { key, source, reason: "request 311", idempotency: null }, ADA)).id;
+  }
 
   /** Asks for a work of `WORKS` on the events of a source. */
   const begin: Record<Work, (source: string) => Promise<unknown>> = {
@@ -114,8 +130,7 @@ export function keptWorldOfEachTest(open: () => Promise<Place>) {
     },
     forget: async (source) => {
       await begin.restore(source);
-      const key = { tag: { name: "customer", value: PERSON } };
-      await forgetData(world.deps, { key, source, reason: "request 311", idempotency: null }, ADA);
+      await requestForget(source, "hers");
     },
   };
 
@@ -151,22 +166,23 @@ export function keptWorldOfEachTest(open: () => Promise<Place>) {
   }
 
   /** After a forget: the archive has no object that the store does not name, and no line that names the person. */
-  async function expectForgotten(): Promise<void> {
+  async function expectForgotten(of: keyof typeof PERSONS): Promise<void> {
+    const person = PERSONS[of];
     // What a killed worker has written is removed when its time is over.
     await world.db.run("update archive_leftovers set remove_at = now()");
-    await removeLeftovers(deps());
+    while ((await world.db.query("select 1 from archive_leftovers limit 1")).length > 0) await removeLeftovers(deps());
     const sets = await world.db.query<{ key: string }>("select key from archive_objects");
     const named = sets.flatMap(({ key }) => [key, setKeysBeside(key).parquet, setKeysBeside(key).manifest]);
     const there: string[] = [];
     for await (const { key } of archive.list("")) there.push(key);
     expect(there.toSorted()).toEqual(named.toSorted());
     for (const { key } of sets) {
-      for (const line of await unpackLines((await archive.get(key))!)) expect(line.includes(PERSON)).toBe(false);
+      for (const line of await unpackLines((await archive.get(key))!)) expect(line.includes(person)).toBe(false);
     }
     expect(
-      await world.db.query("select 1 from dlq_event_facts where tags::text like '%' || $1 || '%'", [PERSON]),
+      await world.db.query("select 1 from dlq_event_facts where tags::text like '%' || $1 || '%'", [person]),
     ).toEqual([]);
   }
 
-  return { world, deps, park, begin, places, rows, faults, expectForgotten, place: () => place };
+  return { world, deps, park, begin, requestForget, places, rows, faults, expectForgotten, place: () => place };
 }
