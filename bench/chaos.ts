@@ -10,7 +10,8 @@ import { temporaryDataFolder } from "../scripts/data-folder.ts";
 import { type ChaosConsumer, PULSE, startConsumer } from "./chaos-consumer.ts";
 import { nextFault } from "./chaos-faults.ts";
 import { type ChaosLoad, SOURCES, type Stop, startLoad } from "./chaos-load.ts";
-import { type Backend, startProduct } from "./chaos-product.ts";
+import { type Backend, type Product, startProduct } from "./chaos-product.ts";
+import { type ChaosRetention, OLD, startRetention } from "./chaos-retention.ts";
 import { median } from "./figures.ts";
 import { spawnWorker } from "./processes.ts";
 
@@ -37,6 +38,8 @@ export type ChaosResult = {
   requests: Record<string, number>;
   arrivals: number;
   repeats: number;
+  /** Events that were due: parked, held, expired, and the operations of it. */
+  retention: Record<string, number>;
   /** From "all well" to the next delivery, after each fault. Milliseconds; null when no delivery followed any fault. */
   recoveryMs: { median: number | null; worst: number | null };
   broken: unknown[];
@@ -46,7 +49,7 @@ export type ChaosResult = {
  * First one redrive of 300,000 events without a rate, while workers are killed every few seconds, Redis is flushed twice and
  * PostgreSQL is killed once. Then five minutes on each backend of parks, redrives, bounces, confirmations and controls against the whole product in processes of its own,
  * while workers, web, PostgreSQL, Redis and the target are killed, frozen, stalled and cut. Then quiet, and every
- * invariant is checked. Fails with the seed when one is broken.
+ * invariant is checked. Events of old days expire into an archive meanwhile, but for those under a legal hold. Fails with the seed when one is broken.
  */
 export async function run(): Promise<(ChaosResult | KilledRedrive)[]> {
   await buildAll((line) => console.log(line));
@@ -89,6 +92,8 @@ async function chaosOn(backend: Backend): Promise<ChaosResult> {
   let clean = false;
   try {
     await prepare(load, consumer);
+    const retention = await startRetention(db, load, product.archive);
+    await retention.add();
     const running = load.run(stopping.signal);
     const random = randomOf(SEED + 1);
     const faults: Record<string, number> = {};
@@ -106,6 +111,7 @@ async function chaosOn(backend: Backend): Promise<ChaosResult> {
       const recoveryMs = await load.pulse(60_000);
       if (recoveryMs === null) broken.push({ rule: "work goes on after a fault", fault: fault.name });
       else recoveries.push(recoveryMs);
+      await retention.add();
       if (recoveryMs !== null && recoveryMs > RECOVERY_MS_MAX) {
         broken.push({ rule: `work goes on within ${RECOVERY_MS_MAX} ms`, fault: fault.name, recoveryMs });
       }
@@ -114,8 +120,11 @@ async function chaosOn(backend: Backend): Promise<ChaosResult> {
     await running;
     await load.settle();
     broken.push(...(await quiet(db, load)));
+    await expireLast(product, retention);
     broken.push(...(await check(db, load, consumer)));
-    const result = report({ backend, load, consumer, faults, recoveries, broken });
+    broken.push(...(await retention.check()));
+    const facts = { backend, load, consumer, faults, recoveries, broken };
+    const result = report({ ...facts, retention: await retention.counts() });
     clean = broken.length === 0;
     return result;
   } finally {
@@ -128,7 +137,7 @@ async function chaosOn(backend: Backend): Promise<ChaosResult> {
 }
 
 async function prepare(load: ChaosLoad, consumer: ChaosConsumer): Promise<void> {
-  for (const name of [...SOURCES, PULSE]) {
+  for (const name of [...SOURCES, PULSE, OLD]) {
     const config = { redriveUrl: consumer.url };
     await load.call("POST", "/api/v1/sources", { name, kind: "http", config });
     for (const target of [name, `${name}.slow`]) {
@@ -154,6 +163,14 @@ async function quiet(db: Db, load: ChaosLoad): Promise<unknown[]> {
     for (const { id, state } of open) if (state === "PAUSED") await load.resume(id);
     await sleep(500);
   }
+}
+
+/** A worker that starts looks at the periods. What does not expire by the end of this is found by `check`. */
+async function expireLast(product: Product, retention: ChaosRetention): Promise<void> {
+  await retention.add();
+  product.workers[0]!.signal("SIGTERM");
+  const untilMs = performance.now() + QUIET_MS_MAX;
+  while (performance.now() < untilMs && (await retention.waiting()) > 0) await sleep(500);
 }
 
 async function check(db: Db, load: ChaosLoad, consumer: ChaosConsumer): Promise<unknown[]> {
@@ -257,10 +274,11 @@ type Facts = {
   consumer: ChaosConsumer;
   faults: Record<string, number>;
   recoveries: number[];
+  retention: Record<string, number>;
   broken: unknown[];
 };
 
-function report({ backend, load, consumer, faults, recoveries, broken }: Facts): ChaosResult {
+function report({ backend, load, consumer, faults, recoveries, retention, broken }: Facts): ChaosResult {
   const keys = new Set(consumer.arrivals.map((arrival) => `${arrival.source}:${arrival.eventId}`));
   return {
     backend,
@@ -270,6 +288,7 @@ function report({ backend, load, consumer, faults, recoveries, broken }: Facts):
     requests: { ...load.counts, events: load.acked.size },
     arrivals: consumer.arrivals.length,
     repeats: consumer.arrivals.length - keys.size,
+    retention,
     recoveryMs:
       recoveries.length === 0
         ? { median: null, worst: null }
