@@ -68,8 +68,11 @@ export async function removeLeftovers({ db, archive, log }: SweepDeps): Promise<
 
 const isAway = (error: unknown) => error instanceof DomainError && error.code === "archive-unavailable";
 
-/** Objects that a forget has replaced, and that lie in the archive still. */
-export async function countLeftovers(db: Queryable): Promise<number> {
-  const [row] = await db.query<{ n: number }>("select count(*)::int as n from archive_leftovers where replaced");
-  return row!.n;
+/** Objects that a forget has replaced, and that lie in the archive still. `failed` of them could not be removed. */
+export async function countReplaced(db: Queryable): Promise<{ all: number; failed: number }> {
+  const [row] = await db.query<{ all: number; failed: number }>(
+    `select count(*)::int as "all", (count(*) filter (where remove_at > now()))::int as failed
+       from archive_leftovers where replaced`,
+  );
+  return row!;
 }

@@ -1,7 +1,7 @@
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit, appendSubjects } from "@/lib/guard/audit/audit.write";
 import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
-import { countLeftovers, removeLeftovers } from "@/lib/keep/archive/leftovers.write";
+import { countReplaced, removeLeftovers } from "@/lib/keep/archive/leftovers.write";
 import { nextObject } from "@/lib/keep/forget/archived-lines.write";
 import { kindOf, patternsOf, personOf } from "@/lib/keep/forget/forget-key.pure";
 import {
@@ -179,12 +179,13 @@ async function forgetTraces(tx: Tx, forget: ForgetRow): Promise<void> {
 async function forgetInAudit(deps: ForgetDeps, tx: Tx, forget: ForgetRow): Promise<boolean> {
   const { id } = forget;
   await removeLeftovers(deps);
-  const objects = await countLeftovers(tx);
-  if (objects > 0)
+  const replaced = await countReplaced(tx);
+  if (replaced.failed > 0)
     throw new DomainError(
       "archive-unavailable",
-      `${objects} replaced objects are still in the archive: Parkade must be allowed to delete there`,
+      `${replaced.failed} replaced objects are still in the archive: Parkade must be allowed to delete there`,
     );
+  if (replaced.all > 0) throw new DomainError("events-busy", "Replaced objects are being removed from the archive");
   const { lastId, redacted } = await redactAudit(tx, id, { after: forget.cursor, batch: AUDIT_BATCH });
   await advanceForget(tx, id, { phase: "audit", cursor: lastId, moved: false, counts: { auditEntries: redacted } });
   if (lastId !== null) return true;
