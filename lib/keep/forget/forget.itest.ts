@@ -246,6 +246,14 @@ describe("a forget", () => {
     await world.ended(waiting);
   });
 
+  test("leaves in the archive what a hold covers, and counts it", async () => {
+    await world.park(2, hers);
+    await remove([hers(0).eventId, hers(1).eventId]);
+    await placeHold(world.deps, { scope: { eventId: hers(1).eventId }, reason: "claim 118" }, ADA);
+    expect(await forget()).toMatchObject({ state: "DONE", counts: { archivedEvents: 1 }, refused: { held: 1 } });
+    expect(await archivedIds()).toHaveLength(1);
+  });
+
   test("of a head does not free what it holds, unless all of the aggregate goes", async () => {
     await world.park(1, () => ({ eventId: "head", aggregateId: "shared", version: 1n, tags: { customer: WHO } }));
     await world.park(1, () => ({ eventId: "tail", aggregateId: "shared", version: 2n }));

@@ -103,12 +103,11 @@ async function forgetStored({ clock }: ForgetDeps, tx: Tx, forget: ForgetRow): P
   await appendSubjects(tx, forget.auditId, going);
   const refused: Record<string, number> = {};
   for (const reason of kept.values()) refused[reason] = (refused[reason] ?? 0) + 1;
-  // Locked by a removal until now: it lies in the archive.
-  const moved = locked.size < page.events.length || forget.moved;
   await advanceForget(tx, id, {
     phase: page.cursor === null ? "archive" : "events",
     cursor: page.cursor,
-    moved: page.cursor === null ? false : moved,
+    // What a removal had locked until now lies in the archive, which is looked at next.
+    moved: false,
     counts: { events: forgotten.length, revisions, bounces },
     refused,
     restarts: cursor === null,
