@@ -1,7 +1,4 @@
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
-import type { Db, Queryable, Tx } from "@/lib/platform/database/db";
-import type { Log } from "@/lib/platform/log";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 
 /** Longer than a chunk or a step may last: until then what it has written is not taken for a leftover. */
 const WRITING_MINUTES = 15;
@@ -27,46 +24,28 @@ export async function leaveOver(tx: Tx, keys: readonly string[]): Promise<void> 
   );
 }
 
-const LEFTOVERS = 100;
-/** Longer than a removal of these takes. */
-const REMOVING_MS_MAX = 120_000;
-const AGAIN_MINUTES = 5;
-
-type SweepDeps = { db: Db; archive: ArchiveStore | null; log: Log };
-
-/**
- * Removes objects that no row names. Their rows are locked meanwhile: a chunk that comes late to name what it has written finds
- * them gone. One that cannot be removed now is tried again later.
- */
-export async function removeLeftovers({ db, archive, log }: SweepDeps): Promise<void> {
-  if (archive === null) return;
-  await db.transaction(async (tx) => {
-    await tx.run(`set local idle_in_transaction_session_timeout = ${REMOVING_MS_MAX}`);
-    const due = await tx.query<{ key: string }>(
-      "select key from archive_leftovers where remove_at <= now() order by remove_at limit $1 for update skip locked",
-      [LEFTOVERS],
-    );
-    if (due.length === 0) return;
-    const [removed, failed]: [string[], string[]] = [[], []];
-    for (const { key } of due) {
-      try {
-        await archive.remove(key);
-        removed.push(key);
-      } catch (error) {
-        failed.push(key);
-        log.warn({ key, err: error }, "an object of the archive could not be removed, it is tried again");
-        if (isAway(error)) break;
-      }
-    }
-    await tx.run("delete from archive_leftovers where key = any($1::text[])", [removed]);
-    await tx.run(
-      `update archive_leftovers set remove_at = now() + interval '${AGAIN_MINUTES} minutes' where key = any($1::text[])`,
-      [failed],
-    );
-  });
+/** Keys of objects that can be removed now. Locked: a chunk that comes late to name what it has written waits, and finds them gone. */
+export async function lockDue(tx: Tx, limit: number): Promise<string[]> {
+  const due = await tx.query<{ key: string }>(
+    "select key from archive_leftovers where remove_at <= now() order by remove_at limit $1 for update skip locked",
+    [limit],
+  );
+  return due.map(({ key }) => key);
 }
 
-const isAway = (error: unknown) => error instanceof DomainError && error.code === "archive-unavailable";
+export async function forgetLeftovers(tx: Tx, keys: readonly string[]): Promise<void> {
+  await tx.run("delete from archive_leftovers where key = any($1::text[])", [keys]);
+}
+
+const AGAIN_MINUTES = 5;
+
+/** Those that could not be removed: others come first. */
+export async function putOff(tx: Tx, keys: readonly string[]): Promise<void> {
+  await tx.run(
+    `update archive_leftovers set remove_at = now() + interval '${AGAIN_MINUTES} minutes' where key = any($1::text[])`,
+    [keys],
+  );
+}
 
 /** Objects that a forget has replaced, and that lie in the archive still. `failed` of them could not be removed. */
 export async function countReplaced(db: Queryable): Promise<{ all: number; failed: number }> {

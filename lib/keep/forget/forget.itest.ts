@@ -9,7 +9,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
-import { removeLeftovers } from "@/lib/keep/archive/leftovers.write";
+import { removeLeftovers } from "@/lib/keep/archive/remove-leftovers";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { ForgetRequest } from "@/lib/keep/forget/forget.shapes";

@@ -11,7 +11,7 @@ import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import type { RestoreRequest, VerifyRequest } from "@/lib/keep/archive/archive.shapes";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
-import { removeLeftovers } from "@/lib/keep/archive/leftovers.write";
+import { removeLeftovers } from "@/lib/keep/archive/remove-leftovers";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import { packLines, unpackLines } from "@/lib/keep/archive/sets/archive-lines";
 import { setKeysBeside } from "@/lib/keep/archive/sets/set-key.pure";

@@ -6,7 +6,7 @@ import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
-import { removeLeftovers } from "@/lib/keep/archive/leftovers.write";
+import { removeLeftovers } from "@/lib/keep/archive/remove-leftovers";
 import { unpackLines } from "@/lib/keep/archive/sets/archive-lines";
 import { setKeysBeside } from "@/lib/keep/archive/sets/set-key.pure";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
