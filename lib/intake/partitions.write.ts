@@ -1,4 +1,5 @@
 import type { Db, Tx } from "@/lib/platform/database/db";
+import { isReadTimeout } from "@/lib/platform/database/retrying";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { sqlState } from "@/lib/platform/postgres-pool";
@@ -117,6 +118,8 @@ async function dropIfEmpty(db: Db, table: string, day: number): Promise<"dropped
   const isEmpty = async (store: Db | Tx) => (await store.query(`select 1 from ${name} limit 1`)).length === 0;
   try {
     if (!(await isEmpty(db))) return "kept";
+    // What was deleted lies there until then, and is looked through: not while the whole table is locked.
+    await db.run(`vacuum ${name}`);
     return await db.transaction(async (tx) => {
       await tx.run(`set local lock_timeout = ${DROP_WAIT_MS_MAX}`);
       await tx.run("select pg_advisory_xact_lock($1)", [MAKER_LOCK]);
@@ -128,6 +131,8 @@ async function dropIfEmpty(db: Db, table: string, day: number): Promise<"dropped
     });
   } catch (error) {
     if (sqlState(error) === UNDEFINED_TABLE) return "kept";
+    // The next round vacuums what is left.
+    if (isReadTimeout(error)) return "kept";
     if (error instanceof DomainError && error.code === "events-busy") return "busy";
     throw error;
   }
