@@ -24,6 +24,14 @@ export async function leaveOver(tx: Tx, keys: readonly string[]): Promise<void> 
   );
 }
 
+/**
+ * Of a restored backup: what was being written when it was made may have been named since, by the store that it is a backup of.
+ * What was replaced by then is named by nobody.
+ */
+export async function keepUnfinished(tx: Tx): Promise<void> {
+  await tx.run("delete from archive_leftovers where not replaced");
+}
+
 /** Keys of objects that can be removed now. Locked: a chunk that comes late to name what it has written waits, and finds them gone. */
 export async function lockDue(tx: Tx, limit: number): Promise<string[]> {
   const due = await tx.query<{ key: string }>(

@@ -108,6 +108,7 @@ test("a backup of every table comes back byte for byte, into the same schema, wi
   }));
   const first = await world.request({ select: { ids: (await world.idsOf()).slice(0, 9) } });
   await fillEmptyTables(world.db);
+  await world.db.run("insert into archive_leftovers (key, remove_at) values ('being-written', now())");
   const known = await contents(world.db);
   // A table that a migration adds is filled above, or this names it.
   for (const [name, rows] of Object.entries(known)) expect([name, rows.length]).not.toEqual([name, 0]);
@@ -119,7 +120,9 @@ test("a backup of every table comes back byte for byte, into the same schema, wi
   expect(report).toMatchObject({ skipped: [], migrated: [], work: { redrives: 1, rules: 1 } });
   const { stops, audit_entries: audit, ...rest } = await contents(restored);
   const { stops: knownStops, audit_entries: knownAudit, ...knownRest } = known;
-  expect(rest).toEqual(knownRest);
+  // What was being written then may have been named since: the restored store does not remove it from the archive.
+  const isKept = (row: string) => !row.includes("being-written");
+  expect(rest).toEqual({ ...knownRest, archive_leftovers: knownRest.archive_leftovers!.filter(isKept) });
   expect(stops!.filter((row) => !knownStops!.includes(row))).toHaveLength(1);
   expect(audit!.filter((row) => !knownAudit!.includes(row))).toHaveLength(1);
   expect(await restored.query("select reason, created_by as by from stops where lifted_at is null")).toEqual([

@@ -1,5 +1,6 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { insertStop } from "@/lib/guard/stops/stops.write";
+import { keepUnfinished } from "@/lib/keep/archive/leftovers.write";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { BackupFault } from "@/lib/keep/backup/backup-fault.pure";
 import type { BackedUpTable, BackupManifest } from "@/lib/keep/backup/backup-manifest.shapes";
@@ -109,6 +110,7 @@ async function restoreHeld(backup: OpenBackup, deps: RestoreDeps): Promise<Resto
   const migrated = await deps.migrate(null);
   const work = await write(async (tx) => {
     for (const sequence of manifest.sequences) await setSequence(tx, sequence);
+    await keepUnfinished(tx);
     await stopSends(tx, manifest, deps.actor);
     await endRestore(tx);
     return readRestoredWork(tx);
