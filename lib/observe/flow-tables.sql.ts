@@ -1,4 +1,4 @@
-import { type FlowKind, SIZE_EFFECT } from "@/lib/observe/flow.pure";
+import { type FlowKind, NARROW_DAYS, SIZE_EFFECT } from "@/lib/observe/flow.pure";
 
 /**
  * The folded flow of events. Each statement that changes events appends deltas to the log `dlq_flow`; the janitor moves
@@ -26,6 +26,22 @@ export const GROUP_FLOW: readonly FlowTable[] = [
   { table: "dlq_group_flow_hours", widthMs: HOUR_MS },
   { table: "dlq_group_flow_minutes", widthMs: MINUTE_MS },
 ];
+
+/** A day longer than they are read: two clocks may differ. */
+const REMOVED_BEFORE = `date_trunc('day', now(), 'UTC') - interval '${NARROW_DAYS + 1} days'`;
+
+/** SQL: where the hour is read in place of the minutes of it. */
+export const NARROW_SINCE = `date_trunc('day', now(), 'UTC') - interval '${NARROW_DAYS} days'`;
+
+const ROWS_MAX = 50_000;
+
+/** SQL by table: removes rows that nobody reads any more, some of them. */
+export const REMOVE_NARROW = [...CODE_FLOW, ...GROUP_FLOW]
+  .filter(({ widthMs }) => widthMs < HOUR_MS)
+  .map(
+    ({ table }) =>
+      `delete from ${table} where ctid = any(array(select ctid from ${table} where at < ${REMOVED_BEFORE} limit ${ROWS_MAX}))`,
+  );
 
 export const FLOW_KINDS = Object.keys(SIZE_EFFECT) as FlowKind[];
 

@@ -58,3 +58,6 @@ export function flowBesideBounce(from: EventStatus, to: EventStatus, confirmed: 
   const beside = flowOf("bounce", from, to).filter((kind) => kind !== "bounced");
   return confirmed ? [...beside, "unconfirmed"] : beside;
 }
+
+/** The flow is kept by the minute for this many whole UTC days, and today; by the hour and wider for good. */
+export const NARROW_DAYS = 7;

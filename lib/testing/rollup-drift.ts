@@ -1,19 +1,29 @@
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
-import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, GROUP_FLOW, SIZE_EFFECT_SQL } from "@/lib/observe/flow-tables.sql";
+import {
+  CODE_FLOW,
+  DELTA_KINDS,
+  FLOW_KINDS,
+  GROUP_FLOW,
+  NARROW_SINCE,
+  SIZE_EFFECT_SQL,
+} from "@/lib/observe/flow-tables.sql";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 
-const FINEST = GROUP_FLOW.at(-1)!;
+/** The narrowest that is never removed. */
+const KEPT = GROUP_FLOW.find(({ table }) => table.endsWith("hours"))!;
 
-/** Rows of a table of the flow that are not the sum of the minutes of its groups. */
-function againstFinest({ table, widthMs }: (typeof CODE_FLOW)[number]): string {
+/** Rows of a table of the flow that are not the sum of the hours of its groups; of a narrower one those of each hour together. */
+function againstKept({ table, widthMs }: (typeof CODE_FLOW)[number]): string {
   const keys = `source_id, error_code${table.includes("group") ? ", fingerprint" : ""}`;
-  const sums = FLOW_KINDS.map((kind) => `sum(${kind})`).join(", ");
+  const sums = `array[${FLOW_KINDS.map((kind) => `sum(${kind})`).join(", ")}] as n`;
+  const width = `'${Math.max(widthMs, KEPT.widthMs) / 1000} s'`;
+  const since = widthMs < KEPT.widthMs ? `where at >= ${NARROW_SINCE}` : "";
+  const binned = (from: string) =>
+    `select date_bin(${width}, at, 'epoch') as at, ${keys}, ${sums} from ${from} ${since} group by 1, ${keys}`;
   return `
     union all
     select '${table}', row_to_json(l), row_to_json(c)
-      from (select at, ${keys}, array[${FLOW_KINDS.map((kind) => `${kind}::numeric`).join(", ")}] as n from ${table}) l
-      full join (select date_bin('${widthMs / 1000} s', at, 'epoch') as at, ${keys}, array[${sums}] as n
-                   from ${FINEST.table} group by 1, ${keys}) c using (at, ${keys})
+      from (${binned(table)}) l full join (${binned(KEPT.table)}) c using (at, ${keys})
      where l.n is distinct from c.n`;
 }
 
@@ -35,7 +45,7 @@ export async function rollupDrift(db: Queryable): Promise<unknown[]> {
     flow as (
       select minute as at, source_id, error_code, fingerprint, ${DELTA_KINDS} from dlq_flow
       union all
-      select at, source_id, error_code, fingerprint, ${FLOW_KINDS.join(", ")} from ${FINEST.table}),
+      select at, source_id, error_code, fingerprint, ${FLOW_KINDS.join(", ")} from ${KEPT.table}),
     parked as (select source_id, sum(parked) as n from flow group by 1 having sum(parked) > 0),
     parked_counted as (
       select source_id, count(*) as n
@@ -63,7 +73,10 @@ export async function rollupDrift(db: Queryable): Promise<unknown[]> {
     union all
     select 'size', row_to_json(l), row_to_json(c)
       from size l full join size_counted c using (source_id, error_code, fingerprint) where l.n is distinct from c.n
-    ${[...CODE_FLOW, ...GROUP_FLOW.slice(0, -1)].map(againstFinest).join("")}`);
+    ${[...CODE_FLOW, ...GROUP_FLOW]
+      .filter((table) => table !== KEPT)
+      .map(againstKept)
+      .join("")}`);
 }
 
 /** The events of each entry as the entries and their rows say it, and as the items of redrives say it. */

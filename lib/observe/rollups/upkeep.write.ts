@@ -1,5 +1,6 @@
 import { removeExpiredAdmission } from "@/lib/intake/admission/admission.write";
 import { removeOldRoom } from "@/lib/intake/room/room.write";
+import { REMOVE_NARROW } from "@/lib/observe/flow-tables.sql";
 import type { Db } from "@/lib/platform/database/db";
 import { removeExpiredTrials } from "@/lib/rules/redrive-rules.write";
 
@@ -9,11 +10,12 @@ const HEARTBEAT_KEPT = "1 hour";
 /** A worker that was killed is shown as silent for this long. */
 const SILENT_CONSUMER_KEPT = "5 minutes";
 
-/** Removes expired rows: answers under an Idempotency-Key, idle buckets, heartbeats and consumers of lost workers. */
+/** Removes expired rows: answers under an Idempotency-Key, idle buckets, the flow of minutes after a week, heartbeats and consumers of lost workers. */
 export async function removeExpired(db: Db): Promise<void> {
   await db.run("delete from idempotency_keys where expires_at < now()");
   await db.run(`delete from rate_buckets where updated_at < now() - interval '${BUCKET_IDLE}'`);
   await db.run("delete from slice_waits where until < now()");
+  for (const statement of REMOVE_NARROW) await db.run(statement);
   await removeExpiredAdmission(db);
   await removeExpiredTrials(db);
   await removeOldRoom(db);

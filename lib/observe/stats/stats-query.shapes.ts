@@ -5,6 +5,7 @@ import {
   fromSearchParams,
   resolveWindow,
 } from "@/lib/events/filter/event-filter.shapes";
+import { NARROW_DAYS } from "@/lib/observe/flow.pure";
 import type { QueryOf } from "@/lib/platform/api/query.shapes";
 import { described } from "@/lib/platform/api/schemas.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -63,16 +64,27 @@ export function statsQueryFrom(params: URLSearchParams, nowMs: number, known: re
   if (toMs - fromMs > WINDOW_MS_MAX) throw invalid("from", "is too far before to: at most 400 days");
   return {
     filter,
-    fromMs,
-    toMs,
-    bucketMs: bucketOf(params.get("bucket"), toMs - fromMs),
+    ...narrowed({ fromMs, toMs, bucketMs: bucketOf(params.get("bucket"), toMs - fromMs) }, nowMs),
     windowed: from !== undefined || to !== undefined,
+  };
+}
+
+type Span = Pick<StatsQuery, "fromMs" | "toMs" | "bucketMs">;
+
+/** What is older than a week is kept by the hour: there a window begins and ends at full hours, and its buckets are of hours. */
+function narrowed({ fromMs, toMs, bucketMs }: Span, nowMs: number): Span {
+  const narrowFromMs = Math.floor(nowMs / DAY_MS) * DAY_MS - NARROW_DAYS * DAY_MS;
+  if (fromMs >= narrowFromMs) return { fromMs, toMs, bucketMs };
+  return {
+    fromMs: Math.floor(fromMs / HOUR_MS) * HOUR_MS,
+    toMs: toMs < narrowFromMs ? Math.ceil(toMs / HOUR_MS) * HOUR_MS : toMs,
+    bucketMs: Math.ceil(bucketMs / HOUR_MS) * HOUR_MS,
   };
 }
 
 const bucket = described(
   z.optional(z.string().check(z.regex(/^[1-9][0-9]{0,3}[mhd]$/))),
-  "Width of a bucket: 5m, 1h, 1d; chosen by the window when absent",
+  "Width of a bucket: 5m, 1h, 1d; chosen by the window when absent, and whole hours where it begins more than a week ago",
 );
 
 /** As `statsQueryFrom`, for a route. */

@@ -29,6 +29,18 @@ describe("the query of a chart", () => {
   });
 
   test.each([
+    ["from=-7d", "2026-11-13T12:34:56.000Z", "2026-11-20T12:34:56.000Z", 3 * 60],
+    ["from=-8d", "2026-11-12T12:00:00.000Z", "2026-11-20T12:34:56.000Z", 3 * 60],
+    ["from=2026-11-02T10:05:00Z&to=2026-11-02T10:35:00Z", "2026-11-02T10:00:00.000Z", "2026-11-02T11:00:00.000Z", 60],
+    ["from=-8d&bucket=90m", "2026-11-12T12:00:00.000Z", "2026-11-20T12:34:56.000Z", 2 * 60],
+    ["from=-7d&bucket=90m", "2026-11-13T12:34:56.000Z", "2026-11-20T12:34:56.000Z", 90],
+  ])("of what is older than a week is of whole hours: %s", (query, from, to, minutes) => {
+    const { fromMs, toMs, bucketMs } = read(query);
+    const found = [new Date(fromMs).toISOString(), new Date(toMs).toISOString(), bucketMs / 60_000];
+    expect(found).toEqual([from, to, minutes]);
+  });
+
+  test.each([
     ["aggregateId=x", "aggregateId"],
     ["tag.a=b", "tags"],
     ["bucket=0m", "bucket"],

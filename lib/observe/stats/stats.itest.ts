@@ -3,13 +3,15 @@ import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { CODE_FLOW, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
+import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
 import { readAge, readFlow, readSize } from "@/lib/observe/stats/stats.read";
 import { statsQueryFrom, topErrorsQueryFrom } from "@/lib/observe/stats/stats-query.shapes";
-import { readTopErrors } from "@/lib/observe/stats/top-errors.read";
+import { readTopErrors, readUnstored } from "@/lib/observe/stats/top-errors.read";
 import { createDb, type Db, type Queryable } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { addSource } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { rollupDrift } from "@/lib/testing/rollup-drift";
 
 const HOUR_MS = 3_600_000;
 const TABLES = ["dlq_level_totals", "dlq_level_hours", ...[...CODE_FLOW, ...GROUP_FLOW].map(({ table }) => table)];
@@ -134,6 +136,47 @@ test("a chart reads the same from minutes and from hours, whatever its window", 
   await foldRollups(db);
   expect(await db.query("select count(*) as n from dlq_flow")).toEqual([{ n: 0 }]);
   expect(await Promise.all(queries.map(read))).toEqual(before);
+});
+
+test("what is older than a week is read by the hour, the same before and after its minutes are removed", async () => {
+  const HOURS = 24 * 20;
+  for (let hour = 1; hour <= HOURS; hour += 3) await happened({ agoMs: hour * HOUR_MS + 600_000, n: 2 });
+  await happened({ agoMs: 12 * 24 * HOUR_MS + 1_234_567, n: 5, kind: "unstored", group: "g9" });
+  await happened({ agoMs: 12 * 24 * HOUR_MS + 34_567, n: 7, group: "g9", code: "UPSTREAM_5XX", source: billing });
+  await foldRollups(db);
+  const queries = [
+    "from=-20d",
+    "from=-9d",
+    "from=-12d&to=-11d",
+    "from=-290h&to=-289h",
+    "from=-12d&bucket=90m",
+    "from=-2d",
+    "from=-8d&to=-1h",
+  ];
+  const old = (from: number, to: number) =>
+    readUnstored(db, { fingerprint: ["g1", "g9"] }, { fromMs: NOW - from * HOUR_MS, toMs: NOW - to * HOUR_MS });
+  const read = async () => ({
+    charts: await Promise.all(
+      queries.map(async (query) => ({
+        size: await readSize(db, localViewer(), chart(query), NOW),
+        flow: await readFlow(db, localViewer(), chart(query), NOW),
+        top: await top(query),
+      })),
+    ),
+    unstored: await Promise.all([old(400, 0), old(288.5, 287), old(200, 0)]),
+  });
+  const before = await read();
+  expect(before.unstored.map((found) => found.get("g9")?.count ?? 0)).toEqual([5, 5, 0]);
+  const minutes = async () => (await db.query<{ n: number }>("select count(*)::int as n from dlq_flow_minutes"))[0]!.n;
+  const had = await minutes();
+  await removeExpired(db);
+  expect(await minutes()).toBeLessThan(had / 2);
+  expect(await read()).toEqual(before);
+  expect(
+    await rollupDrift(db).then((drift) =>
+      drift.filter((row) => String((row as { rollup: string }).rollup).startsWith("dlq_")),
+    ),
+  ).toEqual([]);
 });
 
 /** An event beside its counters. */

@@ -11,6 +11,7 @@ import {
   scopeStats,
   scopeValues,
 } from "@/lib/observe/flow.read";
+import { NARROW_SINCE } from "@/lib/observe/flow-tables.sql";
 import type { Arrivals, ArrivedCode, ArrivedGroup, TopErrors } from "@/lib/observe/stats/stats.shapes";
 import type { StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
@@ -76,7 +77,7 @@ async function readArrived(db: Queryable, viewer: Viewer, query: StatsQuery, now
 /** The start of the flow, epoch milliseconds; null when no event ever arrived. */
 async function knownSince(db: Queryable): Promise<number | null> {
   const [row] = await db.query<{ since: number | null }>(
-    "select least((select min(at) from dlq_flow_minutes), (select min(minute) from dlq_flow)) as since",
+    "select least((select min(at) from dlq_flow_hours), (select min(minute) from dlq_flow)) as since",
     [],
     { name: "flow-since" },
   );
@@ -172,10 +173,14 @@ export async function readUnstored(
   { fromMs, toMs }: Window,
 ): Promise<Map<string, Unstored>> {
   const scope = `fingerprint = any($3::text[]) and ${inScope(filter)}`;
-  const within = (column: string) =>
-    `${column} >= date_trunc('minute', to_timestamp($4::float8 / 1000), 'UTC') and ${column} < to_timestamp($5::float8 / 1000)`;
+  const within = (column: string, width = "minute") =>
+    `${column} >= date_trunc('${width}', to_timestamp($4::float8 / 1000), 'UTC') and ${column} < to_timestamp($5::float8 / 1000)`;
   const text = `select fingerprint, sum(n)::bigint as count, min(at) as "sinceMs" from (
-       select fingerprint, unstored as n, at from dlq_group_flow_minutes where unstored > 0 and ${within("at")} and ${scope}
+       select fingerprint, unstored as n, at from dlq_group_flow_minutes
+        where unstored > 0 and ${within("at")} and at >= ${NARROW_SINCE} and ${scope}
+       union all
+       select fingerprint, unstored, at from dlq_group_flow_hours
+        where unstored > 0 and ${within("at", "hour")} and at < ${NARROW_SINCE} and ${scope}
        union all
        select fingerprint, n, minute from dlq_flow where kind = 'unstored' and ${within("minute")} and ${scope}) counted
       group by 1`;
