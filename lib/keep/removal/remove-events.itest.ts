@@ -484,7 +484,7 @@ function faulty({ put, get }: Fault): ArchiveStore {
 /** As kill -9 leaves the store: the connection is gone, whatever its transaction had done. */
 const cutConnections = () =>
   world.db.run(
-    "select pg_terminate_backend(pid) from pg_stat_activity where state like 'idle in transaction%' and datname = current_database()",
+    "select pg_terminate_backend(pid) from pg_stat_activity where xact_start is not null and pid <> pg_backend_pid() and datname = current_database()",
   );
 
 const SLOW: Fault = { get: () => Promise.reject(new DomainError("read-timeout", "The statement took too long")) };
