@@ -18,7 +18,7 @@ export function IntakeBand() {
       <p className="mt-0.5 min-w-0 flex-1 wrap-anywhere">
         <strong className="font-medium text-danger">No events are taken in</strong>, since{" "}
         <TimeAbsolute at={stop.since} />: {stop.detail}. Senders get 503 and brokers keep their messages; redrives,
-        search, removal and the archive go on. It goes on by itself when there is room: docs/runbooks/disk-full.md.
+        search, removal and the archive go on. Intake goes on by itself when there is room: docs/runbooks/disk-full.md.
       </p>
     </section>
   );

@@ -8,7 +8,7 @@ import { useKinds, useSources } from "@/lib/sources/sources.browser";
 import { connectCommands } from "./connect-commands";
 import { outflow } from "./flow-view";
 
-/** The store keeps flow for this long. */
+/** How far back the last event is looked for. */
 const LOOK_BACK = "-30d";
 
 /** Shown when no event is parked: since when, and for a new console the commands that connect a source. */

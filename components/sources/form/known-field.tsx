@@ -7,7 +7,7 @@ export function KnownField(props: { text: string; error: string | undefined; onT
     <TextField
       label="Known for, days"
       optional
-      hint="After an event was removed or has expired, a repeat of it is recognised for this long, and a bounce brings it back. After that it is a new event. Longer than your broker and its senders may repeat a message. Empty: for good."
+      hint="When an event was removed or has expired, a repeat of it is recognised for this long, and a bounce brings it back. What arrives later is a new event. Choose more days than your broker or its senders may repeat a message. Empty: for good."
       error={error}
       inputMode="numeric"
       inputClassName="max-w-40"

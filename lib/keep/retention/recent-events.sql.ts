@@ -3,7 +3,7 @@ import { RECENT_DAYS } from "@/lib/keep/retention/retention.pure";
 const SINCE = `now() - interval '${RECENT_DAYS} days'`;
 
 /**
- * SQL over `e`, an alias of dlq_events: it was attempted, redriven, confirmed, revised or restored, or came back, within RECENT_DAYS. A time of an attempt may be a
+ * SQL over `e`, an alias of dlq_events: within RECENT_DAYS it was attempted, redriven, confirmed, revised or restored, or came back. A time of an attempt may be a
  * producer's: one to come says nothing.
  */
 export const recent = (e: string) => `(greatest(${e}.redrive_at, ${e}.confirmed_at) > ${SINCE}
