@@ -59,6 +59,7 @@ const FOLDER_RULES: Record<string, string[]> = {
     "pkg:pg",
     "pkg:pg-copy-streams",
     "pkg:@prisma/*",
+    "pkg:nodemailer",
     "pkg:node",
   ],
   "lib/platform/browser": LAYER_RULES.browser,

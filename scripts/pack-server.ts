@@ -26,7 +26,7 @@ const NOT_LOADED = /^node_modules\/(sharp|@img|@node-rs)\//;
 export async function stageServer(folder: string, say: (line: string) => void): Promise<void> {
   await buildAll(say);
   rmSync(folder, { recursive: true, force: true });
-  const built = ["dist", ".next", "prisma/migrations", "public"].flatMap((path) => filesIn(path));
+  const built = ["dist", ".next", "prisma/migrations", "public", "docs/runbooks"].flatMap((path) => filesIn(path));
   const names = externalNames();
   for (const file of [...built.filter((path) => !NOT_RUN.test(path)), ...(await tracedModules())]) {
     const to = join(folder, file);

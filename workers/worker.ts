@@ -10,6 +10,8 @@ import { guardBucket } from "@/lib/lane/bucket-fallback";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { openTokenBucket } from "@/lib/lane/token-bucket";
+import { removeOldAlerts } from "@/lib/observe/alerts/alerts.write";
+import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
 import { removeHeartbeat, writeHeartbeat } from "@/lib/observe/health/heartbeat.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
@@ -28,6 +30,7 @@ import { advanceCanaries } from "@/lib/redrive/pace/canary-and-brake";
 import { createRedriver, type Redriver } from "@/lib/redrive/run/redriver";
 import { REFRESH_MS } from "@/lib/redrive/targets/target-registry";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
+import { startAlertPublisher } from "./alert-publisher";
 import { startConsumers } from "./consumers";
 import { heartbeatInfo } from "./heartbeat-info";
 import { startLanes } from "./lanes";
@@ -55,6 +58,9 @@ const RECONCILE_MS = 2_500;
 /** Upkeep reads whole tables and removes partitions of them, and no redrive waits for it. */
 const UPKEEP_STATEMENT_MS_MAX = 120_000;
 
+/** How often a worker asks whether an evaluation is due: one that a dead worker began is made again this soon after its time. */
+const ALERTS_MS = 2_500;
+
 const DAY_MS = 86_400_000;
 /** Every statement over all days plans and opens each of them, an empty one too. Ingest makes a day that is missing. */
 const DAYS_AHEAD = 3;
@@ -77,11 +83,12 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   const lane = createLaneQueue(connection, systemClock);
   const deps = { db, lane, clock, log };
   const buckets = await openBuckets(env, connection, { clock, log });
+  const secrets = { variables: process.env, listed: env.envReferences };
   const brokers = brokerRegistry({
     clock,
     random: Math.random,
     addresses: env.addresses,
-    secrets: { variables: process.env, listed: env.envReferences },
+    secrets,
     report: (what, error) => log.warn({ err: error }, what),
   });
   const stopping = new AbortController();
@@ -121,6 +128,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     secret: env.confirmedSecret,
     addresses: env.addresses,
   });
+  const messages = startAlertPublisher({ db, clock, log, random: Math.random, addresses: env.addresses, secrets });
   const consumers = startConsumers({ db, clock, log, brokers, archive, workerId: id });
   const beat: RegularWork = {
     name: "heartbeat",
@@ -141,10 +149,15 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     everyMs: 2_000,
     work: (signal) => workForgets({ ...deps, archive }, signal),
   };
+  const alerts: RegularWork = {
+    name: "alerts",
+    everyMs: ALERTS_MS,
+    work: () => evaluateAlerts({ db, clock, log, publicUrl: env.publicUrl }),
+  };
   const measures = env.room.disk !== null || env.room.storeBytesMax !== null;
   const room: RegularWork = { name: "room", everyMs: ROOM_EVERY_MS, work: () => measureRoom(db, env.room) };
   const regular = startRegularWork(
-    [beat, retention, forgets, ...(measures ? [room] : []), ...regularWorkOf(redriver, lostWork, upkeepDb)],
+    [beat, retention, forgets, alerts, ...(measures ? [room] : []), ...regularWorkOf(redriver, lostWork, upkeepDb)],
     { clock, log },
   );
 
@@ -154,7 +167,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     stopping.abort(new Error(why));
     // In steps: each step uses parts that a later step closes. A part that fails or hangs does not keep another part
     // open.
-    const work = [lanes.stop(GRACE_MS), consumers.stop(), regular.stop(), outbox.stop()];
+    const work = [lanes.stop(GRACE_MS), consumers.stop(), regular.stop(), outbox.stop(), messages.stop()];
     await endAll("work", work, END_WORK_MS_MAX, { clock, log });
     await endAll("heartbeat and targets", [removeHeartbeat(db, id), redriver.close()], CLOSE_MS_MAX, { clock, log });
     await endAll("queue, buckets and archive", [lane.close(), buckets.close(), archive?.close()], CLOSE_MS_MAX, {
@@ -242,6 +255,7 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
       work: async () => {
         await ensureDays(upkeepDb, redriver.clock);
         await removeExpired(upkeepDb);
+        await removeOldAlerts(upkeepDb);
       },
     },
   ];

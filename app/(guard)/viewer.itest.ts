@@ -106,6 +106,29 @@ async function furnish(source: string): Promise<Record<string, string>> {
       )
     ).id,
     hold: (await made("POST api/v1/holds/route.ts", post({ scope: { source }, reason: mark }))).id,
+    alertRule: (
+      await made(
+        "POST api/v1/alert-rules/route.ts",
+        post({ name: mark, watch: { kind: "size", above: 1, sources: [source] }, reason: mark }),
+      )
+    ).id,
+    channel: (
+      await made(
+        "POST api/v1/channels/route.ts",
+        post({ name: mark, sources: [source], config: { kind: "webhook", url: `https://${mark}.example.com` } }),
+      )
+    ).id,
+    maintenance: (
+      await made(
+        "POST api/v1/maintenances/route.ts",
+        post({ sources: [source], until: new Date(Date.now() + 3_600_000).toISOString(), reason: mark }),
+      )
+    ).id,
+    alert: await idOf(
+      `insert into alerts (id, rule_id, rule_name, kind, severity, key, source, subject, state, since, fired_at, sentence)
+       values (gen_random_uuid(), gen_random_uuid(), $1, 'size', 'warning', $1, $1, '{}', 'firing', now(), now(), $1) returning id`,
+      [mark],
+    ),
     forget: (
       await made(
         "POST api/v1/forget/route.ts",
@@ -175,6 +198,14 @@ const DIGEST = "0".repeat(64);
 const READS: Record<string, () => Case[]> = {
   "admission-rules": () => [{}],
   "admission-rules/[id]": () => [{ params: { id: other.rule! } }],
+  "alert-rules": () => [{}],
+  "alert-rules/[id]": () => [{ params: { id: other.alertRule! } }],
+  alerts: () => [{}, { query: "?source=zzb" }],
+  "alerts/[id]": () => [{ params: { id: other.alert! } }],
+  channels: () => [{}],
+  "channels/[name]": () => [{ params: { name: "zzb" } }],
+  "channels/[name]/deliveries": () => [{ params: { name: "zzb" } }],
+  maintenances: () => [{}, { query: "?state=live" }],
   "approvals/[id]": () => [{ params: { id: other.redrive! } }],
   approvals: () => [{}, { query: "?state=asked" }],
   archive: () => [
@@ -279,6 +310,33 @@ const CHANGES: Record<string, () => Case[]> = {
   "POST api/v1/admission-rules/try/route.ts": () => [
     post({ rule: { source: "zzb", when: [], do: { park: "early" } } }),
   ],
+  "POST api/v1/alert-rules/route.ts": () =>
+    [{ sources: ["zzb"] }, {}].map((of) =>
+      post({ name: "mine", watch: { kind: "size", above: 1, ...of }, reason: "no" }),
+    ),
+  "PATCH api/v1/alert-rules/[id]/route.ts": () => [
+    post({ enabled: false, reason: "no" }, { id: other.alertRule! }),
+    post({ watch: { kind: "size", above: 1, sources: ["zzb"] } }, { id: own.alertRule! }),
+  ],
+  "DELETE api/v1/alert-rules/[id]/route.ts": () => [post({ reason: "no" }, { id: other.alertRule! })],
+  "POST api/v1/alert-rules/try/route.ts": () => [post({ watch: { kind: "size", above: 1, sources: ["zzb"] } })],
+  "POST api/v1/alerts/acknowledge/route.ts": () => [post({ ids: [other.alert!] })],
+  "POST api/v1/channels/route.ts": () =>
+    [["zzb"], null].map((sources) =>
+      post({ name: "mine", sources, config: { kind: "webhook", url: "https://mine.example.com" } }),
+    ),
+  "PATCH api/v1/channels/[name]/route.ts": () => [
+    post({ enabled: false }, { name: "zzb" }),
+    post({ sources: ["zzb"] }, { name: "orders" }),
+    post({ sources: null }, { name: "orders" }),
+  ],
+  "DELETE api/v1/channels/[name]/route.ts": () => [post({ reason: "no" }, { name: "zzb" })],
+  "POST api/v1/channels/[name]/test/route.ts": () => [post(undefined, { name: "zzb" })],
+  "POST api/v1/maintenances/route.ts": () =>
+    [["zzb"], null].map((sources) =>
+      post({ sources, until: new Date(Date.now() + 3_600_000).toISOString(), reason: "no" }),
+    ),
+  "DELETE api/v1/maintenances/[id]/route.ts": () => [{ params: { id: other.maintenance! } }],
   "PATCH api/v1/approvals/[id]/route.ts": () => [
     post({ decision: "approve", digest: DIGEST, reason: "no" }, { id: other.redrive! }),
   ],

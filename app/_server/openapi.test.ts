@@ -47,9 +47,10 @@ test("each POST takes an Idempotency-Key, but for those that store nothing, or n
     ({ at, parameters = [] }) => at.startsWith("POST") && !parameters.some(({ name }) => name === "Idempotency-Key"),
   );
   expect(without.map(({ operationId }) => operationId).sort()).toEqual([
+    "acknowledgeAlerts",
     ...["checkSchema", "countMend", "inferSchema", "previewForget", "previewMapping", "previewMend", "previewRedrive"],
     ...["previewRemoval", "probeConfiguration", "probeSource", "restoreArchivedEvents", "retrySource"],
-    ...["tryAdmissionRule", "tryRedriveRule", "trySchema", "verifyArchive"],
+    ...["tryAdmissionRule", "tryAlertRule", "tryRedriveRule", "trySchema", "verifyArchive"],
   ]);
 });
 

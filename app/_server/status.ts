@@ -21,6 +21,7 @@ const UNKNOWN: StoredStatus = {
   trouble: null,
   bucket: null,
   stops: null,
+  alerts: null,
   intakeStops: null,
 };
 

@@ -108,6 +108,7 @@ const schema = z.object({
   ),
   PORT: orDefault(whole(0, 65_535), 3000),
   PARKADE_HOST: orDefault(z.string(), "127.0.0.1"),
+  PARKADE_PUBLIC_URL: orDefault(z.nullable(url(["http:", "https:"], "https://parkade.example.com")), null),
   PARKADE_ALLOWED_HOSTS: orDefault(z.string(), ""),
   PARKADE_ENV_REFERENCES: orDefault(z.string(), ""),
   PARKADE_REFUSED_ADDRESSES: networks(REFUSED_BY_DEFAULT),
@@ -142,6 +143,8 @@ export type Env = {
   redisUrl: string | null;
   port: number;
   host: string;
+  /** The address of the console that links in messages begin with; without a slash at its end. */
+  publicUrl: string;
   /** Names the console answers to beside this machine's own, `host` or `host:port`; see `guard/viewer/local-only.pure.ts`. */
   allowedHosts: ReadonlySet<string>;
   /** Variables beside PARKADE_SECRET_* that a source may name as `env:NAME`. */
@@ -197,6 +200,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     redisUrl: env.REDIS_URL,
     port: env.PORT,
     host: env.PARKADE_HOST,
+    publicUrl: (env.PARKADE_PUBLIC_URL ?? `http://127.0.0.1:${env.PORT}`).replace(/\/+$/, ""),
     allowedHosts: new Set(
       env.PARKADE_ALLOWED_HOSTS.toLowerCase()
         .split(/[\s,]+/)

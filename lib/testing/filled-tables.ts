@@ -5,6 +5,13 @@ type Column = { name: string; type: string };
 /** Values that a check of the table takes, by `table.column`. */
 const CHOSEN: Record<string, string> = {
   "admission_revision.id": "1",
+  "alert_evaluation.id": "1",
+  "alert_maintenances.until_at": "'2027-03-29 01:59:59.123456+00'",
+  "alert_notices.channel_id": "(select id from alert_channels limit 1)",
+  "alert_outbox.status": "'SENT'",
+  "alert_rules.severity": "'info'",
+  "alerts.resolved_because": "'rule-off'",
+  "alerts.state": "'resolved'",
   "bulk_operations.expected_kind": "'estimated'",
   "bulk_operations.kind": "'remove'",
   "bulk_operations.state": "'DONE'",

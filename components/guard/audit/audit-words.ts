@@ -39,6 +39,13 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
     case "target":
     case "policy":
       return "/targets";
+    case "alert":
+      return `/alerts/${id}`;
+    case "alert-rule":
+      return "/alerts/rules";
+    case "channel":
+    case "maintenance":
+      return "/alerts/channels";
     case "view":
     case "recipe":
     case "setting":

@@ -53,7 +53,7 @@ function isKind(kind: string): kind is Kind {
 }
 
 /** Variables that configurations may name; PARKADE_ENV_REFERENCES lists more. */
-const SECRET_PREFIX = "PARKADE_SECRET_";
+export const SECRET_PREFIX = "PARKADE_SECRET_";
 /**
  * Never, whatever a list says: these are Parkade's own way to its store and queue, the key that it signs with and the keys
  * of its archive.
@@ -65,7 +65,7 @@ const OWN_VARIABLES =
  * True when a configuration may name the variable. Everything else in the environment is not its business: whoever edits
  * a source also chooses where the value is sent.
  */
-function mayReference(name: string, listed: readonly string[]): boolean {
+export function mayReference(name: string, listed: readonly string[]): boolean {
   if (OWN_VARIABLES.test(name)) return false;
   return name.startsWith(SECRET_PREFIX) || listed.includes(name);
 }

@@ -16,6 +16,10 @@ export const AUDIT_SUBJECTS = [
   "hold",
   "forget",
   "retention",
+  "alert",
+  "alert-rule",
+  "channel",
+  "maintenance",
 ] as const;
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];
 

@@ -32,6 +32,9 @@ export const ACTIONS = [
   "change-policy",
   "change-settings",
   "change-view",
+  /** Rules of alerts, channels and maintenance windows. */
+  "change-alert",
+  "acknowledge",
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 

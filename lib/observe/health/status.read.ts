@@ -5,6 +5,7 @@ import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { roomSentence } from "@/lib/intake/room/room.pure";
 import { readIntakeStops } from "@/lib/intake/room/room.read";
 import { readArchiveFault } from "@/lib/keep/removal/archive-fault.read";
+import { countAlerts } from "@/lib/observe/alerts/alerts.read";
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
@@ -47,6 +48,7 @@ export type StoredStatus = Pick<
   | "trouble"
   | "bucket"
   | "stops"
+  | "alerts"
   | "intakeStops"
 >;
 
@@ -56,11 +58,12 @@ export type StoredStatus = Pick<
  * unlimited.
  */
 export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredStatus> {
-  const [archive, stops, intakeStops, approvals] = await Promise.all([
+  const [archive, stops, intakeStops, approvals, alerts] = await Promise.all([
     readArchiveFault(db),
     listStops(db, viewer),
     readIntakeStops(db),
     countApprovals(db, viewer),
+    countAlerts(db, viewer),
   ]);
   const [row] = await db.query<StatusRow>(
     `with sent as (
@@ -117,6 +120,7 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
     trouble: { openBreakers: status.openBreakers ?? [], failingSources: status.failingSources ?? [], archive },
     bucket: WORST_FIRST.find((state) => status.buckets?.includes(state)) ?? null,
     stops,
+    alerts,
     intakeStops: intakeStops.map((stop) => ({
       measure: stop.measure,
       since: iso(stop.sinceMs),

@@ -180,6 +180,22 @@ export async function readAge(db: Queryable, viewer: Viewer, asked: StatsQuery, 
   return { asOf: iso(nowMs), kind: "estimated", bucketMs: query.bucketMs, ...now, buckets };
 }
 
+/** The parked events at the end of each of `ends` (ascending), by hour of first sight, youngest first: of the past an estimate. */
+export async function readParkedHours(
+  db: Queryable,
+  filter: StatsQuery["filter"],
+  ends: readonly number[],
+): Promise<HourCount[][]> {
+  const nowMs = ends.at(-1) ?? 0;
+  const [present, flow] = await Promise.all([presentHours(db, filter), hourlyFlow(db, filter, nowMs)]);
+  const parked: HourCount[][] = [];
+  for (const hours of parkedHoursAt({ present: byDayOnce(present, nowMs), ...flow }, ends)) {
+    const atMs = ends[parked.length]!;
+    parked.push(hours.filter(({ hourMs, n }) => n > 0 && hourMs < atMs));
+  }
+  return parked;
+}
+
 type Ages = { p50Ms: number | null; p95Ms: number | null; oldestMs: number | null };
 
 /**

@@ -192,6 +192,10 @@ export const statusSchema = named(
     bucket: z.nullable(bucketStateSchema),
     /** Stops that a person has put in force; null = the store did not say. */
     stops: z.nullable(z.array(stopSchema)),
+    /** Alerts that fire, those that nobody has acknowledged, and the worst of these; null = the store did not say. */
+    alerts: z.nullable(
+      z.object({ firing: count, unacknowledged: count, worst: z.nullable(z.enum(["critical", "warning", "info"])) }),
+    ),
     /** Why no events are taken in, since when; empty while they are. null = the store did not say. */
     intakeStops: z.nullable(
       z.array(z.object({ measure: z.enum(["disk", "store"]), since: timeOut, detail: z.string() })),
@@ -211,6 +215,7 @@ export const statusSchema = named(
     trouble: { openBreakers: [], failingSources: [], archive: null },
     bucket: "shared",
     stops: [],
+    alerts: { firing: 1, unacknowledged: 1, worst: "warning" },
     intakeStops: [],
   },
 );

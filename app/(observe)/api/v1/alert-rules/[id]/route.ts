@@ -1,0 +1,41 @@
+import { handle } from "@/app/_server/handle";
+import { readAlertRule } from "@/lib/observe/alerts/rules/alert-rules.read";
+import {
+  alertRuleChangeSchema,
+  alertRuleDeletionSchema,
+  alertRuleSchema,
+} from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { changeAlertRule, removeAlertRule } from "@/lib/observe/alerts/rules/change-alert-rule";
+import { byId } from "@/lib/platform/api/query.shapes";
+
+const params = byId("unknown-alert-rule");
+
+export const GET = handle({
+  id: "getAlertRule",
+  summary: "One rule of alerts",
+  params,
+  answer: alertRuleSchema,
+  run: ({ deps, viewer, params: { id } }) => readAlertRule(deps.db, viewer, id),
+});
+
+export const PATCH = handle({
+  id: "changeAlertRule",
+  summary: "Change a rule of alerts, or switch it on or off; its alerts end when it watches something else",
+  params,
+  body: alertRuleChangeSchema,
+  answer: alertRuleSchema,
+  problems: ["invalid-config", "name-taken", "illegal-transition"],
+  run: async ({ deps, viewer, params: { id }, body }) => {
+    await changeAlertRule({ ...deps, expires: deps.archive !== null }, { id, change: body }, viewer);
+    return readAlertRule(deps.db, viewer, id);
+  },
+});
+
+export const DELETE = handle({
+  id: "deleteAlertRule",
+  summary: "Delete a rule of alerts; its alerts are resolved and stay on record",
+  params,
+  body: alertRuleDeletionSchema,
+  bodyOptional: true,
+  run: ({ deps, viewer, params: { id }, body }) => removeAlertRule(deps, { id, reason: body.reason }, viewer),
+});

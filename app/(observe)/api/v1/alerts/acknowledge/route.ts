@@ -1,0 +1,12 @@
+import { handle } from "@/app/_server/handle";
+import { acknowledgeAlerts } from "@/lib/observe/alerts/acknowledge-alerts";
+import { acknowledgedSchema, alertAcknowledgeSchema } from "@/lib/observe/alerts/alerts.shapes";
+
+export const POST = handle({
+  id: "acknowledgeAlerts",
+  summary: "Say that somebody looks at alerts: they are not told again. Or take that back",
+  body: alertAcknowledgeSchema,
+  answer: acknowledgedSchema,
+  problems: ["unknown-alert"],
+  run: ({ deps, viewer, body }) => acknowledgeAlerts(deps, body, viewer),
+});

@@ -1,0 +1,13 @@
+import { handle } from "@/app/_server/handle";
+import { listDeliveries } from "@/lib/observe/channels/channels.read";
+import { deliveriesQuery, deliveryListSchema } from "@/lib/observe/channels/channels.shapes";
+import { byName } from "@/lib/platform/api/query.shapes";
+
+export const GET = handle({
+  id: "listDeliveries",
+  summary: "Messages to a channel, newest first: those that wait, and those of the last 30 days",
+  params: byName("unknown-channel"),
+  query: deliveriesQuery,
+  answer: deliveryListSchema,
+  run: ({ deps, viewer, params: { name }, query }) => listDeliveries(deps.db, viewer, { ...query, name }),
+});

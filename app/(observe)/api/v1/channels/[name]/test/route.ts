@@ -1,0 +1,19 @@
+import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
+import { testChannel } from "@/lib/observe/channels/change-channel";
+import { channelTestSchema } from "@/lib/observe/channels/channels.shapes";
+import { byName } from "@/lib/platform/api/query.shapes";
+
+export const POST = handle({
+  id: "testChannel",
+  summary: "Send a test message the way of every other; the delivery log says how it went",
+  params: byName("unknown-channel"),
+  idempotent: true,
+  status: 202,
+  answer: channelTestSchema,
+  run: (call) =>
+    once(call, async () => {
+      const { deps, viewer, params } = call;
+      return { id: await testChannel(deps, { name: params.name, publicUrl: deps.env.publicUrl }, viewer) };
+    }),
+});

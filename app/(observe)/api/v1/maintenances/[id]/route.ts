@@ -1,0 +1,10 @@
+import { handle } from "@/app/_server/handle";
+import { endMaintenance } from "@/lib/observe/maintenance/change-maintenance";
+import { byId } from "@/lib/platform/api/query.shapes";
+
+export const DELETE = handle({
+  id: "endMaintenance",
+  summary: "End a maintenance window before its time: what fires is told",
+  params: byId("unknown-maintenance"),
+  run: ({ deps, viewer, params: { id } }) => endMaintenance(deps, id, viewer),
+});

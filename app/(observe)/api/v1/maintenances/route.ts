@@ -1,0 +1,35 @@
+import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
+import { BODY_ID } from "@/app/_server/operation";
+import { beginMaintenance } from "@/lib/observe/maintenance/change-maintenance";
+import { listMaintenances, readMaintenance } from "@/lib/observe/maintenance/maintenances.read";
+import {
+  maintenanceListSchema,
+  maintenanceRequestSchema,
+  maintenanceSchema,
+  maintenancesQuery,
+} from "@/lib/observe/maintenance/maintenances.shapes";
+
+export const GET = handle({
+  id: "listMaintenances",
+  summary: "Times in which nobody is told of alerts, newest first",
+  query: maintenancesQuery,
+  answer: maintenanceListSchema,
+  run: ({ deps, viewer, query }) => listMaintenances(deps.db, viewer, query),
+});
+
+export const POST = handle({
+  id: "beginMaintenance",
+  summary: "Tell nobody of alerts until a time, a week at most",
+  body: maintenanceRequestSchema,
+  idempotent: true,
+  status: 201,
+  answer: maintenanceSchema,
+  problems: ["invalid-window"],
+  links: { endMaintenance: BODY_ID },
+  run: (call) =>
+    once(call, async () => {
+      const id = await beginMaintenance(call.deps, call.body, call.viewer);
+      return readMaintenance(call.deps.db, call.viewer, id);
+    }),
+});

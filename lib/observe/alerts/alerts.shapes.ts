@@ -1,0 +1,138 @@
+import * as z from "zod/mini";
+import { ALERT_KINDS, SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import {
+  countOut,
+  described,
+  idOut,
+  listText,
+  named,
+  nullableNumber,
+  nullableText,
+  nullableTime,
+  pageOut,
+  timeOut,
+  uuidText,
+} from "@/lib/platform/api/schemas.shapes";
+import { isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+
+const IDS_MAX = 1_000;
+const noteSchema = z
+  .string("must be text")
+  .check(z.maxLength(2_000, "at most 2,000 characters"), z.refine(isStorableText, UNSTORABLE_TEXT));
+
+/** What stood behind an alert when it fired. */
+export const alertEvidenceSchema = z.object({
+  /** The newest events of the groups, at most three. */
+  samples: z.array(
+    z.object({
+      id: idOut,
+      eventId: z.string(),
+      source: z.string(),
+      errorCode: z.string(),
+      errorText: nullableText,
+      firstSeen: timeOut,
+    }),
+  ),
+  /** The groups with the most arrivals, at most three. */
+  groups: z.array(z.object({ fingerprint: z.string(), errorCode: z.string(), pattern: z.string(), count: countOut })),
+});
+export type AlertEvidence = z.infer<typeof alertEvidenceSchema>;
+
+export const alertSchema = named(
+  "Alert",
+  z.object({
+    id: idOut,
+    rule: z.object({ id: idOut, name: z.string() }),
+    kind: z.enum(ALERT_KINDS),
+    severity: z.enum(SEVERITIES),
+    /** `pending`: the condition holds, and not yet for as long as the rule says. */
+    state: z.enum(["pending", "firing", "resolved"]),
+    /** null = of every source. */
+    source: nullableText,
+    subject: z.object({
+      errorCode: z.optional(z.string()),
+      fingerprint: z.optional(z.string()),
+      target: z.optional(z.string()),
+      redriveId: z.optional(idOut),
+    }),
+    sentence: z.string(),
+    value: nullableNumber,
+    threshold: nullableNumber,
+    usual: nullableNumber,
+    since: timeOut,
+    firedAt: nullableTime,
+    /** Nobody is told while a maintenance window of its source lasts. */
+    maintenanceUntil: nullableTime,
+    acknowledgedAt: nullableTime,
+    acknowledgedBy: nullableText,
+    acknowledgeNote: nullableText,
+    resolvedAt: nullableTime,
+    resolvedBecause: z.nullable(z.enum(["cleared", "rule-changed", "rule-removed", "rule-off"])),
+    runbookUrl: z.string(),
+    evidence: alertEvidenceSchema,
+  }),
+  {
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
+    rule: { id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b31", name: "More arrivals than usual" },
+    kind: "inflow",
+    severity: "warning",
+    state: "firing",
+    source: "orders",
+    subject: {},
+    sentence: "orders: 1,240 events arrived in 15 min, 41 × the usual 30",
+    value: 1_240,
+    threshold: 90,
+    usual: 30,
+    since: "2026-11-22T02:44:59.120Z",
+    firedAt: "2026-11-22T02:44:59.120Z",
+    maintenanceUntil: null,
+    acknowledgedAt: null,
+    acknowledgedBy: null,
+    acknowledgeNote: null,
+    resolvedAt: null,
+    resolvedBecause: null,
+    runbookUrl: "https://runbooks.example.com/dlq-size-growing",
+    evidence: { samples: [], groups: [] },
+  },
+);
+export type AlertOut = z.infer<typeof alertSchema>;
+export const alertListSchema = pageOut(alertSchema);
+export type AlertList = z.infer<typeof alertListSchema>;
+
+export const ALERT_STATES = ["pending", "firing", "resolved"] as const;
+
+export const alertsQuery = idPageQuery({
+  state: described(
+    z.optional(listText(ALERT_STATES)),
+    "Alerts in these states, with commas between them; absent = firing and resolved",
+  ),
+  source: described(z.optional(z.string()), "Alerts of this source"),
+  rule: described(z.optional(uuidText("must be the id of a rule")), "Alerts of this rule"),
+});
+
+/** POST /api/v1/alerts/acknowledge */
+export const alertAcknowledgeSchema = named(
+  "AlertAcknowledge",
+  z.strictObject({
+    ids: z
+      .array(uuidText("must be an alert's id"))
+      .check(z.minLength(1, "name at least one alert"), z.maxLength(IDS_MAX, `at most ${IDS_MAX} alerts at once`)),
+    /** What the others should know: who looks at it, and where. */
+    note: z.optional(noteSchema),
+    /** false takes an acknowledgement back: the alerts are told again. */
+    acknowledged: z._default(z.boolean("must be true or false"), true),
+  }),
+  { ids: ["019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30"], note: "looking at the stock service" },
+);
+export type AlertAcknowledge = z.infer<typeof alertAcknowledgeSchema>;
+
+export const acknowledgedSchema = named(
+  "AlertsAcknowledged",
+  z.object({
+    changed: countOut,
+    /** They fire no more, or were so before. */
+    unchanged: countOut,
+  }),
+  { changed: 1, unchanged: 0 },
+);

@@ -1,0 +1,134 @@
+import type { LiveState } from "@/lib/observe/alerts/alert-state.pure";
+import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
+import type { AlertSubject } from "@/lib/observe/alerts/findings.pure";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
+
+/** Between two evaluations, whichever worker makes them. */
+export const EVALUATE_EVERY_MS = 10_000;
+
+/** Takes the next evaluation. null = another one was begun less than `everyMs` ago. */
+export async function claimEvaluation(db: Queryable, everyMs: number): Promise<string | null> {
+  const [row] = await db.query<{ generation: string }>(
+    `update alert_evaluation set generation = generation + 1, started_at = now()
+      where id = 1 and started_at <= now() - make_interval(secs => $1::float8 / 1000) returning generation::text`,
+    [everyMs],
+    { name: "claim-evaluation" },
+  );
+  return row?.generation ?? null;
+}
+
+/** Locks the evaluation until the commit. False = a later one was begun: what this one found is of the past. */
+export async function holdsEvaluation(tx: Tx, generation: string): Promise<boolean> {
+  const [row] = await tx.query<{ generation: string }>(
+    "select generation::text from alert_evaluation where id = 1 for update",
+  );
+  return row?.generation === generation;
+}
+
+export async function endEvaluation(tx: Tx): Promise<void> {
+  await tx.run(
+    `update alert_evaluation set finished_at = clock_timestamp(),
+            took_ms = extract(epoch from clock_timestamp() - started_at) * 1000 where id = 1`,
+  );
+}
+
+/** An alert as it is after an evaluation. Times are epoch milliseconds. */
+export type AlertChange = {
+  id: string;
+  ruleId: string;
+  ruleName: string;
+  /** Of the rule that was judged. */
+  version: number;
+  kind: string;
+  severity: string;
+  key: string;
+  source: string | null;
+  subject: AlertSubject;
+  state: LiveState | "resolved";
+  sinceMs: number;
+  firedAtMs: number | null;
+  toldFromMs: number | null;
+  clearSinceMs: number | null;
+  value: number | null;
+  threshold: number | null;
+  usual: number | null;
+  sentence: string;
+  /** null = it stays. */
+  evidence: AlertEvidence | null;
+};
+
+const PAGE = 1_000;
+
+/**
+ * Stores what changed, for rules that still are as they were judged. A person may acknowledge an alert meanwhile: those
+ * columns are not touched.
+ */
+export async function storeAlerts(tx: Tx, changes: readonly AlertChange[], nowMs: number): Promise<void> {
+  for (let at = 0; at < changes.length; at += PAGE) {
+    await tx.run(
+      `with given as (
+         select c.* from jsonb_to_recordset($1::jsonb) as c ("id" uuid, "ruleId" uuid, "ruleName" text, "version" int, "kind" text,
+                "severity" text, "key" text, "source" text, "subject" jsonb, "state" text, "sinceMs" float8, "firedAtMs" float8,
+                "toldFromMs" float8, "clearSinceMs" float8, "value" float8, "threshold" float8, "usual" float8, "sentence" text,
+                "evidence" jsonb)
+           join alert_rules r on r.id = c."ruleId" and r.version = c."version" and r.enabled)
+       insert into alerts (id, rule_id, rule_name, kind, severity, key, source, subject, state, since, fired_at, told_from,
+                           clear_since, resolved_at, resolved_because, value, threshold, usual, sentence, evidence)
+       select "id", "ruleId", "ruleName", "kind", "severity", "key", "source", "subject", "state", to_timestamp("sinceMs" / 1000),
+              to_timestamp("firedAtMs" / 1000), to_timestamp("toldFromMs" / 1000), to_timestamp("clearSinceMs" / 1000),
+              case when "state" = 'resolved' then to_timestamp($2::float8 / 1000) end,
+              case when "state" = 'resolved' then 'cleared' end,
+              "value", "threshold", "usual", "sentence", coalesce("evidence", '{}')
+         from given
+       on conflict (id) do update set
+         severity = excluded.severity, state = excluded.state, fired_at = excluded.fired_at, told_from = excluded.told_from,
+         clear_since = excluded.clear_since, resolved_at = excluded.resolved_at, resolved_because = excluded.resolved_because,
+         value = excluded.value, threshold = excluded.threshold, usual = excluded.usual, sentence = excluded.sentence,
+         evidence = case when excluded.evidence = '{}' then alerts.evidence else excluded.evidence end
+       where alerts.state <> 'resolved'`,
+      [JSON.stringify(changes.slice(at, at + PAGE)), nowMs],
+      { name: "store-alerts" },
+    );
+  }
+}
+
+/** Pending ones whose condition holds no more. */
+export async function dropAlerts(tx: Tx, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx.run("delete from alerts where id = any($1::uuid[]) and state = 'pending'", [ids]);
+}
+
+export async function noteFaults(tx: Tx, faults: readonly { id: string; fault: string | null }[]): Promise<void> {
+  if (faults.length === 0) return;
+  await tx.run(
+    `update alert_rules r set fault = f.fault from unnest($1::uuid[], $2::text[]) f (id, fault) where r.id = f.id`,
+    [faults.map(({ id }) => id), faults.map(({ fault }) => fault)],
+  );
+}
+
+/** Acknowledges firing alerts, or takes that back. Returns the ids that it changed. */
+export async function setAcknowledged(
+  tx: Tx,
+  ids: readonly string[],
+  facts: { acknowledged: boolean; actor: string; note: string | null; atMs: number; scope: string[] | null },
+): Promise<{ id: string; sentence: string; source: string | null }[]> {
+  const { acknowledged, actor, note, atMs, scope } = facts;
+  return tx.query(
+    `update alerts a set acknowledged_at = case when $2 then to_timestamp($3::float8 / 1000) end,
+            acknowledged_by = case when $2 then $4::text end, acknowledge_note = case when $2 then $5::text end
+      where a.id = any($1::uuid[]) and a.state = 'firing' and (a.acknowledged_at is null) = $2
+        and ($6::text[] is null or a.source = any($6))
+      returning a.id, a.sentence, a.source`,
+    [ids, acknowledged, atMs, actor, note, scope],
+  );
+}
+
+const RESOLVED_KEPT = "90 days";
+const FAILED_KEPT = "30 days";
+
+/** Removes alerts that ended long ago, and messages that were given up. */
+export async function removeOldAlerts(db: Queryable): Promise<void> {
+  await db.run(`delete from alerts where state = 'resolved' and resolved_at < now() - interval '${RESOLVED_KEPT}'`);
+  await db.run(`delete from alert_outbox where status = 'FAILED' and created_at < now() - interval '${FAILED_KEPT}'`);
+  await db.run(`delete from alert_maintenances where until_at < now() - interval '${RESOLVED_KEPT}'`);
+}

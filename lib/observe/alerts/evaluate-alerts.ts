@@ -1,0 +1,137 @@
+import { type LiveAlertRow, readEndedGroups, readLiveAlerts } from "@/lib/observe/alerts/alerts.read";
+import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
+import {
+  type AlertChange,
+  claimEvaluation,
+  dropAlerts,
+  EVALUATE_EVERY_MS,
+  endEvaluation,
+  holdsEvaluation,
+  noteFaults,
+  storeAlerts,
+} from "@/lib/observe/alerts/alerts.write";
+import { readEvidence } from "@/lib/observe/alerts/evidence.read";
+import { readAlertFacts, type WatchedGroup } from "@/lib/observe/alerts/facts/alert-facts.read";
+import { type PlannedChange, planEvaluation } from "@/lib/observe/alerts/plan-evaluation.pure";
+import type { AlertKind } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { readRulesInForce } from "@/lib/observe/alerts/rules/alert-rules.read";
+import { tellChannels } from "@/lib/observe/channels/tell-channels";
+import { covers } from "@/lib/observe/maintenance/maintenance.pure";
+import { readMaintenances } from "@/lib/observe/maintenance/maintenances.read";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+
+export type AlertDeps = Pick<Deps, "db" | "clock" | "log"> & {
+  /** The console's address, without a slash at its end: messages link to it. */
+  publicUrl: string;
+};
+
+/** Alerts that fire in one evaluation and get sample events: a message lists a few, and each takes two reads. */
+const EVIDENCE_MAX = 50;
+
+export type Evaluation = { rules: number; fired: number; resolved: number; messages: number };
+
+/**
+ * One evaluation of all rules, by one worker at a time: it reads the facts, decides, and stores the alerts together with the
+ * messages about them in one transaction. An evaluation whose worker died has stored nothing, and the next one, ten seconds
+ * later, finds the same. null = another worker has made one, or makes one.
+ */
+export async function evaluateAlerts(deps: AlertDeps, everyMs = EVALUATE_EVERY_MS): Promise<Evaluation | null> {
+  const { db, clock, log } = deps;
+  const generation = await claimEvaluation(db, everyMs);
+  if (generation === null) return null;
+  const nowMs = clock.wallMs();
+  const [rules, live, ended, maintenances] = [
+    await readRulesInForce(db),
+    await readLiveAlerts(db),
+    await readEndedGroups(db),
+    await readMaintenances(db),
+  ];
+  const watched = [...firingGroups(live), ...ended.map((group) => ({ ...group, fires: false }))];
+  const note = (error: unknown, part: string) =>
+    log.warn({ err: error, part }, "alerts were judged without a part of the facts");
+  const facts = await readAlertFacts(db, { bodies: rules.map(({ watch }) => watch), watched, nowMs }, note);
+  const { changes, faults } = planEvaluation(rules, live, facts);
+  const evidence = await evidenceOf(deps, changes);
+  const quiet = (source: string | null) => maintenances.some((maintenance) => covers(maintenance, source, nowMs));
+  const stored = changes.flatMap((change) => changeOf(change, { nowMs, quiet, evidence }) ?? []);
+  return db.transaction(async (tx) => {
+    if (!(await holdsEvaluation(tx, generation))) return null;
+    await storeAlerts(tx, stored, nowMs);
+    await dropAlerts(
+      tx,
+      changes.flatMap(({ to, known }) => (to === "dropped" && known ? known.id : [])),
+    );
+    await noteFaults(tx, faults);
+    const messages = await tellChannels(tx, { nowMs, quiet, publicUrl: deps.publicUrl });
+    await endEvaluation(tx);
+    const fired = changes.filter(({ fires }) => fires).length;
+    const resolved = changes.filter(({ to }) => to === "resolved").length;
+    return { rules: rules.length, fired, resolved, messages };
+  });
+}
+
+function firingGroups(live: readonly LiveAlertRow[]): WatchedGroup[] {
+  return live.flatMap(({ state, subject, source, sinceMs }) =>
+    state === "firing" && subject.fingerprint !== undefined && source !== null
+      ? [{ fingerprint: subject.fingerprint, source, sinceMs, fires: true }]
+      : [],
+  );
+}
+
+type Change = PlannedChange<LiveAlertRow>;
+type Evidence = ReadonlyMap<Change, AlertEvidence>;
+
+/** Sample events of the alerts that fire now. Best effort: an alert without samples is told all the same. */
+async function evidenceOf({ db, log }: AlertDeps, changes: readonly Change[]): Promise<Evidence> {
+  const found = new Map<Change, AlertEvidence>();
+  const shown = changes.filter(({ fires, rule }) => fires && OF_EVENTS.has(rule.watch.kind)).slice(0, EVIDENCE_MAX);
+  for (const change of shown) {
+    const { source, subject } = change.finding!;
+    const scope = { source, errorCode: subject.errorCode ?? null, fingerprint: subject.fingerprint ?? null };
+    try {
+      found.set(change, await readEvidence(db, scope));
+    } catch (error) {
+      log.warn({ err: error, rule: change.rule.name }, "an alert has no sample events");
+    }
+  }
+  return found;
+}
+
+/** Kinds that are about parked events. */
+const OF_EVENTS: ReadonlySet<AlertKind> = new Set(["size", "inflow", "age", "new-group", "group-back", "success"]);
+
+type Moment = { nowMs: number; quiet: (source: string | null) => boolean; evidence: Evidence };
+
+/** The alert as it is after the evaluation; null = it is forgotten. */
+function changeOf(change: Change, { nowMs, quiet, evidence }: Moment): AlertChange | null {
+  const { rule, known, finding, to, fires, sinceMs, clearSinceMs } = change;
+  const { watch } = rule;
+  if (to === "dropped") return null;
+  // What it says while its condition holds no more is what it said last.
+  const shown = finding ?? { ...known!, threshold: null };
+  const source = known ? known.source : shown.source;
+  const firedAtMs = fires ? nowMs : (known?.firedAtMs ?? null);
+  const told = known?.toldFromMs ?? null;
+  return {
+    id: known?.id ?? uuidv7(nowMs),
+    ruleId: rule.id,
+    ruleName: rule.name,
+    version: rule.version,
+    kind: watch.kind,
+    severity: rule.severity,
+    key: shown.key,
+    source,
+    subject: known?.subject ?? shown.subject,
+    state: to,
+    sinceMs,
+    firedAtMs,
+    toldFromMs: told ?? (to === "firing" && !quiet(source) ? nowMs : null),
+    clearSinceMs,
+    value: shown.value,
+    threshold: shown.threshold,
+    usual: shown.usual,
+    sentence: shown.sentence,
+    evidence: evidence.get(change) ?? null,
+  };
+}

@@ -1,0 +1,71 @@
+import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
+import { redactText } from "@/lib/guard/redaction/redact.pure";
+import { quoted } from "@/lib/observe/alerts/alert-words.pure";
+import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
+import type { Queryable } from "@/lib/platform/database/db";
+
+const SHOWN = 3;
+/** Groups by their arrivals in the last hour, or in the hours before where those were none. */
+const LOOK_BACK = "24 hours";
+
+/** What an alert is about. */
+export type EvidenceScope = { source: string | null; errorCode: string | null; fingerprint: string | null };
+
+/**
+ * The groups with the most arrivals of the last hour (else of the last day) and the newest event of each. Texts are masked
+ * and short: they leave Parkade.
+ */
+export async function readEvidence(db: Queryable, scope: EvidenceScope): Promise<AlertEvidence> {
+  const groups = await db.query<{
+    fingerprint: string;
+    sourceId: string;
+    errorCode: string;
+    pattern: string;
+    count: number;
+  }>(
+    `with recent as (
+       select fingerprint, source_id, at >= date_trunc('hour', now(), 'UTC') - interval '1 hour' as late,
+              parked + bounced + unstored as n from dlq_group_flow_hours
+        where at >= now() - interval '${LOOK_BACK}' and ($1::text is null or source_id = (select id from sources where name = $1))
+          and ($2::text is null or error_code = $2) and ($3::text is null or fingerprint = $3)
+       union all
+       select fingerprint, source_id, true, n from dlq_flow
+        where kind in ('parked', 'bounced', 'unstored') and ($1::text is null or source_id = (select id from sources where name = $1))
+          and ($2::text is null or error_code = $2) and ($3::text is null or fingerprint = $3))
+     select r.fingerprint, r.source_id as "sourceId", g.error_code as "errorCode", g.message_pattern as pattern, sum(r.n)::bigint as count
+       from recent r join dlq_groups g using (fingerprint) where r.n > 0
+      group by 1, 2, 3, 4 order by coalesce(sum(r.n) filter (where r.late), 0) desc, sum(r.n) desc, 1 limit ${SHOWN}`,
+    [scope.source, scope.errorCode, scope.fingerprint],
+    { name: "alert-evidence-groups" },
+  );
+  const samples = await db.query<AlertEvidence["samples"][number]>(
+    `select e.id, e.event_id as "eventId", s.name as source, e.error_code as "errorCode", f.last_error as "errorText",
+            e.first_seen as "firstSeen"
+       from unnest($1::text[], $2::uuid[]) w (fingerprint, source_id) cross join lateral (
+         select e.* from unnest($3::text[]) k (status) cross join lateral (
+           select id, event_id, error_code, first_seen, source_id from dlq_events
+            where fingerprint = w.fingerprint and source_id = w.source_id and status = k.status order by id desc limit ${SHOWN}) e
+          order by e.id desc limit $4) e
+       join sources s on s.id = e.source_id left join dlq_event_facts f on f.id = e.id order by e.id desc limit ${SHOWN}`,
+    [
+      groups.map(({ fingerprint }) => fingerprint),
+      groups.map(({ sourceId }) => sourceId),
+      PARKED_STATUSES,
+      // A single group shows three events, three groups show one each.
+      groups.length === 1 ? SHOWN : 1,
+    ],
+    { name: "alert-evidence-samples", isoTimes: true },
+  );
+  return {
+    samples: samples.map((sample) => ({
+      ...sample,
+      errorText: sample.errorText === null ? null : quoted(redactText(sample.errorText)),
+    })),
+    groups: groups.map(({ fingerprint, errorCode, pattern, count }) => ({
+      fingerprint,
+      errorCode,
+      pattern: quoted(redactText(pattern)),
+      count,
+    })),
+  };
+}

@@ -1,0 +1,55 @@
+import type { SourceFault } from "@/lib/observe/alerts/rules/alert-rule.pure";
+
+/** The facts of one evaluation. All rules judge by the same, so that two of them never disagree. */
+export type AlertFacts = {
+  nowMs: number;
+  levels: Part<CountRow[]>;
+  /** Parked events by the hour of their first sight. `errorCode` null: all codes together. */
+  ages: Part<AgeRow[]>;
+  /** By the length of the window, milliseconds. */
+  arrivals: Part<ReadonlyMap<number, ArrivalRow[]>>;
+  outcomes: Part<ReadonlyMap<number, OutcomeRow[]>>;
+  groups: Part<GroupFact[]>;
+  targets: Part<TargetFact[]>;
+  sources: Part<SourceFact[]>;
+  contracts: Part<ContractFact[]>;
+  rooms: Part<RoomFact[]>;
+  redrives: Part<RedriveFact[]>;
+};
+
+/** A part that could not be read: the alerts of the rules that need it stay as they are. `null` = no rule needs it. */
+export type Part<Rows> = { rows: Rows } | { fault: string } | null;
+
+type OfSource = { source: string; errorCode: string };
+export type CountRow = OfSource & { n: number };
+export type AgeRow = { source: string; errorCode: string | null; hourMs: number; n: number };
+/** `days`: arrivals in the same hours of each day before, as far as the flow is known. */
+export type ArrivalRow = OfSource & { count: number; days: number[] };
+export type OutcomeRow = OfSource & { confirmed: number; bounced: number; failed: number };
+
+/** A group of one source that was seen lately. Times are epoch milliseconds. */
+export type GroupFact = OfSource & {
+  fingerprint: string;
+  pattern: string;
+  /** The group's, over all sources. */
+  firstSeenMs: number;
+  /** Of this source: the first arrival of the present run, and the last one before it; null = none is known. */
+  runSinceMs: number;
+  beforeMs: number | null;
+  lastMs: number;
+  /** Arrivals of the present run. */
+  arrived: number;
+  parked: number;
+};
+
+export type TargetFact = {
+  target: string;
+  source: string;
+  /** `forced`: a person holds it open. */
+  breaker: { open: boolean; forced: boolean };
+  healingSteps: number;
+};
+export type SourceFact = { source: string; fault: SourceFault; detail: string };
+export type ContractFact = { target: string; source: string; broken: string[] };
+export type RoomFact = { measure: string; limitBytes: number; leftBytes: number; sentence: string };
+export type RedriveFact = { id: string; sources: string[]; reason: string; why: string };

@@ -1,0 +1,184 @@
+import { KINDS, kindOf } from "@/lib/brokers/kinds/kinds.shapes";
+import { redactText } from "@/lib/guard/redaction/redact.pure";
+import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
+import { roomSentence } from "@/lib/intake/room/room.pure";
+import { readRoom } from "@/lib/intake/room/room.read";
+import type {
+  AgeRow,
+  AlertFacts,
+  CountRow,
+  Part,
+  RedriveFact,
+  SourceFact,
+  TargetFact,
+} from "@/lib/observe/alerts/facts/alert-facts.pure";
+import { readArrivalsOf, readOutcomesOf } from "@/lib/observe/alerts/facts/arrivals.read";
+import { readLateGroups } from "@/lib/observe/alerts/facts/late-groups.read";
+import type { AlertRuleBody, SourceFault } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
+import { listRedrives } from "@/lib/redrive/list/redrives.read";
+import { LIVE_REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
+import { PARKED } from "@/lib/redrive/states/state.sql";
+import { CONSUMER_LOST_S } from "@/lib/sources/source-consumers.read";
+import type { ConsumerWord } from "@/lib/sources/source-mode.pure";
+import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/sources/targets/target-list.read";
+
+/** A group of which an alert `fires` since then, or ended then: epoch milliseconds. */
+export type WatchedGroup = { fingerprint: string; source: string; sinceMs: number; fires: boolean };
+
+/** What the rules ask for. */
+export type Needs = { bodies: readonly AlertRuleBody[]; watched: readonly WatchedGroup[]; nowMs: number };
+
+/**
+ * The facts that these rules need, each kind by one read however many rules there are. A read that fails leaves the other
+ * kinds as they are; `note` gets its error, and `fault` holds no text of it.
+ */
+export async function readAlertFacts(
+  db: Queryable,
+  { bodies, watched, nowMs }: Needs,
+  note: (error: unknown, part: string) => void,
+): Promise<AlertFacts> {
+  const kinds = new Set(bodies.map(({ kind }) => kind));
+  const part = async <Rows>(name: string, wanted: boolean, read: () => Promise<Rows>): Promise<Part<Rows>> => {
+    if (!wanted) return null;
+    try {
+      return { rows: await read() };
+    } catch (error) {
+      note(error, name);
+      return { fault: `its ${name} could not be read: the worker's log says why` };
+    }
+  };
+  const windows = (wanted: readonly AlertRuleBody["kind"][]) => [
+    ...new Set(bodies.flatMap((body) => (wanted.includes(body.kind) && "windowMs" in body ? body.windowMs : []))),
+  ];
+  const [flowing, settling] = [windows(["inflow", "silence"]), windows(["success"])];
+  const coded = bodies.flatMap((body) => (body.kind === "age" ? (body.errorCodes ?? []) : []));
+  const groups = kinds.has("new-group") || kinds.has("group-back");
+  // One after the other: an evaluation is no reason to take the connections of those who redrive.
+  return {
+    nowMs,
+    levels: await part("sizes", kinds.has("size"), () => readLevels(db)),
+    ages: await part("ages", kinds.has("age"), () => readAges(db, [...new Set(coded)])),
+    arrivals: await part("arrivals", flowing.length > 0, () =>
+      byWindow(flowing, (ms) => readArrivalsOf(db, ms, nowMs)),
+    ),
+    outcomes: await part("outcomes", settling.length > 0, () =>
+      byWindow(settling, (ms) => readOutcomesOf(db, ms, nowMs)),
+    ),
+    groups: await part("groups", groups, () => readLateGroups(db, watched, nowMs)),
+    targets: await part("targets", kinds.has("breaker") || kinds.has("healing"), () => readTargetFacts(db)),
+    sources: await part("sources", kinds.has("source"), () => readSourceFacts(db)),
+    contracts: null,
+    rooms: await part("room", kinds.has("storage"), async () =>
+      (await readRoom(db)).map((room) => ({ ...room, sentence: roomSentence(room) })),
+    ),
+    redrives: await part("redrives", kinds.has("redrive-still"), () => readStillRedrives(db, nowMs)),
+  };
+}
+
+async function byWindow<Row>(windows: readonly number[], read: (windowMs: number) => Promise<Row[]>) {
+  const found = new Map<number, Row[]>();
+  for (const windowMs of windows) found.set(windowMs, await read(windowMs));
+  return found;
+}
+
+async function readLevels(db: Queryable): Promise<CountRow[]> {
+  return db.query<CountRow>(
+    `select s.name as source, l.error_code as "errorCode", sum(l.n)::bigint as n
+       from dlq_level_sums l join sources s on s.id = l.source_id where l.status in ${PARKED} group by 1, 2`,
+    [],
+    { name: "alert-levels" },
+  );
+}
+
+/** All codes together, and these ones apart. */
+async function readAges(db: Queryable, codes: readonly string[]): Promise<AgeRow[]> {
+  const text = `with hours as materialized (
+       select source_id, error_code, hour, sum(n)::bigint as n from dlq_level_ages where status in ${PARKED}
+        group by 1, 2, 3 having sum(n) > 0)
+     select s.name as source, null as "errorCode", hour as "hourMs", sum(n)::bigint as n
+       from hours join sources s on s.id = source_id group by 1, 3
+     union all
+     select s.name, error_code, hour, n from hours join sources s on s.id = source_id where error_code = any($1::text[])`;
+  return db.query<AgeRow>(text, [codes], { name: statementName("alert-ages", text) });
+}
+
+type Beat = { info: HeartbeatInfo };
+
+/** A target is as the worst of its workers has it. */
+async function readTargetFacts(db: Queryable): Promise<TargetFact[]> {
+  const targets = await db.query<{ target: string; source: string; force: "open" | "closed" | null }>(
+    `select t.name as target, s.name as source, t.breaker_force as force from targets t join sources s on s.id = t.source_id`,
+    [],
+    { name: "alert-targets" },
+  );
+  const beats = await db.query<Beat>(
+    `select info from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
+    [],
+    { name: "alert-beats" },
+  );
+  return targets.map(({ target, source, force }) => {
+    const reports = beats.flatMap(({ info }) => info.targets?.[target] ?? []);
+    const opened = reports.some(({ breaker }) => breaker?.state === "open" && !breaker.forced);
+    return {
+      target,
+      source,
+      breaker: { open: force === "open" || opened, forced: force === "open" },
+      healingSteps: Math.max(0, ...reports.map(({ healing }) => healing?.steps ?? 0)),
+    };
+  });
+}
+
+const READ_KINDS = KINDS.filter((kind) => kindOf(kind).capabilities.reads);
+
+const FAULTS: Partial<Record<ConsumerWord, SourceFault>> = { failing: "failing", connecting: "unreachable" };
+
+/** Sources that should be read and are not. */
+async function readSourceFacts(db: Queryable): Promise<SourceFact[]> {
+  const rows = await db.query<{ source: string; states: ConsumerWord[] | null; detail: string | null }>(
+    `select s.name as source, array_agg(c.state) filter (where c.state is not null) as states,
+            (array_agg(c.last_error order by c.last_error_at desc) filter (where c.last_error is not null))[1] as detail
+       from sources s left join source_consumers c on c.source_id = s.id and c.at > now() - interval '${CONSUMER_LOST_S} s'
+      where s.mode in ('running', 'draining') and s.kind = any($1::text[]) group by s.name`,
+    [READ_KINDS],
+    { name: "alert-sources" },
+  );
+  return rows.flatMap(({ source, states, detail }): SourceFact[] => {
+    if (states === null) return [{ source, fault: "unread", detail: "" }];
+    const faults = states.map((state) => FAULTS[state]);
+    // Another worker may read it.
+    const fault = faults.includes(undefined) ? undefined : (faults.find((each) => each === "failing") ?? faults[0]);
+    return fault ? [{ source, fault, detail: redactText(detail ?? "") }] : [];
+  });
+}
+
+/** A wait that somebody asked for, or that ends by itself as planned, is no standstill. */
+const PLANNED_WAITS = new Set([
+  "approval",
+  "starts-later",
+  "waits-for-breaker",
+  "hold",
+  "canary-waits",
+  "rate",
+  "stopped",
+]);
+
+const REDRIVES_MAX = 200;
+
+async function readStillRedrives(db: Queryable, nowMs: number): Promise<RedriveFact[]> {
+  const query = { limit: REDRIVES_MAX, cursor: null, states: LIVE_REDRIVE_STATES, waitsFor: null };
+  const { items } = await listRedrives(db, systemViewer("alerts"), query, nowMs);
+  const still = items.flatMap(({ id, reason, stalled, brakeSeen }) => {
+    if (stalled === null || PLANNED_WAITS.has(stalled.code)) return [];
+    // A person who pauses a redrive knows; the brake does not ask.
+    return stalled.code === "paused" && brakeSeen === null ? [] : [{ id, reason, why: redactText(stalled.text) }];
+  });
+  if (still.length === 0) return [];
+  const rows = await db.query<{ id: string; sources: string[] }>(
+    "select id, sources from redrives where id = any($1::uuid[])",
+    [still.map(({ id }) => id)],
+    { name: "sources-of-redrives" },
+  );
+  const sourcesOf = new Map(rows.map(({ id, sources }) => [id, sources]));
+  return still.map((redrive) => ({ ...redrive, sources: sourcesOf.get(redrive.id) ?? [] }));
+}

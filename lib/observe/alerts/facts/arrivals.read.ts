@@ -1,0 +1,74 @@
+import type { ArrivalRow, OutcomeRow } from "@/lib/observe/alerts/facts/alert-facts.pure";
+import { USUAL_DAYS } from "@/lib/observe/baseline.pure";
+import { asSum, flowPieces } from "@/lib/observe/flow.read";
+import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS } from "@/lib/observe/flow-tables.sql";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** The end of the last window: minutes are counted whole, also the one that is not over. */
+const endOf = (nowMs: number) => (Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS;
+
+type Sums = { sql: string; values: unknown[] };
+
+/** SQL: the flow of each of these windows by source and error code, with a column for each kind and the window's `day`. */
+function flowOfWindows(windows: readonly { fromMs: number; toMs: number }[]): Sums {
+  const values: unknown[] = [];
+  const between = (column: string, fromMs: number, toMs: number) =>
+    `${column} >= to_timestamp($${values.push(fromMs)}::float8 / 1000) and ${column} < to_timestamp($${values.push(toMs)}::float8 / 1000)`;
+  const parts = windows.flatMap(({ fromMs, toMs }, day) => [
+    ...flowPieces(CODE_FLOW, asSum(fromMs, toMs)).map(
+      (piece) =>
+        `select ${day} as day, source_id, error_code, ${FLOW_KINDS.join(", ")} from ${piece.table}
+          where ${between("at", piece.fromMs, piece.toMs)}`,
+    ),
+    `select ${day}, source_id, error_code, ${DELTA_KINDS} from dlq_flow where ${between("minute", fromMs, toMs)}`,
+  ]);
+  return { sql: parts.join("\n union all "), values };
+}
+
+/**
+ * Arrivals by source and error code in the last `windowMs`, and in the same hours of each day before, the latest first. A
+ * day counts when the flow was kept all through its window.
+ */
+export async function readArrivalsOf(db: Queryable, windowMs: number, nowMs: number): Promise<ArrivalRow[]> {
+  const toMs = endOf(nowMs);
+  const windows = Array.from({ length: USUAL_DAYS + 1 }, (_, day) => ({
+    fromMs: toMs - windowMs - day * DAY_MS,
+    toMs: toMs - day * DAY_MS,
+  }));
+  const [since] = await db.query<{ ms: number | null }>(
+    "select least((select min(at) from dlq_flow_hours), (select min(minute) from dlq_flow)) as ms",
+    [],
+    { name: "flow-since" },
+  );
+  const sinceMs = since?.ms ?? nowMs;
+  const known = windows.slice(1).filter(({ fromMs }) => fromMs >= sinceMs).length;
+  const flow = flowOfWindows(windows.slice(0, known + 1));
+  const text = `select s.name as source, f.error_code as "errorCode", f.day, sum(f.parked + f.bounced + f.unstored)::bigint as n
+      from (${flow.sql}) f join sources s on s.id = f.source_id group by 1, 2, 3`;
+  const rows = await db.query<{ source: string; errorCode: string; day: number; n: number }>(text, flow.values, {
+    name: statementName("alert-arrivals", text),
+  });
+  const found = new Map<string, ArrivalRow>();
+  for (const { source, errorCode, day, n } of rows) {
+    const key = JSON.stringify([source, errorCode]);
+    const row = found.get(key) ?? { source, errorCode, count: 0, days: Array<number>(known).fill(0) };
+    if (day === 0) row.count = n;
+    else row.days[day - 1] = n;
+    found.set(key, row);
+  }
+  return [...found.values()];
+}
+
+/** Outcomes of redriven events by source and error code in the last `windowMs`. */
+export async function readOutcomesOf(db: Queryable, windowMs: number, nowMs: number): Promise<OutcomeRow[]> {
+  const toMs = endOf(nowMs);
+  const flow = flowOfWindows([{ fromMs: toMs - windowMs, toMs }]);
+  const text = `select s.name as source, f.error_code as "errorCode", sum(f.confirmed - f.unconfirmed)::bigint as confirmed,
+          sum(f.bounced)::bigint as bounced, sum(f.failed)::bigint as failed
+      from (${flow.sql}) f join sources s on s.id = f.source_id group by 1, 2
+     having sum(f.confirmed + f.bounced + f.failed) > 0`;
+  return db.query<OutcomeRow>(text, flow.values, { name: statementName("alert-outcomes", text) });
+}

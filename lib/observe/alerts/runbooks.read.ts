@@ -1,0 +1,17 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+
+const NAME = /^[a-z][a-z0-9-]{0,60}$/;
+
+/** The text of a runbook, Markdown, as it lies in docs/runbooks. Throws DomainError `unknown-runbook`. */
+export async function readRunbook(name: string): Promise<string> {
+  try {
+    if (NAME.test(name)) return await readFile(join(process.cwd(), "docs", "runbooks", `${name}.md`), "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  throw new DomainError("unknown-runbook", `There is no runbook ${JSON.stringify(name)}`, {
+    fields: [{ field: "name", detail: "the documentation lists the runbooks" }],
+  });
+}

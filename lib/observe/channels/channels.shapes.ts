@@ -1,0 +1,237 @@
+import * as z from "zod/mini";
+import { referenceIn } from "@/lib/brokers/kinds/fields.shapes";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
+import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { CHANNEL_KINDS } from "@/lib/observe/channels/channel.pure";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import {
+  countOut,
+  idOut,
+  named,
+  nullableText,
+  nullableTime,
+  pageOut,
+  timeOut,
+} from "@/lib/platform/api/schemas.shapes";
+import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
+
+const SOURCES_MAX = 100;
+const RECIPIENTS_MAX = 50;
+
+const text = (max: number) =>
+  z
+    .string("must be text")
+    .check(z.minLength(1, "must not be empty"), z.maxLength(max, `must have at most ${max} characters`))
+    .check(z.refine(isStorableText, UNSTORABLE_TEXT));
+
+/** A secret is named, never given: no store, no backup and no answer of the API ever holds it. */
+const REFERENCE_WORDS = "must be env:NAME, the variable that holds it: secrets are not stored";
+const reference = z.string(REFERENCE_WORDS).check(z.refine((value) => referenceIn(value) !== null, REFERENCE_WORDS));
+
+const ADDRESS_WORDS = "must be an address that begins with https:// or http://, or env:NAME";
+const CREDENTIALS_WORDS = "must hold no user and no password: name them in their own fields, or use env:NAME";
+
+function isAddress(value: string, protocols: readonly string[]): boolean {
+  return URL.canParse(value) && protocols.includes(new URL(value).protocol) && new URL(value).hostname !== "";
+}
+
+/** A plain address, or the variable that holds a whole one. */
+const address = text(2_000).check(
+  z.refine((value) => referenceIn(value) !== null || isAddress(value, ["https:", "http:"]), ADDRESS_WORDS),
+  z.refine(
+    (value) => !URL.canParse(value) || new URL(value).username + new URL(value).password === "",
+    CREDENTIALS_WORDS,
+  ),
+);
+
+const MAIL_WORDS = "must look like maria@example.com";
+// One line, one @, no comma: a list of recipients or a header must not fit into one.
+const mailAddress = text(320).check(z.regex(/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/, MAIL_WORDS));
+const SERVER_WORDS = "must look like smtp://mail.example.com:587, or smtps:// for TLS from the start";
+const mailServer = text(500).check(
+  z.refine((value) => isAddress(value, ["smtp:", "smtps:"]), SERVER_WORDS),
+  z.refine(
+    (value) => !URL.canParse(value) || new URL(value).username + new URL(value).password === "",
+    CREDENTIALS_WORDS,
+  ),
+);
+
+/** The settings of each kind. */
+export const channelConfigSchema = z.discriminatedUnion(
+  "kind",
+  [
+    z.strictObject({
+      kind: z.literal("webhook"),
+      url: address,
+      /** Signs each request by Standard Webhooks; absent = unsigned. */
+      secret: z.optional(reference),
+    }),
+    // The address of an incoming webhook is its secret.
+    z.strictObject({ kind: z.literal("slack"), url: reference }),
+    z.strictObject({ kind: z.literal("teams"), url: reference }),
+    z.strictObject({
+      kind: z.literal("pagerduty"),
+      routingKey: reference,
+      url: z._default(address, "https://events.pagerduty.com/v2/enqueue"),
+    }),
+    z.strictObject({
+      kind: z.literal("opsgenie"),
+      apiKey: reference,
+      url: z._default(address, "https://api.opsgenie.com"),
+    }),
+    z.strictObject({
+      kind: z.literal("email"),
+      server: mailServer,
+      username: z.optional(text(320)),
+      password: z.optional(reference),
+      from: mailAddress,
+      to: z
+        .array(mailAddress)
+        .check(z.minLength(1, "name at least one"), z.maxLength(RECIPIENTS_MAX, `at most ${RECIPIENTS_MAX}`)),
+    }),
+    z.strictObject({
+      kind: z.literal("alertmanager"),
+      url: address,
+      username: z.optional(text(320)),
+      password: z.optional(reference),
+    }),
+  ],
+  { error: `kind must be one of ${CHANNEL_KINDS.join(", ")}` },
+);
+export type ChannelConfig = z.infer<typeof channelConfigSchema>;
+export type ConfigOf<Kind extends ChannelConfig["kind"]> = Extract<ChannelConfig, { kind: Kind }>;
+
+const takes = {
+  severities: z
+    .array(z.enum(SEVERITIES, `must be one of ${SEVERITIES.join(", ")}`))
+    .check(z.minLength(1, "name at least one"), z.maxLength(SEVERITIES.length)),
+  /** null = of every source. */
+  sources: z.nullable(
+    z
+      .array(text(TEXT_MAX.sourceName))
+      .check(z.minLength(1, "name at least one, or give null for every source"), z.maxLength(SOURCES_MAX)),
+  ),
+};
+
+const CONFIG = { kind: "webhook", url: "https://ops.example.com/alerts", secret: "env:PARKADE_SECRET_ALERTS" } as const;
+
+/** POST /api/v1/channels */
+export const channelRequestSchema = named(
+  "ChannelRequest",
+  z.strictObject({
+    name: ruleName,
+    enabled: z._default(yesOrNo, true),
+    severities: z._default(takes.severities, ["critical", "warning"]),
+    sources: z._default(takes.sources, null),
+    config: channelConfigSchema,
+    reason: z.optional(reasonSchema),
+  }),
+  { name: "ops", severities: ["critical", "warning"], sources: null, config: CONFIG },
+);
+export type ChannelRequest = z.infer<typeof channelRequestSchema>;
+
+/** PATCH /api/v1/channels/{name} */
+export const channelChangeSchema = named(
+  "ChannelChange",
+  z.strictObject({
+    enabled: z.optional(yesOrNo),
+    severities: z.optional(takes.severities),
+    sources: z.optional(takes.sources),
+    /** The whole configuration, of the same kind. */
+    config: z.optional(channelConfigSchema),
+    reason: z.optional(reasonSchema),
+  }),
+  { severities: ["critical"], reason: "warnings go to the chat" },
+);
+export type ChannelChange = z.infer<typeof channelChangeSchema>;
+
+export const channelDeletionSchema = named(
+  "ChannelDeletion",
+  z.strictObject({ reason: z._default(reasonSchema, "deleted") }),
+  { reason: "the team uses another one" },
+);
+
+export const channelSchema = named(
+  "Channel",
+  z.object({
+    id: idOut,
+    name: z.string(),
+    enabled: z.boolean(),
+    severities: z.array(z.enum(SEVERITIES)),
+    sources: z.nullable(z.array(z.string())),
+    config: channelConfigSchema,
+    /** Messages that wait, and those that were given up in the last day. */
+    waiting: countOut,
+    failed: countOut,
+    lastSentAt: nullableTime,
+    /** Of the newest message that has failed and none was sent after it. */
+    lastError: nullableText,
+    createdBy: z.string(),
+    createdAt: timeOut,
+    updatedBy: z.string(),
+    updatedAt: timeOut,
+  }),
+  {
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
+    name: "ops",
+    enabled: true,
+    severities: ["critical", "warning"],
+    sources: null,
+    config: CONFIG,
+    waiting: 0,
+    failed: 0,
+    lastSentAt: "2026-11-22T02:44:59.120Z",
+    lastError: null,
+    createdBy: "maria",
+    createdAt: "2026-11-22T02:44:59.120Z",
+    updatedBy: "maria",
+    updatedAt: "2026-11-22T02:44:59.120Z",
+  },
+);
+export type ChannelOut = z.infer<typeof channelSchema>;
+export const channelListSchema = z.object({ items: z.array(channelSchema) });
+export type ChannelList = z.infer<typeof channelListSchema>;
+
+/** One message of the delivery log. */
+export const deliverySchema = named(
+  "AlertDelivery",
+  z.object({
+    id: z.string(),
+    event: z.enum(["fired", "repeated", "acknowledged", "resolved", "digest", "test"]),
+    rule: z.string(),
+    severity: z.enum(SEVERITIES),
+    sentence: z.string(),
+    /** `waiting`: it is tried again. `failed`: it was given up. */
+    state: z.enum(["waiting", "sent", "failed"]),
+    at: timeOut,
+    sentAt: nullableTime,
+    /** The next try of one that waits. */
+    nextAt: nullableTime,
+    /** Tries that the receiver refused; an outage of it counts for none. */
+    refusals: countOut,
+    lastError: nullableText,
+  }),
+  {
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b32",
+    event: "fired",
+    rule: "More arrivals than usual",
+    severity: "warning",
+    sentence: "orders: 1,240 events arrived in 15 min, 41 × the usual 30",
+    state: "sent",
+    at: "2026-11-22T02:44:59.120Z",
+    sentAt: "2026-11-22T02:44:59.520Z",
+    nextAt: null,
+    refusals: 0,
+    lastError: null,
+  },
+);
+export type DeliveryOut = z.infer<typeof deliverySchema>;
+export const deliveryListSchema = pageOut(deliverySchema);
+export type DeliveryList = z.infer<typeof deliveryListSchema>;
+export const deliveriesQuery = idPageQuery({});
+
+/** POST /api/v1/channels/{name}/test */
+export const channelTestSchema = named("ChannelTest", z.object({ id: z.string() }), {
+  id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b32",
+});

@@ -1,0 +1,48 @@
+import { type AlertMessage, cutText, listed, moreWords } from "@/lib/observe/channels/alert-message.pure";
+
+/** https://developer.pagerduty.com/docs/events-api-v2-overview: the longest summary. */
+const SUMMARY_MAX = 1_024;
+
+const ACTIONS = {
+  fired: "trigger",
+  repeated: "trigger",
+  acknowledged: "acknowledge",
+  resolved: "resolve",
+  digest: "trigger",
+  test: "trigger",
+} as const satisfies Record<AlertMessage["event"], string>;
+
+/** An event of the Events API v2. A repeat with the same `dedup_key` changes the open incident and makes no other. */
+export function pagerdutyBody(message: AlertMessage, routingKey: string): object {
+  const { alerts, severity, rule, kind, url, runbookUrl } = message;
+  const event = { routing_key: routingKey, event_action: ACTIONS[message.event], dedup_key: message.recordKey };
+  if (event.event_action !== "trigger") return event;
+  const sources = [...new Set(alerts.flatMap(({ source }) => source ?? []))];
+  return {
+    ...event,
+    client: "Parkade",
+    client_url: url,
+    links: [
+      { href: url, text: "Open in Parkade" },
+      ...(runbookUrl === null ? [] : [{ href: runbookUrl, text: "What to do" }]),
+    ],
+    payload: {
+      summary: cutText(message.event === "test" ? `Test: ${message.sentence}` : message.sentence, SUMMARY_MAX),
+      source: sources.length === 1 ? sources[0] : "parkade",
+      severity,
+      timestamp: message.since,
+      group: rule,
+      class: kind ?? message.event,
+      custom_details: {
+        firing: message.firing,
+        alerts: listed(message).map(({ sentence, url: href, samples, groups }) => ({
+          sentence,
+          url: href,
+          samples,
+          groups,
+        })),
+        ...(moreWords(message) ? { more: moreWords(message) } : {}),
+      },
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import {
+  type AlertMessage,
+  cutText,
+  headline,
+  listed,
+  moreWords,
+  sinceWords,
+} from "@/lib/observe/channels/alert-message.pure";
+import { plural } from "@/lib/platform/plain/format.pure";
+
+/** Characters of one block: a card has 28 KB at most. */
+const BLOCK_MAX = 1_000;
+
+const COLOURS: Record<Severity, string> = { critical: "attention", warning: "warning", info: "accent" };
+
+/** Text of a card is Markdown: links, bold and lists in an error text must stay text. */
+function escaped(text: string): string {
+  return text.replace(/[\\`*_[\]()#~>|]/g, "\\$&");
+}
+
+const block = (text: string, more: object = {}) => ({
+  type: "TextBlock",
+  wrap: true,
+  text: cutText(text, BLOCK_MAX),
+  ...more,
+});
+
+const link = (text: string, url: string) => `[${escaped(text)}](${url.replaceAll(")", "%29")})`;
+
+/**
+ * The body for a webhook of Teams Workflows: an Adaptive Card.
+ * https://learn.microsoft.com/en-us/connectors/teams/ "When a Teams webhook request is received"
+ */
+export function teamsBody(message: AlertMessage): object {
+  const colour = message.event === "resolved" ? "good" : COLOURS[message.severity];
+  const lines = listed(message).flatMap((alert) => [
+    ...(listed(message).length > 1 ? [block(link(alert.sentence, alert.url), { separator: true })] : []),
+    ...alert.groups.map((group) => block(`${plural(group.count, "event")}: ${link(group.sentence, group.url)}`)),
+    ...alert.samples.map((sample) =>
+      block(`${escaped(sample.errorCode)} ${link(sample.eventId, sample.url)} ${escaped(sample.text)}`, {
+        isSubtle: true,
+      }),
+    ),
+  ]);
+  const more = moreWords(message);
+  const open = (title: string, url: string) => ({ type: "Action.OpenUrl", title, url });
+  const card = {
+    $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
+    type: "AdaptiveCard",
+    version: "1.4",
+    body: [
+      block(escaped(headline(message)), { weight: "bolder", size: "medium", color: colour }),
+      block(escaped(`${message.severity}, ${message.rule}, ${sinceWords(message)}`), {
+        isSubtle: true,
+        spacing: "none",
+      }),
+      ...lines,
+      ...(more === "" ? [] : [block(more)]),
+    ],
+    actions: [
+      open("Open in Parkade", message.url),
+      ...(message.runbookUrl === null ? [] : [open("What to do", message.runbookUrl)]),
+    ],
+  };
+  return {
+    type: "message",
+    attachments: [{ contentType: "application/vnd.microsoft.card.adaptive", contentUrl: null, content: card }],
+  };
+}

@@ -1,0 +1,131 @@
+import type { AlertKind, Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import {
+  ALERTMANAGER_REPEAT_MS,
+  type ChannelKind,
+  keepsRecords,
+  knowsAcknowledged,
+} from "@/lib/observe/channels/channel.pure";
+
+/**
+ * What a channel is told. All alerts of a rule that a channel takes are one record there: it opens with the first, new ones
+ * are told within it, it is repeated while nobody has acknowledged all of them, and it closes when none fires any more.
+ * While a maintenance window covers an alert nobody is told that it fires; that one ends is told always.
+ */
+export type Channel = {
+  id: string;
+  kind: ChannelKind;
+  severities: readonly Severity[];
+  /** null = of every source. */
+  sources: readonly string[] | null;
+};
+
+/** Times are epoch milliseconds. */
+export type FiringAlert = {
+  id: string;
+  ruleId: string;
+  ruleName: string;
+  kind: AlertKind;
+  severity: Severity;
+  source: string | null;
+  acknowledged: boolean;
+  /** It fired outside of a maintenance window since then; null = it has not yet. */
+  toldFromMs: number | null;
+  /** A maintenance window covers it now. */
+  inMaintenance: boolean;
+};
+
+/** What the channel knows of a rule. */
+export type Notice = {
+  ruleId: string;
+  openedAtMs: number;
+  toldToMs: number;
+  toldAtMs: number;
+  acknowledged: boolean;
+};
+
+export type NoticeEvent = "fired" | "repeated" | "acknowledged" | "resolved";
+
+/** A message to make, and what the channel knows afterwards; `notice` null = the record is closed. */
+export type Telling<Alert extends FiringAlert> = {
+  ruleId: string;
+  event: NoticeEvent;
+  /** The alerts that fire, new ones first. Empty for one that is resolved. */
+  alerts: Alert[];
+  openedAtMs: number;
+  notice: Notice | null;
+};
+
+export function takes(channel: Channel, { severity, source }: Pick<FiringAlert, "severity" | "source">): boolean {
+  if (!channel.severities.includes(severity)) return false;
+  return channel.sources === null || (source !== null && channel.sources.includes(source));
+}
+
+type Moment = {
+  nowMs: number;
+  /** By rule; null = it does not repeat. */
+  repeatMsOf: (ruleId: string) => number | null;
+};
+
+/** What this channel must be told now. */
+export function tellingsOf<Alert extends FiringAlert>(
+  channel: Channel,
+  firing: readonly Alert[],
+  notices: readonly Notice[],
+  moment: Moment,
+): Telling<Alert>[] {
+  const taken = Map.groupBy(
+    firing.filter((alert) => takes(channel, alert)),
+    ({ ruleId }) => ruleId,
+  );
+  const known = new Map(notices.map((notice) => [notice.ruleId, notice]));
+  const rules = new Set([...taken.keys(), ...known.keys()]);
+  return [...rules].flatMap((ruleId) => {
+    const telling = tellingOf(channel, taken.get(ruleId) ?? [], known.get(ruleId) ?? null, moment);
+    return telling === null ? [] : [{ ruleId, ...telling }];
+  });
+}
+
+function tellingOf<Alert extends FiringAlert>(
+  { kind }: Channel,
+  firing: readonly Alert[],
+  notice: Notice | null,
+  { nowMs, repeatMsOf }: Moment,
+): Omit<Telling<Alert>, "ruleId"> | null {
+  if (firing.length === 0) {
+    return notice && { event: "resolved", alerts: [], openedAtMs: notice.openedAtMs, notice: null };
+  }
+  const tellable = firing.filter(({ toldFromMs, inMaintenance }) => toldFromMs !== null && !inMaintenance);
+  const ruleId = firing[0]!.ruleId;
+  const isNew = ({ toldFromMs }: Alert) => toldFromMs! > (notice?.toldToMs ?? Number.NEGATIVE_INFINITY);
+  const fresh = tellable.filter(isNew);
+  const ordered = [...fresh, ...tellable.filter((alert) => !isNew(alert))];
+  const acknowledged = tellable.length > 0 && tellable.every((alert) => alert.acknowledged);
+  const openedAtMs = notice?.openedAtMs ?? nowMs;
+  const told = (event: NoticeEvent, toldAtMs: number) => {
+    const toldToMs = Math.max(notice?.toldToMs ?? 0, ...tellable.map(({ toldFromMs }) => toldFromMs!));
+    return { event, alerts: ordered, openedAtMs, notice: { ruleId, openedAtMs, toldToMs, toldAtMs, acknowledged } };
+  };
+  if (fresh.some((alert) => !alert.acknowledged)) return told("fired", nowMs);
+  if (notice === null) return null;
+  if (acknowledged && !notice.acknowledged && knowsAcknowledged(kind)) return told("acknowledged", notice.toldAtMs);
+  const ruleMs = repeatMsOf(ruleId);
+  const repeatMs = kind === "alertmanager" ? ALERTMANAGER_REPEAT_MS : ruleMs;
+  // Alertmanager does its own silencing, and would resolve an alert that is not sent again.
+  const due = repeatMs !== null && nowMs - notice.toldAtMs >= repeatMs && (kind === "alertmanager" || !acknowledged);
+  return due && tellable.length > 0 ? told("repeated", nowMs) : null;
+}
+
+/** Messages about rules to one channel in one evaluation: a chat with five hundred messages is read by nobody. */
+export const MESSAGES_MAX = 20;
+
+const RANK: Record<Severity, number> = { critical: 0, warning: 1, info: 2 };
+
+/** Splits what a channel is told into messages of their own, the worst first, and the rest, which one message counts. */
+export function digested<Item extends { severity: Severity }>(
+  { kind }: Pick<Channel, "kind">,
+  messages: readonly Item[],
+): { whole: Item[]; rest: Item[] } {
+  if (keepsRecords(kind) || messages.length <= MESSAGES_MAX) return { whole: [...messages], rest: [] };
+  const sorted = messages.toSorted((left, right) => RANK[left.severity] - RANK[right.severity]);
+  return { whole: sorted.slice(0, MESSAGES_MAX - 1), rest: sorted.slice(MESSAGES_MAX - 1) };
+}

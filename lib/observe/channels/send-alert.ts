@@ -1,0 +1,116 @@
+import type { Message } from "@/lib/kit/outbox/message";
+import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
+import type { ChannelConfig, ConfigOf } from "@/lib/observe/channels/channels.shapes";
+import { alertmanagerBody } from "@/lib/observe/channels/formats/alertmanager.pure";
+import { type Mail, mailOf } from "@/lib/observe/channels/formats/email.pure";
+import { opsgenieRequest } from "@/lib/observe/channels/formats/opsgenie.pure";
+import { pagerdutyBody } from "@/lib/observe/channels/formats/pagerduty.pure";
+import { slackBody } from "@/lib/observe/channels/formats/slack.pure";
+import { teamsBody } from "@/lib/observe/channels/formats/teams.pure";
+import { webhookBody } from "@/lib/observe/channels/formats/webhook.pure";
+
+export type MailServer = {
+  server: string;
+  username: string | null;
+  password: string | null;
+  from: string;
+  to: readonly string[];
+};
+
+/** What sends: each connects through the address filter, and ends on the signal. */
+export type Carriers = {
+  fetch: typeof globalThis.fetch;
+  /** Headers of Standard Webhooks. */
+  sign(secret: string, signed: { id: string; body: string }): Record<string, string>;
+  mail(server: MailServer, mail: Mail, signal: AbortSignal): Promise<void>;
+  /** The value that `env:NAME` stands for; any other text as it is. Throws UnresolvedSecret. */
+  resolve(text: string): string;
+};
+
+/** A receiver refused a message. `message` names its host, never its address: that is a secret of some kinds. */
+export class ChannelRefusal extends Error {
+  override readonly name = "ChannelRefusal";
+  readonly status: number;
+  readonly retryAfter: string | null;
+
+  constructor(response: Response, host: string, said: string) {
+    super(`${host} answered ${response.status}${said === "" ? "" : `: ${said}`}`);
+    this.status = response.status;
+    this.retryAfter = response.headers.get("retry-after");
+  }
+}
+
+/** A variable is not set in the worker: it is tried again, because the next worker may have it. */
+export class UnresolvedSecret extends Error {
+  override readonly name = "UnresolvedSecret";
+}
+
+/** Characters of an answer that the delivery log keeps. */
+const SAID_MAX = 200;
+
+/** Sends one message of the outbox to its channel. Rejects when it was not taken. */
+export async function sendAlert(
+  carriers: Carriers,
+  config: ChannelConfig,
+  { id, body }: Pick<Message, "id" | "body">,
+  signal: AbortSignal,
+): Promise<void> {
+  const message = JSON.parse(Buffer.from(body).toString("utf8")) as AlertMessage;
+  if (config.kind === "email") {
+    const { server, username = null, password, from, to } = config;
+    const secret = password === undefined ? null : carriers.resolve(password);
+    return carriers.mail({ server, username, password: secret, from, to }, mailOf(message, id), signal);
+  }
+  const { url, json, headers = {} } = requestOf(carriers, config, { id, message });
+  await post(carriers, { url, json, headers }, signal);
+}
+
+type HttpRequest = { url: string; json: string; headers?: Record<string, string> };
+
+function requestOf(
+  { resolve, sign }: Carriers,
+  config: Exclude<ChannelConfig, ConfigOf<"email">>,
+  { id, message }: { id: string; message: AlertMessage },
+): HttpRequest {
+  const url = resolve(config.url);
+  switch (config.kind) {
+    case "webhook": {
+      const json = JSON.stringify(webhookBody(message));
+      const secret = config.secret === undefined ? null : resolve(config.secret);
+      // The id alone lets an unsigned receiver recognise a repeat.
+      return { url, json, headers: secret === null ? { "webhook-id": id } : sign(secret, { id, body: json }) };
+    }
+    case "slack":
+      return { url, json: JSON.stringify(slackBody(message)) };
+    case "teams":
+      return { url, json: JSON.stringify(teamsBody(message)) };
+    case "pagerduty":
+      return { url, json: JSON.stringify(pagerdutyBody(message, resolve(config.routingKey))) };
+    case "opsgenie": {
+      const { path, body } = opsgenieRequest(message);
+      const headers = { authorization: `GenieKey ${resolve(config.apiKey)}` };
+      return { url: `${url.replace(/\/$/, "")}${path}`, json: JSON.stringify(body), headers };
+    }
+    case "alertmanager": {
+      const { username, password } = config;
+      const pair = `${username ?? ""}:${password === undefined ? "" : resolve(password)}`;
+      const headers: Record<string, string> =
+        username === undefined ? {} : { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+      const json = JSON.stringify(alertmanagerBody(message));
+      return { url: `${url.replace(/\/$/, "")}/api/v2/alerts`, json, headers };
+    }
+  }
+}
+
+async function post({ fetch }: Carriers, { url, json, headers }: HttpRequest, signal: AbortSignal): Promise<void> {
+  if (!URL.canParse(url)) throw new UnresolvedSecret("its variable holds no address");
+  const response = await fetch(new URL(url), {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: json,
+    redirect: "error",
+    signal,
+  });
+  const said = (await response.text()).replace(/\s+/g, " ").trim().slice(0, SAID_MAX);
+  if (!response.ok) throw new ChannelRefusal(response, new URL(url).host, said);
+}

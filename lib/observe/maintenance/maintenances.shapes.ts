@@ -1,0 +1,79 @@
+import * as z from "zod/mini";
+import { reasonSchema } from "@/lib/events/selection/selection.shapes";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import {
+  described,
+  idOut,
+  named,
+  nullableText,
+  nullableTime,
+  pageOut,
+  timeOut,
+} from "@/lib/platform/api/schemas.shapes";
+import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+
+const SOURCES_MAX = 100;
+const sourceName = z
+  .string("must be text")
+  .check(z.minLength(1, "must not be empty"), z.maxLength(TEXT_MAX.sourceName))
+  .check(z.refine(isStorableText, UNSTORABLE_TEXT));
+const time = z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" });
+
+/** POST /api/v1/maintenances */
+export const maintenanceRequestSchema = named(
+  "MaintenanceRequest",
+  z.strictObject({
+    /** null = every source. */
+    sources: z._default(
+      z.nullable(
+        z
+          .array(sourceName)
+          .check(z.minLength(1, "name at least one, or give null for every source"), z.maxLength(SOURCES_MAX)),
+      ),
+      null,
+    ),
+    /** Absent = now. */
+    from: z.optional(time),
+    until: time,
+    reason: reasonSchema,
+  }),
+  { sources: ["orders"], until: "2026-11-22T04:00:00.000Z", reason: "the stock service moves" },
+);
+export type MaintenanceRequest = z.infer<typeof maintenanceRequestSchema>;
+
+export const maintenanceSchema = named(
+  "Maintenance",
+  z.object({
+    id: idOut,
+    sources: z.nullable(z.array(z.string())),
+    from: timeOut,
+    until: timeOut,
+    reason: z.string(),
+    createdBy: z.string(),
+    createdAt: timeOut,
+    /** By a person, before its time; null = it lasts, or lasted, until `until`. */
+    endedAt: nullableTime,
+    endedBy: nullableText,
+  }),
+  {
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
+    sources: ["orders"],
+    from: "2026-11-22T02:44:59.120Z",
+    until: "2026-11-22T04:00:00.000Z",
+    reason: "the stock service moves",
+    createdBy: "maria",
+    createdAt: "2026-11-22T02:44:59.120Z",
+    endedAt: null,
+    endedBy: null,
+  },
+);
+export type MaintenanceOut = z.infer<typeof maintenanceSchema>;
+export const maintenanceListSchema = pageOut(maintenanceSchema);
+export type MaintenanceList = z.infer<typeof maintenanceListSchema>;
+
+export const maintenancesQuery = idPageQuery({
+  state: described(
+    z.optional(z.enum(["live", "ended"], "must be live or ended")),
+    "In force or to come, or over; absent = both",
+  ),
+});

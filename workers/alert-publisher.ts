@@ -1,0 +1,81 @@
+import { checkedFetch } from "@/lib/brokers/checked-connector";
+import { signatureHeaders } from "@/lib/brokers/http/request-signature";
+import { referenceIn } from "@/lib/brokers/kinds/fields.shapes";
+import { mayReference } from "@/lib/brokers/kinds/kinds.shapes";
+import type { Message, MessageResult } from "@/lib/kit/outbox/message";
+import { createOutboxPublisher, type OutboxPublisher } from "@/lib/kit/outbox/publisher";
+import { failureOf, fromPublisher } from "@/lib/kit/outbox/transports/send-each";
+import { readChannelConfig } from "@/lib/observe/channels/channels.read";
+import { type Carriers, ChannelRefusal, sendAlert, UnresolvedSecret } from "@/lib/observe/channels/send-alert";
+import { ALERT_OUTBOX } from "@/lib/observe/channels/tell-channels";
+import type { AddressFilter } from "@/lib/platform/address-filter";
+import { addressRefusal } from "@/lib/platform/address-filter";
+import type { Clock } from "@/lib/platform/clock";
+import type { Db } from "@/lib/platform/database/db";
+import type { Log } from "@/lib/platform/log";
+import { sendMail } from "@/lib/platform/mail";
+import type { Random } from "@/lib/retry/clock";
+import { parseRetryAfter } from "@/lib/retry/retry-after";
+
+/** An alert that is tried for a day is history: 25 refusals, over about an hour and a half. An outage counts for none. */
+const SETTINGS = { concurrency: 2, batch: 50, pollMs: 1_000, maxAttempts: 25, publishTimeoutMs: 10_000 };
+/** The delivery log goes back this long. */
+const KEEP_SENT_MS = 30 * 86_400_000;
+const CONNECT_MS = 5_000;
+
+type PublisherDeps = {
+  db: Db;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  addresses: AddressFilter;
+  secrets: { variables: Readonly<Record<string, string | undefined>>; listed: readonly string[] };
+};
+
+/** Sends the messages about alerts to their channels. A receiver that is away or slow holds up no other. */
+export function startAlertPublisher({ db, clock, random, log, addresses, secrets }: PublisherDeps): OutboxPublisher {
+  const carriers: Carriers = {
+    fetch: checkedFetch(addresses, CONNECT_MS),
+    sign: (secret, { id, body }) => signatureHeaders({ secret }, { id, atMs: clock.wallMs(), body }),
+    mail: ({ from, to, ...server }, mail, signal) => sendMail(server, { from, to, ...mail }, { addresses, signal }),
+    resolve: (text) => resolveReference(text, secrets),
+  };
+  const publish = async (message: Message, signal: AbortSignal) => {
+    const channel = await readChannelConfig(db, message.destination);
+    // Deleted after the message was claimed.
+    if (channel !== null) await sendAlert(carriers, channel.config, message, signal);
+  };
+  const transport = fromPublisher(publish, (error) => judge(error, clock.wallMs()));
+  const observer = {
+    failed: ({ event, error, final }: { event: Message; error: unknown; final: boolean }) => {
+      const facts = { messageId: event.id, channel: event.destination, err: error };
+      if (final) log.error(facts, "a message about an alert was given up");
+      else log.warn(facts, "a message about an alert is tried again");
+    },
+    outage: ({ error }: { error: unknown }) => log.warn({ err: error }, "messages about alerts wait"),
+  };
+  return createOutboxPublisher({
+    ...SETTINGS,
+    ...{ pool: db, table: ALERT_OUTBOX, transport, observer, clock, random },
+    whenFailed: "release",
+    keepSentMs: KEEP_SENT_MS,
+  });
+}
+
+function resolveReference(text: string, { variables, listed }: PublisherDeps["secrets"]): string {
+  const name = referenceIn(text);
+  if (name === null) return text;
+  if (!mayReference(name, listed)) throw new UnresolvedSecret(`${name} may not be read by a channel`);
+  const value = variables[name];
+  if (value) return value;
+  throw new UnresolvedSecret(`${name} is not set for the worker`);
+}
+
+/** A refusal counts, a permanent one ends the message; an address that may not be reached is no outage of it. */
+function judge(error: unknown, wallMs: number): MessageResult {
+  const refused = addressRefusal(error);
+  if (refused !== null) return { ok: false, error: refused, permanent: true };
+  if (error instanceof UnresolvedSecret) return { ok: false, error };
+  const retryAfterMs = error instanceof ChannelRefusal ? parseRetryAfter(error.retryAfter ?? "", wallMs) : null;
+  return { ...failureOf(error), ...(retryAfterMs === null ? {} : { retryAfterMs }) } as MessageResult;
+}
