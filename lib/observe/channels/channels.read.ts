@@ -63,7 +63,7 @@ export async function listChannels(db: Queryable, viewer: Viewer): Promise<Chann
     [sourceScope(viewer)],
     { isoTimes: true },
   );
-  return { items };
+  return { items: items.map((row) => ({ ...row, lastError: errorOut(row.lastError) })) };
 }
 
 /** Throws DomainError `unknown-channel`. */
@@ -74,13 +74,18 @@ export async function readChannel(db: Queryable, viewer: Viewer, name: string): 
     { isoTimes: true },
   );
   if (!row) throw unknownChannel(name);
-  return row;
+  return { ...row, lastError: errorOut(row.lastError) };
 }
 
 export function unknownChannel(name: string): DomainError {
   return new DomainError("unknown-channel", `There is no channel ${JSON.stringify(name)}`, {
     fields: [{ field: "name", detail: "list channels with GET /api/v1/channels" }],
   });
+}
+
+/** The stored error begins with its class, which says nothing to a person. */
+function errorOut(error: string | null): string | null {
+  return error === null ? null : error.replace(/^[A-Z][A-Za-z]+: /, "");
 }
 
 type DeliveryRow = Omit<DeliveryOut, "event" | "rule" | "severity" | "sentence" | "state"> & {
@@ -111,6 +116,7 @@ export async function listDeliveries(
   const items = page.items.map(({ message: { event, rule, severity, sentence }, status, ...row }) => ({
     ...row,
     state: DELIVERY_STATES[status],
+    lastError: errorOut(row.lastError),
     ...{ event, rule, severity, sentence },
   }));
   return { items, nextCursor: page.nextCursor };

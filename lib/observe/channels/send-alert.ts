@@ -1,3 +1,4 @@
+import { redactText } from "@/lib/guard/redaction/redact.pure";
 import type { Message } from "@/lib/kit/outbox/message";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import type { ChannelConfig, ConfigOf } from "@/lib/observe/channels/channels.shapes";
@@ -111,6 +112,6 @@ async function post({ fetch }: Carriers, { url, json, headers }: HttpRequest, si
     redirect: "error",
     signal,
   });
-  const said = (await response.text()).replace(/\s+/g, " ").trim().slice(0, SAID_MAX);
+  const said = redactText((await response.text()).replace(/\s+/g, " ").trim().slice(0, SAID_MAX));
   if (!response.ok) throw new ChannelRefusal(response, new URL(url).host, said);
 }

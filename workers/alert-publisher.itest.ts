@@ -1,0 +1,350 @@
+import { createHmac } from "node:crypto";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { SMTPServer } from "smtp-server";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import type { OutboxPublisher } from "@/lib/kit/outbox/publisher";
+import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
+import { alertRuleRequestSchema } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { addAlertRule } from "@/lib/observe/alerts/rules/change-alert-rule";
+import { addChannel, removeChannel, testChannel } from "@/lib/observe/channels/change-channel";
+import { listDeliveries, readChannel } from "@/lib/observe/channels/channels.read";
+import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
+import { addressFilter, DEFAULT_ADDRESSES, parseNetworks } from "@/lib/platform/address-filter";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { startAlertPublisher } from "./alert-publisher";
+
+const world = worldOfEachTest();
+const ADA = localViewer("ada");
+const SECRET = `whsec_${Buffer.from("a secret of thirty-two bytes....").toString("base64")}`;
+
+type Got = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
+/** What a receiver is sent, as it reads it. */
+// biome-ignore lint/suspicious/noExplicitAny: the receivers' documents say its shape.
+type Json = any;
+let got: Got[];
+let answer: (request: Got) => number | null;
+let receiver: Server;
+let at: string;
+let publisher: OutboxPublisher | null;
+let variables: Record<string, string>;
+
+beforeEach(async () => {
+  [got, answer, publisher] = [[], () => 200, null];
+  receiver = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const one = {
+        method: request.method!,
+        url: request.url!,
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString(),
+      };
+      got.push(one);
+      const status = answer(one);
+      // null: it never answers.
+      if (status !== null) response.writeHead(status).end("no entry, key=super-secret-answer");
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  at = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  variables = { PARKADE_SECRET_SIGN: SECRET, PARKADE_SECRET_HOOK: `${at}/hook/T0/B0/xyz`, PARKADE_SECRET_KEY: "k-123" };
+});
+afterEach(async () => {
+  await publisher?.stop();
+  receiver.closeAllConnections();
+  await new Promise((resolve) => receiver.close(resolve));
+});
+
+function start(addresses = DEFAULT_ADDRESSES) {
+  publisher = startAlertPublisher({
+    ...{ db: world.db, clock: world.deps.clock, random: Math.random, log: world.deps.log },
+    ...{ addresses, secrets: { variables, listed: [] } },
+  });
+}
+
+async function channel(name: string, config: object): Promise<void> {
+  const request = channelRequestSchema.parse({ name, severities: ["critical", "warning", "info"], config });
+  await addChannel({ ...world.deps, limits: world.deps.env }, request, ADA);
+}
+const send = (name: string) => testChannel(world.deps, { name, publicUrl: "https://parkade.example.com" }, ADA);
+const deliveries = async (name: string) =>
+  (await listDeliveries(world.db, ADA, { name, limit: 10, cursor: null })).items;
+
+/** A rule that fires for three events of an error text full of markup, told to all channels. */
+async function fire(): Promise<void> {
+  await world.db.run("delete from alert_rules");
+  const watch = { kind: "new-group", atLeast: 3, quietMs: 3_600_000, runbookUrl: "https://runbooks.example.com/x" };
+  await addAlertRule({ ...world.deps, expires: false }, alertRuleRequestSchema.parse({ name: "New", watch }), ADA);
+  const error = { type: null, message: "<script>alert(1)</script> *bold* [a](http://evil.example) & |", stack: null };
+  await world.park(3, (index) => ({ eventId: `e-${index}`, errorCode: "TIMEOUT", error }));
+  await evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" }, 0);
+}
+
+const one = async (): Promise<Got & { json: Json }> => {
+  await expect.poll(() => got.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  return { ...got[0]!, json: JSON.parse(got[0]!.body) };
+};
+const EVENT_LINK = /https:\/\/parkade\.example\.com\/events\/[0-9a-f-]{36}/;
+
+describe("a message is what the receiver documents", () => {
+  test("webhook: Standard Webhooks, signed", async () => {
+    await channel("ops", { kind: "webhook", url: `${at}/alerts`, secret: "env:PARKADE_SECRET_SIGN" });
+    await fire();
+    start();
+    const { headers, body, json, url } = await one();
+    expect(url).toBe("/alerts");
+    const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
+    const key = Buffer.from(SECRET.slice("whsec_".length), "base64");
+    expect(headers["webhook-signature"]).toBe(`v1,${createHmac("sha256", key).update(signed).digest("base64")}`);
+    expect(json).toMatchObject({
+      type: "alert.fired",
+      data: { rule: "New", severity: "warning", firing: 1, runbookUrl: "https://runbooks.example.com/x" },
+    });
+    expect(json.data.alerts[0].samples).toHaveLength(3);
+    const [sent] = await deliveries("ops");
+    await expect.poll(async () => (await deliveries("ops"))[0]!.state).toBe("sent");
+    expect(sent!.id).toBe(headers["webhook-id"]);
+  });
+
+  test("Slack: blocks in which nothing of an error text is markup", async () => {
+    await channel("chat", { kind: "slack", url: "env:PARKADE_SECRET_HOOK" });
+    await fire();
+    start();
+    const { url, json } = await one();
+    expect(url).toBe("/hook/T0/B0/xyz");
+    const text = JSON.stringify(json.blocks);
+    expect(json.text).toMatch(/^New group in orders/);
+    expect(text).not.toMatch(/<script>|<\/script>|[^\u200b]\*bold\*[^\u200b]/);
+    expect(text).toContain("&lt;script&gt;");
+    expect(text).toMatch(EVENT_LINK);
+    expect(text).toContain("|What to do>");
+    for (const { type, text: of } of json.blocks)
+      if (type === "section") expect([...of.text].length).toBeLessThanOrEqual(3_000);
+  });
+
+  test("Teams: an Adaptive Card in which nothing of an error text is a link", async () => {
+    await channel("team", { kind: "teams", url: "env:PARKADE_SECRET_HOOK" });
+    await fire();
+    start();
+    const { json } = await one();
+    const card = json.attachments[0];
+    expect([json.type, card.contentType, card.content.type]).toEqual([
+      "message",
+      "application/vnd.microsoft.card.adaptive",
+      "AdaptiveCard",
+    ]);
+    expect(JSON.stringify(card)).not.toContain("[a](http");
+    expect(JSON.stringify(card)).toMatch(EVENT_LINK);
+    expect(card.content.actions.map(({ type }: { type: string }) => type)).toEqual([
+      "Action.OpenUrl",
+      "Action.OpenUrl",
+    ]);
+  });
+
+  test("PagerDuty: trigger and resolve with one key", async () => {
+    await channel("pager", { kind: "pagerduty", routingKey: "env:PARKADE_SECRET_KEY", url: `${at}/v2/enqueue` });
+    await fire();
+    start();
+    const { json } = await one();
+    expect(json).toMatchObject({ routing_key: "k-123", event_action: "trigger", client: "Parkade" });
+    expect(json.payload).toMatchObject({
+      source: "orders",
+      severity: "warning",
+      summary: expect.stringMatching(/^New group/),
+    });
+    await world.db.run("delete from alert_rules");
+    await world.db.run("update alerts set state = 'resolved', resolved_at = now()");
+    await evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" }, 0);
+    await expect.poll(() => got.length, { timeout: 10_000 }).toBe(2);
+    expect(JSON.parse(got[1]!.body)).toEqual({
+      routing_key: "k-123",
+      event_action: "resolve",
+      dedup_key: json.dedup_key,
+    });
+  });
+
+  test("Opsgenie: an alert with its alias, and its key in the header", async () => {
+    await channel("genie", { kind: "opsgenie", apiKey: "env:PARKADE_SECRET_KEY", url: at });
+    await fire();
+    start();
+    const { url, headers, json } = await one();
+    expect([url, headers.authorization, json.priority, json.entity]).toEqual([
+      "/v2/alerts",
+      "GenieKey k-123",
+      "P3",
+      "orders",
+    ]);
+    expect([...json.message].length).toBeLessThanOrEqual(130);
+    expect(json.alias).toMatch(/^parkade\//);
+    expect(json.description).toMatch(EVENT_LINK);
+  });
+
+  test("Alertmanager: labels that stay, and an end in the future", async () => {
+    await channel("am", {
+      kind: "alertmanager",
+      url: `${at}/`,
+      username: "parkade",
+      password: "env:PARKADE_SECRET_KEY",
+    });
+    await fire();
+    start();
+    const { url, headers, json } = await one();
+    expect(url).toBe("/api/v2/alerts");
+    expect(headers.authorization).toBe(`Basic ${Buffer.from("parkade:k-123").toString("base64")}`);
+    expect(json[0].labels).toMatchObject({ alertname: "New", severity: "warning", kind: "new-group", job: "parkade" });
+    expect(Date.parse(json[0].endsAt)).toBeGreaterThan(Date.now());
+  });
+
+  test("e-mail: a text and a page, over a real SMTP server", async () => {
+    const mails: string[] = [];
+    const smtp = new SMTPServer({
+      ...{ authOptional: true, disabledCommands: ["STARTTLS"] },
+      onData: (stream, _, done) => {
+        const chunks: Buffer[] = [];
+        stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+        stream.on("end", () => {
+          mails.push(Buffer.concat(chunks).toString());
+          done();
+        });
+      },
+    });
+    await new Promise<void>((resolve) => smtp.listen(0, "127.0.0.1", resolve));
+    try {
+      const { port } = smtp.server.address() as AddressInfo;
+      await channel("mail", {
+        kind: "email",
+        server: `smtp://127.0.0.1:${port}`,
+        from: "parkade@example.com",
+        to: ["ada@example.com", "bob@example.com"],
+      });
+      await fire();
+      start();
+      await expect.poll(() => mails.length, { timeout: 10_000 }).toBe(1);
+      const [mail] = mails;
+      expect(mail).toMatch(/^From: parkade@example\.com\r?$/m);
+      expect(mail).toMatch(/^To: ada@example\.com, bob@example\.com\r?$/m);
+      expect(mail!.replace(/\?=\r?\n =\?UTF-8\?Q\?/g, "")).toMatch(/^Subject: =\?UTF-8\?Q\?=5BParkade_warning=5D_New_group_in_orders/m);
+      expect(mail).toMatch(/^Auto-Submitted: auto-generated\r?$/im);
+      expect(mail!.replace(/=\r?\n/g, "")).toContain("&lt;script&gt;");
+      expect(mail!.replace(/=\r?\n/g, "").replaceAll("=3D", "=")).toMatch(EVENT_LINK);
+      await expect.poll(async () => (await deliveries("mail"))[0]!.state).toBe("sent");
+    } finally {
+      await new Promise<void>((resolve) => smtp.close(resolve));
+    }
+  });
+});
+
+describe("a receiver", () => {
+  test("that is away is tried until it is back, and a message arrives with the id of its first try", async () => {
+    let down = true;
+    answer = () => (down ? 503 : 200);
+    await channel("ops", { kind: "webhook", url: at });
+    const id = await send("ops");
+    start();
+    await one();
+    expect((await deliveries("ops"))[0]).toMatchObject({ state: "waiting", event: "test" });
+    down = false;
+    await expect.poll(async () => (await deliveries("ops"))[0]!.state, { timeout: 30_000 }).toBe("sent");
+    expect(new Set(got.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set([id]));
+  });
+
+  test("that never answers holds up no other", async () => {
+    answer = ({ url }) => (url === "/hangs" ? null : 200);
+    await channel("hangs", { kind: "webhook", url: `${at}/hangs` });
+    await channel("well", { kind: "webhook", url: `${at}/well` });
+    await send("hangs");
+    await send("well");
+    start();
+    await expect
+      .poll(() => got.map(({ url }) => url), { timeout: 10_000 })
+      .toEqual(expect.arrayContaining(["/hangs", "/well"]));
+    await send("well");
+    await expect.poll(() => got.filter(({ url }) => url === "/well").length, { timeout: 20_000 }).toBe(2);
+  });
+
+  test("that refuses for good is named with what it said, and no address that is a secret", async () => {
+    answer = () => 404;
+    await channel("chat", { kind: "slack", url: "env:PARKADE_SECRET_HOOK" });
+    await send("chat");
+    start();
+    await expect.poll(async () => (await deliveries("chat"))[0]!.state, { timeout: 10_000 }).toBe("failed");
+    const [failed] = await deliveries("chat");
+    expect(failed!.lastError).toMatch(/127\.0\.0\.1:\d+ answered 404/);
+    expect(failed!.lastError).not.toMatch(/xyz|super-secret-answer/);
+    expect(await readChannel(world.db, ADA, "chat")).toMatchObject({
+      failed: 1,
+      waiting: 0,
+      lastError: failed!.lastError,
+    });
+  });
+
+  test("whose secret is not set says which one, and waits for a worker that has it", async () => {
+    delete variables.PARKADE_SECRET_HOOK;
+    await channel("chat", { kind: "slack", url: "env:PARKADE_SECRET_HOOK" });
+    await send("chat");
+    start();
+    await expect
+      .poll(async () => (await deliveries("chat"))[0]!.lastError, { timeout: 10_000 })
+      .toBe("PARKADE_SECRET_HOOK is not set for the worker");
+    expect((await deliveries("chat"))[0]!.state).toBe("waiting");
+    expect(got).toEqual([]);
+  });
+
+  test("at an address that may not be reached gets nothing, and no repeats", async () => {
+    await channel("ops", { kind: "webhook", url: at });
+    await send("ops");
+    start(addressFilter({ refused: parseNetworks("127.0.0.0/8")!, allowed: null }));
+    await expect.poll(async () => (await deliveries("ops"))[0]!.state, { timeout: 10_000 }).toBe("failed");
+    expect((await deliveries("ops"))[0]!.lastError).toContain("PARKADE_REFUSED_ADDRESSES");
+    expect(got).toEqual([]);
+  });
+
+  test("that redirects is not followed", async () => {
+    answer = () => 302;
+    await channel("ops", { kind: "webhook", url: at });
+    await send("ops");
+    start();
+    await one();
+    await expect.poll(async () => (await deliveries("ops"))[0]!.lastError, { timeout: 10_000 }).not.toBeNull();
+    expect((await deliveries("ops"))[0]!.state).not.toBe("sent");
+  });
+
+  test("of a deleted channel gets nothing of what waits", async () => {
+    await channel("ops", { kind: "webhook", url: at });
+    await send("ops");
+    await removeChannel(world.deps, { name: "ops", reason: "gone" }, ADA);
+    start();
+    expect(await world.db.query("select 1 from alert_outbox")).toEqual([]);
+  });
+});
+
+describe("a channel", () => {
+  test.each([
+    [{ kind: "slack", url: "https://hooks.slack.com/services/T0/B0/xyz" }, /env:NAME/],
+    [{ kind: "webhook", url: "https://maria:pw@ops.example.com" }, /no user and no password/],
+    [{ kind: "webhook", url: "ftp://ops.example.com" }, /https:\/\//],
+    [{ kind: "email", server: "mail.example.com", from: "a@b.c", to: ["a@b.c"] }, /smtp:\/\//],
+    [{ kind: "email", server: "smtp://mail.example.com", from: "a@b.c\r\nBcc: x@y.z", to: ["a@b.c"] }, /maria@example/],
+    [{ kind: "fax", number: "1" }, /kind must be one of/],
+  ])("that holds a secret or no address is refused: %j", (config, words) => {
+    const { success, error } = channelRequestSchema.safeParse({ name: "x", config });
+    expect(success).toBe(false);
+    expect(JSON.stringify(error!.issues)).toMatch(words);
+    expect(JSON.stringify(error!.issues)).not.toMatch(/xyz|pw@/);
+  });
+
+  test.each([
+    [{ kind: "pagerduty", routingKey: "env:HOME" }, "config.routingKey"],
+    [{ kind: "pagerduty", routingKey: "env:DATABASE_URL" }, "config.routingKey"],
+    [{ kind: "webhook", url: "http://169.254.169.254/latest" }, "config.url"],
+    [
+      { kind: "email", server: "smtp://mail.example.com", username: "a", from: "a@b.c", to: ["a@b.c"] },
+      "config.password",
+    ],
+  ])("that names what it may not is refused: %j", async (config, field) => {
+    await expect(channel("x", config)).rejects.toMatchObject({ code: "invalid-config", fields: [{ field }] });
+  });
+});
