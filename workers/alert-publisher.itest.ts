@@ -45,7 +45,7 @@ beforeEach(async () => {
       got.push(one);
       const status = answer(one);
       // null: it never answers.
-      if (status !== null) response.writeHead(status).end("no entry, key=super-secret-answer");
+      if (status !== null) response.writeHead(status).end("no entry, password=super-secret-answer");
     });
   });
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));

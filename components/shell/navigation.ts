@@ -5,6 +5,7 @@ export const PAGES = [
   { href: "/groups", label: "Groups", key: "g" },
   { href: "/redrives", label: "Redrives", key: "r" },
   { href: "/controls", label: "Controls", key: "c" },
+  { href: "/alerts", label: "Alerts", key: "l" },
   { href: "/targets", label: "Targets", key: "t" },
   { href: "/sources", label: "Sources", key: "s" },
   { href: "/admission", label: "Admission", key: "d" },

@@ -1,6 +1,7 @@
 import {
   Archive,
   Ban,
+  Bell,
   Crosshair,
   Ellipsis,
   Filter,
@@ -24,6 +25,7 @@ const ICONS: Record<PageHref, LucideIcon> = {
   "/groups": Layers,
   "/redrives": Undo2,
   "/controls": Ban,
+  "/alerts": Bell,
   "/targets": Crosshair,
   "/sources": PlugZap,
   "/admission": Filter,

@@ -1,6 +1,7 @@
 import { Suspense } from "react";
 import { StopButton } from "@/components/shell/stop/stop-button";
 import { ActorButton } from "./actor-button";
+import { AlertBell } from "./alert-bell";
 import { SearchBox } from "./search-box";
 import { ThemeToggle } from "./theme-toggle";
 import { TimeRange } from "./time-range";
@@ -17,6 +18,7 @@ export function TopBar() {
         <Suspense fallback={null}>
           <TimeRange />
         </Suspense>
+        <AlertBell />
         <ZoneToggle />
         <ActorButton />
         <ThemeToggle />

@@ -11,8 +11,13 @@ export function alertPath({
   source: string | null;
 }): string {
   if (subject.fingerprint === undefined) return `/alerts/${id}`;
-  const of = source === null ? "" : `&source=${encodeURIComponent(source)}`;
-  return `/groups/${encodeURIComponent(subject.fingerprint)}?alert=${id}${of}`;
+  return `${groupPath(subject.fingerprint, source)}${source === null ? "?" : "&"}alert=${id}`;
+}
+
+/** The page of a group, of one source where there is one. */
+export function groupPath(fingerprint: string, source: string | null): string {
+  const of = source === null ? "" : `?source=${encodeURIComponent(source)}`;
+  return `/groups/${encodeURIComponent(fingerprint)}${of}`;
 }
 
 /** The address of a runbook by its name: the console has them all. */

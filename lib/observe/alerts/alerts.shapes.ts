@@ -22,7 +22,7 @@ const noteSchema = z
   .check(z.maxLength(2_000, "at most 2,000 characters"), z.refine(isStorableText, UNSTORABLE_TEXT));
 
 /** What stood behind an alert when it fired. */
-export const alertEvidenceSchema = z.object({
+const alertEvidenceSchema = z.object({
   /** The newest events of the groups, at most three. */
   samples: z.array(
     z.object({
@@ -100,7 +100,7 @@ export type AlertOut = z.infer<typeof alertSchema>;
 export const alertListSchema = pageOut(alertSchema);
 export type AlertList = z.infer<typeof alertListSchema>;
 
-export const ALERT_STATES = ["pending", "firing", "resolved"] as const;
+const ALERT_STATES = ["pending", "firing", "resolved"] as const;
 
 export const alertsQuery = idPageQuery({
   state: described(

@@ -38,7 +38,7 @@ export type MessageAlert = {
   samples: MessageSample[];
   groups: { sentence: string; count: number; url: string }[];
 };
-export type MessageSample = { eventId: string; errorCode: string; text: string; url: string };
+type MessageSample = { eventId: string; errorCode: string; text: string; url: string };
 
 /** Alerts that a message lists. */
 export const LISTED_MAX = 5;

@@ -58,7 +58,7 @@ const mailServer = text(500).check(
 );
 
 /** The settings of each kind. */
-export const channelConfigSchema = z.discriminatedUnion(
+const channelConfigSchema = z.discriminatedUnion(
   "kind",
   [
     z.strictObject({
@@ -194,7 +194,7 @@ export const channelListSchema = z.object({ items: z.array(channelSchema) });
 export type ChannelList = z.infer<typeof channelListSchema>;
 
 /** One message of the delivery log. */
-export const deliverySchema = named(
+const deliverySchema = named(
   "AlertDelivery",
   z.object({
     id: z.string(),

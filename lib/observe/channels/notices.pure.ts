@@ -43,7 +43,7 @@ export type Notice = {
   acknowledged: boolean;
 };
 
-export type NoticeEvent = "fired" | "repeated" | "acknowledged" | "resolved";
+type NoticeEvent = "fired" | "repeated" | "acknowledged" | "resolved";
 
 /** A message to make, and what the channel knows afterwards; `notice` null = the record is closed. */
 export type Telling<Alert extends FiringAlert> = {
@@ -55,7 +55,7 @@ export type Telling<Alert extends FiringAlert> = {
   notice: Notice | null;
 };
 
-export function takes(channel: Channel, { severity, source }: Pick<FiringAlert, "severity" | "source">): boolean {
+function takes(channel: Channel, { severity, source }: Pick<FiringAlert, "severity" | "source">): boolean {
   if (!channel.severities.includes(severity)) return false;
   return channel.sources === null || (source !== null && channel.sources.includes(source));
 }
@@ -116,7 +116,7 @@ function tellingOf<Alert extends FiringAlert>(
 }
 
 /** Messages about rules to one channel in one evaluation: a chat with five hundred messages is read by nobody. */
-export const MESSAGES_MAX = 20;
+const MESSAGES_MAX = 20;
 
 const RANK: Record<Severity, number> = { critical: 0, warning: 1, info: 2 };
 

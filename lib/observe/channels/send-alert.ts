@@ -10,7 +10,7 @@ import { slackBody } from "@/lib/observe/channels/formats/slack.pure";
 import { teamsBody } from "@/lib/observe/channels/formats/teams.pure";
 import { webhookBody } from "@/lib/observe/channels/formats/webhook.pure";
 
-export type MailServer = {
+type MailServer = {
   server: string;
   username: string | null;
   password: string | null;

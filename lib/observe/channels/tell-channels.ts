@@ -1,5 +1,5 @@
 import { insertOutbox, type OutboxEvent } from "@/lib/kit/outbox/insert";
-import { alertPath, runbookAt } from "@/lib/observe/alerts/alert-paths.pure";
+import { alertPath, groupPath, runbookAt } from "@/lib/observe/alerts/alert-paths.pure";
 import { type LiveAlertRow, readLiveAlerts } from "@/lib/observe/alerts/alerts.read";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import { RUNBOOKS } from "@/lib/observe/alerts/rules/alert-rule.pure";
@@ -120,7 +120,7 @@ function messageAlert(row: LiveAlertRow, publicUrl: string): MessageAlert {
     groups: evidence.groups.map(({ fingerprint, errorCode, pattern, count }) => ({
       sentence: `${errorCode} ${pattern}`,
       count,
-      url: `${publicUrl}/groups/${fingerprint}`,
+      url: `${publicUrl}${groupPath(fingerprint, row.source)}`,
     })),
   };
 }

@@ -57,6 +57,13 @@ export const keys = {
     list: ["redrive-rules", "list"] as const,
     trial: (request: object) => ["redrive-rules", "trial", request] as const,
   },
+  alerts: (params: Params = {}) => ["alerts", params] as const,
+  alertRules: {
+    list: ["alert-rules", "list"] as const,
+    trial: (watch: object | null) => ["alert-rules", "trial", watch] as const,
+  },
+  channels: (params: Params = {}) => ["channels", params] as const,
+  maintenances: ["maintenances"] as const,
   audit: (params: Params = {}) => ["audit", params] as const,
   auditEvents: (id: string) => ["audit-events", id] as const,
   approvals: ["approvals"] as const,
@@ -79,6 +86,8 @@ export type Change =
   | "forgets"
   | "admission"
   | "redriveRules"
+  | "alerts"
+  | "channels"
   | "sources"
   | "targets"
   | "stops"
@@ -95,6 +104,8 @@ const STALE_AFTER: Record<Change, string[]> = {
   forgets: ["forgets", "audit"],
   admission: ["admission", "audit"],
   redriveRules: ["redrive-rules", "audit"],
+  alerts: ["alerts", "alert-rules", "status", "audit"],
+  channels: ["channels", "maintenances", "alerts", "audit"],
   sources: ["sources", "targets", "status", "audit"],
   targets: ["targets", "status", "audit"],
   stops: ["status", "redrives", "audit"],

@@ -67,7 +67,7 @@ const kind = <Kind extends (typeof ALERT_KINDS)[number]>(name: Kind) => z.litera
 const quietMs = ms(3_600_000, 365 * DAY_MS);
 
 /** What a rule watches: the fields of its kind, and the times of every rule. */
-export const alertWatchSchema = z.discriminatedUnion(
+const alertWatchSchema = z.discriminatedUnion(
   "kind",
   [
     z.strictObject({ kind: kind("size"), above: whole(0, COUNT_MAX), ...counted, ...times }),

@@ -12,7 +12,7 @@ export type TrialPeriod = {
   peak: number | null;
   sentence: string;
 };
-export type TrialPoint = { atMs: number; value: number | null; threshold: number | null };
+type TrialPoint = { atMs: number; value: number | null; threshold: number | null };
 export type Trial = { periods: TrialPeriod[]; points: Map<string, TrialPoint[]>; fault: string | null };
 
 /**

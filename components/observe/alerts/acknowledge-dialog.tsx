@@ -1,0 +1,43 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { failureToast } from "@/components/ui/toast";
+import { acknowledge, useAcknowledge } from "@/lib/observe/alerts/alerts.browser";
+import { plural } from "@/lib/platform/plain/format.pure";
+
+/** Says that somebody looks at these alerts. */
+export function AcknowledgeDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => void }) {
+  const send = useAcknowledge();
+  const client = useQueryClient();
+  return (
+    <ReasonDialog
+      title={`Acknowledge ${plural(ids.length, "alert")}?`}
+      description="Others see that you look at it. It is not told again, and goes on until its cause has ended."
+      size="sm"
+      verb="Acknowledge"
+      reason="optional"
+      reasonHint="What the others should know: what you do, and where."
+      onClose={onClose}
+      onSubmit={async (note) => {
+        const { changed, unchanged } = await send.mutateAsync({
+          ids: [...ids],
+          acknowledged: true,
+          ...(note ? { note } : {}),
+        });
+        const rest = unchanged === 0 ? "" : `; ${unchanged} had ended or was acknowledged`;
+        return {
+          title: `Acknowledged ${plural(changed, "alert")}${rest}`,
+          tone: "success",
+          action: {
+            label: "Undo",
+            onSelect: () =>
+              void acknowledge(client, { ids: [...ids], acknowledged: false }).catch((error: unknown) =>
+                failureToast("It could not be undone", error),
+              ),
+          },
+        };
+      }}
+    />
+  );
+}

@@ -1,0 +1,128 @@
+"use client";
+
+import { useState } from "react";
+import { TextField, Tick } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { SelectField } from "@/components/ui/select";
+import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { CHANNEL_KINDS, CHANNEL_NAMES, type ChannelKind } from "@/lib/observe/channels/channel.pure";
+import { useAddChannel, useChangeChannel } from "@/lib/observe/channels/channels.browser";
+import type { ChannelOut } from "@/lib/observe/channels/channels.shapes";
+import {
+  type ChannelDraft,
+  type ChannelErrors,
+  channelDraftOf,
+  channelRequest,
+  NEW_CHANNEL,
+  SETTINGS_OF,
+  type Setting,
+} from "./channel-draft";
+
+const KIND_OPTIONS = CHANNEL_KINDS.map((kind) => ({ value: kind, label: CHANNEL_NAMES[kind] }));
+
+/** Adds a channel, or changes one. Secrets are named, never typed. */
+export function ChannelDialog({ channel, onClose }: { channel: ChannelOut | null; onClose: () => void }) {
+  const [draft, setDraft] = useState<ChannelDraft>(() => (channel === null ? NEW_CHANNEL : channelDraftOf(channel)));
+  const add = useAddChannel();
+  const change = useChangeChannel(channel?.name ?? "");
+  return (
+    <ReasonDialog
+      title={channel === null ? "Add a channel" : `Change ${channel.name}`}
+      description="It hears of alerts that fire, go on and end. A secret is never stored: name the variable that holds it."
+      verb={channel === null ? "Add the channel" : "Save"}
+      reason="optional"
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        const made = channelRequest(draft);
+        if (!made.ok) return "stay";
+        const why = reason ? { reason } : {};
+        if (channel === null) await add.mutateAsync({ ...made.request, ...why });
+        else {
+          const { name: _, ...rest } = made.request;
+          await change.mutateAsync({ ...rest, ...why });
+        }
+        return {
+          title: channel === null ? `Added ${made.request.name}: send a test message` : `Changed ${channel.name}`,
+          tone: "success",
+        };
+      }}
+    >
+      {(pressed) => {
+        const made = channelRequest(draft);
+        const set = (part: Partial<ChannelDraft>) => setDraft({ ...draft, ...part });
+        return (
+          <Fields draft={draft} isNew={channel === null} errors={pressed && !made.ok ? made.errors : {}} set={set} />
+        );
+      }}
+    </ReasonDialog>
+  );
+}
+
+type FieldsProps = {
+  draft: ChannelDraft;
+  isNew: boolean;
+  errors: ChannelErrors;
+  set: (part: Partial<ChannelDraft>) => void;
+};
+
+function Fields({ draft, isNew, errors, set }: FieldsProps) {
+  const { kind, severities, settings } = draft;
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <div className="flex flex-wrap items-start gap-2">
+        <TextField
+          label="name"
+          className="min-w-40 flex-1"
+          maxLength={100}
+          disabled={!isNew}
+          error={errors.name}
+          value={draft.name}
+          onValue={(name) => set({ name })}
+        />
+        <SelectField
+          label="kind"
+          options={KIND_OPTIONS}
+          disabled={!isNew}
+          value={kind}
+          onValue={(value) => set({ kind: value as ChannelKind, settings: {} })}
+        />
+      </div>
+      {Object.entries(SETTINGS_OF[kind]).map(([setting, look]) => (
+        <TextField
+          key={setting}
+          {...look}
+          inputClassName="font-mono"
+          error={errors[setting as Setting]}
+          value={settings[setting as Setting] ?? ""}
+          onValue={(value) => set({ settings: { ...settings, [setting]: value } })}
+        />
+      ))}
+      <fieldset className="grid gap-1">
+        <legend className="text-sm font-medium text-muted">hears of</legend>
+        <div className="flex flex-wrap gap-x-4">
+          {SEVERITIES.map((severity) => (
+            <Tick
+              key={severity}
+              label={severity}
+              checked={severities.includes(severity)}
+              onChecked={(on) =>
+                set({ severities: SEVERITIES.filter((each) => (each === severity ? on : severities.includes(each))) })
+              }
+            />
+          ))}
+        </div>
+        {errors.severities ? <p className="text-sm text-danger">{errors.severities}</p> : null}
+      </fieldset>
+      <TextField
+        label="of the sources"
+        optional
+        placeholder="orders, billing"
+        hint="none = every source, and what concerns all of them"
+        error={errors.sources}
+        value={draft.sources}
+        onValue={(sources) => set({ sources })}
+      />
+      <Tick label="switched on" checked={draft.enabled} onChecked={(enabled) => set({ enabled })} />
+    </div>
+  );
+}

@@ -1,0 +1,69 @@
+"use client";
+
+import { NextPageButton } from "@/components/ui/button";
+import { ReadError } from "@/components/ui/error-panel";
+import { Shape, type ShapeName } from "@/components/ui/shape";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { useDeliveries } from "@/lib/observe/channels/channels.browser";
+import type { DeliveryOut } from "@/lib/observe/channels/channels.shapes";
+
+const LOOKS: Record<DeliveryOut["state"], { shape: ShapeName; colour: string; word: string }> = {
+  waiting: { shape: "clock", colour: "text-warning", word: "waits" },
+  sent: { shape: "check", colour: "text-confirmed", word: "sent" },
+  failed: { shape: "cross", colour: "text-danger", word: "given up" },
+};
+
+/** The delivery log of a channel, newest first. */
+export function Deliveries({ name }: { name: string }) {
+  const read = useDeliveries(name);
+  const items = read.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <div className="border-t border-line">
+      <ReadError read={read} stale={items.length > 0} />
+      {read.isPending ? <SkeletonRows rows={3} columns={["w-20", "flex-1", "w-24"]} /> : null}
+      {read.isSuccess && items.length === 0 ? (
+        <p className="px-3 py-3 text-muted">Nothing was sent yet: send a test message.</p>
+      ) : null}
+      <ul aria-label={`Messages to ${name}`}>
+        {items.map((delivery) => (
+          <Delivery key={delivery.id} delivery={delivery} />
+        ))}
+      </ul>
+      <NextPageButton read={read}>Older messages</NextPageButton>
+    </div>
+  );
+}
+
+function Delivery({
+  delivery: { event, sentence, state, at, sentAt, nextAt, refusals, lastError },
+}: {
+  delivery: DeliveryOut;
+}) {
+  const { shape, colour, word } = LOOKS[state];
+  return (
+    <li className="grid grid-cols-[minmax(0,1fr)] gap-0.5 border-line px-3 py-1.5 not-first:border-t">
+      <div className="flex flex-wrap items-center gap-x-3">
+        <span className={`inline-flex items-center gap-1.5 text-sm whitespace-nowrap ${colour}`}>
+          <Shape name={shape} />
+          {word}
+        </span>
+        <span className="text-sm text-muted">{event}</span>
+        <TimeAgo at={sentAt ?? at} className="ml-auto text-sm text-muted" />
+      </div>
+      <p className="wrap-anywhere">{sentence}</p>
+      {lastError === null ? null : (
+        <p className="text-sm text-warning wrap-anywhere">
+          {lastError}
+          {refusals > 0 ? ` (${refusals} refused)` : ""}
+          {nextAt === null ? null : (
+            <>
+              {" "}
+              · next try <TimeAgo at={nextAt} />
+            </>
+          )}
+        </p>
+      )}
+    </li>
+  );
+}

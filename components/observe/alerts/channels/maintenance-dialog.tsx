@@ -1,0 +1,50 @@
+"use client";
+
+import { useState } from "react";
+import { TextField } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { SelectField } from "@/components/ui/select";
+import { useBeginMaintenance } from "@/lib/observe/channels/channels.browser";
+import { useNow } from "@/lib/platform/browser/clock-zone.browser";
+
+const HOURS = [1, 2, 4, 8, 24, 72, 168];
+const OPTIONS = HOURS.map((hours) => ({
+  value: String(hours),
+  label: hours < 24 ? `${hours} h` : `${hours / 24} d`,
+}));
+
+/** Begins a time in which nobody is told. It ends by itself. */
+export function MaintenanceDialog({ onClose }: { onClose: () => void }) {
+  const [hours, setHours] = useState("1");
+  const [sources, setSources] = useState("");
+  const begin = useBeginMaintenance();
+  const now = useNow();
+  const named = sources.split(",").flatMap((name) => name.trim() || []);
+  return (
+    <ReasonDialog
+      title="Begin a maintenance window"
+      description="Alerts fire and are shown in the console, and no channel is told. What still fires at its end is told then."
+      size="sm"
+      verb="Begin"
+      ready={() => now > 0}
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        const until = new Date(now + Number(hours) * 3_600_000).toISOString();
+        await begin.mutateAsync({ sources: named.length === 0 ? null : named, until, reason });
+        return { title: "Nobody is told until the maintenance ends", tone: "success" };
+      }}
+    >
+      <div className="grid gap-3">
+        <SelectField label="for" options={OPTIONS} value={hours} onValue={setHours} />
+        <TextField
+          label="of the sources"
+          optional
+          placeholder="orders, billing"
+          hint="none = every source"
+          value={sources}
+          onValue={setSources}
+        />
+      </div>
+    </ReasonDialog>
+  );
+}

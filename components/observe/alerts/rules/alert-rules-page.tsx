@@ -1,0 +1,159 @@
+"use client";
+
+import { useState } from "react";
+import { ActionButton } from "@/components/ui/action-button";
+import { Button, NextPageButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ReadError } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
+import { PageHeader } from "@/components/ui/page-header";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { TextLink } from "@/components/ui/text-link";
+import { useAlertRules, useDeleteAlertRule, useSaveAlertRule } from "@/lib/observe/alerts/alerts.browser";
+import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { SeverityBadge } from "../alert-looks";
+import { AlertsNav } from "../alerts-nav";
+import { timesWords, watchWords } from "./rule-words";
+
+const RuleDialog = lazily(() => import("./rule-dialog"), "RuleDialog");
+
+type Asked = { what: "edit"; rule: AlertRuleOut | null } | { what: "switch" | "delete"; rule: AlertRuleOut };
+
+/** The rules of alerts: those that are on first, the worst first. */
+export function AlertRulesPage() {
+  const rules = useAlertRules();
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const items = rules.data?.pages.flatMap((page) => page.items) ?? [];
+  const sorted = items.toSorted(
+    (left, right) =>
+      Number(right.enabled) - Number(left.enabled) ||
+      SEVERITIES.indexOf(left.severity) - SEVERITIES.indexOf(right.severity) ||
+      left.name.localeCompare(right.name),
+  );
+  const close = () => setAsked(null);
+  return (
+    <>
+      <PageHeader
+        title="Alert rules"
+        meta={
+          rules.data
+            ? `${formatNumber(items.filter(({ enabled }) => enabled).length)} of ${formatNumber(items.length)} on`
+            : undefined
+        }
+        actions={
+          <>
+            <AlertsNav current="/alerts/rules" />
+            <ActionButton variant="primary" onClick={() => setAsked({ what: "edit", rule: null })}>
+              Add a rule…
+            </ActionButton>
+          </>
+        }
+      />
+      <ReadError read={rules} stale={items.length > 0} />
+      {rules.isPending ? <SkeletonRows rows={8} columns={["w-28", "flex-1", "w-24"]} /> : null}
+      {rules.isSuccess && items.length === 0 ? (
+        <EmptyState
+          title="There is no rule"
+          action={<Button onClick={() => setAsked({ what: "edit", rule: null })}>Add a rule…</Button>}
+        >
+          Without a rule nobody is told of anything.
+        </EmptyState>
+      ) : null}
+      <ul aria-label="Alert rules" className="mx-3 rounded-lg border border-line bg-surface empty:hidden">
+        {sorted.map((rule) => (
+          <Rule key={rule.id} rule={rule} ask={setAsked} />
+        ))}
+      </ul>
+      <NextPageButton read={rules}>More rules</NextPageButton>
+      {asked?.what === "edit" ? <RuleDialog rule={asked.rule} onClose={close} /> : null}
+      {asked?.what === "switch" ? <SwitchDialog rule={asked.rule} onClose={close} /> : null}
+      {asked?.what === "delete" ? <DeleteDialog rule={asked.rule} onClose={close} /> : null}
+    </>
+  );
+}
+
+function Rule({ rule, ask }: { rule: AlertRuleOut; ask: (asked: Asked) => void }) {
+  const { id, name, severity, enabled, watch, fault, firing } = rule;
+  const sources = "sources" in watch && watch.sources ? ` · ${watch.sources.join(", ")}` : "";
+  return (
+    <li
+      id={id}
+      className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-line px-3 py-2 not-first:border-t target:bg-selected"
+    >
+      <div className="grid min-w-0 gap-0.5">
+        <div className="flex flex-wrap items-center gap-x-3">
+          <h2 className={enabled ? "font-medium wrap-anywhere" : "wrap-anywhere text-muted"}>{name}</h2>
+          <SeverityBadge severity={severity} quiet={!enabled} />
+          {enabled ? null : <span className="text-sm text-muted">off</span>}
+          {firing > 0 ? (
+            <TextLink href={`/alerts?rule=${id}`} className="text-danger!">
+              {formatNumber(firing)} firing
+            </TextLink>
+          ) : null}
+        </div>
+        <p className="wrap-anywhere">
+          {watchWords(watch)}
+          {sources}
+        </p>
+        <p className="text-sm text-muted">{timesWords(watch)}</p>
+        {fault === null ? null : <p className="text-sm text-warning wrap-anywhere">Not judged: {fault}</p>}
+      </div>
+      <div className="flex flex-wrap justify-end gap-1">
+        <Button size="sm" onClick={() => ask({ what: "edit", rule })}>
+          Edit…
+        </Button>
+        <Button size="sm" variant="ghost" onClick={() => ask({ what: "switch", rule })}>
+          {enabled ? "Switch off…" : "Switch on…"}
+        </Button>
+        <Button size="sm" variant="ghost" onClick={() => ask({ what: "delete", rule })}>
+          Delete…
+        </Button>
+      </div>
+    </li>
+  );
+}
+
+function SwitchDialog({
+  rule: { id, name, enabled, version, firing },
+  onClose,
+}: {
+  rule: AlertRuleOut;
+  onClose: () => void;
+}) {
+  const save = useSaveAlertRule(id);
+  return (
+    <ReasonDialog
+      title={enabled ? `Switch ${name} off?` : `Switch ${name} on?`}
+      description={enabled && firing > 0 ? "Its alerts end, and those who were told hear so." : undefined}
+      size="sm"
+      verb={enabled ? "Switch off" : "Switch on"}
+      reason="optional"
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        await save.mutateAsync({ enabled: !enabled, version, ...(reason ? { reason } : {}) });
+        return { title: `${name} is ${enabled ? "off" : "on"}`, tone: "success" };
+      }}
+    />
+  );
+}
+
+function DeleteDialog({ rule: { id, name }, onClose }: { rule: AlertRuleOut; onClose: () => void }) {
+  const remove = useDeleteAlertRule();
+  return (
+    <ReasonDialog
+      title={`Delete ${name}?`}
+      description="Its alerts end and stay on record; those who were told hear so."
+      size="sm"
+      variant="danger"
+      verb="Delete"
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        await remove.mutateAsync({ id, reason });
+        return { title: `Deleted ${name}`, tone: "success" };
+      }}
+    />
+  );
+}

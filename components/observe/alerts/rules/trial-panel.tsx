@@ -1,0 +1,109 @@
+"use client";
+
+import { ChartPanel } from "@/components/charts/chart-panel";
+import { TimeLines } from "@/components/charts/lazy-charts";
+import { ReadError } from "@/components/ui/error-panel";
+import { Panel } from "@/components/ui/panel";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { TimeAbsolute } from "@/components/ui/time-ago";
+import { useAlertTrial } from "@/lib/observe/alerts/alerts.browser";
+import type { AlertKind } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import type { AlertTrialOut, AlertWatch } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { formatDuration, formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
+
+const SERIES = [
+  { key: "value", label: "watched", colour: "var(--series-1)", step: true },
+  { key: "threshold", label: "limit", colour: "var(--muted)", dash: "6 4", step: true },
+  { key: "fired", label: "would have fired", colour: "var(--danger)", step: true },
+] as const;
+
+const LISTED = 5;
+
+/** What the rule would have done in the last days, on the chart and in words, and what holds now. */
+export function TrialPanel({ watch }: { watch: AlertWatch | null }) {
+  const trial = useAlertTrial(watch);
+  if (watch === null) return <p className="text-muted">Tried against the past as soon as the rule is whole.</p>;
+  if (trial.data === undefined) {
+    return trial.isError ? <ReadError read={trial} /> : <SkeletonRows rows={3} columns={["w-40", "flex-1"]} />;
+  }
+  return <Trial trial={trial.data} kind={watch.kind} onRetry={() => void trial.refetch()} />;
+}
+
+function Trial({ trial, kind, onRetry }: { trial: AlertTrialOut; kind: AlertKind; onRetry: () => void }) {
+  const { fired, moreFired, now, noPast, fault, series } = trial;
+  const count = fired.length + moreFired;
+  const rows = series.points.map(({ at, value, threshold }) => {
+    const atMs = Date.parse(at);
+    const inside = fired.some(
+      (period) =>
+        period.key === series.key &&
+        Date.parse(period.from) <= atMs &&
+        (period.to === null || atMs < Date.parse(period.to)),
+    );
+    return { atMs, values: { value, threshold, fired: inside ? value : null } };
+  });
+  const format = formatOf(kind);
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
+      <p role="status">
+        {fault !== null ? `It cannot be judged: ${fault}. ` : ""}
+        {noPast !== null
+          ? `${noPast}. `
+          : `Would have fired ${count === 1 ? "once" : `${formatNumber(count)} times`} since `}
+        {noPast === null ? <TimeAbsolute at={trial.from} /> : null}
+        {noPast === null ? ". " : ""}
+        {now.length === 0 ? "Nothing of it holds now." : `${plural(now.length, "alert")} of it would fire now.`}
+      </p>
+      {rows.length === 0 ? null : (
+        <ChartPanel
+          title={series.key === null || series.key === "all" ? "Watched" : series.key}
+          summary="What the rule watches over time, its limit, and when it would have fired."
+          stamp={undefined}
+          rows={rows}
+          error={null}
+          onRetry={onRetry}
+          legend={SERIES}
+          empty="Nothing was watched in this time."
+          height="h-40"
+          columns={SERIES.map(({ key, label }) => ({
+            label,
+            value: (row: (typeof rows)[number]) => {
+              const value = row.values[key];
+              return value === null ? "none" : format(value);
+            },
+          }))}
+        >
+          {(drawn) => <TimeLines rows={drawn} series={SERIES} format={format} />}
+        </ChartPanel>
+      )}
+      {fired.length + now.length === 0 ? null : (
+        <Panel title="When">
+          <ul>
+            {now.slice(0, LISTED).map(({ key, sentence }) => (
+              <li key={`now ${key}`} className="border-line px-3 py-1 wrap-anywhere not-first:border-t">
+                <span className="text-danger">now</span> {sentence}
+              </li>
+            ))}
+            {fired
+              .slice(-LISTED)
+              .reverse()
+              .map(({ key, from, to, sentence }) => (
+                <li key={`${key} ${from}`} className="border-line px-3 py-1 wrap-anywhere not-first:border-t">
+                  <TimeAbsolute at={from} className="text-muted" />
+                  {to === null ? "" : ` for ${formatDuration(Date.parse(to) - Date.parse(from))}`}: {sentence}
+                </li>
+              ))}
+            {count > LISTED ? (
+              <li className="px-3 py-1 text-muted">and {formatNumber(count - LISTED)} earlier</li>
+            ) : null}
+          </ul>
+        </Panel>
+      )}
+    </div>
+  );
+}
+
+function formatOf(kind: AlertKind): (value: number) => string {
+  if (kind === "age") return formatDuration;
+  return kind === "success" ? formatShare : formatNumber;
+}
