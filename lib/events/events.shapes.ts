@@ -331,7 +331,7 @@ const groupSchema = named(
     counts: { PENDING: 12, QUEUED: 0, REDRIVEN: 3, IGNORED: 1 },
     sources: ["orders"],
     trend: [0, 2, 10],
-    arrivals: { count: 12, usual: 1.5, factor: 8 },
+    arrivals: { count: 12, usual: 1.5, spread: 1.5, factor: 8, trend: "rising" },
     unstored: null,
   },
 );

@@ -9,7 +9,9 @@ const code = (change: Partial<ArrivedCode>): ArrivedCode => ({
   bounced: 13,
   unstored: 0,
   usual: 8.2,
+  spread: 3,
   factor: 12.56,
+  trend: "rising" as const,
   ...change,
 });
 const stats = (change: Partial<ArrivedCode>) =>
@@ -20,17 +22,19 @@ const stats = (change: Partial<ArrivedCode>) =>
     total: 103,
     usualFrom: null,
     buckets: [code(change)],
-    groups: [{ fingerprint: "g1", errorCode: "TIMEOUT", pattern: "no answer of <n>", count: 7, usual: 7, factor: 1 }],
+    groups: [{ fingerprint: "g1", errorCode: "TIMEOUT", pattern: "no answer of <n>", count: 7, usual: 7, spread: 2.6, factor: 1, trend: "usual" as const }],
   }) satisfies TopErrors;
 
 describe("rows of what arrived", () => {
   it.each([
-    [{ factor: 12.56 }, "13 × usual", true],
-    [{ factor: 3.42 }, "3.4 × usual", true],
-    [{ factor: 1.2 }, "as usual", false],
-    [{ factor: 0.2 }, "less than usual", false],
-    [{ usual: 0, factor: null }, "new", true],
-    [{ usual: null, factor: null }, "", false],
+    [{ factor: 12.56, trend: "rising" as const }, "13 × usual", true],
+    [{ factor: 3.42, trend: "rising" as const }, "3.4 × usual", true],
+    [{ factor: 1.2, trend: "usual" as const }, "as usual", false],
+    [{ factor: 4, trend: "usual" as const }, "as usual", false],
+    [{ factor: 0.2, trend: "falling" as const }, "less than usual", false],
+    [{ usual: 0, factor: null, trend: "rising" as const }, "usually none", true],
+    [{ usual: 0, factor: null, trend: "usual" as const }, "as usual", false],
+    [{ usual: null, factor: null, trend: "unknown" as const }, "", false],
     [{ count: 0, usual: 0, factor: null }, "none", false],
   ])("%j reads %s", (change, against, unusual) => {
     expect(arrivalRows(stats(change), "code")[0]).toMatchObject({ against, unusual });

@@ -1,4 +1,5 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { formatFactor } from "@/lib/observe/alerts/alert-words.pure";
 import type { Arrivals, TopErrors } from "@/lib/observe/stats/stats.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
@@ -6,16 +7,13 @@ export type ArrivalRow = {
   key: string;
   name: string;
   count: number;
-  /** `12 × usual`, `as usual`, `new`; empty when the history is too short. */
+  /** `12 × usual`, `as usual`, `usually none`; empty when the history is too short. */
   against: string;
   unusual: boolean;
   tip: string;
   /** The row's addition to the filter of the page; the link keeps the window. */
   part: Partial<EventFilter>;
 };
-
-/** A smaller factor is the normal variation of a day. */
-const NOTABLE = 2;
 
 /** The rows of "What arrived", the largest first. */
 export function arrivalRows(stats: Extract<TopErrors, { counts: "arrived" }>, by: "code" | "group"): ArrivalRow[] {
@@ -44,21 +42,18 @@ export function arrivalRows(stats: Extract<TopErrors, { counts: "arrived" }>, by
 }
 
 /** How what arrived compares with what usually arrives, in the words of every page. */
-export function against({ count, usual, factor }: Arrivals): { against: string; unusual: boolean } {
+export function against({ count, usual, factor, trend }: Arrivals): { against: string; unusual: boolean } {
   if (count === 0) return { against: "none", unusual: false };
   if (usual === null) return { against: "", unusual: false };
-  if (factor === null) return { against: "new", unusual: true };
-  if (factor >= NOTABLE) return { against: `${times(factor)} × usual`, unusual: true };
-  if (factor <= 1 / NOTABLE) return { against: "less than usual", unusual: false };
+  if (factor === null)
+    return trend === "rising" ? { against: "usually none", unusual: true } : { against: "as usual", unusual: false };
+  if (trend === "rising") return { against: `${formatFactor(factor)} × usual`, unusual: true };
+  if (trend === "falling") return { against: "less than usual", unusual: false };
   return { against: "as usual", unusual: false };
-}
-
-function times(factor: number): string {
-  return factor >= 10 ? formatNumber(Math.round(factor)) : factor.toFixed(1).replace(/\.0$/, "");
 }
 
 export function usualWords({ usual }: Pick<Arrivals, "usual">): string {
   if (usual === null) return "too little history to tell what is usual";
   const rounded = usual >= 10 ? formatNumber(Math.round(usual)) : usual.toFixed(1).replace(/\.0$/, "");
-  return `usual in as long a time: ${rounded}`;
+  return `usual in the same hours: ${rounded}`;
 }

@@ -70,7 +70,7 @@ export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowM
   const window = windowOf(query.filter, nowMs);
   const [trends, arrivals, unstored] = await Promise.all([
     readTrends(db, fingerprint, scope, nowMs),
-    readGroupArrivals(db, kinds, window),
+    readGroupArrivals(db, kinds, window, nowMs),
     readUnstored(db, kinds, window),
   ]);
   const unstoredOf = (group: string) => {
@@ -88,7 +88,7 @@ export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowM
   };
 }
 
-const NO_ARRIVALS = { count: 0, usual: null, factor: null };
+const NO_ARRIVALS = { count: 0, usual: null, spread: null, factor: null, trend: "unknown" } as const;
 
 /** The part of the filter by which arrivals are kept. */
 function kindsOf(viewer: Viewer, { source, errorCode }: EventFilter) {

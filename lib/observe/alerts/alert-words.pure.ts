@@ -37,7 +37,7 @@ export function inflow(source: string | null, { count, usual, factor, windowMs }
 }
 
 /** `7.6`, `41`. */
-function formatFactor(factor: number): string {
+export function formatFactor(factor: number): string {
   return factor < 10 ? String(Math.round(factor * 10) / 10) : formatNumber(factor);
 }
 

@@ -83,14 +83,18 @@ export const ageStatsSchema = named(
 );
 export type AgeStats = z.infer<typeof ageStatsSchema>;
 
-/** What arrived in the window, against what usually arrives in as long a time. */
+/** What arrived in the window, against what usually arrives in the same hours. */
 export const arrivalsShape = {
   /** parked + bounced + unstored. */
   count,
-  /** Mean of as long a time before the window; null when the history is shorter than the window. */
+  /** The median of the same hours on the days before, seven at most; null when fewer than three are known. */
   usual: nullableNumber,
+  /** How far a day usually lies from it, events: 1.4826 times the median distance, and at least its root. */
+  spread: nullableNumber,
   /** count / usual; null when `usual` is null or 0. */
   factor: nullableNumber,
+  /** `rising`: above usual by three spreads and half of it; `falling`: as far below. */
+  trend: z.enum(["rising", "usual", "falling", "unknown"]),
 };
 /** `parked`: for the first time; `bounced`: come back after a redrive; `unstored`: counted in a storm and not stored. */
 const arrivals = { ...arrivalsShape, parked: count, bounced: count, unstored: count };

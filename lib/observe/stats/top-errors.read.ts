@@ -1,6 +1,7 @@
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { errorTextFor } from "@/lib/events/list/event-rows.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { factorOf, trendOf, usualOf } from "@/lib/observe/baseline.pure";
 import {
   asSum,
   type FlowSpan,
@@ -14,17 +15,15 @@ import {
 import { NARROW_SINCE } from "@/lib/observe/flow-tables.sql";
 import type { Arrivals, ArrivedCode, ArrivedGroup, TopErrors } from "@/lib/observe/stats/stats.shapes";
 import type { StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
+import { type Window, windowsBefore } from "@/lib/observe/windows-before.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 
 const CODES_MAX = 50;
 const GROUPS_MAX = 20;
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
-/** The usual number is measured over at least this time before the window: a week holds every hour of the week once. */
-const USUAL_MS_MIN = 7 * DAY_MS;
 /** A longer window begins and ends at full hours, because minutes hardly change its length. */
-const BY_MINUTE_MS_MAX = 2 * DAY_MS;
+const BY_MINUTE_MS_MAX = 86_400_000;
 
 /** Without a window the list counts the events parked now, with a window the arrivals in it. */
 export async function readTopErrors(
@@ -55,14 +54,12 @@ async function readParked(db: Queryable, query: StatsQuery, nowMs: number): Prom
   return { asOf: iso(nowMs), kind: "exact", counts: "parked-now", buckets, total: rows[0]?.total ?? 0 };
 }
 
-type Window = Pick<StatsQuery, "fromMs" | "toMs">;
-
-/** The counted window, and the time before it that gives the usual number. */
-type Times = { fromMs: number; toMs: number; usualFromMs: number | null };
+/** The counted window, and the same hours of the days before that give the usual number, the latest first. */
+type Times = Window & { before: Window[] };
 
 async function readArrived(db: Queryable, viewer: Viewer, query: StatsQuery, nowMs: number): Promise<TopErrors> {
   const textOut = errorTextFor(viewer);
-  const times = timesOf(query, await knownSince(db));
+  const times = timesOf(query, { sinceMs: await knownSince(db), nowMs });
   const [codes, groups] = await Promise.all([arrivedCodes(db, query, times), arrivedGroups(db, query, times)]);
   return {
     asOf: iso(nowMs),
@@ -70,7 +67,7 @@ async function readArrived(db: Queryable, viewer: Viewer, query: StatsQuery, now
     counts: "arrived",
     ...codes,
     groups: groups.map((group) => ({ ...group, pattern: textOut(group.pattern) })),
-    usualFrom: times.usualFromMs === null ? null : iso(times.usualFromMs),
+    usualFrom: usualOf(times.before.map(() => 0)) === null ? null : iso(times.before.at(-1)!.fromMs),
   };
 }
 
@@ -84,53 +81,60 @@ async function knownSince(db: Queryable): Promise<number | null> {
   return row?.since ?? null;
 }
 
-function timesOf({ fromMs, toMs }: Window, sinceMs: number | null): Times {
+function timesOf({ fromMs, toMs }: Window, known: { sinceMs: number | null; nowMs: number }): Times {
   const byHour = toMs - fromMs > BY_MINUTE_MS_MAX;
-  const start = byHour ? floorHour(fromMs) : Math.floor(fromMs / MINUTE_MS) * MINUTE_MS;
-  const end = byHour ? floorHour(toMs - 1) + HOUR_MS : toMs;
-  const lengthMs = toMs - fromMs;
-  const usualFromMs = floorHour(Math.max(start - Math.max(USUAL_MS_MIN, lengthMs), sinceMs ?? start));
-  // A history shorter than the window gives no usual number.
-  return { fromMs: start, toMs: end, usualFromMs: start - usualFromMs >= lengthMs ? usualFromMs : null };
+  const window = byHour
+    ? { fromMs: floorHour(fromMs), toMs: floorHour(toMs - 1) + HOUR_MS }
+    : { fromMs: Math.floor(fromMs / MINUTE_MS) * MINUTE_MS, toMs };
+  return { ...window, before: windowsBefore(window, known) };
 }
 
-/** The usual number and the number in the window are one sum each. */
-function spansOf({ fromMs, toMs, usualFromMs }: Times): FlowSpan[] {
-  return [asSum(usualFromMs ?? fromMs, fromMs), asSum(fromMs, toMs)];
+/** The number in the window is one sum, and so is that of each day before; the earliest first. */
+function spansOf({ fromMs, toMs, before }: Times): FlowSpan[] {
+  return [...before.toReversed(), { fromMs, toMs }].map((window) => asSum(window.fromMs, window.toMs));
+}
+
+/** SQL: the sum over a window; `values` get its ends. */
+function sumIn({ fromMs, toMs }: Window, sum: string, values: unknown[]): string {
+  const from = `at >= to_timestamp($${values.push(fromMs)}::float8 / 1000)`;
+  return `coalesce(sum(${sum}) filter (where ${from} and at < to_timestamp($${values.push(toMs)}::float8 / 1000)), 0)::bigint`;
+}
+
+/** SQL: arrivals of each day before. */
+function daysIn({ before }: Times, values: unknown[]): string {
+  return `array[${before.map((window) => sumIn(window, ARRIVED, values)).join(", ")}]::bigint[]`;
 }
 
 /** What came, whether it was stored or only counted. */
 const ARRIVED = "parked + bounced + unstored";
 
-type CodeRow = { errorCode: string; parked: number; bounced: number; unstored: number; before: number; total: number };
+type CodeRow = { errorCode: string; parked: number; bounced: number; unstored: number; days: number[]; total: number };
 type ArrivedCodes = { buckets: ArrivedCode[]; total: number };
 
 /** The largest codes, and the sum of all. */
 async function arrivedCodes(db: Queryable, query: StatsQuery, times: Times): Promise<ArrivedCodes> {
   const flow = flowRows(query.filter, spansOf(times));
-  const inWindow = `at >= to_timestamp($${flow.values.push(times.fromMs)}::float8 / 1000)`;
-  const text = `with flow as (${flow.sql})
-     select * from (
-       select error_code as "errorCode", coalesce(sum(parked) filter (where ${inWindow}), 0)::bigint as parked,
-              coalesce(sum(bounced) filter (where ${inWindow}), 0)::bigint as bounced,
-              coalesce(sum(unstored) filter (where ${inWindow}), 0)::bigint as unstored,
-              coalesce(sum(${ARRIVED}) filter (where not ${inWindow}), 0)::bigint as before,
-              (sum(sum(${ARRIVED}) filter (where ${inWindow})) over ())::bigint as total
-         from flow group by error_code) codes
+  const within = (sum: string) => sumIn(times, sum, flow.values);
+  const text = `with flow as (${flow.sql}),
+     codes as (
+       select error_code as "errorCode", ${within("parked")} as parked, ${within("bounced")} as bounced,
+              ${within("unstored")} as unstored, ${daysIn(times, flow.values)} as days
+         from flow group by error_code)
+     select *, (sum(${ARRIVED}) over ())::bigint as total from codes
       where ${ARRIVED} > 0 order by ${ARRIVED} desc, "errorCode" limit ${CODES_MAX}`;
   const rows = await db.query<CodeRow>(text, flow.values, { name: statementName("arrived-codes", text) });
-  const buckets = rows.map(({ before, total: _, ...row }) => {
+  const buckets = rows.map(({ days, total: _, ...row }) => {
     const count = row.parked + row.bounced + row.unstored;
-    return { ...row, count, ...against(count, before, times) };
+    return { ...row, count, ...against(count, days) };
   });
   return { buckets, total: rows[0]?.total ?? 0 };
 }
 
-/** The usual number in a time of the same length, and the ratio of arrivals to it. */
-function against(count: number, before: number, { fromMs, toMs, usualFromMs }: Times): Omit<Arrivals, "count"> {
-  if (usualFromMs === null) return { usual: null, factor: null };
-  const usual = (before * (toMs - fromMs)) / (fromMs - usualFromMs);
-  return { usual, factor: usual === 0 ? null : count / usual };
+/** What usually arrives in the same hours of a day before, and how the arrivals compare with it. */
+function against(count: number, days: readonly number[]): Omit<Arrivals, "count"> {
+  const usual = usualOf(days.map(Number));
+  const spread = usual?.spread ?? null;
+  return { usual: usual?.median ?? null, spread, factor: factorOf(count, usual), trend: trendOf(count, usual) };
 }
 
 /** What arrived of these groups in the window, judged as the overview judges it. Absent = nothing arrived, now or before. */
@@ -138,30 +142,27 @@ export async function readGroupArrivals(
   db: Queryable,
   filter: Pick<StatsQuery["filter"], "source" | "errorCode"> & { fingerprint: string[] },
   window: Window,
+  nowMs: number,
 ): Promise<Map<string, Arrivals>> {
-  const times = timesOf(window, await knownSince(db));
+  const times = timesOf(window, { sinceMs: await knownSince(db), nowMs });
   const arrived = groupsInFlow(filter, times);
-  const rows = await db.query<{ fingerprint: string; count: number; before: number }>(
+  const rows = await db.query<{ fingerprint: string; count: number; days: number[] }>(
     `select * from (${arrived.sql}) arrived`,
     arrived.values,
     { name: statementName("group-arrivals", arrived.sql) },
   );
-  return new Map(
-    rows.map(({ fingerprint, count, before }) => [fingerprint, { count, ...against(count, before, times) }]),
-  );
+  return new Map(rows.map(({ fingerprint, count, days }) => [fingerprint, { count, ...against(count, days) }]));
 }
 
-/** SQL: arrivals by group in the window, and `before` in the time that gives the usual number. */
+/** SQL: arrivals by group in the window, and `days` of the days before. */
 function groupsInFlow(filter: StatsQuery["filter"], times: Times): { sql: string; values: unknown[] } {
-  const flow = flowRows(filter, spansOf(times), { byGroup: true });
-  const inWindow = `at >= to_timestamp($${flow.values.push(times.fromMs)}::float8 / 1000)`;
-  const sql = `select fingerprint, coalesce(sum(${ARRIVED}) filter (where ${inWindow}), 0)::bigint as count,
-              coalesce(sum(${ARRIVED}) filter (where not ${inWindow}), 0)::bigint as before
-         from (${flow.sql}) flow group by fingerprint`;
-  return { sql, values: flow.values };
+  const { sql, values } = flowRows(filter, spansOf(times), { byGroup: true });
+  const count = sumIn(times, ARRIVED, values);
+  const text = `select fingerprint, ${count} as count, ${daysIn(times, values)} as days from (${sql}) flow group by fingerprint`;
+  return { sql: text, values };
 }
 
-type GroupRow = { fingerprint: string; errorCode: string; pattern: string; count: number; before: number };
+type GroupRow = { fingerprint: string; errorCode: string; pattern: string; count: number; days: number[] };
 
 /** How many events of a group were counted and not stored in the window, and in which minute that began. */
 export type Unstored = { count: number; sinceMs: number };
@@ -194,9 +195,9 @@ export async function readUnstored(
 async function arrivedGroups(db: Queryable, { filter }: StatsQuery, times: Times): Promise<ArrivedGroup[]> {
   const arrived = groupsInFlow(filter, times);
   const text = `with arrived as (${arrived.sql})
-     select a.fingerprint, g.error_code as "errorCode", g.message_pattern as pattern, a.count, a.before
+     select a.fingerprint, g.error_code as "errorCode", g.message_pattern as pattern, a.count, a.days
        from arrived a join dlq_groups g using (fingerprint)
       where a.count > 0 order by a.count desc, a.fingerprint limit ${GROUPS_MAX}`;
   const rows = await db.query<GroupRow>(text, arrived.values, { name: statementName("arrived-groups", text) });
-  return rows.map(({ before, ...row }) => ({ ...row, ...against(row.count, before, times) }));
+  return rows.map(({ days, ...row }) => ({ ...row, ...against(row.count, days) }));
 }

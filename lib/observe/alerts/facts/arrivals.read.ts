@@ -1,11 +1,10 @@
 import type { ArrivalRow, OutcomeRow } from "@/lib/observe/alerts/facts/alert-facts.pure";
-import { USUAL_DAYS } from "@/lib/observe/baseline.pure";
 import { asSum, flowPieces } from "@/lib/observe/flow.read";
 import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS } from "@/lib/observe/flow-tables.sql";
+import { windowsBefore } from "@/lib/observe/windows-before.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 
 /** The end of the last window: minutes are counted whole, also the one that is not over. */
 const endOf = (nowMs: number) => (Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS;
@@ -34,18 +33,14 @@ function flowOfWindows(windows: readonly { fromMs: number; toMs: number }[]): Su
  */
 export async function readArrivalsOf(db: Queryable, windowMs: number, nowMs: number): Promise<ArrivalRow[]> {
   const toMs = endOf(nowMs);
-  const windows = Array.from({ length: USUAL_DAYS + 1 }, (_, day) => ({
-    fromMs: toMs - windowMs - day * DAY_MS,
-    toMs: toMs - day * DAY_MS,
-  }));
+  const window = { fromMs: toMs - windowMs, toMs };
   const [since] = await db.query<{ ms: number | null }>(
     "select least((select min(at) from dlq_flow_hours), (select min(minute) from dlq_flow)) as ms",
     [],
     { name: "flow-since" },
   );
-  const sinceMs = since?.ms ?? nowMs;
-  const known = windows.slice(1).filter(({ fromMs }) => fromMs >= sinceMs).length;
-  const flow = flowOfWindows(windows.slice(0, known + 1));
+  const before = windowsBefore(window, { sinceMs: since?.ms ?? null, nowMs });
+  const flow = flowOfWindows([window, ...before]);
   const text = `select s.name as source, f.error_code as "errorCode", f.day, sum(f.parked + f.bounced + f.unstored)::bigint as n
       from (${flow.sql}) f join sources s on s.id = f.source_id group by 1, 2, 3`;
   const rows = await db.query<{ source: string; errorCode: string; day: number; n: number }>(text, flow.values, {
@@ -54,7 +49,7 @@ export async function readArrivalsOf(db: Queryable, windowMs: number, nowMs: num
   const found = new Map<string, ArrivalRow>();
   for (const { source, errorCode, day, n } of rows) {
     const key = JSON.stringify([source, errorCode]);
-    const row = found.get(key) ?? { source, errorCode, count: 0, days: Array<number>(known).fill(0) };
+    const row = found.get(key) ?? { source, errorCode, count: 0, days: Array<number>(before.length).fill(0) };
     if (day === 0) row.count = n;
     else row.days[day - 1] = n;
     found.set(key, row);
