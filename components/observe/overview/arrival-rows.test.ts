@@ -22,7 +22,18 @@ const stats = (change: Partial<ArrivedCode>) =>
     total: 103,
     usualFrom: null,
     buckets: [code(change)],
-    groups: [{ fingerprint: "g1", errorCode: "TIMEOUT", pattern: "no answer of <n>", count: 7, usual: 7, spread: 2.6, factor: 1, trend: "usual" as const }],
+    groups: [
+      {
+        fingerprint: "g1",
+        errorCode: "TIMEOUT",
+        pattern: "no answer of <n>",
+        count: 7,
+        usual: 7,
+        spread: 2.6,
+        factor: 1,
+        trend: "usual" as const,
+      },
+    ],
   }) satisfies TopErrors;
 
 describe("rows of what arrived", () => {

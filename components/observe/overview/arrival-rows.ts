@@ -54,6 +54,5 @@ export function against({ count, usual, factor, trend }: Arrivals): { against: s
 
 export function usualWords({ usual }: Pick<Arrivals, "usual">): string {
   if (usual === null) return "too little history to tell what is usual";
-  const rounded = usual >= 10 ? formatNumber(Math.round(usual)) : usual.toFixed(1).replace(/\.0$/, "");
-  return `usual in the same hours: ${rounded}`;
+  return `usual in the same hours: ${formatFactor(usual)}`;
 }

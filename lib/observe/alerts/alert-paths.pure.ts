@@ -1,23 +1,12 @@
-import type { AlertSubject } from "@/lib/observe/alerts/findings.pure";
-
-/** The page that shows what an alert is about: that of its group, else its own. */
-export function alertPath({
-  id,
-  subject,
-  source,
-}: {
-  id: string;
-  subject: AlertSubject;
-  source: string | null;
-}): string {
-  if (subject.fingerprint === undefined) return `/alerts/${id}`;
-  return `${groupPath(subject.fingerprint, source)}${source === null ? "?" : "&"}alert=${id}`;
+/** The page of an alert. */
+export function alertPath(id: string): string {
+  return `/alerts/${id}`;
 }
 
-/** The page of a group, of one source where there is one. */
+/** The events of a group, of one source where there is one. */
 export function groupPath(fingerprint: string, source: string | null): string {
-  const of = source === null ? "" : `?source=${encodeURIComponent(source)}`;
-  return `/groups/${encodeURIComponent(fingerprint)}${of}`;
+  const of = source === null ? "" : `&source=${encodeURIComponent(source)}`;
+  return `/events?fingerprint=${encodeURIComponent(fingerprint)}${of}`;
 }
 
 /** The address of a runbook by its name: the console has them all. */

@@ -1,5 +1,4 @@
 import type {
-  ContractFact,
   GroupFact,
   RedriveFact,
   RoomFact,
@@ -33,16 +32,16 @@ export function inflow(source: string | null, { count, usual, factor, windowMs }
   const arrived = `${of(source)}${plural(count, "event")} arrived in ${formatDuration(windowMs)}`;
   if (usual === null) return `${arrived}; what is usual is not known yet`;
   if (factor === null) return `${arrived}, usually none`;
-  return `${arrived}, ${formatFactor(factor)} × the usual ${formatNumber(usual.median)}`;
+  return `${arrived}, ${formatFactor(factor)} × the usual ${formatFactor(usual.median)}`;
 }
 
-/** `7.6`, `41`. */
-export function formatFactor(factor: number): string {
-  return factor < 10 ? String(Math.round(factor * 10) / 10) : formatNumber(factor);
+/** A factor, or a usual number, which may be a half: `7.6`, `41`. */
+export function formatFactor(value: number): string {
+  return value < 10 ? String(Math.round(value * 10) / 10) : formatNumber(value);
 }
 
 export function silence(source: string | null, { usual, windowMs }: { usual: number; windowMs: number }): string {
-  return `${of(source)}nothing arrived in ${formatDuration(windowMs)}, where ${plural(usual, "event is", "events are")} usual`;
+  return `${of(source)}nothing arrived in ${formatDuration(windowMs)}, where ${formatFactor(usual)} are usual`;
 }
 
 export function age(source: string | null, ageMs: number, aboveMs: number): string {
@@ -84,10 +83,6 @@ export function source({ source: name, fault, detail }: SourceFact): string {
   return `Source ${quoted(name)} ${FAULT_WORDS[fault]}${detail === "" ? "" : `: ${quoted(detail)}`}`;
 }
 
-export function contract({ target, broken }: ContractFact): string {
-  return `Target ${quoted(target)} breaks its contract: ${quoted(broken.join("; "))}`;
-}
-
 export function room({ sentence }: RoomFact): string {
   return sentence;
 }
@@ -108,7 +103,6 @@ export const KIND_WORDS: Record<AlertKind, string> = {
   breaker: "The breaker of a target is open",
   healing: "Sends to a target are slowed down",
   source: "A source is not read",
-  contract: "A contract is broken",
   storage: "Little room left for events",
   "redrive-still": "A redrive stands still",
 };

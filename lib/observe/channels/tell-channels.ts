@@ -92,7 +92,7 @@ function messageOf(
     at: iso(nowMs),
     firing: alerts.length,
     alerts: alerts.slice(0, LISTED_MAX).map(({ row }) => messageAlert(row, publicUrl)),
-    url: `${publicUrl}${alerts.length === 1 ? alertPath(first!.row) : `/alerts?rule=${ruleId}`}`,
+    url: `${publicUrl}${alerts.length === 1 ? alertPath(first!.id) : `/alerts?rule=${ruleId}`}`,
     runbookUrl: runbookUrl ?? (kind === null ? null : runbookAt(publicUrl)(RUNBOOKS[kind])),
   };
 }
@@ -110,7 +110,7 @@ function messageAlert(row: LiveAlertRow, publicUrl: string): MessageAlert {
     value: row.value,
     usual: row.usual,
     acknowledgedBy: null,
-    url: `${publicUrl}${alertPath(row)}`,
+    url: `${publicUrl}${alertPath(row.id)}`,
     samples: evidence.samples.map(({ id, eventId, errorCode, errorText }) => ({
       eventId,
       errorCode,

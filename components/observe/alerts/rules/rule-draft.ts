@@ -50,7 +50,6 @@ export const FIELDS_OF: Record<AlertKind, readonly RuleField[]> = {
   breaker: ["sources"],
   healing: ["sources"],
   source: ["states", "sources"],
-  contract: ["sources"],
   storage: ["belowPercent"],
   "redrive-still": ["sources"],
 };

@@ -12,7 +12,6 @@ export type AlertFacts = {
   groups: Part<GroupFact[]>;
   targets: Part<TargetFact[]>;
   sources: Part<SourceFact[]>;
-  contracts: Part<ContractFact[]>;
   rooms: Part<RoomFact[]>;
   redrives: Part<RedriveFact[]>;
 };
@@ -50,6 +49,5 @@ export type TargetFact = {
   healingSteps: number;
 };
 export type SourceFact = { source: string; fault: SourceFault; detail: string };
-export type ContractFact = { target: string; source: string; broken: string[] };
 export type RoomFact = { measure: string; limitBytes: number; leftBytes: number; sentence: string };
 export type RedriveFact = { id: string; sources: string[]; reason: string; why: string };

@@ -68,7 +68,6 @@ export async function readAlertFacts(
     groups: await part("groups", groups, () => readLateGroups(db, watched, nowMs)),
     targets: await part("targets", kinds.has("breaker") || kinds.has("healing"), () => readTargetFacts(db)),
     sources: await part("sources", kinds.has("source"), () => readSourceFacts(db)),
-    contracts: null,
     rooms: await part("room", kinds.has("storage"), async () =>
       (await readRoom(db)).map((room) => ({ ...room, sentence: roomSentence(room) })),
     ),

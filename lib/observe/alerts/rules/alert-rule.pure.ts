@@ -18,7 +18,6 @@ export const ALERT_KINDS = [
   "breaker",
   "healing",
   "source",
-  "contract",
   "storage",
   "redrive-still",
 ] as const;
@@ -58,7 +57,6 @@ export type AlertCondition =
   | ({ kind: "breaker" } & Scope)
   | ({ kind: "healing" } & Scope)
   | ({ kind: "source"; states: readonly SourceFault[] } & Scope)
-  | ({ kind: "contract" } & Scope)
   /** The share of the limit that is left. */
   | { kind: "storage"; belowShare: number }
   | ({ kind: "redrive-still" } & Scope);
@@ -88,7 +86,6 @@ export const RUNBOOKS: Record<AlertKind, string> = {
   breaker: "breaker-open",
   healing: "breaker-open",
   source: "source-failing",
-  contract: "contract-broken",
   storage: "disk-full",
   "redrive-still": "redrive-waits",
 };

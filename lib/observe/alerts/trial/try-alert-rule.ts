@@ -16,7 +16,6 @@ const NO_PAST: Partial<Record<AlertKind, string>> = {
   breaker: "Workers say how a breaker is now; no past of it is kept",
   healing: "Workers say how much they slow down now; no past of it is kept",
   source: "Workers say how a source is read now; no past of it is kept",
-  contract: "A contract is checked against what is measured now; no past of it is kept",
   storage: "The room is measured now; no past of it is kept",
   "redrive-still": "Whether a redrive stands still is known while it runs; no past of it is kept",
 };
