@@ -14,7 +14,7 @@ import { formatDuration, formatNumber, formatShare, plural } from "@/lib/platfor
 const SERIES = [
   { key: "value", label: "watched", colour: "var(--series-1)", step: true },
   { key: "threshold", label: "limit", colour: "var(--muted)", dash: "6 4", step: true },
-  { key: "fired", label: "would have fired", colour: "var(--danger)", step: true },
+  { key: "fired", label: "would have fired", colour: "var(--state-blacklisted)", step: true },
 ] as const;
 
 const LISTED = 5;
@@ -38,7 +38,7 @@ function Trial({ trial, kind, onRetry }: { trial: AlertTrialOut; kind: AlertKind
       (period) =>
         period.key === series.key &&
         Date.parse(period.from) <= atMs &&
-        (period.to === null || atMs < Date.parse(period.to)),
+        (period.to === null || atMs <= Date.parse(period.to)),
     );
     return { atMs, values: { value, threshold, fired: inside ? value : null } };
   });
