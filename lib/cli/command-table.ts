@@ -1,4 +1,5 @@
 import { type Argument, type Command, GLOBAL_OPTIONS, type Option } from "@/lib/cli/command";
+import { ALERT_COMMANDS } from "@/lib/cli/commands/alerts";
 import { APPROVAL_COMMANDS } from "@/lib/cli/commands/approvals";
 import { ARCHIVE_COMMANDS } from "@/lib/cli/commands/archive";
 import { AUDIT_COMMANDS } from "@/lib/cli/commands/audit";
@@ -32,6 +33,7 @@ const DESCRIBED = [
   ...HELD_COMMANDS,
   ...STOP_COMMANDS,
   ...CONTROL_COMMANDS,
+  ...ALERT_COMMANDS,
   ...AUDIT_COMMANDS,
   ...SOURCE_COMMANDS,
   ...SCHEMA_COMMANDS,
@@ -95,6 +97,14 @@ const HELP_ORDER = [
   "control whitelist",
   "control lift",
   "redrives",
+  "alert list",
+  "alert acknowledge",
+  "alert rules",
+  "channel list",
+  "channel test",
+  "maintenance list",
+  "maintenance begin",
+  "maintenance end",
   "audit",
   "park",
   "tail",

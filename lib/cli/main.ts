@@ -1,4 +1,14 @@
 import { userInfo } from "node:os";
+import {
+  acknowledgeAlerts,
+  beginMaintenance,
+  endMaintenance,
+  listAlertRules,
+  listAlerts,
+  listChannels,
+  listMaintenances,
+  testChannel,
+} from "@/lib/cli/alert";
 import { createApi } from "@/lib/cli/api";
 import { decide, listApprovals } from "@/lib/cli/approve";
 import { removeEvents, restoreArchived, verifyArchive } from "@/lib/cli/archive";
@@ -66,6 +76,14 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   "retention show": showRetention,
   "retention set": (call) => changeRetention(call, "set"),
   "retention unset": (call) => changeRetention(call, "unset"),
+  "alert list": listAlerts,
+  "alert acknowledge": acknowledgeAlerts,
+  "alert rules": listAlertRules,
+  "channel list": listChannels,
+  "channel test": testChannel,
+  "maintenance list": listMaintenances,
+  "maintenance begin": beginMaintenance,
+  "maintenance end": endMaintenance,
   "hold list": listHolds,
   "hold place": placeHold,
   "hold lift": liftHold,
