@@ -8,7 +8,6 @@ import type { AlertOut } from "@/lib/observe/alerts/alerts.shapes";
 import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import type { ChannelOut, DeliveryList } from "@/lib/observe/channels/channels.shapes";
 import type { MaintenanceOut } from "@/lib/observe/maintenance/maintenances.shapes";
-import { systemClock } from "@/lib/platform/clock";
 import { plural, visible } from "@/lib/platform/plain/format.pure";
 
 export function listAlerts(call: Call): Promise<number> {
@@ -69,24 +68,24 @@ const TEST_MS_MAX = 30_000;
 const LOOK_MS = 500;
 
 export async function testChannel(call: Call): Promise<number> {
-  const { line, api } = call;
+  const { line, api, clock, signal } = call;
   const path = `api/v1/channels/${encodeURIComponent(line.arguments[0]!)}`;
   const { id } = await api.change<{ id: string }>(`${path}/test`, {
     method: "POST",
     body: {},
     key: randomUUID(),
   });
-  const untilMs = systemClock.nowMs() + TEST_MS_MAX;
+  const untilMs = clock.nowMs() + TEST_MS_MAX;
   for (;;) {
     const { items } = await api.get<DeliveryList>(`${path}/deliveries?limit=50`);
     const sent = items.find((delivery) => delivery.id === id);
-    const over = sent?.state === "sent" || sent?.state === "failed" || systemClock.nowMs() >= untilMs;
+    const over = sent?.state === "sent" || sent?.state === "failed" || clock.nowMs() >= untilMs;
     if (over) {
       const words = sent?.state === "sent" ? "taken" : `not taken${sent?.lastError ? `: ${sent.lastError}` : ""}`;
       await printAnswer(call, sent ?? { id }, () => visible(`${words}\n`));
       return sent?.state === "sent" ? EXIT.done : EXIT.refused;
     }
-    await systemClock.sleep(LOOK_MS, new AbortController().signal);
+    await clock.sleep(LOOK_MS, signal);
   }
 }
 
@@ -103,9 +102,9 @@ export function listMaintenances(call: Call): Promise<number> {
 }
 
 export async function beginMaintenance(call: Call): Promise<number> {
-  const { line, api } = call;
+  const { line, api, clock } = call;
   const sources = line.texts("source");
-  const until = new Date(systemClock.wallMs() + Number(line.text("minutes")) * 60_000).toISOString();
+  const until = new Date(clock.wallMs() + Number(line.text("minutes")) * 60_000).toISOString();
   const body = { sources: sources.length === 0 ? null : sources, until, reason: line.text("reason") };
   const key = line.text("idempotency-key") ?? randomUUID();
   const begun = await api.change<MaintenanceOut>("api/v1/maintenances", { method: "POST", body, key });

@@ -27,6 +27,7 @@ import { type RestoredWork, readRestoredWork } from "@/lib/keep/backup/restored-
 import { RowTally, tallied } from "@/lib/keep/backup/row-tally";
 import { fixTexts, rowsOf } from "@/lib/keep/backup/store-layout.read";
 import { STATEMENT_MS_MAX } from "@/lib/keep/backup/write-backup";
+import { silenceChannels } from "@/lib/observe/channels/channels.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { sqlState } from "@/lib/platform/postgres-pool";
@@ -174,11 +175,12 @@ async function stopSends(tx: Tx, { id, madeAt }: BackupManifest, actor: string):
   const reason = `Restored from the backup of ${madeAt}: what was sent since then is parked again`;
   const entry = { actor, atMs: now!.ms, reason };
   const imposed = await insertStop(tx, { ...entry, targetId: null });
+  const channelsOff = await silenceChannels(tx);
   await appendAudit(tx, {
     ...entry,
     ...{ action: "stop.imposed", subjectKind: "stop", subjectId: null, count: 1 },
     before: imposed ? null : { stopped: true },
-    after: { stopped: true, backup: id },
+    after: { stopped: true, backup: id, ...(channelsOff.length === 0 ? {} : { channelsOff }) },
   });
 }
 

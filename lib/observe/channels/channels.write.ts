@@ -67,3 +67,16 @@ export async function storeNotices(
     [channelId, JSON.stringify(open)],
   );
 }
+
+/**
+ * Switches every channel off, and forgets what waits for them: a restored copy of a store must not wake anybody. Returns the
+ * names of those that were on.
+ */
+export async function silenceChannels(tx: Tx): Promise<string[]> {
+  const off = await tx.query<{ name: string }>(
+    "update alert_channels set enabled = false where enabled returning name",
+  );
+  await tx.run("delete from alert_outbox where status = 'NEW'");
+  await tx.run("delete from alert_notices");
+  return off.map(({ name }) => name).sort();
+}

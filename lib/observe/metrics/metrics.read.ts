@@ -8,6 +8,7 @@ import {
 } from "@/lib/observe/metrics/parked-metrics.read";
 import {
   admissionMetrics,
+  alertMetrics,
   intakeMetrics,
   outboxMetrics,
   redriveMetrics,

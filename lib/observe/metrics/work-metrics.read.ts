@@ -3,6 +3,7 @@ import { seesSubject } from "@/lib/guard/approvals/approvals.read";
 import { listStops } from "@/lib/guard/stops/stops.read";
 import { ofSources, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { type MeasuredRoom, readRoom } from "@/lib/intake/room/room.read";
+import { SEVERITIES, type Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { type Beat, engineMetrics } from "@/lib/observe/metrics/engine-metrics.read";
 import type { Scrape } from "@/lib/observe/metrics/parked-metrics.read";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -199,6 +200,49 @@ export async function outboxMetrics(db: Queryable, { scope }: Scrape): Promise<M
       "Confirmations that wait to be sent (NEW), and those that were given up (FAILED).",
       outbox.map(({ n, ...labels }) => ({ labels, value: n })),
     ),
+  ];
+}
+
+export async function alertMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+  const alerts = await db.query<{ severity: Severity; acknowledged: boolean; n: number }>(
+    `select severity, acknowledged_at is not null as acknowledged, count(*)::int as n from alerts
+      where state = 'firing' and ($1::text[] is null or source = any($1)) group by 1, 2`,
+    [scope],
+  );
+  const messages = await db.query<{ status: string; n: number }>(
+    `select o.status, count(*)::int as n from alert_outbox o join alert_channels c on c.id::text = o.destination
+      where o.status <> 'SENT' and ($1::text[] is null or c.sources <@ $1::text[]) group by 1`,
+    [scope],
+  );
+  const [evaluation] = await db.query<{ ageS: number | null; tookS: number | null }>(
+    `select extract(epoch from now() - finished_at)::float8 as "ageS", took_ms / 1000 as "tookS" from alert_evaluation`,
+  );
+  const states = [false, true].flatMap((acknowledged) => SEVERITIES.map((severity) => ({ severity, acknowledged })));
+  return [
+    gauge(
+      "parkade_alerts",
+      "Alerts that fire, by severity, and whether somebody has acknowledged them.",
+      states.map(({ severity, acknowledged }) => ({
+        labels: { severity, acknowledged: String(acknowledged) },
+        value: alerts.find((row) => row.severity === severity && row.acknowledged === acknowledged)?.n ?? 0,
+      })),
+    ),
+    gauge(
+      "parkade_alert_messages",
+      "Messages to channels that wait to be sent (NEW), and those that were given up (FAILED).",
+      ["NEW", "FAILED"].map((status) => ({
+        labels: { status },
+        value: messages.find((row) => row.status === status)?.n ?? 0,
+      })),
+    ),
+    gauge(
+      "parkade_alert_evaluation_age_seconds",
+      "Time since the last evaluation of the rules of alerts; absent = none yet.",
+      [{ value: evaluation?.ageS ?? null }],
+    ),
+    gauge("parkade_alert_evaluation_seconds", "How long the last evaluation took.", [
+      { value: evaluation?.tookS ?? null },
+    ]),
   ];
 }
 
