@@ -62,8 +62,11 @@ async function add(deps: Deps, name: string, watch: object): Promise<void> {
   await addAlertRule({ ...deps, expires: false }, request, localViewer("bench"));
 }
 
+/** What a request says of what it watches. */
+type AlertWatchInput = { kind: string; [field: string]: unknown };
+
 /** A rule of each kind; `index` varies its numbers, its sources and its codes. */
-function watches(index: number): (object & { kind: string })[] {
+function watches(index: number): AlertWatchInput[] {
   const source = SOURCES[index % SOURCES.length]!;
   const scope = index % 3 === 0 ? {} : { sources: [source] };
   const coded = index % 4 === 0 ? { errorCodes: [CODES[index % CODES.length]!] } : {};
