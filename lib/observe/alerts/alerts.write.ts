@@ -6,15 +6,30 @@ import type { Queryable, Tx } from "@/lib/platform/database/db";
 /** Between two evaluations, whichever worker makes them. */
 export const EVALUATE_EVERY_MS = 10_000;
 
-/** Takes the next evaluation. null = another one was begun less than `everyMs` ago. */
+/** An evaluation that takes longer is taken for one whose worker died, and overtaken. */
+const LEASE_MS = 20_000;
+
+/**
+ * Takes the next evaluation. null = another one was begun less than `everyMs` ago, or goes on: on a busy store one must not
+ * overtake the other each time.
+ */
 export async function claimEvaluation(db: Queryable, everyMs: number): Promise<string | null> {
+  const ago = (param: string) => `now() - make_interval(secs => ${param}::float8 / 1000)`;
   const [row] = await db.query<{ generation: string }>(
-    `update alert_evaluation set generation = generation + 1, started_at = now()
-      where id = 1 and started_at <= now() - make_interval(secs => $1::float8 / 1000) returning generation::text`,
-    [everyMs],
+    `update alert_evaluation set generation = generation + 1, started_at = now(), finished_at = null
+      where id = 1 and started_at <= ${ago("$1")} and (finished_at is not null or generation = 0 or started_at <= ${ago("$2")})
+      returning generation::text`,
+    [everyMs, LEASE_MS],
     { name: "claim-evaluation" },
   );
   return row?.generation ?? null;
+}
+
+/** Gives back an evaluation that failed: the next one is made at its time. */
+export async function releaseEvaluation(db: Queryable, generation: string): Promise<void> {
+  await db.run("update alert_evaluation set finished_at = now() where id = 1 and generation = $1::bigint", [
+    generation,
+  ]);
 }
 
 /** Locks the evaluation until the commit. False = a later one was begun: what this one found is of the past. */
@@ -60,8 +75,9 @@ export type AlertChange = {
 const PAGE = 1_000;
 
 /**
- * Stores what changed, for rules that still are as they were judged. A person may acknowledge an alert meanwhile: those
- * columns are not touched.
+ * Stores what changed, for rules that still are as they were judged. A row is written only when it says something else: an
+ * alert that goes on for days would be written every ten seconds. A person may acknowledge an alert meanwhile: those columns
+ * are not touched.
  */
 export async function storeAlerts(tx: Tx, changes: readonly AlertChange[], nowMs: number): Promise<void> {
   for (let at = 0; at < changes.length; at += PAGE) {
@@ -85,7 +101,10 @@ export async function storeAlerts(tx: Tx, changes: readonly AlertChange[], nowMs
          clear_since = excluded.clear_since, resolved_at = excluded.resolved_at, resolved_because = excluded.resolved_because,
          value = excluded.value, threshold = excluded.threshold, usual = excluded.usual, sentence = excluded.sentence,
          evidence = case when excluded.evidence = '{}' then alerts.evidence else excluded.evidence end
-       where alerts.state <> 'resolved'`,
+       where alerts.state <> 'resolved'
+         and (alerts.severity, alerts.state, alerts.fired_at, alerts.told_from, alerts.clear_since, alerts.sentence)
+             is distinct from
+             (excluded.severity, excluded.state, excluded.fired_at, excluded.told_from, excluded.clear_since, excluded.sentence)`,
       [JSON.stringify(changes.slice(at, at + PAGE)), nowMs],
       { name: "store-alerts" },
     );

@@ -220,6 +220,7 @@ describe("evaluations", () => {
       transaction: async (work, options) => {
         if (!overtaken) {
           overtaken = true;
+          await world.db.run("update alert_evaluation set started_at = now() - interval '21 seconds'");
           await evaluate();
         }
         return world.db.transaction(work, options);
@@ -227,6 +228,34 @@ describe("evaluations", () => {
     };
     expect(await evaluate({ db: slow })).toBeNull();
     expect(await events()).toEqual(["fired"]);
+  });
+
+  test("that go on are not overtaken by one that is due, but for one whose worker died", async () => {
+    const begun = (ago: string) =>
+      world.db.run(
+        `update alert_evaluation set started_at = now() - interval '${ago}', finished_at = null, generation = 5`,
+      );
+    await begun("15 seconds");
+    expect(await evaluate()).toBeNull();
+    await begun("21 seconds");
+    expect(await evaluate()).not.toBeNull();
+    expect(await evaluate()).not.toBeNull();
+  });
+
+  test("write nothing about an alert that says the same", async () => {
+    await onlyRule({ kind: "size", above: 2, perSource: true });
+    await world.park(3);
+    await evaluate();
+    const row = () => world.db.query("select xmin::text, ctid::text, sentence from alerts");
+    const before = await row();
+    await evaluate({ aheadMs: MINUTE });
+    expect(await row()).toEqual(before);
+    await world.park(1, () => ({ eventId: "one-more" }));
+    await evaluate({ aheadMs: 2 * MINUTE });
+    expect(await row()).toMatchObject([{ sentence: "orders: 4 events are parked, the limit is 2" }]);
+    await ignoreEvents(world.deps, { select: { filter: {} }, reason: "fixed" }, ADA);
+    await evaluate({ aheadMs: 3 * MINUTE });
+    expect(await alerts(ADA, "resolved")).toMatchObject([{ sentence: "orders: 4 events are parked, the limit is 2" }]);
   });
 
   test("that break before the commit leave all to the next one", async () => {

@@ -8,6 +8,7 @@ import {
   endEvaluation,
   holdsEvaluation,
   noteFaults,
+  releaseEvaluation,
   storeAlerts,
 } from "@/lib/observe/alerts/alerts.write";
 import { readEvidence } from "@/lib/observe/alerts/evidence.read";
@@ -37,9 +38,19 @@ export type Evaluation = { rules: number; fired: number; resolved: number; messa
  * later, finds the same. null = another worker has made one, or makes one.
  */
 export async function evaluateAlerts(deps: AlertDeps, everyMs = EVALUATE_EVERY_MS): Promise<Evaluation | null> {
-  const { db, clock, log } = deps;
-  const generation = await claimEvaluation(db, everyMs);
+  const generation = await claimEvaluation(deps.db, everyMs);
   if (generation === null) return null;
+  try {
+    return await evaluateClaimed(deps, generation);
+  } catch (error) {
+    // Best effort: without it the next evaluation waits for the lease.
+    await releaseEvaluation(deps.db, generation).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function evaluateClaimed(deps: AlertDeps, generation: string): Promise<Evaluation | null> {
+  const { db, clock, log } = deps;
   const nowMs = clock.wallMs();
   const [rules, live, ended, maintenances] = [
     await readRulesInForce(db),
@@ -108,8 +119,8 @@ function changeOf(change: Change, { nowMs, quiet, evidence }: Moment): AlertChan
   const { rule, known, finding, to, fires, sinceMs, clearSinceMs } = change;
   const { watch } = rule;
   if (to === "dropped") return null;
-  // What it says while its condition holds no more is what it said last.
-  const shown = finding ?? { ...known!, threshold: null };
+  // While its condition holds no more it says what it said last, and so does the message that it has ended.
+  const shown = finding !== null && (finding.holds || known === null) ? finding : { ...known!, threshold: null };
   const source = known ? known.source : shown.source;
   const firedAtMs = fires ? nowMs : (known?.firedAtMs ?? null);
   const told = known?.toldFromMs ?? null;
