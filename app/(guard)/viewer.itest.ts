@@ -129,6 +129,7 @@ async function furnish(source: string): Promise<Record<string, string>> {
        values (gen_random_uuid(), gen_random_uuid(), $1, 'size', 'warning', $1, $1, '{}', 'firing', now(), now(), $1) returning id`,
       [mark],
     ),
+    marker: (await made("POST api/v1/markers/route.ts", post({ kind: "note", label: mark, source }))).id,
     forget: (
       await made(
         "POST api/v1/forget/route.ts",
@@ -206,6 +207,7 @@ const READS: Record<string, () => Case[]> = {
   "channels/[name]": () => [{ params: { name: "zzb" } }],
   "channels/[name]/deliveries": () => [{ params: { name: "zzb" } }],
   maintenances: () => [{}, { query: "?state=live" }],
+  markers: () => [{}],
   "approvals/[id]": () => [{ params: { id: other.redrive! } }],
   approvals: () => [{}, { query: "?state=asked" }],
   archive: () => [
@@ -332,6 +334,8 @@ const CHANGES: Record<string, () => Case[]> = {
   ],
   "DELETE api/v1/channels/[name]/route.ts": () => [post({ reason: "no" }, { name: "zzb" })],
   "POST api/v1/channels/[name]/test/route.ts": () => [post(undefined, { name: "zzb" })],
+  "POST api/v1/markers/route.ts": () => [post({ label: "no", source: "zzb" }), post({ label: "no" })],
+  "DELETE api/v1/markers/[id]/route.ts": () => [{ params: { id: other.marker! } }],
   "POST api/v1/maintenances/route.ts": () =>
     [["zzb"], null].map((sources) =>
       post({ sources, until: new Date(Date.now() + 3_600_000).toISOString(), reason: "no" }),

@@ -45,6 +45,7 @@ const TAGS = {
   groups: "Events that failed in the same way",
   holds: "Legal holds: events that stay, whatever others ask for",
   maintenances: "Times in which nobody is told of alerts",
+  markers: "Deployments, incidents and notes on the charts",
   "openapi.json": "This document",
   operations: "Changes of large sets, and removals",
   policies: "Retry policies in versions",

@@ -7,15 +7,35 @@ export type MarkerGroup = {
   kinds: Markers["items"][number]["kind"][];
 };
 
-export const MARKER_GLYPH = { redrive: "▲", control: "■" } as const;
+type MarkerKind = Markers["items"][number]["kind"];
 
-const MARKER_WORDS = { redrive: "a redrive began", control: "a control was imposed" } as const;
+export const MARKER_GLYPH: Record<MarkerKind, string> = {
+  deploy: "▼",
+  incident: "✕",
+  alert: "!",
+  redrive: "▲",
+  control: "■",
+  note: "◆",
+};
+
+const MARKER_WORDS: Record<MarkerKind, string> = {
+  deploy: "a deployment",
+  incident: "an incident",
+  alert: "an alert fired",
+  redrive: "a redrive began",
+  control: "a control was imposed",
+  note: "a note",
+};
+const KINDS = Object.keys(MARKER_GLYPH) as MarkerKind[];
 
 /** What the marks on the chart mean, of the kinds that it shows. */
 export function markerLegend(groups: readonly MarkerGroup[]) {
-  return (["redrive", "control"] as const)
-    .filter((kind) => groups.some(({ kinds }) => kinds.includes(kind)))
-    .map((kind) => ({ key: kind, label: MARKER_WORDS[kind], colour: "var(--muted)", glyph: MARKER_GLYPH[kind] }));
+  return KINDS.filter((kind) => groups.some(({ kinds }) => kinds.includes(kind))).map((kind) => ({
+    key: kind,
+    label: MARKER_WORDS[kind],
+    colour: "var(--muted)",
+    glyph: MARKER_GLYPH[kind],
+  }));
 }
 
 /**

@@ -8,6 +8,7 @@ import type { AlertOut } from "@/lib/observe/alerts/alerts.shapes";
 import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import type { ChannelOut, DeliveryList } from "@/lib/observe/channels/channels.shapes";
 import type { MaintenanceOut } from "@/lib/observe/maintenance/maintenances.shapes";
+import type { MarkerOut } from "@/lib/observe/markers/markers.shapes";
 import { plural, visible } from "@/lib/platform/plain/format.pure";
 
 export function listAlerts(call: Call): Promise<number> {
@@ -87,6 +88,20 @@ export async function testChannel(call: Call): Promise<number> {
     }
     await clock.sleep(LOOK_MS, signal);
   }
+}
+
+export async function addMarker(call: Call): Promise<number> {
+  const { line, api } = call;
+  const given = { kind: line.text("kind"), source: line.text("source"), url: line.text("link"), at: line.text("at") };
+  const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+  const key = line.text("idempotency-key") ?? randomUUID();
+  const added = await api.change<MarkerOut>("api/v1/markers", {
+    method: "POST",
+    body: { label: line.arguments[0]!, ...named },
+    key,
+  });
+  await printAnswer(call, added, () => `${added.id}\n`);
+  return EXIT.done;
 }
 
 export function listMaintenances(call: Call): Promise<number> {

@@ -102,6 +102,7 @@ const HELP_ORDER = [
   "alert rules",
   "channel list",
   "channel test",
+  "mark",
   "maintenance list",
   "maintenance begin",
   "maintenance end",

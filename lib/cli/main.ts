@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import {
   acknowledgeAlerts,
+  addMarker,
   beginMaintenance,
   endMaintenance,
   listAlertRules,
@@ -81,6 +82,7 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   "alert rules": listAlertRules,
   "channel list": listChannels,
   "channel test": testChannel,
+  mark: addMarker,
   "maintenance list": listMaintenances,
   "maintenance begin": beginMaintenance,
   "maintenance end": endMaintenance,

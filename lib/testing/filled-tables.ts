@@ -25,6 +25,7 @@ const CHOSEN: Record<string, string> = {
   "forgets.key_kind": "'tag'",
   "forgets.phase": "'audit'",
   "legal_holds.scope": "'tag'",
+  "markers.kind": "'note'",
   "outbox.status": "'SENT'",
   "payload_schemas.origin": "'inferred'",
   "payload_schemas.source_id": "(select id from sources limit 1)",

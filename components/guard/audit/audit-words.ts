@@ -46,6 +46,7 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
     case "channel":
     case "maintenance":
       return "/alerts/channels";
+    case "marker":
     case "view":
     case "recipe":
     case "setting":

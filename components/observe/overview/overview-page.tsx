@@ -17,6 +17,7 @@ import { NothingParked } from "./nothing-parked";
 import { chartable, isRestricted, windowed, windowOf } from "./parked-filter";
 import { RunningRedrives } from "./running-redrives";
 import { SizePanel } from "./size-panel";
+import { SuccessPanel } from "./success-panel";
 import { Tiles } from "./tiles";
 import { TopErrors } from "./top-errors";
 
@@ -86,6 +87,7 @@ function Overview({ filter, setFilter, patch, children }: Props) {
           <div className="grid min-w-0 content-start gap-3 lg:grid-cols-2">
             <AgePanel age={age} onRetry={() => age.refetch()} />
             <FlowPanel filter={shown} />
+            <SuccessPanel filter={shown} />
           </div>
           <div className="grid min-w-0 content-start gap-3">
             <RunningRedrives />

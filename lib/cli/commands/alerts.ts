@@ -47,6 +47,20 @@ export const ALERT_COMMANDS = [
     examples: ["parkade channel test ops"],
   },
   {
+    name: "mark",
+    summary: "Mark a moment on the charts: a deployment, an incident, a note",
+    arguments: [{ name: "label" }],
+    options: [
+      { name: "kind", value: "kind", values: ["deploy", "incident", "note"], text: "Default: deploy" },
+      { name: "source", value: "name", names: "sources", text: "Only of this source; default: of every one" },
+      { name: "link", value: "url", text: "Where to read more" },
+      { name: "at", value: "time", text: "ISO 8601 with an offset; default: now" },
+      idempotencyKeyOption,
+    ],
+    details: "For CI systems: run it when a deployment has ended.",
+    examples: ['parkade mark "orders 4.17.0" --source orders --link https://ci.example.com/builds/4170'],
+  },
+  {
     name: "maintenance list",
     summary: "List the times in which nobody is told of alerts",
     options: [

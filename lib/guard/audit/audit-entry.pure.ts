@@ -20,6 +20,7 @@ export const AUDIT_SUBJECTS = [
   "alert-rule",
   "channel",
   "maintenance",
+  "marker",
 ] as const;
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];
 

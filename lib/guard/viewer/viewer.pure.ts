@@ -35,6 +35,8 @@ export const ACTIONS = [
   /** Rules of alerts, channels and maintenance windows. */
   "change-alert",
   "acknowledge",
+  /** Mark a moment on the charts. */
+  "mark",
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 

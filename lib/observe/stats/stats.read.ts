@@ -280,9 +280,9 @@ async function readOldest(db: Queryable, filter: StatsQuery["filter"], hourMs: n
 
 const MARKERS_MAX = 200;
 
-/** The actions of people in the window, for the charts. */
+/** What people did, what was wrong and what was marked in the window, for the charts. */
 export async function readMarkers(db: Queryable, viewer: Viewer, query: StatsQuery): Promise<Markers> {
-  const rows = await db.query<{ atMs: number; kind: "redrive" | "control"; label: string; id: string }>(
+  const rows = await db.query<Omit<Markers["items"][number], "at"> & { atMs: number }>(
     `select created_at as "atMs", 'redrive' as kind, reason as label, id from redrives
       where created_at >= to_timestamp($1::float8 / 1000) and created_at < to_timestamp($2::float8 / 1000)
         and ${seesRedrive("redrives", "$3")}
@@ -292,6 +292,14 @@ export async function readMarkers(db: Queryable, viewer: Viewer, query: StatsQue
        from controls c
       where created_at >= to_timestamp($1::float8 / 1000) and created_at < to_timestamp($2::float8 / 1000)
         and origin = 'person' and ${seesControl("$3")}
+     union all
+     select fired_at, 'alert', sentence, id from alerts
+      where fired_at >= to_timestamp($1::float8 / 1000) and fired_at < to_timestamp($2::float8 / 1000)
+        and ($3::text[] is null or source = any($3))
+     union all
+     select at, kind, label, id from markers
+      where at >= to_timestamp($1::float8 / 1000) and at < to_timestamp($2::float8 / 1000)
+        and ($3::text[] is null or source is null or source = any($3))
      order by 1 desc limit ${MARKERS_MAX}`,
     [query.fromMs, query.toMs, sourceScope(viewer)],
     { name: "markers" },

@@ -153,9 +153,16 @@ export const redriveSuccessSchema = named(
 );
 export type RedriveSuccess = z.infer<typeof redriveSuccessSchema>;
 
-/** GET /api/v1/stats/markers?from=&to=: what a person did, for the charts. */
+/** GET /api/v1/stats/markers?from=&to=: what a person did, what was wrong, and what was marked, for the charts. */
 export const markersSchema = z.object({
-  items: z.array(z.object({ at: timeOut, kind: z.enum(["redrive", "control"]), label: z.string(), id: idOut })),
+  items: z.array(
+    z.object({
+      at: timeOut,
+      kind: z.enum(["redrive", "control", "alert", "deploy", "incident", "note"]),
+      label: z.string(),
+      id: idOut,
+    }),
+  ),
 });
 export type Markers = z.infer<typeof markersSchema>;
 

@@ -39,6 +39,7 @@ export const PROBLEM_CODES = [
   "unknown-channel",
   "unknown-maintenance",
   "unknown-runbook",
+  "unknown-marker",
   "invalid-recipe",
   "would-change-nothing",
   "above-ceiling",

@@ -5,7 +5,7 @@ import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
 
 export const GET = handle({
   id: "readMarkers",
-  summary: "Redrives and controls of the window",
+  summary: "Redrives, controls, alerts and markers of the window",
   query: statsQuery([]),
   answer: markersSchema,
   coalesce: true,

@@ -1,0 +1,60 @@
+import * as z from "zod/mini";
+import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
+import { idOut, named, nullableText, pageOut, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { ruleText } from "@/lib/rules/rule.shapes";
+
+const MARKER_KINDS = ["deploy", "incident", "note"] as const;
+
+/** POST /api/v1/markers */
+export const markerRequestSchema = named(
+  "MarkerRequest",
+  z.strictObject({
+    kind: z._default(z.enum(MARKER_KINDS, `must be one of ${MARKER_KINDS.join(", ")}`), "deploy"),
+    label: ruleText(200),
+    /** Absent = it concerns every source. */
+    source: z.optional(
+      z
+        .string("must be text")
+        .check(z.minLength(1, "must not be empty"), z.maxLength(TEXT_MAX.sourceName))
+        .check(z.refine(isStorableText, UNSTORABLE_TEXT)),
+    ),
+    url: z.optional(
+      z
+        .url({ protocol: /^https?$/, error: "must be an address that begins with https:// or http://" })
+        .check(z.maxLength(2_000, "must have at most 2,000 characters")),
+    ),
+    /** Absent = now. */
+    at: z.optional(z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" })),
+  }),
+  { kind: "deploy", label: "orders 4.17.0", source: "orders", url: "https://ci.example.com/builds/4170" },
+);
+export type MarkerRequest = z.infer<typeof markerRequestSchema>;
+
+export const markerSchema = named(
+  "Marker",
+  z.object({
+    id: idOut,
+    kind: z.enum(MARKER_KINDS),
+    label: z.string(),
+    source: nullableText,
+    url: nullableText,
+    at: timeOut,
+    createdBy: z.string(),
+    createdAt: timeOut,
+  }),
+  {
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
+    kind: "deploy",
+    label: "orders 4.17.0",
+    source: "orders",
+    url: "https://ci.example.com/builds/4170",
+    at: "2026-11-22T02:44:59.120Z",
+    createdBy: "ci",
+    createdAt: "2026-11-22T02:44:59.120Z",
+  },
+);
+export type MarkerOut = z.infer<typeof markerSchema>;
+export const markerListSchema = pageOut(markerSchema);
+export type MarkerList = z.infer<typeof markerListSchema>;
+export const markersQuery = idPageQuery({});
