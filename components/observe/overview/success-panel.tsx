@@ -28,6 +28,7 @@ export function SuccessPanel({ filter }: { filter: EventFilter }) {
   return (
     <ChartPanel
       title="Redrives by outcome"
+      className="lg:col-span-2"
       summary="Redriven events that were sent, confirmed, bounced and failed, per bucket of time."
       stamp={success.data}
       rows={rows}
