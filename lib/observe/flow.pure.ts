@@ -61,9 +61,3 @@ export function flowBesideBounce(from: EventStatus, to: EventStatus, confirmed: 
 
 /** The flow is kept by the minute for this many whole UTC days, and today; by the hour and wider for good. */
 export const NARROW_DAYS = 7;
-const DAY_MS = 86_400_000;
-
-/** Epoch milliseconds: since then the flow is kept by the minute. */
-export function narrowFromMs(nowMs: number): number {
-  return Math.floor(nowMs / DAY_MS) * DAY_MS - NARROW_DAYS * DAY_MS;
-}

@@ -70,7 +70,7 @@ export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowM
   const window = windowOf(query.filter, nowMs);
   const [trends, arrivals, unstored] = await Promise.all([
     readTrends(db, fingerprint, scope, nowMs),
-    readGroupArrivals(db, kinds, window, nowMs),
+    readGroupArrivals(db, kinds, window),
     readUnstored(db, kinds, window),
   ]);
   const unstoredOf = (group: string) => {

@@ -5,7 +5,7 @@ import {
   fromSearchParams,
   resolveWindow,
 } from "@/lib/events/filter/event-filter.shapes";
-import { narrowFromMs } from "@/lib/observe/flow.pure";
+import { NARROW_DAYS } from "@/lib/observe/flow.pure";
 import type { QueryOf } from "@/lib/platform/api/query.shapes";
 import { described } from "@/lib/platform/api/schemas.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -73,11 +73,11 @@ type Span = Pick<StatsQuery, "fromMs" | "toMs" | "bucketMs">;
 
 /** What is older than a week is kept by the hour: there a window begins and ends at full hours, and its buckets are of hours. */
 function narrowed({ fromMs, toMs, bucketMs }: Span, nowMs: number): Span {
-  const narrowMs = narrowFromMs(nowMs);
-  if (fromMs >= narrowMs) return { fromMs, toMs, bucketMs };
+  const narrowFromMs = Math.floor(nowMs / DAY_MS) * DAY_MS - NARROW_DAYS * DAY_MS;
+  if (fromMs >= narrowFromMs) return { fromMs, toMs, bucketMs };
   return {
     fromMs: Math.floor(fromMs / HOUR_MS) * HOUR_MS,
-    toMs: toMs < narrowMs ? Math.ceil(toMs / HOUR_MS) * HOUR_MS : toMs,
+    toMs: toMs < narrowFromMs ? Math.ceil(toMs / HOUR_MS) * HOUR_MS : toMs,
     bucketMs: Math.ceil(bucketMs / HOUR_MS) * HOUR_MS,
   };
 }

@@ -15,7 +15,7 @@ import {
 import { NARROW_SINCE } from "@/lib/observe/flow-tables.sql";
 import type { Arrivals, ArrivedCode, ArrivedGroup, TopErrors } from "@/lib/observe/stats/stats.shapes";
 import type { StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
-import { type Window, windowsBefore } from "@/lib/observe/windows-before.pure";
+import { type Window, type WindowsBefore, windowsBefore } from "@/lib/observe/windows-before.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 
@@ -23,7 +23,7 @@ const CODES_MAX = 50;
 const GROUPS_MAX = 20;
 const MINUTE_MS = 60_000;
 /** A longer window begins and ends at full hours, because minutes hardly change its length. */
-const BY_MINUTE_MS_MAX = 86_400_000;
+const BY_MINUTE_MS_MAX = 2 * 86_400_000;
 
 /** Without a window the list counts the events parked now, with a window the arrivals in it. */
 export async function readTopErrors(
@@ -54,12 +54,12 @@ async function readParked(db: Queryable, query: StatsQuery, nowMs: number): Prom
   return { asOf: iso(nowMs), kind: "exact", counts: "parked-now", buckets, total: rows[0]?.total ?? 0 };
 }
 
-/** The counted window, and the same hours of the days before that give the usual number, the latest first. */
-type Times = Window & { before: Window[] };
+/** The counted window, and the times on the days before that give the usual number. */
+type Times = Window & { before: WindowsBefore };
 
 async function readArrived(db: Queryable, viewer: Viewer, query: StatsQuery, nowMs: number): Promise<TopErrors> {
   const textOut = errorTextFor(viewer);
-  const times = timesOf(query, { sinceMs: await knownSince(db), nowMs });
+  const times = timesOf(query, await knownSince(db));
   const [codes, groups] = await Promise.all([arrivedCodes(db, query, times), arrivedGroups(db, query, times)]);
   return {
     asOf: iso(nowMs),
@@ -67,7 +67,7 @@ async function readArrived(db: Queryable, viewer: Viewer, query: StatsQuery, now
     counts: "arrived",
     ...codes,
     groups: groups.map((group) => ({ ...group, pattern: textOut(group.pattern) })),
-    usualFrom: usualOf(times.before.map(() => 0)) === null ? null : iso(times.before.at(-1)!.fromMs),
+    usualFrom: usualOf(times.before.windows.map(() => 0)) === null ? null : iso(times.before.windows.at(-1)!.fromMs),
   };
 }
 
@@ -81,17 +81,17 @@ async function knownSince(db: Queryable): Promise<number | null> {
   return row?.since ?? null;
 }
 
-function timesOf({ fromMs, toMs }: Window, known: { sinceMs: number | null; nowMs: number }): Times {
+function timesOf({ fromMs, toMs }: Window, sinceMs: number | null): Times {
   const byHour = toMs - fromMs > BY_MINUTE_MS_MAX;
   const window = byHour
     ? { fromMs: floorHour(fromMs), toMs: floorHour(toMs - 1) + HOUR_MS }
     : { fromMs: Math.floor(fromMs / MINUTE_MS) * MINUTE_MS, toMs };
-  return { ...window, before: windowsBefore(window, known) };
+  return { ...window, before: windowsBefore(window, sinceMs) };
 }
 
 /** The number in the window is one sum, and so is that of each day before; the earliest first. */
 function spansOf({ fromMs, toMs, before }: Times): FlowSpan[] {
-  return [...before.toReversed(), { fromMs, toMs }].map((window) => asSum(window.fromMs, window.toMs));
+  return [...before.windows.toReversed(), { fromMs, toMs }].map((window) => asSum(window.fromMs, window.toMs));
 }
 
 /** SQL: the sum over a window; `values` get its ends. */
@@ -102,7 +102,7 @@ function sumIn({ fromMs, toMs }: Window, sum: string, values: unknown[]): string
 
 /** SQL: arrivals of each day before. */
 function daysIn({ before }: Times, values: unknown[]): string {
-  return `array[${before.map((window) => sumIn(window, ARRIVED, values)).join(", ")}]::bigint[]`;
+  return `array[${before.windows.map((window) => sumIn(window, ARRIVED, values)).join(", ")}]::bigint[]`;
 }
 
 /** What came, whether it was stored or only counted. */
@@ -125,14 +125,14 @@ async function arrivedCodes(db: Queryable, query: StatsQuery, times: Times): Pro
   const rows = await db.query<CodeRow>(text, flow.values, { name: statementName("arrived-codes", text) });
   const buckets = rows.map(({ days, total: _, ...row }) => {
     const count = row.parked + row.bounced + row.unstored;
-    return { ...row, count, ...against(count, days) };
+    return { ...row, count, ...against(count, days, times) };
   });
   return { buckets, total: rows[0]?.total ?? 0 };
 }
 
-/** What usually arrives in the same hours of a day before, and how the arrivals compare with it. */
-function against(count: number, days: readonly number[]): Omit<Arrivals, "count"> {
-  const usual = usualOf(days.map(Number));
+/** What usually arrives in as long a time of the same hours, and how the arrivals compare with it. */
+function against(count: number, days: readonly number[], { before }: Times): Omit<Arrivals, "count"> {
+  const usual = usualOf(days.map((n) => Number(n) * before.scale));
   const spread = usual?.spread ?? null;
   return { usual: usual?.median ?? null, spread, factor: factorOf(count, usual), trend: trendOf(count, usual) };
 }
@@ -142,16 +142,15 @@ export async function readGroupArrivals(
   db: Queryable,
   filter: Pick<StatsQuery["filter"], "source" | "errorCode"> & { fingerprint: string[] },
   window: Window,
-  nowMs: number,
 ): Promise<Map<string, Arrivals>> {
-  const times = timesOf(window, { sinceMs: await knownSince(db), nowMs });
+  const times = timesOf(window, await knownSince(db));
   const arrived = groupsInFlow(filter, times);
   const rows = await db.query<{ fingerprint: string; count: number; days: number[] }>(
     `select * from (${arrived.sql}) arrived`,
     arrived.values,
     { name: statementName("group-arrivals", arrived.sql) },
   );
-  return new Map(rows.map(({ fingerprint, count, days }) => [fingerprint, { count, ...against(count, days) }]));
+  return new Map(rows.map(({ fingerprint, count, days }) => [fingerprint, { count, ...against(count, days, times) }]));
 }
 
 /** SQL: arrivals by group in the window, and `days` of the days before. */
@@ -199,5 +198,5 @@ async function arrivedGroups(db: Queryable, { filter }: StatsQuery, times: Times
        from arrived a join dlq_groups g using (fingerprint)
       where a.count > 0 order by a.count desc, a.fingerprint limit ${GROUPS_MAX}`;
   const rows = await db.query<GroupRow>(text, arrived.values, { name: statementName("arrived-groups", text) });
-  return rows.map(({ days, ...row }) => ({ ...row, ...against(row.count, days) }));
+  return rows.map(({ days, ...row }) => ({ ...row, ...against(row.count, days, times) }));
 }

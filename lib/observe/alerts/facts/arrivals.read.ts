@@ -27,10 +27,7 @@ function flowOfWindows(windows: readonly { fromMs: number; toMs: number }[]): Su
   return { sql: parts.join("\n union all "), values };
 }
 
-/**
- * Arrivals by source and error code in the last `windowMs`, and in the same hours of each day before, the latest first. A
- * day counts when the flow was kept all through its window.
- */
+/** Arrivals by source and error code in the last `windowMs`, and in as long a time of the same hours on each day before, the latest first. */
 export async function readArrivalsOf(db: Queryable, windowMs: number, nowMs: number): Promise<ArrivalRow[]> {
   const toMs = endOf(nowMs);
   const window = { fromMs: toMs - windowMs, toMs };
@@ -39,8 +36,8 @@ export async function readArrivalsOf(db: Queryable, windowMs: number, nowMs: num
     [],
     { name: "flow-since" },
   );
-  const before = windowsBefore(window, { sinceMs: since?.ms ?? null, nowMs });
-  const flow = flowOfWindows([window, ...before]);
+  const { windows, scale } = windowsBefore(window, since?.ms ?? null);
+  const flow = flowOfWindows([window, ...windows]);
   const text = `select s.name as source, f.error_code as "errorCode", f.day, sum(f.parked + f.bounced + f.unstored)::bigint as n
       from (${flow.sql}) f join sources s on s.id = f.source_id group by 1, 2, 3`;
   const rows = await db.query<{ source: string; errorCode: string; day: number; n: number }>(text, flow.values, {
@@ -49,9 +46,9 @@ export async function readArrivalsOf(db: Queryable, windowMs: number, nowMs: num
   const found = new Map<string, ArrivalRow>();
   for (const { source, errorCode, day, n } of rows) {
     const key = JSON.stringify([source, errorCode]);
-    const row = found.get(key) ?? { source, errorCode, count: 0, days: Array<number>(before.length).fill(0) };
+    const row = found.get(key) ?? { source, errorCode, count: 0, days: Array<number>(windows.length).fill(0) };
     if (day === 0) row.count = n;
-    else row.days[day - 1] = n;
+    else row.days[day - 1] = n * scale;
     found.set(key, row);
   }
   return [...found.values()];

@@ -4,6 +4,7 @@ import { USUAL_DAYS } from "@/lib/observe/baseline.pure";
 import { flowPieces } from "@/lib/observe/flow.read";
 import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, SIZE_EFFECT_SQL } from "@/lib/observe/flow-tables.sql";
 import { readParkedHours } from "@/lib/observe/stats/stats.read";
+import { type Window, windowsBefore } from "@/lib/observe/windows-before.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { PARKED } from "@/lib/redrive/states/state.sql";
 
@@ -15,14 +16,11 @@ const SOURCES_MAX = 20;
 /** How far back a rule is tried, and by which steps. */
 export type TrialSpan = { fromMs: number; toMs: number; stepMs: number };
 
-/**
- * The past of a week; of four days where a window is shorter than an hour, since minutes are kept for a week and each needs
- * the days before it.
- */
+/** The past of a week, for which minutes are kept. */
 export function trialSpan(watch: AlertRuleBody, nowMs: number): TrialSpan {
   const stepMs = "windowMs" in watch ? watch.windowMs : HOUR_MS;
   const toMs = Math.floor(nowMs / stepMs) * stepMs;
-  return { fromMs: toMs - (stepMs < HOUR_MS ? 4 : 7) * DAY_MS, toMs, stepMs };
+  return { fromMs: toMs - 7 * DAY_MS, toMs, stepMs };
 }
 
 const EMPTY: AlertFacts = {
@@ -102,25 +100,33 @@ async function pastArrivals(
   watch: Coded & { windowMs: number },
   span: TrialSpan,
 ): Promise<AlertFacts[]> {
-  const rows = await readSeries(db, watch, { ...span, fromMs: span.fromMs - USUAL_DAYS * DAY_MS });
+  const sources = bySource(await readSeries(db, watch, span));
+  // What was usual then is counted by full hours, also those of the days before the trial.
+  const longestMs = USUAL_DAYS * Math.max(DAY_MS, span.stepMs) + 2 * DAY_MS;
+  const floorHour = (ms: number) => Math.floor(ms / HOUR_MS) * HOUR_MS;
+  const hourly = { fromMs: floorHour(span.fromMs - longestMs), toMs: floorHour(span.toMs), stepMs: HOUR_MS };
+  const hours = bySource(await readSeries(db, watch, hourly));
   const [since] = await db.query<{ ms: number | null }>(
-    `select least((select min(at) from ${span.stepMs < HOUR_MS ? "dlq_flow_minutes" : "dlq_flow_hours"}), (select min(minute) from dlq_flow)) as ms`,
+    "select least((select min(at) from dlq_flow_hours), (select min(minute) from dlq_flow)) as ms",
   );
-  const sinceMs = since?.ms ?? Number.POSITIVE_INFINITY;
-  const sources = bySource(rows);
+  const names = new Set([...sources.keys(), ...hours.keys()]);
   return stepsOf(span).map((startMs) => {
-    const known = Array.from({ length: USUAL_DAYS }, (_, day) => startMs - (day + 1) * DAY_MS).filter(
-      (at) => at >= sinceMs,
-    );
-    const arrivals = [...sources].map(
-      ([source, steps]): ArrivalRow => ({
+    const endMs = startMs + span.stepMs;
+    const { windows, scale } = windowsBefore({ fromMs: startMs, toMs: endMs }, since?.ms ?? null);
+    const usualIn = (source: string, { fromMs, toMs }: Window) => {
+      let sum = 0;
+      for (let at = fromMs; at < toMs; at += HOUR_MS) sum += hours.get(source)?.get(at)?.arrived ?? 0;
+      return sum * scale;
+    };
+    const arrivals = [...names].map(
+      (source): ArrivalRow => ({
         source,
         errorCode: codeOf(watch),
-        count: steps.get(startMs)?.arrived ?? 0,
-        days: known.map((at) => steps.get(at)?.arrived ?? 0),
+        count: sources.get(source)?.get(startMs)?.arrived ?? 0,
+        days: windows.map((window) => usualIn(source, window)),
       }),
     );
-    return { ...EMPTY, nowMs: startMs + span.stepMs, arrivals: { rows: new Map([[watch.windowMs, arrivals]]) } };
+    return { ...EMPTY, nowMs: endMs, arrivals: { rows: new Map([[watch.windowMs, arrivals]]) } };
   });
 }
 
