@@ -6,6 +6,7 @@ import { type Counters, type Rates, ratesOf, zeroCounters } from "@/lib/retry/co
 import { createHealer, type Healer } from "@/lib/retry/healing/healer";
 import type { HealingStep } from "@/lib/retry/healing/healing";
 import type { Policy } from "@/lib/retry/policy";
+import { type OverloadGate, type OverloadSnapshot, overloadGate } from "@/lib/retry/rate/overload";
 import { type LatencyHistory, type LatencySnapshot, latencyHistory } from "@/lib/retry/timeout/latency";
 
 /**
@@ -21,6 +22,8 @@ export type TargetState = {
   readonly bulkhead: Bulkhead | null;
   readonly latency: LatencyHistory;
   readonly healer: Healer | null;
+  /** null = the policy does not reject sends to an overloaded target. */
+  readonly overload: OverloadGate | null;
   readonly counters: Counters;
   /** First attempts that wait for their turn: each is called when the breaker opens. */
   readonly waiting: Set<() => void>;
@@ -39,7 +42,7 @@ export type TargetState = {
 };
 
 /** The parts of a policy that all operations on a target share. The rest is each operation's own. */
-export type SharedPolicy = Pick<Policy, "breaker" | "budget" | "healing">;
+export type SharedPolicy = Pick<Policy, "breaker" | "budget" | "healing" | "stopOnOverload">;
 
 /** The live state for display. null = the policy has no such part. */
 export type TargetSnapshot = {
@@ -48,6 +51,7 @@ export type TargetSnapshot = {
   bulkhead: BulkheadSnapshot | null;
   latency: LatencySnapshot;
   healing: { steps: number; backoffFactor: number; rateFactor: number } | null;
+  overload: OverloadSnapshot | null;
   counters: Counters & Rates;
 };
 
@@ -62,9 +66,11 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
   };
   const newBreaker = ({ breaker }: SharedPolicy) => breaker && new Breaker(breaker, clock.nowMs(), onBreakerChange);
   const newHealer = ({ healing }: SharedPolicy) => healing && createHealer(healing);
+  const newOverload = ({ stopOnOverload }: SharedPolicy) => (stopOnOverload ? overloadGate(stopOnOverload) : null);
   let breaker = newBreaker(policy);
   let budget = createBudget(policy.budget);
   let healer = newHealer(policy);
+  let overload = newOverload(policy);
   const bulkhead = options.bulkhead ? new Bulkhead(options.bulkhead) : null;
   const latency = latencyHistory();
   const counters = zeroCounters();
@@ -78,6 +84,9 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
     get healer() {
       return healer;
     },
+    get overload() {
+      return overload;
+    },
     bulkhead,
     latency,
     counters,
@@ -87,9 +96,11 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
       else breaker = newBreaker(next);
       if (!same(next.budget, shared.budget)) budget = createBudget(next.budget);
       if (!same(next.healing, shared.healing)) healer = newHealer(next);
+      if (!same(next.stopOnOverload, shared.stopOnOverload)) overload = newOverload(next);
       shared = next;
     },
-    heal: () => healer?.step(clock.nowMs()) ?? null,
+    heal: () =>
+      healer?.step(clock.nowMs(), bulkhead ? bulkhead.snapshot().queued / bulkhead.snapshot().permits : 0) ?? null,
     force(order) {
       breaker?.force(order, clock.nowMs());
       return breaker !== null;
@@ -98,6 +109,7 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
       breaker?.reset(clock.nowMs());
       latency.clear();
       healer?.reset();
+      overload?.clear();
     },
     snapshot: () => ({
       breaker: breaker?.snapshot(clock.nowMs()) ?? null,
@@ -105,6 +117,7 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
       bulkhead: bulkhead?.snapshot() ?? null,
       latency: latency.snapshot(),
       healing: healer?.snapshot() ?? null,
+      overload: overload?.snapshot(clock.nowMs()) ?? null,
       counters: { ...counters, ...ratesOf(counters) },
     }),
   };
