@@ -230,6 +230,8 @@ const READS: Record<string, () => Case[]> = {
   "openapi.json": () => [{}],
   "operations/[id]": () => [{ params: { id: other.operation! } }],
   operations: () => [{}],
+  contracts: () => [{}],
+  "contracts/[name]": () => [{ params: { name: "zzb" } }],
   "policies/[name]": () => [{ params: { name: "slow-lane" } }],
   policies: () => [{}],
   "redrive-rules": () => [{}],

@@ -36,6 +36,7 @@ const TAGS = {
   "admission-rules": "Rules that are applied to each arrival before it is stored",
   archive: "Events that were removed from the store, and how they come back",
   audit: "Who did what, and to which events",
+  contracts: "What targets promise, checked",
   controls: "Blacklists, whitelists and cooldowns",
   events: "Parked dead letters",
   forget: "The data of a person, deleted everywhere",

@@ -113,6 +113,7 @@ const HELP_ORDER = [
   "target list",
   "target add",
   "target remove",
+  "contract",
   "redrive-rule list",
   "redrive-rule try",
   "redrive-rule on",

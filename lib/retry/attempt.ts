@@ -316,7 +316,7 @@ export class Attempt<T> implements AttemptContext {
 
   /** Records in the shared state what this attempt has shown about the target. */
   #report(end: AttemptEnd<T>): void {
-    const { breaker, counters, healer, latency } = this.#operation.target;
+    const { breaker, counters, healer, latency, waits } = this.#operation.target;
     const nowMs = this.#operation.clock.nowMs();
     this.endedMs = nowMs;
     const elapsedMs = nowMs - this.startedMs;
@@ -325,6 +325,7 @@ export class Attempt<T> implements AttemptContext {
     if (this.hedge) counters.hedges++;
     else if (this.attempt > this.#operation.firstAttempt) counters.retries++;
     if (this.#timedOut) counters.timeouts++;
+    waits.record(this.waitedMs);
     if (end.kind === "ok") latency.record(elapsedMs);
     else if (this.#timedOut) latency.recordCensored(elapsedMs);
     healer?.observe({ retry: this.attempt > this.#operation.firstAttempt, timeout: this.#timedOut }, nowMs);

@@ -25,6 +25,7 @@ describe("the state of a target", () => {
       latency: { samples: 0, p50Ms: null, p95Ms: null, p99Ms: null },
       healing: { steps: 0, backoffFactor: 1, rateFactor: 1 },
       overload: null,
+      waits: { samples: 0, p50Ms: null, p95Ms: null, p99Ms: null },
       counters: { ...zeroCounters(), ...ratesOf(zeroCounters()) },
     });
   });

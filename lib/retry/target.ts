@@ -21,6 +21,8 @@ export type TargetState = {
   /** null = nothing bounds the calls under way. */
   readonly bulkhead: Bulkhead | null;
   readonly latency: LatencyHistory;
+  /** How long attempts waited for a token and a place before they were sent. */
+  readonly waits: LatencyHistory;
   readonly healer: Healer | null;
   /** null = the policy does not reject sends to an overloaded target. */
   readonly overload: OverloadGate | null;
@@ -50,6 +52,7 @@ export type TargetSnapshot = {
   budget: BudgetSnapshot;
   bulkhead: BulkheadSnapshot | null;
   latency: LatencySnapshot;
+  waits: LatencySnapshot;
   healing: { steps: number; backoffFactor: number; rateFactor: number } | null;
   overload: OverloadSnapshot | null;
   counters: Counters & Rates;
@@ -73,6 +76,7 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
   let overload = newOverload(policy);
   const bulkhead = options.bulkhead ? new Bulkhead(options.bulkhead) : null;
   const latency = latencyHistory();
+  const waits = latencyHistory();
   const counters = zeroCounters();
   return {
     get breaker() {
@@ -89,6 +93,7 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
     },
     bulkhead,
     latency,
+    waits,
     counters,
     waiting,
     adopt(next) {
@@ -108,6 +113,7 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
     reset() {
       breaker?.reset(clock.nowMs());
       latency.clear();
+      waits.clear();
       healer?.reset();
       overload?.clear();
     },
@@ -116,6 +122,7 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
       budget: budget.snapshot(clock.nowMs()),
       bulkhead: bulkhead?.snapshot() ?? null,
       latency: latency.snapshot(),
+      waits: waits.snapshot(),
       healing: healer?.snapshot() ?? null,
       overload: overload?.snapshot(clock.nowMs()) ?? null,
       counters: { ...counters, ...ratesOf(counters) },
