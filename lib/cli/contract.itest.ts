@@ -82,7 +82,7 @@ test("refuses a margin that leaves nothing of the deadline, by field and with th
   expect(refused.status).toBe(422);
   expect(await refused.json()).toMatchObject({
     code: "invalid-config",
-    fields: [{ field: "contract.marginMs", detail: expect.stringContaining("lower the margin") }],
+    errors: [{ field: "contract.marginMs", detail: expect.stringContaining("lower the margin") }],
   });
   expect((await change({ promisedSucess: 0.9 })).status).toBe(400);
 });
