@@ -1,4 +1,4 @@
-import { sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { upperBoundMs } from "@/lib/retry/bounds";
@@ -15,6 +15,7 @@ import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read"
  * number of targets.
  */
 export async function contractReports(db: Queryable, viewer: Viewer): Promise<ContractReportOut[]> {
+  assertMay(viewer, "view");
   const targets = (await readTargets(db)).filter(({ source, contract }) => contract && sees(viewer, source));
   if (targets.length === 0) return [];
   const [policies, facts] = await Promise.all([readPolicies(db), readContractFacts(db)]);
