@@ -168,7 +168,7 @@ function modulesIn(folder: string): string[] {
 export const RETRY_SIZES: readonly { names: string[]; minifiedBytesMax: number; whole?: true }[] = [
   { names: ["retry"], minifiedBytesMax: 7_500 },
   { names: ["retry", "PRESETS"], minifiedBytesMax: 8_000 },
-  { names: ["execute", "PRESETS"], minifiedBytesMax: 16_000 },
+  { names: ["execute", "PRESETS"], minifiedBytesMax: 17_000 },
   // Every guard and every table of errors.
   { names: ["createTarget"], minifiedBytesMax: 60_000, whole: true },
 ];

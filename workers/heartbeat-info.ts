@@ -16,7 +16,7 @@ export function heartbeatInfo(
 }
 
 function engineOf({ snapshot, away, policy, bucket }: TargetReport): HeartbeatInfo["targets"][string] {
-  const { breaker, budget, bulkhead, latency, healing, counters } = snapshot;
+  const { breaker, budget, bulkhead, latency, waits, healing, counters } = snapshot;
   return {
     breaker: breaker && {
       ...breakerWord(breaker.state),
@@ -27,6 +27,7 @@ function engineOf({ snapshot, away, policy, bucket }: TargetReport): HeartbeatIn
     budget: { left: budget.available, retryRatio: counters.retryRate },
     bulkhead: { inUse: bulkhead?.inUse ?? 0, queued: bulkhead?.queued ?? 0, permits: bulkhead?.permits ?? 0 },
     latency,
+    waits,
     counters,
     healing,
     policy,

@@ -7,6 +7,7 @@ import { type Deps, setDeps } from "@/app/_server/deps";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { uuidv7 } from "@/lib/platform/ids";
+import { CONTRACT_DEFAULTS } from "@/lib/sources/contracts/contract.pure";
 import { type CallOptions, type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 
@@ -173,6 +174,7 @@ beforeAll(async () => {
   web = await testConsole({ PARKADE_ARCHIVE: `file://${archive}` });
   // The other source comes first, so that the group of both was begun by it.
   await addSource(web.deps.db, "zzb");
+  await web.deps.db.run("update targets set contract = $1 where name = 'zzb'", [CONTRACT_DEFAULTS]);
   await addSource(web.deps.db, "orders");
   other = await furnish("zzb");
   own = await furnish("orders");
@@ -263,6 +265,8 @@ const READS: Record<string, () => Case[]> = {
   "openapi.json": () => [{}],
   "operations/[id]": () => [{ params: { id: other.operation! } }],
   operations: () => [{}],
+  contracts: () => [{}],
+  "contracts/[name]": () => [{ params: { name: "zzb" } }],
   "policies/[name]": () => [{ params: { name: "slow-lane" } }],
   policies: () => [{}],
   "redrive-rules": () => [{}],

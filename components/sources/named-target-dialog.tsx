@@ -21,6 +21,8 @@ export function NamedTargetDialog(props: {
   const kind = destinationKind(props.kind);
   const [name, setName] = useState(target?.name ?? "");
   const [config, setConfig] = useState<Config>(target?.destination ?? {});
+  /** Of a new one; null = not answered. */
+  const [retryable, setRetryable] = useState<boolean | null>(null);
   const add = useAddTarget(source.name);
   const change = useChangeTarget(target?.name ?? "");
   const failure = target === undefined ? add.error : change.error;
@@ -45,10 +47,10 @@ export function NamedTargetDialog(props: {
       verb={target === undefined ? "Add the target" : "Save"}
       onClose={onClose}
       onSubmit={async (reason) => {
-        if (!body.ok) return "stay";
+        if (!body.ok || (target === undefined && retryable === null)) return "stay";
         const { config: destination } = body.body;
         const saved = await (target === undefined
-          ? add.mutateAsync({ name: name.trim(), destination, reason })
+          ? add.mutateAsync({ name: name.trim(), destination, retryable: retryable ?? false, reason })
           : change.mutateAsync({
               ...(name.trim() === target.name ? {} : { name: name.trim() }),
               destination,
@@ -57,17 +59,49 @@ export function NamedTargetDialog(props: {
         return { title: `${target === undefined ? "Added" : "Changed"} ${saved.name}`, tone: "success" };
       }}
     >
-      <TextField
-        label="Name"
-        error={errors.name}
-        hint="Redrives, the history of events and the audit show it."
-        inputClassName="font-mono"
-        placeholder={`${source.name}.audit`}
-        value={name}
-        onValue={setName}
-      />
-      <ConfigForm kind={kind} config={config} errors={errors} onConfig={setConfig} />
+      {(pressed) => (
+        <>
+          <TextField
+            label="Name"
+            error={errors.name}
+            hint="Redrives, the history of events and the audit show it."
+            inputClassName="font-mono"
+            placeholder={`${source.name}.audit`}
+            value={name}
+            onValue={setName}
+          />
+          <ConfigForm kind={kind} config={config} errors={errors} onConfig={setConfig} />
+          {target === undefined ? (
+            <RepeatQuestion answer={retryable} missing={pressed && retryable === null} onAnswer={setRetryable} />
+          ) : null}
+        </>
+      )}
     </ReasonDialog>
+  );
+}
+
+/** Neither answer is chosen beforehand: a wrong "yes" makes an effect twice. */
+function RepeatQuestion(props: { answer: boolean | null; missing: boolean; onAnswer: (answer: boolean) => void }) {
+  const { answer, missing, onAnswer } = props;
+  const options = [
+    { value: true, text: "Yes: it honours the Idempotency-Key, or does no harm twice" },
+    { value: false, text: "No: only a send that found no target is repeated" },
+  ];
+  return (
+    <fieldset className="grid gap-1">
+      <legend className="mb-1 font-medium">May a send be repeated automatically?</legend>
+      {options.map(({ value, text }) => (
+        <label key={text} className="flex items-center gap-2">
+          <input type="radio" name="retryable" checked={answer === value} onChange={() => onAnswer(value)} />
+          {text}
+        </label>
+      ))}
+      {missing ? (
+        <p role="alert" className="text-sm text-danger">
+          Choose one: nobody but its owner knows.
+        </p>
+      ) : null}
+    </fieldset>
   );
 }
 

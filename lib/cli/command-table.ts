@@ -124,6 +124,7 @@ const HELP_ORDER = [
   "target list",
   "target add",
   "target remove",
+  "contract",
   "redrive-rule list",
   "redrive-rule try",
   "redrive-rule on",

@@ -19,6 +19,7 @@ import { EXIT, type Names } from "@/lib/cli/command";
 import { type CommandLine, readCommandLine, UsageError } from "@/lib/cli/command-line";
 import type { CommandName } from "@/lib/cli/command-table";
 import { COMPLETE_WORD, candidates, SCRIPTS, type Shell } from "@/lib/cli/completion";
+import { checkContracts } from "@/lib/cli/contract";
 import { imposeControl, liftControl } from "@/lib/cli/control";
 import { exportEvents } from "@/lib/cli/export";
 import { follow, setPace, steer } from "@/lib/cli/follow";
@@ -132,6 +133,7 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   "target list": listTargets,
   "target add": addTarget,
   "target remove": removeTarget,
+  contract: checkContracts,
   "redrive-rule list": listRedriveRules,
   "redrive-rule try": tryRedriveRule,
   "redrive-rule on": (call) => switchRedriveRule(call, true),

@@ -20,7 +20,7 @@ export type AttemptEnd<T> =
   /** Never opened: a guard refused it, the deadline came while it waited, or it was cancelled while it waited. */
   | { kind: "unopened"; why: Refusal };
 
-type Refusal = "breaker-open" | "bulkhead-full" | "deadline" | "cancelled";
+type Refusal = "breaker-open" | "overload" | "bulkhead-full" | "deadline" | "cancelled";
 
 /**
  * One attempt through all guards: breaker permit, the caller's token, bulkhead, the target's token, open, timeout, send,
@@ -49,6 +49,8 @@ export class Attempt<T> implements AttemptContext {
   #timedOut = false;
   #phase: Phase = "connecting";
   #permit = 0;
+  /** Counted as a send by the target's limit on overload, and not reported yet. */
+  #admitted = false;
   #inBulkhead = false;
 
   constructor(operation: Operation<T>, attempt: number, paid: { withdrawn: number; hedge: boolean }) {
@@ -91,7 +93,7 @@ export class Attempt<T> implements AttemptContext {
     const { breaker, bulkhead } = this.#operation.target;
     let reported = false;
     try {
-      const refusal = this.#askBreaker(nowMs) ?? (await this.#waitForTurn(nowMs));
+      const refusal = this.#askBreaker(nowMs) ?? this.#askOverload(nowMs) ?? (await this.#waitForTurn(nowMs));
       if (refusal !== null) return { kind: "unopened", why: refusal };
       this.#operation.begin(this.#operation.clock.nowMs());
       await this.#open();
@@ -104,6 +106,7 @@ export class Attempt<T> implements AttemptContext {
       if (!reported) {
         this.#operation.budget.settle(false, this.#withdrawn, nowMs);
         breaker?.release(this.#permit);
+        if (this.#admitted) this.#operation.target.overload?.withdraw(this.#operation.clock.nowMs());
       }
       if (this.#inBulkhead) bulkhead?.release();
     }
@@ -163,6 +166,15 @@ export class Attempt<T> implements AttemptContext {
     const { breaker } = this.#operation.target;
     if (breaker !== null) this.#permit = breaker.acquire(nowMs);
     return this.#permit === DENIED ? "breaker-open" : null;
+  }
+
+  /** A probe of a half-open breaker always goes: a target that has recovered must be found so. */
+  #askOverload(nowMs: number): "overload" | null {
+    const { overload, breaker } = this.#operation.target;
+    if (overload === null || breaker?.probing) return null;
+    if (!overload.admits(this.#operation.random, nowMs)) return "overload";
+    this.#admitted = true;
+    return null;
   }
 
   /** The waits: the caller's token, a place in the bulkhead, the target's token. null = the send may begin. */
@@ -304,7 +316,7 @@ export class Attempt<T> implements AttemptContext {
 
   /** Records in the shared state what this attempt has shown about the target. */
   #report(end: AttemptEnd<T>): void {
-    const { breaker, counters, healer, latency } = this.#operation.target;
+    const { breaker, counters, healer, latency, waits } = this.#operation.target;
     const nowMs = this.#operation.clock.nowMs();
     this.endedMs = nowMs;
     const elapsedMs = nowMs - this.startedMs;
@@ -313,13 +325,22 @@ export class Attempt<T> implements AttemptContext {
     if (this.hedge) counters.hedges++;
     else if (this.attempt > this.#operation.firstAttempt) counters.retries++;
     if (this.#timedOut) counters.timeouts++;
+    waits.record(this.waitedMs);
     if (end.kind === "ok") latency.record(elapsedMs);
     else if (this.#timedOut) latency.recordCensored(elapsedMs);
     healer?.observe({ retry: this.attempt > this.#operation.firstAttempt, timeout: this.#timedOut }, nowMs);
     if (end.kind === "failed" && end.verdict.kind === "throttled") counters.throttled++;
+    this.#reportLoad(end, nowMs);
     if (breaker === null) return;
     if (judgesTarget(end)) breaker.record(this.#permit, countsAsFailure(end), elapsedMs, nowMs);
     else breaker.release(this.#permit);
+  }
+
+  #reportLoad(end: AttemptEnd<T>, nowMs: number): void {
+    const { overload } = this.#operation.target;
+    if (overload === null || !this.#admitted) return;
+    if (!judgesTarget(end)) overload.withdraw(nowMs);
+    else if (!countsAsFailure(end)) overload.accept(nowMs);
   }
 }
 

@@ -78,6 +78,8 @@ export type FailureReason =
   | "bulkhead-full"
   | "ambiguous"
   | "not-retryable"
+  | "not-listed"
+  | "overload"
   | "amplified";
 
 /** All facts of one attempt, for the attempt's row and for one log line. Never contains a payload. */
@@ -137,11 +139,12 @@ export type Failure = Spent & {
 
 /**
  * Not failed: the target asked for a longer wait than the deadline allows, no permit came in time, or a patient
- * operation was held by the breaker before its first attempt (nothing was tried, nothing was counted).
+ * operation was held by the breaker, or by the limit on sends to an overloaded target, before its first attempt (nothing was
+ * tried, nothing was counted).
  */
 export type Deferral = Spent & {
   kind: "deferred";
-  cause: "retry-after" | "no-permit" | "held";
+  cause: "retry-after" | "no-permit" | "held" | "overload";
   code: string;
   error: unknown;
   sent: Sent;

@@ -1,13 +1,15 @@
 /** One violation: `field` is a path such as `backoff.jitter.fraction`, `bound` the values that are allowed. */
 export type Violation = { field: string; value: unknown; bound: string };
 
-/** The values that a field may have. `Infinity` and NaN never pass a number rule. */
-export type Rule =
+/** The values that a field may have. `Infinity` and NaN never pass a number rule. An optional field may be absent. */
+export type Rule = { optional?: boolean } & (
   | { kind: "number"; min: number; max: number; above?: boolean; integer?: boolean; nullable?: boolean }
   | { kind: "choice"; of: readonly string[] }
   | { kind: "numbers"; min: number; max: number; countMax: number }
+  | { kind: "codes"; countMax: number; nullable?: boolean }
   | { kind: "object"; fields: Fields; nullable?: boolean }
-  | { kind: "variant"; variants: Readonly<Record<string, Fields>>; nullable?: boolean };
+  | { kind: "variant"; variants: Readonly<Record<string, Fields>>; nullable?: boolean }
+);
 
 export type Fields = Readonly<Record<string, Rule>>;
 
@@ -30,6 +32,11 @@ export function orNull<R extends Rule & { nullable?: boolean }>(rule: R): R {
   return { ...rule, nullable: true };
 }
 
+/** The same rule, and the field may be absent: values that were stored before the field existed stay valid. */
+export function optional<R extends Rule>(rule: R): R {
+  return { ...rule, optional: true };
+}
+
 /** All parts of `value` that break a rule. An unknown field is a violation, too: it is usually a misspelt one. */
 export function checkFields(value: unknown, fields: Fields, path = ""): Violation[] {
   if (!isRecord(value)) return [{ field: path || "policy", value, bound: "an object" }];
@@ -40,6 +47,7 @@ export function checkFields(value: unknown, fields: Fields, path = ""): Violatio
 }
 
 function checkRule(value: unknown, rule: Rule, field: string): Violation[] {
+  if (value === undefined && rule.optional) return [];
   if (value === null && "nullable" in rule && rule.nullable) return [];
   switch (rule.kind) {
     case "number":
@@ -48,6 +56,8 @@ function checkRule(value: unknown, rule: Rule, field: string): Violation[] {
       return rule.of.includes(value as string) ? [] : [{ field, value, bound: `one of ${rule.of.join(", ")}` }];
     case "numbers":
       return checkNumbers(value, rule, field);
+    case "codes":
+      return checkCodes(value, rule, field);
     case "object":
       return checkFields(value, rule.fields, field);
     case "variant":
@@ -61,6 +71,20 @@ function checkNumbers(value: unknown, rule: Rule & { kind: "numbers" }, field: s
   }
   const one = between(rule.min, rule.max);
   return value.flatMap((entry, index) => checkRule(entry, one, `${field}[${index}]`));
+}
+
+/** As the classifier spells them: `HTTP_503`, `ECONNRESET`, `40001`. */
+const CODE = /^[A-Z0-9][A-Z0-9_]{0,63}$/;
+
+function checkCodes(value: unknown, { countMax }: Rule & { kind: "codes" }, field: string): Violation[] {
+  if (!Array.isArray(value) || value.length < 1 || value.length > countMax) {
+    return [{ field, value, bound: `a list of 1 to ${countMax} codes` }];
+  }
+  return value.flatMap((code: unknown, index) =>
+    typeof code === "string" && CODE.test(code)
+      ? []
+      : [{ field: `${field}[${index}]`, value: code, bound: "a code such as HTTP_503: capitals, digits, underscores" }],
+  );
 }
 
 function checkVariant(value: unknown, variants: Readonly<Record<string, Fields>>, field: string): Violation[] {

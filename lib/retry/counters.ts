@@ -20,6 +20,8 @@ export type Counters = {
   budgetDenied: number;
   breakerDenied: number;
   bulkheadDenied: number;
+  /** Operations that were not sent, or not repeated, because their target accepts too few sends. */
+  overloadDenied: number;
   /** Operations that were not run because their idempotency key had been seen. */
   dedupDropped: number;
 };
@@ -42,19 +44,33 @@ export function zeroCounters(): Counters {
     budgetDenied: 0,
     breakerDenied: 0,
     bulkheadDenied: 0,
+    overloadDenied: 0,
     dedupDropped: 0,
   };
 }
 
-/** Shares derived from the counters, 0 when nothing has happened yet. */
-export type Rates = { retryRate: number; timeoutRate: number; dedupDropRate: number };
+/**
+ * Shares derived from the counters, 0 when nothing has happened yet. retryRate and timeoutRate are per request (operation):
+ * a request that is repeated twice counts two repeats, so they may be above 1. Those named `PerAttempt` are per send.
+ * errorRatio is failed requests per request; dedupDropRate is per operation asked for, the dropped included.
+ */
+export type Rates = {
+  retryRate: number;
+  timeoutRate: number;
+  retryRatePerAttempt: number;
+  timeoutRatePerAttempt: number;
+  errorRatio: number;
+  dedupDropRate: number;
+};
 
-/** retryRate and timeoutRate are per attempt; dedupDropRate is per operation asked for, the dropped included. */
 export function ratesOf(counters: Counters): Rates {
   const share = (part: number, whole: number) => (whole === 0 ? 0 : part / whole);
   return {
-    retryRate: share(counters.retries, counters.attempts),
-    timeoutRate: share(counters.timeouts, counters.attempts),
+    retryRate: share(counters.retries, counters.operations),
+    timeoutRate: share(counters.timeouts, counters.operations),
+    retryRatePerAttempt: share(counters.retries, counters.attempts),
+    timeoutRatePerAttempt: share(counters.timeouts, counters.attempts),
+    errorRatio: share(counters.failed, counters.operations),
     dedupDropRate: share(counters.dedupDropped, counters.operations + counters.dedupDropped),
   };
 }

@@ -8,7 +8,7 @@ import { parseRetryAfter } from "@/lib/retry/retry-after";
 
 /** What is known when an attempt has failed. Times in milliseconds. */
 export type Situation = {
-  policy: Pick<Policy, "marginMs" | "backoff" | "throttledBackoff" | "retryAfterMsMax">;
+  policy: Pick<Policy, "marginMs" | "backoff" | "throttledBackoff" | "retryAfterMsMax" | "retryOn">;
   call: Pick<Call<unknown>, "idempotencyKey" | "retryable">;
   verdict: Verdict;
   /** Number of the attempt it is decided at: beside hedges the latest one sent, and not the one that failed. */
@@ -46,6 +46,7 @@ export function decide(situation: Situation): NextStep {
   if (verdict.stop) return giveUp("amplified");
   if (!call.retryable) return giveUp("not-retryable");
   if (verdict.sent === "maybe" && call.idempotencyKey === null) return giveUp("ambiguous");
+  if (policy.retryOn && !policy.retryOn.includes(verdict.code)) return giveUp("not-listed");
   if (verdict.repeatsMax !== null && situation.sameCode > verdict.repeatsMax) return giveUp("permanent");
   if (attempt >= lastAttempt) return giveUp(situation.curtailed ? "amplified" : "exhausted");
 

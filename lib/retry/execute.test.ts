@@ -119,6 +119,25 @@ describe("what is not repeated", () => {
     expect(end).toMatchObject({ kind: "ok", attempts: 2 });
   });
 
+  it.each<[string, string, object]>([
+    ["a code that its policy does not list", "HTTP_503", { reason: "not-listed", attempts: 1 }],
+    ["a listed code that is permanent", "HTTP_404", { reason: "permanent", attempts: 1 }],
+  ])("%s", async (_, code, expected) => {
+    const on = bench({ retryOn: ["HTTP_404", "ECONNREFUSED"] });
+    expect(await on.play([coded(code)])).toMatchObject({ kind: "failed", ...expected });
+  });
+
+  it("a listed code that may have arrived, without a key", async () => {
+    const on = bench({ retryOn: ["ECONNRESET"] });
+    const end = await on.play([coded("ECONNRESET")], { idempotencyKey: null });
+    expect(end).toMatchObject({ reason: "ambiguous", attempts: 1 });
+  });
+
+  it("but a listed code is", async () => {
+    const on = bench({ maxAttempts: 2, retryOn: ["ECONNREFUSED"] });
+    expect(await on.play([coded("ECONNREFUSED"), "done"])).toMatchObject({ kind: "ok", attempts: 2 });
+  });
+
   it("a code more often than its own limit allows", async () => {
     const on = bench({ maxAttempts: 9, attemptTimeoutMs: 1_000 });
     const done = on.start();
@@ -1458,8 +1477,12 @@ describe("the counters", () => {
       breakerDenied: 0,
       bulkheadDenied: 0,
       dedupDropped: 0,
-      retryRate: 0.5,
+      overloadDenied: 0,
+      retryRate: 1,
       timeoutRate: 0,
+      retryRatePerAttempt: 0.5,
+      timeoutRatePerAttempt: 0,
+      errorRatio: 0.5,
       dedupDropRate: 0,
     });
     expect(on.target.latency.samples).toBe(1);

@@ -5,6 +5,9 @@ import type { Verdict } from "@/lib/retry/classify/verdict";
 import { decide, hintOf } from "@/lib/retry/decide";
 import type { Operation } from "@/lib/retry/operation";
 
+/** A send that was rejected on our own side may be tried again after this: the share of rejected sends follows the answers. */
+const OVERLOAD_WAIT_MS = 1_000;
+
 /** An attempt that was sent and failed. */
 export type Failed = Extract<AttemptEnd<unknown>, { kind: "failed" }>;
 
@@ -93,6 +96,10 @@ export function refused<T>(
       return operation.fail(why, last?.verdict.code ?? "BREAKER_OPEN", error, {
         waitMs: breakerWaitMs(operation),
       });
+    case "overload":
+      return operation.waits
+        ? operation.defer("overload", "OVERLOAD", null, OVERLOAD_WAIT_MS)
+        : operation.fail(why, last?.verdict.code ?? "OVERLOAD", error);
     case "bulkhead-full":
       return operation.fail(why, last?.verdict.code ?? "BULKHEAD_FULL", error);
   }

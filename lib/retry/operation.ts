@@ -197,13 +197,15 @@ export class Operation<T> {
     if (reason === "exhausted") counters.retryExhausted++;
     if (reason === "budget") counters.budgetDenied++;
     if (reason === "breaker-open") counters.breakerDenied++;
+    if (reason === "overload") counters.overloadDenied++;
     if (reason === "bulkhead-full") counters.bulkheadDenied++;
     const untilMs = waitMs === null ? null : this.clock.wallMs() + waitMs;
     return { kind: "failed", reason, code, error, sent: this.sent, untilMs, ...awayOf(last), ...this.#spent() };
   }
 
   defer(cause: Deferral["cause"], code: string, error: unknown, waitMs: number): Deferral {
-    this.target.counters.deferred++;
+    if (cause === "overload") this.target.counters.overloadDenied++;
+    else this.target.counters.deferred++;
     if (cause === "retry-after") this.target.counters.retryAfterHonored++;
     const untilMs = this.clock.wallMs() + waitMs;
     return { kind: "deferred", cause, code, error, sent: this.sent, untilMs, ...this.#spent() };

@@ -4,6 +4,7 @@ import {
   checkFields,
   type Fields,
   integer,
+  optional,
   orNull,
   type Rule,
   type Violation,
@@ -55,6 +56,7 @@ const POLICY: Fields = {
       openMs: duration,
       openMsMax: duration,
       probes: integer(1, 1_000),
+      probeEveryMs: optional(delay),
       probeMsMax: duration,
     },
   },
@@ -76,6 +78,7 @@ const POLICY: Fields = {
     fields: {
       retryRatio: ratio,
       timeoutRatio: ratio,
+      queueRatio: optional(orNull(above(0, 1_000))),
       callsMin: integer(1, 1e6),
       windowMs: between(1_000, 3_600_000),
       stepFactor: above(1, 10),
@@ -84,6 +87,11 @@ const POLICY: Fields = {
       cooldownMs: delay,
     },
   },
+  stopOnOverload: optional({
+    kind: "object",
+    nullable: true,
+    fields: { k: between(1, 100), windowMs: between(1_000, 600_000) },
+  }),
 };
 
 /** Violations of shape and range, then of the relations between fields; the relations only once the shape is sound. */
@@ -101,6 +109,7 @@ type Related = {
   breaker: {
     openMs: number;
     openMsMax: number;
+    probeEveryMs?: number;
     probeMsMax: number;
     trip: { kind: string; size?: number; callsMin?: number; windowMs?: number };
   } | null;
@@ -121,6 +130,8 @@ function checkRelations(policy: Related): Violation[] {
       `throttledBackoff.capMs (${throttledBackoff?.capMs})`,
     ),
     ...atMost("breaker.openMs", breaker?.openMs, breaker?.openMsMax, `breaker.openMsMax (${breaker?.openMsMax})`),
+    // A failed probe is followed by the open time: with a shorter one, more than one probe would pass in `probeEveryMs`.
+    ...atMost("breaker.probeEveryMs", breaker?.probeEveryMs, breaker?.openMs, `breaker.openMs (${breaker?.openMs})`),
     ...atMost("breaker.trip.callsMin", breaker?.trip.callsMin, breaker?.trip.size, `trip.size (${breaker?.trip.size})`),
     // A probe that is declared lost before its own timeout would reopen the breaker on every slow probe.
     ...atLeast("breaker.probeMsMax", breaker?.probeMsMax, attemptTimeoutMs, whole),

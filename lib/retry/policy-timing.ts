@@ -1,9 +1,12 @@
-import { above, between, type Fields, integer, type Rule } from "@/lib/retry/check-fields";
+import { above, between, type Fields, integer, optional, type Rule } from "@/lib/retry/check-fields";
 
 /** setTimeout's own limit (2^31 - 1 ms, 24.8 days): beyond it a timer would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Also bounds the work of adding up a schedule. */
 const ATTEMPTS_MAX = 1_000;
+
+/** Codes of one list. */
+const RETRY_ON_MAX = 100;
 
 export const delay = between(0, TIMER_MS_MAX);
 export const duration = above(0, TIMER_MS_MAX);
@@ -13,6 +16,7 @@ const JITTER: Readonly<Record<string, Fields>> = {
   full: {},
   equal: {},
   fraction: { fraction: between(0, 1) },
+  absolute: { ms: delay },
 };
 const jitter: Rule = { kind: "variant", variants: JITTER };
 
@@ -38,4 +42,5 @@ export const TIMING: Fields = {
   backoff: { kind: "variant", variants: BACKOFF },
   throttledBackoff: { kind: "variant", variants: BACKOFF, nullable: true },
   retryAfterMsMax: delay,
+  retryOn: optional({ kind: "codes", countMax: RETRY_ON_MAX, nullable: true }),
 };

@@ -156,8 +156,8 @@ describe("every part of a policy", () => {
 
   it.each([
     ["backoff.kind", "quadratic", "one of fixed, linear, exponential, ladder"],
-    ["backoff.jitter.kind", "some", "one of none, full, equal, fraction, decorrelated"],
-    ["throttledBackoff.jitter.kind", "decorrelated", "one of none, full, equal, fraction"],
+    ["backoff.jitter.kind", "some", "one of none, full, equal, fraction, absolute, decorrelated"],
+    ["throttledBackoff.jitter.kind", "decorrelated", "one of none, full, equal, fraction, absolute"],
     ["budget.kind", "infinite", "one of unlimited, ratio, quota, in-flight"],
     ["budget.deposit", "never", "one of request, success"],
     ["breaker.trip.kind", "toString", "one of consecutive, count, time"],
@@ -223,6 +223,42 @@ describe("every part of a policy", () => {
 
   it.each([null, undefined, 7, "policy", []])("%j is not a policy", (candidate) => {
     expect(validatePolicy(candidate)).toEqual([{ field: "policy", value: candidate, bound: "an object" }]);
+  });
+});
+
+describe("fields that came later", () => {
+  const later: [string, unknown][] = [
+    ["retryOn", ["HTTP_503", "40001"]],
+    ["stopOnOverload", { k: 2, windowMs: 120_000 }],
+    ["breaker.probeEveryMs", 1_000],
+    ["healing.queueRatio", 3],
+    ["backoff.jitter", { kind: "absolute", ms: 50 }],
+  ];
+
+  it.each(later)("%s = %j is valid", (path, value) => {
+    expect(validatePolicy(changed(path, value))).toEqual([]);
+  });
+
+  it.each(["retryOn", "stopOnOverload", "breaker.probeEveryMs", "healing.queueRatio"])(
+    "%s may be absent: a policy that was stored before it existed goes on",
+    (path) => {
+      expect(validatePolicy(changed(path, undefined))).toEqual([]);
+    },
+  );
+
+  it.each<[string, unknown, string]>([
+    ["retryOn", [], "retryOn"],
+    ["retryOn", "HTTP_503", "retryOn"],
+    ["retryOn", ["HTTP_503", "http_503"], "retryOn[1]"],
+    ["retryOn", Array(101).fill("A"), "retryOn"],
+    ["stopOnOverload", { k: 0.9, windowMs: 120_000 }, "stopOnOverload.k"],
+    ["stopOnOverload", { k: 2, windowMs: 999 }, "stopOnOverload.windowMs"],
+    ["breaker.probeEveryMs", -1, "breaker.probeEveryMs"],
+    ["breaker.probeEveryMs", 2_001, "breaker.probeEveryMs"],
+    ["healing.queueRatio", 0, "healing.queueRatio"],
+    ["backoff.jitter", { kind: "absolute", ms: -1 }, "backoff.jitter.ms"],
+  ])("%s = %j is refused by field", (path, value, field) => {
+    expect(validatePolicy(changed(path, value)).map((violation) => violation.field)).toEqual([field]);
   });
 });
 
@@ -313,7 +349,8 @@ describe("the presets", () => {
   });
 
   it("keep what was promised of them", () => {
-    expect(POLICY_PRESETS.interactive).toMatchObject({ attemptTimeoutMs: 3_000, deadlineMs: 10_000 });
+    expect(POLICY_PRESETS.interactive).toMatchObject({ deadlineMs: 2_500, maxAttempts: 3 });
+    expect(POLICY_PRESETS.ladder.maxAttempts).toBe(5);
     expect(POLICY_PRESETS["slow-lane"].backoff).toEqual({
       kind: "exponential",
       baseMs: 1_000,
@@ -324,11 +361,12 @@ describe("the presets", () => {
     expect(POLICY_PRESETS.ladder.backoff).toEqual({
       kind: "ladder",
       stepsMs: [200, 500, 1_200, 2_500, 5_000],
-      jitter: { kind: "none" },
+      // Callers that failed at the same moment must not repeat at the same moments.
+      jitter: { kind: "full" },
     });
     for (const preset of Object.values(POLICY_PRESETS)) {
       expect(preset.budget).toMatchObject({ kind: "ratio", ratio: 0.1, floorPerSecond: 3, deposit: "request" });
-      expect(preset.breaker).toMatchObject({ openMs: 30_000, trip: { kind: "time" } });
+      expect(preset.breaker).toMatchObject({ openMs: 30_000, probes: 1, probeEveryMs: 1_000 });
       expect(preset.hedge).toBeNull();
     }
     expect(POLICY_PRESETS.interactive.healing).toBeNull();

@@ -6,6 +6,7 @@ import type { HealingPolicy } from "@/lib/retry/healing/healing";
 import type { HedgePolicy } from "@/lib/retry/hedge/hedge-policy";
 import { checkPolicy, type Violation } from "@/lib/retry/policy-check";
 import { PolicyError } from "@/lib/retry/policy-error";
+import type { OverloadPolicy } from "@/lib/retry/rate/overload";
 import type { DynamicTimeout } from "@/lib/retry/timeout/dynamic";
 import type { PhaseTimeouts } from "@/lib/retry/timeout/phases";
 import { INTERACTIVE, LADDER, SLOW_LANE } from "@/lib/retry/times";
@@ -24,12 +25,19 @@ export type Policy = {
   throttledBackoff: Backoff | null;
   /** Longest Retry-After that is followed; a longer one defers by this much. */
   retryAfterMsMax: number;
+  /**
+   * Codes of the classifier that are repeated: every other failure is final. null or absent = each failure that may be repeated.
+   * A listed code is repeated only when it may be: a permanent refusal, or a possible effect without a key, never is.
+   */
+  retryOn?: readonly string[] | null;
   budget: BudgetPolicy;
   breaker: BreakerPolicy | null;
   phases: PhaseTimeouts | null;
   dynamicTimeout: DynamicTimeout | null;
   hedge: HedgePolicy | null;
   healing: HealingPolicy | null;
+  /** Sends less by chance while the target accepts too few of the sends. null or absent = every send is made. */
+  stopOnOverload?: OverloadPolicy | null;
 };
 
 /**
@@ -67,6 +75,8 @@ const SHARED = {
   phases: null,
   dynamicTimeout: null,
   hedge: null,
+  retryOn: null,
+  stopOnOverload: null,
 } as const;
 
 /** Retries may add a tenth to the load, three a second are always allowed. */
@@ -84,13 +94,15 @@ export const BREAKER: BreakerPolicy = {
   trip: { kind: "time", windowMs: 30_000, callsMin: 10, failureRatio: 0.5, slowCallMs: null, slowRatio: 1 },
   openMs: 30_000,
   openMsMax: 300_000,
-  probes: 3,
+  probes: 1,
+  probeEveryMs: 1_000,
   probeMsMax: 60_000,
 };
 
 const HEALING: HealingPolicy = {
   retryRatio: 0.3,
   timeoutRatio: 0.2,
+  queueRatio: null,
   callsMin: 20,
   windowMs: 60_000,
   stepFactor: 2,

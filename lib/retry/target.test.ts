@@ -24,7 +24,9 @@ describe("the state of a target", () => {
       bulkhead: { permits: 20, inUse: 0, queued: 0, queueMax: 100 },
       latency: { samples: 0, p50Ms: null, p95Ms: null, p99Ms: null },
       healing: { steps: 0, backoffFactor: 1, rateFactor: 1 },
-      counters: { ...zeroCounters(), retryRate: 0, timeoutRate: 0, dedupDropRate: 0 },
+      overload: null,
+      waits: { samples: 0, p50Ms: null, p95Ms: null, p99Ms: null },
+      counters: { ...zeroCounters(), ...ratesOf(zeroCounters()) },
     });
   });
 
@@ -93,9 +95,16 @@ describe("the state of a target", () => {
 });
 
 describe("rates", () => {
-  it("are shares of attempts, and of operations asked for", () => {
-    const counters = { ...zeroCounters(), attempts: 10, retries: 3, timeouts: 2, operations: 6, dedupDropped: 2 };
-    expect(ratesOf(counters)).toEqual({ retryRate: 0.3, timeoutRate: 0.2, dedupDropRate: 0.25 });
-    expect(ratesOf(zeroCounters())).toEqual({ retryRate: 0, timeoutRate: 0, dedupDropRate: 0 });
+  it("are shares of requests, of attempts where the name says so, and of operations asked for", () => {
+    const counts = { attempts: 10, retries: 3, timeouts: 2, operations: 6, failed: 3, dedupDropped: 2 };
+    expect(ratesOf({ ...zeroCounters(), ...counts })).toEqual({
+      retryRate: 0.5,
+      timeoutRate: 1 / 3,
+      retryRatePerAttempt: 0.3,
+      timeoutRatePerAttempt: 0.2,
+      errorRatio: 0.5,
+      dedupDropRate: 0.25,
+    });
+    expect(new Set(Object.values(ratesOf(zeroCounters())))).toEqual(new Set([0]));
   });
 });

@@ -6,6 +6,7 @@ import { type Counters, type Rates, ratesOf, zeroCounters } from "@/lib/retry/co
 import { createHealer, type Healer } from "@/lib/retry/healing/healer";
 import type { HealingStep } from "@/lib/retry/healing/healing";
 import type { Policy } from "@/lib/retry/policy";
+import { type OverloadGate, type OverloadSnapshot, overloadGate } from "@/lib/retry/rate/overload";
 import { type LatencyHistory, type LatencySnapshot, latencyHistory } from "@/lib/retry/timeout/latency";
 
 /**
@@ -20,7 +21,11 @@ export type TargetState = {
   /** null = nothing bounds the calls under way. */
   readonly bulkhead: Bulkhead | null;
   readonly latency: LatencyHistory;
+  /** How long attempts waited for a token and a place before they were sent. */
+  readonly waits: LatencyHistory;
   readonly healer: Healer | null;
+  /** null = the policy does not reject sends to an overloaded target. */
+  readonly overload: OverloadGate | null;
   readonly counters: Counters;
   /** First attempts that wait for their turn: each is called when the breaker opens. */
   readonly waiting: Set<() => void>;
@@ -39,7 +44,7 @@ export type TargetState = {
 };
 
 /** The parts of a policy that all operations on a target share. The rest is each operation's own. */
-export type SharedPolicy = Pick<Policy, "breaker" | "budget" | "healing">;
+export type SharedPolicy = Pick<Policy, "breaker" | "budget" | "healing" | "stopOnOverload">;
 
 /** The live state for display. null = the policy has no such part. */
 export type TargetSnapshot = {
@@ -47,7 +52,9 @@ export type TargetSnapshot = {
   budget: BudgetSnapshot;
   bulkhead: BulkheadSnapshot | null;
   latency: LatencySnapshot;
+  waits: LatencySnapshot;
   healing: { steps: number; backoffFactor: number; rateFactor: number } | null;
+  overload: OverloadSnapshot | null;
   counters: Counters & Rates;
 };
 
@@ -62,11 +69,14 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
   };
   const newBreaker = ({ breaker }: SharedPolicy) => breaker && new Breaker(breaker, clock.nowMs(), onBreakerChange);
   const newHealer = ({ healing }: SharedPolicy) => healing && createHealer(healing);
+  const newOverload = ({ stopOnOverload }: SharedPolicy) => (stopOnOverload ? overloadGate(stopOnOverload) : null);
   let breaker = newBreaker(policy);
   let budget = createBudget(policy.budget);
   let healer = newHealer(policy);
+  let overload = newOverload(policy);
   const bulkhead = options.bulkhead ? new Bulkhead(options.bulkhead) : null;
   const latency = latencyHistory();
+  const waits = latencyHistory();
   const counters = zeroCounters();
   return {
     get breaker() {
@@ -78,8 +88,12 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
     get healer() {
       return healer;
     },
+    get overload() {
+      return overload;
+    },
     bulkhead,
     latency,
+    waits,
     counters,
     waiting,
     adopt(next) {
@@ -87,9 +101,11 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
       else breaker = newBreaker(next);
       if (!same(next.budget, shared.budget)) budget = createBudget(next.budget);
       if (!same(next.healing, shared.healing)) healer = newHealer(next);
+      if (!same(next.stopOnOverload, shared.stopOnOverload)) overload = newOverload(next);
       shared = next;
     },
-    heal: () => healer?.step(clock.nowMs()) ?? null,
+    heal: () =>
+      healer?.step(clock.nowMs(), bulkhead ? bulkhead.snapshot().queued / bulkhead.snapshot().permits : 0) ?? null,
     force(order) {
       breaker?.force(order, clock.nowMs());
       return breaker !== null;
@@ -97,14 +113,18 @@ export function createTargetState(policy: SharedPolicy, clock: Clock, options: T
     reset() {
       breaker?.reset(clock.nowMs());
       latency.clear();
+      waits.clear();
       healer?.reset();
+      overload?.clear();
     },
     snapshot: () => ({
       breaker: breaker?.snapshot(clock.nowMs()) ?? null,
       budget: budget.snapshot(clock.nowMs()),
       bulkhead: bulkhead?.snapshot() ?? null,
       latency: latency.snapshot(),
+      waits: waits.snapshot(),
       healing: healer?.snapshot() ?? null,
+      overload: overload?.snapshot(clock.nowMs()) ?? null,
       counters: { ...counters, ...ratesOf(counters) },
     }),
   };

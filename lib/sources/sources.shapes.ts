@@ -9,6 +9,7 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
+import { contractOutSchema } from "@/lib/sources/contracts/contracts.shapes";
 import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
 import { SAMPLE_CHARS_MAX } from "@/lib/sources/probe-limits.pure";
 import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/sources/source-mode.pure";
@@ -313,10 +314,14 @@ const targetEngineSchema = z.object({
       openRatio: z.optional(z.number()),
     }),
   ),
-  /** Retries the budget still allows now, and the share of attempts that were repeats, 0..1. */
+  /** Retries the budget still allows now, and the repeats per operation. */
   budget: z.object({ left: z.number(), retryRatio: z.number() }),
   bulkhead: z.object({ inUse: z.int(), queued: z.int(), permits: z.int() }),
   latency: z.object({ p50Ms: nullableNumber, p95Ms: nullableNumber, p99Ms: nullableNumber, samples: z.int() }),
+  /** Waits for a token and a place before a send. Absent in reports of older workers. */
+  waits: z.optional(
+    z.object({ p50Ms: nullableNumber, p95Ms: nullableNumber, p99Ms: nullableNumber, samples: z.int() }),
+  ),
   counters: z.record(z.string(), z.number()),
   /** Steps that self-healing has taken, and what they multiply; null = the policy has none. */
   healing: z.optional(z.nullable(z.object({ steps: z.int(), backoffFactor: z.number(), rateFactor: z.number() }))),
@@ -351,6 +356,8 @@ export const targetSchema = named(
     fallback: z.nullable(fallbackSchema),
     /** Each redrive to it needs the approval of a second person. */
     needsApproval: z.boolean(),
+    /** What is promised of it; null = nothing. */
+    contract: z.nullable(contractOutSchema),
     /** One of each worker; empty = no worker has used it yet. */
     engine: z.array(targetEngineSchema),
     sentPerSecondNow: nullableNumber,
@@ -373,6 +380,7 @@ export const targetSchema = named(
     noBursts: false,
     fallback: null,
     needsApproval: false,
+    contract: null,
     engine: [],
     sentPerSecondNow: null,
   },

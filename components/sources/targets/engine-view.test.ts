@@ -7,7 +7,7 @@ const engine = (over: Partial<TargetEngine> = {}): TargetEngine => ({
   budget: { left: 31, retryRatio: 0.04 },
   bulkhead: { inUse: 3, queued: 1, permits: 20 },
   latency: { p50Ms: 41, p95Ms: 212, p99Ms: null, samples: 100 },
-  counters: { attempts: 10, retries: 0, retryRate: 0.5 },
+  counters: { attempts: 10, retries: 0, retryRate: 0.5, retryRatePerAttempt: 0.3, errorRatio: 0.2 },
   asOf: "2026-11-20T14:02:11.000Z",
   ...over,
 });

@@ -63,12 +63,12 @@ function budgetLeft(engines: TargetEngine[]): number | null {
     : left.reduce<number>((total, each) => total + (each ?? 0), 0);
 }
 
-/** Only counts can be added; shares (`retryRate`) are shown elsewhere. */
+/** Only counts can be added; shares (`retryRate`, `errorRatio`) are shown elsewhere. */
 function summedCounters(engines: TargetEngine[]): { name: string; value: number }[] {
   const sums = new Map<string, number>();
   for (const engine of engines)
     for (const [name, value] of Object.entries(engine.counters))
-      if (!/Rate$/.test(name)) sums.set(name, (sums.get(name) ?? 0) + value);
+      if (!/Rate|Ratio/.test(name)) sums.set(name, (sums.get(name) ?? 0) + value);
   return [...sums].filter(([, value]) => value > 0).map(([name, value]) => ({ name, value }));
 }
 

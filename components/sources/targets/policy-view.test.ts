@@ -14,9 +14,9 @@ describe("what a policy promises", () => {
   });
 
   it("names the field, the value and the bound of what cannot run", () => {
-    const view = policyView({ ...POLICY_PRESETS.interactive, deadlineMs: 4_000 });
+    const view = policyView({ ...POLICY_PRESETS.interactive, deadlineMs: 2_000 });
     expect(view.ok ? [] : view.problems.map((problem) => problem.field)).toEqual(["deadlineMs"]);
-    expect(view.ok ? "" : view.problems[0]?.detail).toMatch(/^is 4000, must be >= /);
+    expect(view.ok ? "" : view.problems[0]?.detail).toMatch(/^is 2000, must be >= /);
     expect(policyView({}).ok).toBe(false);
     expect(policyView(null).ok).toBe(false);
   });

@@ -63,7 +63,9 @@ export function backoffWords(backoff: Policy["backoff"], duration: (ms: number) 
       ? "no jitter"
       : backoff.jitter.kind === "fraction"
         ? `± ${Math.round(backoff.jitter.fraction * 100)} % jitter`
-        : `${backoff.jitter.kind} jitter`;
+        : backoff.jitter.kind === "absolute"
+          ? `± ${duration(backoff.jitter.ms)} jitter`
+          : `${backoff.jitter.kind} jitter`;
   switch (backoff.kind) {
     case "fixed":
       return `fixed ${duration(backoff.delayMs)}, ${jitter}`;

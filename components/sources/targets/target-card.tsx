@@ -13,6 +13,7 @@ import { useStatus } from "@/lib/observe/health/status.browser";
 import { formatDuration, formatNumber, formatRate, formatShare, plural } from "@/lib/platform/plain/format.pure";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import type { PolicyOut, TargetChange } from "@/lib/sources/targets/targets.shapes";
+import { ContractPanel } from "./contract-panel";
 import { type BreakerWord, counterWords, type EngineView, engineView } from "./engine-view";
 import { fallbackWords } from "./target-draft";
 
@@ -99,6 +100,7 @@ export function TargetCard(props: { target: TargetOut; others: readonly string[]
         </p>
       )}
       <Footer target={target} engine={engine} />
+      <ContractPanel target={target} />
       {editing ? (
         <TargetDialog target={target} others={others} policies={policies} onClose={() => setEditing(false)} />
       ) : null}

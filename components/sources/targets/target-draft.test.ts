@@ -25,6 +25,7 @@ const target: TargetOut = {
   warmUpMs: 4_500,
   noBursts: true,
   fallback: { kind: "defer", deferMs: 90_000 },
+  contract: null,
   needsApproval: false,
   engine: [],
   sentPerSecondNow: null,

@@ -33,4 +33,20 @@ export const TARGET_COMMANDS = [
       "Refused while a redrive delivers to it, or another target falls back to it. The history of events keeps its name.",
     examples: ['parkade target remove orders.audit --reason "the audit has them"'],
   },
+  {
+    name: "contract",
+    summary: "Check what targets promise",
+    arguments: [{ name: "target", names: "targets", optional: true }],
+    options: [
+      {
+        name: "format",
+        value: "format",
+        values: ["table", "json", "markdown"],
+        text: "How the reports are printed; default: table",
+      },
+    ],
+    details:
+      "Each assertion of a contract with the numbers put in: it holds, is broken, or is unknown. All targets with a contract, or one. Ends with 1 when an assertion is broken, so that a build can stop there; unknown ones break nothing.",
+    examples: ["parkade contract", "parkade contract orders --format markdown > contract.md"],
+  },
 ] as const satisfies readonly Command[];

@@ -106,6 +106,8 @@ const STOPS: Record<string, string> = {
   ambiguous: "it may have arrived, and a repeat without an idempotency key could double it",
   "retry-after": "its target asked for a longer wait than its deadline allows",
   "not-retryable": "its target is not marked as repeatable",
+  "not-listed": "its policy does not list this code among those that are repeated",
+  overload: "its target accepts too few sends",
   amplified: "its producer's own repeats count towards the limit",
 };
 

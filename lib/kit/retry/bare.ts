@@ -56,6 +56,7 @@ export const DEFAULTS: Omit<WholePolicy, "deadlineMs"> = {
   throttledBackoff: null,
   retryAfterMsMax: 86_400_000,
   hintSpread: 0,
+  retryOn: null,
 };
 
 /**

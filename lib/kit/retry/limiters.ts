@@ -2,7 +2,7 @@ import { type Environment, environmentOf } from "@/lib/kit/retry/environment";
 import { above, between, checkFields, type Fields, integer } from "@/lib/retry/check-fields";
 import { PolicyError } from "@/lib/retry/policy-error";
 import { Throttle } from "@/lib/retry/rate/throttle";
-import { EMPTY_WINDOW, takeSliding, type WindowPolicy } from "@/lib/retry/rate/window";
+import { EMPTY_WINDOW, takeFixed, takeSliding, type WindowPolicy } from "@/lib/retry/rate/window";
 
 export type TokenBucketOptions = {
   ratePerSecond: number;
@@ -43,15 +43,28 @@ export function createLeakyBucket(options: LeakyBucketOptions, environment: Envi
 export type WindowAnswer = { granted: boolean; waitMs: number };
 
 export type SlidingWindow = { tryTake(cost?: number): WindowAnswer };
+export type FixedWindow = SlidingWindow;
 
 /** Refuses more than `limit` in any window of `windowMs`, by a counter that slides. It never waits. */
 export function createSlidingWindow(policy: WindowPolicy, environment: Environment = {}): SlidingWindow {
+  return windowBy(takeSliding, policy, environment);
+}
+
+/**
+ * Refuses more than `limit` in each window of `windowMs` on a fixed grid, as a provider's quota by the minute counts. Across the
+ * border of two windows it lets up to twice the limit pass. It never waits.
+ */
+export function createFixedWindow(policy: WindowPolicy, environment: Environment = {}): FixedWindow {
+  return windowBy(takeFixed, policy, environment);
+}
+
+function windowBy(take: typeof takeSliding, policy: WindowPolicy, environment: Environment): SlidingWindow {
   check(policy, { limit: integer(1, 1e9), windowMs: integer(1, 86_400_000) });
   const { clock } = environmentOf(environment);
   let window = EMPTY_WINDOW;
   return {
     tryTake(cost = 1) {
-      const { state, granted, waitMs } = takeSliding(policy, window, cost, clock.nowMs());
+      const { state, granted, waitMs } = take(policy, window, cost, clock.nowMs());
       window = state;
       return { granted, waitMs };
     },

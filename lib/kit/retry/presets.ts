@@ -4,11 +4,11 @@ import { INTERACTIVE, LADDER, SLOW_LANE } from "@/lib/retry/times";
 
 /** Ready-made policies, for `execute` as they are and for `createTarget` with guards. */
 export const PRESETS = {
-  /** A person waits: 3 attempts of 3 s, 100 ms doubled up to 1 s, full jitter, an answer within 10 s. */
+  /** A person waits: 3 attempts of 650 ms, 100 ms doubled up to 300 ms, full jitter, an answer within 2.5 s. */
   httpCall: INTERACTIVE,
   /** No person waits: 5 attempts of 3 s, 1 s doubled up to 30 s, full jitter, 60 s in all. */
   backgroundJob: SLOW_LANE,
-  /** Delays that are known in advance: 200, 500, 1,200, 2,500, 5,000 ms, no jitter; 6 attempts of 3 s, 30 s in all. */
+  /** Longest delays that are known in advance: 200, 500, 1,200, 2,500 ms, full jitter; 5 attempts of 3 s, 30 s in all. */
   redrive: LADDER,
   /** A transaction that lost a conflict: 5 attempts of 2 s, 20 ms doubled up to 500 ms, full jitter, 10.3 s in all. */
   database: {

@@ -15,9 +15,11 @@ export { type ExecuteOptions, execute, type Runner, tryExecute } from "@/lib/kit
 export { withFallback } from "@/lib/kit/retry/fallback";
 export { ensureOk, HttpError } from "@/lib/kit/retry/http-error";
 export {
+  createFixedWindow,
   createLeakyBucket,
   createSlidingWindow,
   createTokenBucket,
+  type FixedWindow,
   type LeakyBucketOptions,
   type SlidingWindow,
   type TokenBucketOptions,
@@ -87,6 +89,7 @@ export { executeOnce, type OnceOptions, type OnceOutcome } from "@/lib/retry/ide
 export { idempotencyKey, type KeySource } from "@/lib/retry/idempotency/key";
 export type { IdempotencyStore } from "@/lib/retry/idempotency/store";
 export { PolicyError } from "@/lib/retry/policy-error";
+export type { OverloadPolicy, OverloadSnapshot } from "@/lib/retry/rate/overload";
 export { QueueFullError, Throttle } from "@/lib/retry/rate/throttle";
 export { parseDelayMs, parseHttpDate, parseRetryAfter } from "@/lib/retry/retry-after";
 export type { TargetSnapshot } from "@/lib/retry/target";

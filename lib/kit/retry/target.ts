@@ -14,7 +14,7 @@ import { createTargetState, type TargetState } from "@/lib/retry/target";
 
 /** A policy with guards that all calls of one target share. A guard that is absent or null does nothing. */
 export type TargetPolicy = RetryPolicy &
-  Partial<Pick<Policy, "breaker" | "phases" | "dynamicTimeout" | "hedge" | "healing" | "budget">>;
+  Partial<Pick<Policy, "breaker" | "phases" | "dynamicTimeout" | "hedge" | "healing" | "budget" | "stopOnOverload">>;
 
 /** Tokens of a rate: one is taken for each attempt. */
 export type Limiter = { take(cost: number, signal?: AbortSignal): Promise<void> };
@@ -79,7 +79,7 @@ export function createTarget(policy: TargetPolicy, options: TargetOptions = {}):
 
 /** The engine's own policy, in which every part is present. */
 function enginePolicy(policy: TargetPolicy): { whole: Policy; hintSpread: number } {
-  const { budget, breaker, phases, dynamicTimeout, hedge, healing, ...timing } = policy;
+  const { budget, breaker, phases, dynamicTimeout, hedge, healing, stopOnOverload, ...timing } = policy;
   const { hintSpread, ...whole } = wholePolicy(timing);
   return {
     hintSpread,
@@ -91,6 +91,7 @@ function enginePolicy(policy: TargetPolicy): { whole: Policy; hintSpread: number
       dynamicTimeout: dynamicTimeout ?? null,
       hedge: hedge ?? null,
       healing: healing ?? null,
+      stopOnOverload: stopOnOverload ?? null,
     }),
   };
 }

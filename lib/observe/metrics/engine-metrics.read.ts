@@ -32,6 +32,10 @@ const COUNTERS: Record<string, { name: string; help: string }> = {
   },
   breakerDenied: { name: "retry_breaker_denied_total", help: "Operations that an open breaker ended." },
   bulkheadDenied: { name: "retry_bulkhead_denied_total", help: "Operations that found no place in the bulkhead." },
+  overloadDenied: {
+    name: "retry_overload_denied_total",
+    help: "Operations that were not sent because their target accepts too few sends.",
+  },
   dedupDropped: {
     name: "retry_dedup_dropped_total",
     help: "Events not sent: their consumer had processed them already.",
@@ -63,8 +67,11 @@ export function engineMetrics(beats: readonly Beat[]): Metric[] {
   };
   return [
     ...counterMetrics(beats),
-    gauge("retry_rate", "Repeats per send, 0 to 1.", value(ratio("retries", "attempts"))),
-    gauge("retry_timeout_rate", "Timeouts per send, 0 to 1.", value(ratio("timeouts", "attempts"))),
+    gauge("retry_rate", "Repeats per operation; above 1 when each is repeated.", value(ratio("retries", "operations"))),
+    gauge("retry_timeout_rate", "Timeouts per operation.", value(ratio("timeouts", "operations"))),
+    gauge("retry_rate_per_attempt", "Repeats per send, 0 to 1.", value(ratio("retries", "attempts"))),
+    gauge("retry_timeout_rate_per_attempt", "Timeouts per send, 0 to 1.", value(ratio("timeouts", "attempts"))),
+    gauge("retry_error_ratio", "Failed operations per operation, 0 to 1.", value(ratio("failed", "operations"))),
     gauge(
       "retry_dedup_drop_rate",
       "Events not sent because they were processed already, of all that came to be sent, 0 to 1.",

@@ -33,7 +33,21 @@ function scraped(...infos: Record<string, Engine>[]): Record<string, string> {
 
 test("counts are a series a worker and target; shares are pooled over the workers", () => {
   const metrics = scraped(
-    { orders: engine({}, { attempts: 90, retries: 0, timeouts: 9, retryAllowed: 7, retryExhausted: 2, hedges: 4 }) },
+    {
+      orders: engine(
+        {},
+        {
+          operations: 34,
+          failed: 4,
+          attempts: 90,
+          retries: 0,
+          timeouts: 9,
+          retryAllowed: 7,
+          retryExhausted: 2,
+          hedges: 4,
+        },
+      ),
+    },
     {
       orders: engine(
         {},
@@ -48,9 +62,11 @@ test("counts are a series a worker and target; shares are pooled over the worker
     'retry_exhausted_total{target="orders",worker="w1"}': "2",
     'retry_after_honored_total{target="orders",worker="w2"}': "5",
     'retry_hedges_total{target="orders",worker="w1"}': "4",
-    'retry_rate{target="orders"}': "0.1",
-    'retry_timeout_rate{target="orders"}': "0.1",
-    'retry_dedup_drop_rate{target="orders"}': "0.25",
+    'retry_rate{target="orders"}': "0.25",
+    'retry_timeout_rate{target="orders"}': "0.25",
+    'retry_rate_per_attempt{target="orders"}': "0.1",
+    'retry_timeout_rate_per_attempt{target="orders"}': "0.1",
+    'retry_error_ratio{target="orders"}': "0.1",
   });
 });
 

@@ -308,12 +308,14 @@ function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number, toOwnSource:
     case "cancelled":
       return { kind: "back" };
     case "deferred":
+      if (outcome.cause === "overload") return { kind: "later", waitMs: TARGET_WAIT_MS };
       if (outcome.cause !== "retry-after") return { kind: "back" };
       if (outcome.untilMs - nowMs <= LATER_MS_MAX) return { kind: "later", waitMs: outcome.untilMs - nowMs };
       return { kind: "failed", code: outcome.code, detail: textOf(outcome.error), untilMs: outcome.untilMs };
     case "failed": {
       // Its attempts are not used up: the item stays open, and goes on with them when the target takes sends again.
       if (outcome.reason === "breaker-open") return { kind: "back" };
+      if (outcome.reason === "overload") return { kind: "later", waitMs: TARGET_WAIT_MS };
       if (outcome.reason === "bulkhead-full" && outcome.attempts === 0) return { kind: "back" };
       // No target was there to be sent to: that is not the event's fault. What may have arrived goes again only if it may.
       if (outcome.away && (outcome.reason !== "not-retryable" || outcome.sent === "no")) {

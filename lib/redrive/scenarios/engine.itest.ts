@@ -58,7 +58,9 @@ describe("layers of retries", () => {
       expect(counts).toEqual([undefined, "1", "2", "3"]);
     }
     await expect.poll(metrics).toMatch(/^retry_attempts_total\{target="orders",worker="[^"]+"\} 24$/m);
-    expect(await metrics()).toMatch(/^retry_rate\{target="orders"\} 0\.75$/m);
+    // One operation of four sends.
+    expect(await metrics()).toMatch(/^retry_rate\{target="orders"\} 3$/m);
+    expect(await metrics()).toMatch(/^retry_rate_per_attempt\{target="orders"\} 0\.75$/m);
     expect(await metrics()).toMatch(/^retry_exhausted_total\{target="orders",worker="[^"]+"\} 6$/m);
     expect(await metrics()).toMatch(/^bucket_state\{target="orders",state="shared"\} 1$/m);
   });

@@ -32,6 +32,8 @@ describe("jitter", () => {
     [{ kind: "full" }, [0, 20, 80], 0, 80],
     [{ kind: "equal" }, [40, 50, 80], 40, 80],
     [{ kind: "fraction", fraction: 0.25 }, [60, 70, 100], 60, 100],
+    [{ kind: "absolute", ms: 20 }, [60, 70, 100], 60, 100],
+    [{ kind: "absolute", ms: 100 }, [0, 30, 180], 0, 180],
   ])("%j spreads 80 ms", (jitter, expected, min, max) => {
     expect([0, 0.25, 1].map((draw) => spread(80, jitter, () => draw))).toEqual(expected);
     expect(spreadMsMin(80, jitter)).toBe(min);

@@ -155,6 +155,44 @@ describe("a half-open breaker", () => {
     expect(breaker.snapshot(1_100)).toMatchObject({ state: "closed", calls: 0, probesInFlight: 0 });
   });
 
+  it("lets one probe pass in each interval, whatever became of the one before", () => {
+    const breaker = halfOpen({ probes: 3, probeEveryMs: 1_000, probeMsMax: 5_000 });
+    breaker.record(breaker.acquire(1_000), false, 1, 1_000);
+    expect(breaker.acquire(1_999)).toBe(DENIED);
+    expect(breaker.waitMs(1_999)).toBe(1);
+    breaker.release(breaker.acquire(2_000));
+    expect(breaker.acquire(2_500)).toBe(DENIED);
+    breaker.record(breaker.acquire(3_000), false, 1, 3_000);
+    breaker.record(breaker.acquire(4_000), false, 1, 4_000);
+    expect(state(breaker, 4_000)).toBe("closed");
+  });
+
+  it("never lets more than one probe pass in an interval, over any course of failures and successes", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.integer({ min: 1, max: 700 }), fc.boolean()), { maxLength: 300 }), (steps) => {
+        const policy = {
+          ...POLICY,
+          trip: { kind: "consecutive", failures: 3 } as const,
+          probes: 3,
+          probeEveryMs: 1_000,
+        };
+        const breaker = new Breaker(policy, 0);
+        let nowMs = 0;
+        let probedMs = Number.NEGATIVE_INFINITY;
+        for (const [advanceMs, failed] of steps) {
+          nowMs += advanceMs;
+          const permit = breaker.acquire(nowMs);
+          if (permit === DENIED) continue;
+          if (state(breaker, nowMs) === "half-open") {
+            expect(nowMs - probedMs).toBeGreaterThanOrEqual(1_000);
+            probedMs = nowMs;
+          }
+          breaker.record(permit, failed, 1, nowMs);
+        }
+      }),
+    );
+  });
+
   it("opens at the first failed probe of a consecutive trip", () => {
     const breaker = halfOpen();
     const probes = [breaker.acquire(1_000), breaker.acquire(1_000)];

@@ -8,6 +8,11 @@ export type BreakerPolicy = {
   openMsMax: number;
   /** Probes of the half-open state: as many may be under way, and all must pass before it closes. */
   probes: number;
+  /**
+   * Least time from one probe to the next. It is at most `openMs`, so that no more pass across two half-open states. Absent = 0:
+   * the probes may pass together.
+   */
+  probeEveryMs?: number;
   /** A probe that has not reported by then is lost: it counts as failed, so a leaked permit cannot hold the state. */
   probeMsMax: number;
 };
@@ -34,7 +39,8 @@ export const DENIED = -1;
  * Circuit breaker of one target.
  *
  * closed: every call passes and is counted; reaching the trip opens it. open: nothing passes for openMs, then the next
- * call makes it half-open. half-open: at most `probes` calls pass, the rest are denied; a failed or lost probe opens it
+ * call makes it half-open. half-open: at most `probes` calls pass, one in each
+ * `probeEveryMs`, the rest are denied; a failed or lost probe opens it
  * again for twice as long, all probes passing closes it with an empty window.
  *
  * Each passage is a permit that belongs to the state it was given in: a result that arrives after the state has moved
@@ -64,7 +70,7 @@ export class Breaker {
     this.#probing = policy;
     this.#closedGauge = tripGauge(policy.trip);
     this.#gauge = this.#closedGauge;
-    this.#probes = probeSlots(policy.probes, policy.probeMsMax);
+    this.#probes = probeSlots(policy);
     this.#bornMs = nowMs;
     this.#onChange = onChange;
   }
@@ -145,6 +151,11 @@ export class Breaker {
     };
   }
 
+  /** Whether it is half-open: who passes now is a probe. */
+  get probing(): boolean {
+    return this.#state === "half-open";
+  }
+
   /** Milliseconds until a call may pass; null when only an operator can open the way. */
   waitMs(nowMs: number): number | null {
     this.#settle(nowMs);
@@ -179,7 +190,7 @@ export class Breaker {
   #halfOpen(nowMs: number): void {
     this.#move("half-open", nowMs, "timer");
     this.#probing = this.#policy;
-    this.#probes = probeSlots(this.#probing.probes, this.#probing.probeMsMax);
+    this.#probes = probeSlots(this.#probing);
     this.#gauge = probeGauge(this.#probing.trip, this.#probing.probes);
   }
 

@@ -1,6 +1,8 @@
+import type { BreakerPolicy } from "@/lib/retry/breaker/breaker";
+
 /** The bounded, expiring permits of a half-open breaker. */
 export type Probes = {
-  /** Takes a slot for permit `id`; false when all are taken or reported. */
+  /** Takes a slot for permit `id`; false when all are taken or reported, or when the last was taken too short a time ago. */
   take(id: number, nowMs: number): boolean;
   has(id: number): boolean;
   /** The probe has an answer: its slot stays used until the state moves. */
@@ -9,24 +11,31 @@ export type Probes = {
   release(id: number): void;
   /** When the first lost probe ran out, null when none has by `nowMs`. */
   expiredMs(nowMs: number): number | null;
-  /** Milliseconds until a slot could be taken: 0 when one is free, else until the next probe would be lost. */
+  /** Milliseconds until a slot could be taken: 0 when one may be now, else until its turn or until the next probe would be lost. */
   waitMs(nowMs: number): number;
   readonly reported: number;
   readonly inFlight: number;
   clear(): void;
 };
 
-/** @param slots how many probes decide @param msMax how long a probe may take before it is lost */
-export function probeSlots(slots: number, msMax: number): Probes {
+/** `probes` decide, one may begin in each `probeEveryMs`, and one that takes `probeMsMax` is lost. */
+export function probeSlots({
+  probes: slots,
+  probeEveryMs: everyMs = 0,
+  probeMsMax: msMax,
+}: Pick<BreakerPolicy, "probes" | "probeEveryMs" | "probeMsMax">): Probes {
   // Insertion order is expiry order, since every probe lives equally long.
   const expiries = new Map<number, number>();
   let reported = 0;
+  /** A slot that was given back has had its turn, too: its send may have begun. */
+  let nextMs = Number.NEGATIVE_INFINITY;
   const free = () => expiries.size + reported < slots;
   const firstExpiryMs = () => expiries.values().next().value ?? null;
   return {
     take(id, nowMs) {
-      if (!free()) return false;
+      if (!free() || nowMs < nextMs) return false;
       expiries.set(id, nowMs + msMax);
+      nextMs = nowMs + everyMs;
       return true;
     },
     has: (id) => expiries.has(id),
@@ -40,7 +49,7 @@ export function probeSlots(slots: number, msMax: number): Probes {
       const expiryMs = firstExpiryMs();
       return expiryMs !== null && expiryMs <= nowMs ? expiryMs : null;
     },
-    waitMs: (nowMs) => (free() ? 0 : Math.max(0, (firstExpiryMs() ?? nowMs) - nowMs)),
+    waitMs: (nowMs) => Math.max(0, (free() ? nextMs : (firstExpiryMs() ?? nowMs)) - nowMs),
     get reported() {
       return reported;
     },
@@ -50,6 +59,7 @@ export function probeSlots(slots: number, msMax: number): Probes {
     clear() {
       expiries.clear();
       reported = 0;
+      nextMs = Number.NEGATIVE_INFINITY;
     },
   };
 }

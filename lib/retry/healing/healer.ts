@@ -5,8 +5,8 @@ import { rollingSums } from "@/lib/retry/window/rolling-sums";
 export type Healer = {
   /** One attempt has ended. */
   observe(attempt: { retry: boolean; timeout: boolean }, nowMs: number): void;
-  /** Takes at most one step. @returns the step to be audited, or null */
-  step(nowMs: number): HealingStep | null;
+  /** Takes at most one step. @param queueRatio sends that wait at the bulkhead, per permit @returns the step to be audited, or null */
+  step(nowMs: number, queueRatio?: number): HealingStep | null;
   /** Multiplies every backoff delay, 1 when untouched. */
   readonly backoffFactor: number;
   /** Multiplies the target's rate, 1 when untouched. */
@@ -30,11 +30,12 @@ export function createHealer(policy: HealingPolicy): Healer {
       if (retry) sums.add(RETRIES, 1, nowMs);
       if (timeout) sums.add(TIMEOUTS, 1, nowMs);
     },
-    step(nowMs) {
+    step(nowMs, queueRatio = 0) {
       const rates = {
         attempts: sums.sum(ATTEMPTS, nowMs),
         retries: sums.sum(RETRIES, nowMs),
         timeouts: sums.sum(TIMEOUTS, nowMs),
+        queueRatio,
       };
       const next = heal(policy, state, rates, nowMs);
       if (next === null) return null;

@@ -29,6 +29,7 @@ describe("a healing decision", () => {
         cause,
         retryRatio: rates.retries / 10,
         timeoutRatio: rates.timeouts / 10,
+        queueRatio: 0,
         steps: 1,
         backoffFactor: 2,
         rateFactor: 0.5,
@@ -42,6 +43,22 @@ describe("a healing decision", () => {
     [{ attempts: 1_000, retries: 399, timeouts: 199 }],
     [calm],
   ])("does nothing at %j when untouched", (rates) => {
+    expect(heal(POLICY, UNTOUCHED, rates, 0)).toBeNull();
+  });
+
+  it.each([
+    ["slows down at the threshold, although few sends have ended", { attempts: 0, queueRatio: 3 }, "slow-down"],
+    ["waits between the threshold and the quiet share", { attempts: 0, queueRatio: 1.5 }, null],
+    ["steps back below it", { attempts: 0, queueRatio: 1.4 }, "speed-up"],
+  ])("of the queue at the bulkhead %s", (_, rates, direction) => {
+    const policy = { ...POLICY, queueRatio: 3 };
+    const step = heal(policy, { steps: 1, steppedAtMs: 0 }, { retries: 0, timeouts: 0, ...rates }, 5_000)?.step;
+    expect(step?.direction ?? null).toBe(direction);
+    if (direction === "slow-down") expect(step).toMatchObject({ cause: "queue-ratio", queueRatio: 3 });
+  });
+
+  it("does not look at the queue without a threshold", () => {
+    const rates = { attempts: 100, retries: 0, timeouts: 0, queueRatio: 900 };
     expect(heal(POLICY, UNTOUCHED, rates, 0)).toBeNull();
   });
 

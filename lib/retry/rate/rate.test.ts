@@ -7,7 +7,7 @@ import {
   takeTokens,
   withPolicy,
 } from "@/lib/retry/rate/token-bucket";
-import { carriedOver, EMPTY_WINDOW, takeSliding, windowAt } from "@/lib/retry/rate/window";
+import { carriedOver, EMPTY_WINDOW, takeFixed, takeSliding, windowAt } from "@/lib/retry/rate/window";
 
 const POLICY: TokenBucketPolicy = { ratePerSecond: 10, capacity: 5, warmUpMs: 0 };
 
@@ -181,5 +181,33 @@ describe("a sliding window", () => {
         },
       ),
     );
+  });
+});
+
+describe("a fixed window", () => {
+  const policy = { limit: 3, windowMs: 1_000 };
+
+  it("grants its limit in each window of the grid and forgets the one before", () => {
+    let state = EMPTY_WINDOW;
+    const take = (nowMs: number, cost = 1) => {
+      const taken = takeFixed(policy, state, cost, nowMs);
+      state = taken.state;
+      return [taken.granted, taken.waitMs];
+    };
+    expect([take(900), take(950), take(999), take(999)]).toEqual([
+      [true, 0],
+      [true, 0],
+      [true, 0],
+      [false, 1],
+    ]);
+    // Twice the limit within 100 ms: the price of a grid.
+    expect([take(1_000, 3), take(1_001)]).toEqual([
+      [true, 0],
+      [false, 999],
+    ]);
+  });
+
+  it("never grants a cost above its limit", () => {
+    expect(takeFixed(policy, EMPTY_WINDOW, 4, 0)).toMatchObject({ granted: false, waitMs: Number.POSITIVE_INFINITY });
   });
 });

@@ -37,6 +37,19 @@ export function takeSliding(policy: WindowPolicy, state: WindowState, cost: numb
   return { state: now, granted: false, waitMs: slidingWaitMs(policy, now, cost, nowMs) };
 }
 
+/**
+ * Fixed window counter: `limit` in each window of the grid, the window before it forgotten. Around the border of two windows up
+ * to twice the limit may pass within `windowMs`. `waitMs` is when the next window begins.
+ */
+export function takeFixed(policy: WindowPolicy, state: WindowState, cost: number, nowMs: number): WindowTaken {
+  const now = windowAt(policy, state, nowMs);
+  if (now.current + cost <= policy.limit) {
+    return { state: { ...now, current: now.current + cost }, granted: true, waitMs: 0 };
+  }
+  const waitMs = cost > policy.limit ? Number.POSITIVE_INFINITY : now.windowStartMs + policy.windowMs - nowMs;
+  return { state: now, granted: false, waitMs };
+}
+
 function slidingWaitMs(policy: WindowPolicy, now: WindowState, cost: number, nowMs: number): number {
   if (cost > policy.limit) return Number.POSITIVE_INFINITY;
   const endMs = now.windowStartMs + policy.windowMs;

@@ -21,7 +21,7 @@ export async function addTarget(
 ): Promise<void> {
   assertMay(viewer, "change-source", [sourceName]);
   assertMay(viewer, "change-target");
-  const { name, reason } = request;
+  const { name, retryable = true, reason } = request;
   const atMs = deps.clock.wallMs();
   await takingName("source or target", name, () =>
     deps.lowRate.write(async ({ prisma, audit }) => {
@@ -29,7 +29,7 @@ export async function addTarget(
       if (!source) throw unknownSource(sourceName);
       const stored = { kind: source.kind, config: source.config as Record<string, unknown> };
       const destination = parseDestination(stored, request.destination, { stored: null, limits: deps.env });
-      await insertTarget(prisma, { id: uuidv7(atMs), sourceId: source.id, name, destination });
+      await insertTarget(prisma, { id: uuidv7(atMs), sourceId: source.id, name, destination, retryable });
       await audit({
         actor: viewer.name,
         action: "target.added",
@@ -37,7 +37,7 @@ export async function addTarget(
         subjectId: name,
         reason,
         before: null,
-        after: { source: sourceName, destination: redactConfig(source.kind, destination) },
+        after: { source: sourceName, destination: redactConfig(source.kind, destination), retryable },
         count: 1,
         atMs,
       });

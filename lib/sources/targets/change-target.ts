@@ -35,6 +35,7 @@ export async function changeTarget(
     if (!target) throw unknownTarget(input.name);
     await assertPolicy(prisma, columns.policyName);
     assertFallback(target, columns.fallback, targets);
+    assertContract(columns.contract);
     const named = namedAfter(target, { name, destination }, deps.env);
     if (named !== null) assertMay(viewer, "change-source", [target.source]);
     const before = shown(target);
@@ -63,10 +64,11 @@ type EditedTarget = TargetSettings &
   Pick<Target, "id" | "name" | "lane"> &
   Pick<Source, "kind"> & { source: string; config: Json; destination: Json | null };
 
-function targetOf({ source, fallback, destination, ...target }: StoredTarget): EditedTarget {
+function targetOf({ source, fallback, contract, destination, ...target }: StoredTarget): EditedTarget {
   return {
     ...target,
     fallback: fallback as TargetSettings["fallback"],
+    contract: contract as TargetSettings["contract"],
     destination: destination as Json | null,
     source: source.name,
     kind: source.kind,
@@ -99,9 +101,9 @@ function shownNamed({ name, kind, source, destination }: EditedTarget) {
 
 function shown(target: TargetSettings): TargetSettings {
   const { ratePerSecond, burst, bulkhead, policyName, retryable, breakerForce } = target;
-  const { warmUpMs, noBursts, fallback, needsApproval } = target;
+  const { warmUpMs, noBursts, fallback, needsApproval, contract } = target;
   const pace = { ratePerSecond, burst, bulkhead, warmUpMs, noBursts };
-  return { ...pace, policyName, retryable, breakerForce, fallback, needsApproval };
+  return { ...pace, policyName, retryable, breakerForce, fallback, needsApproval, contract };
 }
 
 function breakerAfter(target: TargetSettings, order: TargetChange["breaker"]): string | null {
@@ -113,6 +115,15 @@ async function assertPolicy(prisma: Prisma.TransactionClient, name: string | und
   if (name === undefined || name in POLICY_PRESETS || (await prisma.policy.count({ where: { name } })) > 0) return;
   throw new DomainError("unknown-policy", `There is no policy ${name}`, {
     fields: [{ field: "policyName", detail: `use ${Object.keys(POLICY_PRESETS).join(", ")} or a stored policy` }],
+  });
+}
+
+/** A margin that leaves nothing of the deadline: no policy could hold such a contract. */
+function assertContract(contract: TargetChange["contract"]): void {
+  if (!contract || contract.callerDeadlineMs === null || (contract.marginMs ?? 0) < contract.callerDeadlineMs) return;
+  const detail = `must be below callerDeadlineMs (${contract.callerDeadlineMs}): lower the margin or raise the deadline`;
+  throw new DomainError("invalid-config", `contract.marginMs ${detail}`, {
+    fields: [{ field: "contract.marginMs", detail }],
   });
 }
 

@@ -71,6 +71,7 @@ function targetOut(
     noBursts: target.noBursts,
     fallback: target.fallback,
     needsApproval: target.needsApproval,
+    contract: target.contract ?? null,
     engine,
     sentPerSecondNow,
   };

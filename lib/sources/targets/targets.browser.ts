@@ -2,10 +2,12 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import type { ContractReportOut } from "@/lib/sources/contracts/contracts.shapes";
 import type { TargetList, TargetOut } from "@/lib/sources/sources.shapes";
 import type { PolicyOut, PolicyRequest, TargetChange, TargetRequest } from "@/lib/sources/targets/targets.shapes";
 
 const LIVE_MS = 2_000;
+const CONTRACTS_MS = 10_000;
 
 /** Every target with the last reports of the workers. They fit one page. */
 export function useTargets() {
@@ -52,6 +54,16 @@ export function usePolicies() {
   return useQuery<{ items: PolicyOut[] }, ApiError>({
     queryKey: policies,
     queryFn: ({ signal }) => fetchJson<{ items: PolicyOut[] }>("/api/v1/policies", { signal }),
+  });
+}
+
+/** Reports of the targets that have a contract. They are as old as the workers' heartbeats. */
+export function useContractReports() {
+  return useQuery<{ items: ContractReportOut[] }, ApiError>({
+    queryKey: [...keys.targets, "contracts"],
+    queryFn: ({ signal }) => fetchJson<{ items: ContractReportOut[] }>("/api/v1/contracts", { signal }),
+    refetchInterval: CONTRACTS_MS,
+    retry: false,
   });
 }
 

@@ -3,6 +3,7 @@ import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import type { LanePaces, TargetPace } from "@/lib/redrive/pace/redrive-rate.pure";
 import type { Fallback } from "@/lib/redrive/run/fallback.pure";
+import type { Contract } from "@/lib/sources/contracts/contract.pure";
 
 /** One target with its source, as the worker sends to it. */
 export type TargetRow = {
@@ -31,6 +32,8 @@ export type TargetRow = {
   /** When such a stop was lifted last; null = never. */
   resumedAtMs: number | null;
   needsApproval: boolean;
+  /** What is promised of it; null or absent = nothing. */
+  contract?: Contract | null;
   /** Changes whenever the source or the target changes: a publisher made before is out of date. */
   revision: string;
 };
@@ -39,7 +42,7 @@ const COLUMNS = `t.id, t.name, t.source_id as "sourceId", s.name as source, s.ki
   t.lane, t.destination, t.rate_per_second as "ratePerSecond", t.burst, t.bulkhead,
   t.policy_name as "policyName", t.retryable, t.breaker_force as "breakerForce", t.reset_at as "resetAtMs",
   t.warm_up_ms as "warmUpMs", t.no_bursts as "noBursts", t.fallback,
-  t.needs_approval as "needsApproval", stop.stopped, stop."resumedAtMs",
+  t.needs_approval as "needsApproval", t.contract, stop.stopped, stop."resumedAtMs",
   md5(s.updated_at::text || t.updated_at::text) as revision`;
 
 const STOP = `select count(*) filter (where lifted_at is null) > 0 as stopped, max(lifted_at) as "resumedAtMs"

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { named, nullableText, nullableTime } from "@/lib/platform/api/schemas.shapes";
+import { contractSchema } from "@/lib/sources/contracts/contracts.shapes";
 
 const positive = z
   .number("must be a number")
@@ -34,10 +35,17 @@ const destination = z.record(z.string(), z.unknown(), "must be an object");
 /** POST /api/v1/sources/{name}/targets. `destination` is checked by the source's kind. */
 export const targetRequestSchema = named(
   "TargetRequest",
-  z.strictObject({ name: targetName, destination, reason: reasonSchema }),
+  z.strictObject({
+    name: targetName,
+    destination,
+    /** Whether its endpoint may be called again. Absent = true, for clients from before the field: say it. */
+    retryable: z.optional(z.boolean("must be true or false")),
+    reason: reasonSchema,
+  }),
   {
     name: "orders.audit",
     destination: { redriveUrl: "https://audit.example/events" },
+    retryable: true,
     reason: "the audit service missed them",
   },
 );
@@ -80,6 +88,8 @@ export const targetChangeSchema = named(
     fallback: z.optional(z.nullable(fallbackSchema)),
     /** true = each redrive to it needs the approval of a second person. */
     needsApproval: z.optional(z.boolean("must be true or false")),
+    /** The whole contract, checked by GET /api/v1/contracts; null = none. */
+    contract: z.optional(z.nullable(contractSchema)),
     /** open and closed hold it there until auto; reset closes it and forgets its history. */
     breaker: z.optional(z.enum(["open", "closed", "auto", "reset"], "must be open, closed, auto or reset")),
     reason: reasonSchema,

@@ -1,12 +1,13 @@
 import type { Prisma } from "@/lib/platform/database/generated/client";
 import type { Fallback } from "@/lib/redrive/run/fallback.pure";
 import { LIVE_REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
+import type { Contract } from "@/lib/sources/contracts/contract.pure";
 import { SLOW_RATE } from "@/lib/sources/sources.write";
 
 /** A target that a source names beside its lanes, at the pace of a slow lane. */
 export async function insertTarget(
   client: Prisma.TransactionClient,
-  target: { id: string; sourceId: string; name: string; destination: Record<string, unknown> },
+  target: { id: string; sourceId: string; name: string; destination: Record<string, unknown>; retryable: boolean },
 ): Promise<void> {
   const destination = target.destination as Prisma.InputJsonObject;
   await client.target.create({ data: { ...target, destination, ratePerSecond: SLOW_RATE } });
@@ -69,6 +70,7 @@ export type TargetSettings = {
   noBursts: boolean;
   fallback: Fallback | null;
   needsApproval: boolean;
+  contract: Contract | null;
 };
 
 /** `resetAtMs`: the workers forget the history of breaker and latency before this time; null = no change. */
@@ -88,11 +90,13 @@ export async function updateTarget(
     atMs: number;
   },
 ): Promise<void> {
-  const fallback = target.fallback ?? (await import("@/lib/platform/database/generated/client")).Prisma.DbNull;
+  const { DbNull } = (await import("@/lib/platform/database/generated/client")).Prisma;
+  const fallback = target.fallback ?? DbNull;
+  const contract = target.contract ?? DbNull;
   const resetAt = resetAtMs === null ? undefined : new Date(resetAtMs);
   const own = named && { name: named.name, destination: named.destination as Prisma.InputJsonObject };
   await client.target.update({
     where: { id },
-    data: { ...target, ...own, fallback, resetAt, updatedAt: new Date(atMs) },
+    data: { ...target, ...own, fallback, contract, resetAt, updatedAt: new Date(atMs) },
   });
 }

@@ -4,6 +4,7 @@ import { inFlightBudget, inFlightMax } from "@/lib/retry/budget/in-flight";
 import { leakyPool } from "@/lib/retry/budget/pools";
 import type { RatioBudget } from "@/lib/retry/budget/ratio";
 import { validatePolicy } from "@/lib/retry/policy";
+import { rejectionProbability } from "@/lib/retry/rate/overload";
 import { BARE } from "@/lib/retry/testing/vectors/operation";
 import { type Case, type Cases, type Check, eachRow, sameFor } from "@/lib/retry/testing/vectors/vector";
 
@@ -97,6 +98,12 @@ const amplification: Case = () => {
 };
 
 export const BUDGET_CASES: Cases = {
+  "sre-throttle-077": (vector) =>
+    eachRow(vector, ([requests, accepts, k, p]) => ({
+      actual: rejectionProbability(Number(requests), Number(accepts), Number(k)),
+      expected: p,
+      tolerance: 1e-12,
+    })),
   ...sameFor(
     ["048", "049", "052", "053", "054", "055", "056", "058", "060", "061"].map((n) => `finagle-budget-${n}`),
     budgetRun,

@@ -77,8 +77,10 @@ export const NOT_APPLICABLE: readonly NotApplicable[] = [
   { id: "aws-adaptive-034", reason: "The same search for a rate (CUBIC)." },
   { id: "limit-180", reason: "A target's bulkhead is a setting: no part of the engine finds a concurrency by itself." },
   { id: "limit-181", reason: "The same search for a concurrency (Vegas)." },
-  { id: "sre-throttle-077", reason: "A target that fails is protected by breaker and budget, not by chance." },
-  { id: "sre-throttle-078", reason: "The same rejection by chance, above a rate." },
+  {
+    id: "sre-throttle-078",
+    reason: "The same with a ceiling on rejections: probes of the breaker find a target that has recovered.",
+  },
   { id: "gcra-092", reason: "The token bucket is the one limiter of a rate; GCRA answers the same in other numbers." },
   { id: "gcra-093", reason: "GCRA again." },
   { id: "gcra-094", reason: "GCRA again." },

@@ -1,0 +1,60 @@
+import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Queryable } from "@/lib/platform/database/db";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { upperBoundMs } from "@/lib/retry/bounds";
+import { POLICY_PRESETS, type Policy, validatePolicy } from "@/lib/retry/policy";
+import { contractReport } from "@/lib/sources/contracts/contract.pure";
+import { readContractFacts } from "@/lib/sources/contracts/contract-facts.read";
+import type { ContractReportOut } from "@/lib/sources/contracts/contracts.shapes";
+import { type PolicyVersion, readPolicies } from "@/lib/sources/policies/policies.read";
+import { unknownTarget } from "@/lib/sources/targets/redrive-target";
+import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
+
+/**
+ * Reports of the targets that the viewer sees and that have a contract, by the target's name. Four statements, whatever the
+ * number of targets.
+ */
+export async function contractReports(db: Queryable, viewer: Viewer): Promise<ContractReportOut[]> {
+  assertMay(viewer, "view");
+  const targets = (await readTargets(db)).filter(({ source, contract }) => contract && sees(viewer, source));
+  if (targets.length === 0) return [];
+  const [policies, facts] = await Promise.all([readPolicies(db), readContractFacts(db)]);
+  return targets.map((target) => ({
+    target: target.name,
+    source: target.source,
+    ...contractReport({
+      contract: target.contract!,
+      terms: termsOf(target, policies),
+      facts: facts.get(target.name) ?? null,
+    }),
+  }));
+}
+
+/** The report of one target. Throws DomainError `unknown-target`, also for a target without a contract. */
+export async function contractReportOf(db: Queryable, viewer: Viewer, name: string): Promise<ContractReportOut> {
+  const report = (await contractReports(db, viewer)).find(({ target }) => target === name);
+  if (report) return report;
+  const target = (await readTargets(db)).find((row) => row.name === name && sees(viewer, row.source));
+  if (!target) throw unknownTarget(name);
+  throw new DomainError("unknown-target", `${name} has no contract`, {
+    fields: [{ field: "target", detail: `set one with PATCH /api/v1/targets/${name} { contract, reason }` }],
+  });
+}
+
+function termsOf(target: TargetRow, policies: Record<string, PolicyVersion>) {
+  const preset = POLICY_PRESETS[target.policyName as keyof typeof POLICY_PRESETS] ?? POLICY_PRESETS["slow-lane"];
+  const stored = policies[target.policyName]?.body;
+  // A stored body that cannot run is not what sends run under: they are refused, and the targets' page says so.
+  const policy: Policy = stored !== undefined && validatePolicy(stored).length === 0 ? (stored as Policy) : preset;
+  const { maxAttempts, attemptTimeoutMs, deadlineMs, marginMs } = policy;
+  const { retryable, ratePerSecond } = target;
+  return {
+    maxAttempts,
+    attemptTimeoutMs,
+    deadlineMs,
+    marginMs,
+    worstMs: upperBoundMs(policy),
+    retryable,
+    ratePerSecond,
+  };
+}
