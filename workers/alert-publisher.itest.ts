@@ -226,7 +226,9 @@ describe("a message is what the receiver documents", () => {
       const [mail] = mails;
       expect(mail).toMatch(/^From: parkade@example\.com\r?$/m);
       expect(mail).toMatch(/^To: ada@example\.com, bob@example\.com\r?$/m);
-      expect(mail!.replace(/\?=\r?\n =\?UTF-8\?Q\?/g, "")).toMatch(/^Subject: =\?UTF-8\?Q\?=5BParkade_warning=5D_New_group_in_orders/m);
+      expect(mail!.replace(/\?=\r?\n =\?UTF-8\?Q\?/g, "")).toMatch(
+        /^Subject: =\?UTF-8\?Q\?=5BParkade_warning=5D_New_group_in_orders/m,
+      );
       expect(mail).toMatch(/^Auto-Submitted: auto-generated\r?$/im);
       expect(mail!.replace(/=\r?\n/g, "")).toContain("&lt;script&gt;");
       expect(mail!.replace(/=\r?\n/g, "").replaceAll("=3D", "=")).toMatch(EVENT_LINK);

@@ -1,4 +1,5 @@
 import type {
+  ContractFact,
   GroupFact,
   RedriveFact,
   RoomFact,
@@ -83,6 +84,10 @@ export function source({ source: name, fault, detail }: SourceFact): string {
   return `Source ${quoted(name)} ${FAULT_WORDS[fault]}${detail === "" ? "" : `: ${quoted(detail)}`}`;
 }
 
+export function contract({ target, broken }: ContractFact): string {
+  return `Target ${quoted(target)} breaks its contract: ${quoted(broken.join("; "))}`;
+}
+
 export function room({ sentence }: RoomFact): string {
   return sentence;
 }
@@ -103,6 +108,7 @@ export const KIND_WORDS: Record<AlertKind, string> = {
   breaker: "The breaker of a target is open",
   healing: "Sends to a target are slowed down",
   source: "A source is not read",
+  contract: "A contract is broken",
   storage: "Little room left for events",
   "redrive-still": "A redrive stands still",
 };

@@ -13,6 +13,7 @@ import {
 } from "@/lib/observe/alerts/alerts.write";
 import { readEvidence } from "@/lib/observe/alerts/evidence.read";
 import { readAlertFacts, type WatchedGroup } from "@/lib/observe/alerts/facts/alert-facts.read";
+import { readBrokenContracts } from "@/lib/observe/alerts/facts/broken-contracts";
 import { type PlannedChange, planEvaluation } from "@/lib/observe/alerts/plan-evaluation.pure";
 import type { AlertKind } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { readRulesInForce } from "@/lib/observe/alerts/rules/alert-rules.read";
@@ -61,7 +62,11 @@ async function evaluateClaimed(deps: AlertDeps, generation: string): Promise<Eva
   const watched = [...firingGroups(live), ...ended.map((group) => ({ ...group, fires: false }))];
   const note = (error: unknown, part: string) =>
     log.warn({ err: error, part }, "alerts were judged without a part of the facts");
-  const facts = await readAlertFacts(db, { bodies: rules.map(({ watch }) => watch), watched, nowMs }, note);
+  const facts = await readAlertFacts(
+    db,
+    { bodies: rules.map(({ watch }) => watch), watched, nowMs, contracts: () => readBrokenContracts(db) },
+    note,
+  );
   const { changes, faults } = planEvaluation(rules, live, facts);
   const evidence = await evidenceOf(deps, changes);
   const quiet = (source: string | null) => maintenances.some((maintenance) => covers(maintenance, source, nowMs));

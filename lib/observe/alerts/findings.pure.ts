@@ -83,6 +83,15 @@ export function judge(body: AlertRuleBody, facts: AlertFacts, firing: ReadonlySe
           .filter(({ fault }) => body.states.includes(fault))
           .map((row) => of({ key: row.source, source: row.source, subject: {} }, words.source(row))),
       );
+    case "contract":
+      return from(facts.contracts, (rows) =>
+        inScope(body, rows)
+          .filter(({ broken }) => broken.length > 0)
+          .map((row) => ({
+            ...of({ key: row.target, source: row.source, subject: { target: row.target } }, words.contract(row)),
+            value: row.broken.length,
+          })),
+      );
     case "storage":
       return from(facts.rooms, (rows) =>
         rows.map((row) => {

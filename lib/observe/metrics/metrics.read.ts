@@ -34,6 +34,7 @@ const FAMILIES: readonly ((db: Queryable, scrape: Scrape) => Promise<Metric[]>)[
   waitMetrics,
   admissionMetrics,
   outboxMetrics,
+  alertMetrics,
   redriveMetrics,
   workerMetrics,
 ];

@@ -130,6 +130,7 @@ select gen_random_uuid(), name, true, severity, body::jsonb, 'parkade', now(), '
     ('Breaker open', 'warning', '{"kind": "breaker", "forMs": 300000, "clearMs": 120000, "repeatMs": 14400000}'),
     ('Self-healing', 'info', '{"kind": "healing", "forMs": 600000, "clearMs": 300000, "repeatMs": 14400000}'),
     ('Source is not read', 'critical', '{"kind": "source", "states": ["failing", "unreachable", "unread"], "forMs": 120000, "clearMs": 60000, "repeatMs": 14400000}'),
+    ('Contract broken', 'warning', '{"kind": "contract", "forMs": 900000, "clearMs": 300000, "repeatMs": 86400000}'),
     ('Redrive stands still', 'warning', '{"kind": "redrive-still", "forMs": 600000, "clearMs": 0, "repeatMs": 14400000}'),
     ('Little room left', 'critical', '{"kind": "storage", "belowShare": 0.2, "forMs": 60000, "clearMs": 300000, "repeatMs": 14400000}')
   ) of_the_first_start (name, severity, body);

@@ -50,6 +50,7 @@ export const FIELDS_OF: Record<AlertKind, readonly RuleField[]> = {
   breaker: ["sources"],
   healing: ["sources"],
   source: ["states", "sources"],
+  contract: ["sources"],
   storage: ["belowPercent"],
   "redrive-still": ["sources"],
 };

@@ -25,6 +25,8 @@ export function watchWords(watch: AlertWatch): string {
       return "Sends to a target are slowed down";
     case "source":
       return `A source is ${watch.states.join(" or ")}`;
+    case "contract":
+      return "A target breaks its contract";
     case "storage":
       return `Less than ${formatShare(watch.belowShare)} of the room for events is left`;
     case "redrive-still":

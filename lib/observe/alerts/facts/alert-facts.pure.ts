@@ -12,6 +12,7 @@ export type AlertFacts = {
   groups: Part<GroupFact[]>;
   targets: Part<TargetFact[]>;
   sources: Part<SourceFact[]>;
+  contracts: Part<ContractFact[]>;
   rooms: Part<RoomFact[]>;
   redrives: Part<RedriveFact[]>;
 };
@@ -49,5 +50,7 @@ export type TargetFact = {
   healingSteps: number;
 };
 export type SourceFact = { source: string; fault: SourceFault; detail: string };
+/** `broken`: the assertions of its contract that do not hold, as they say so. */
+export type ContractFact = { target: string; source: string; broken: string[] };
 export type RoomFact = { measure: string; limitBytes: number; leftBytes: number; sentence: string };
 export type RedriveFact = { id: string; sources: string[]; reason: string; why: string };

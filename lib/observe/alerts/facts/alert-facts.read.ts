@@ -6,6 +6,7 @@ import { readRoom } from "@/lib/intake/room/room.read";
 import type {
   AgeRow,
   AlertFacts,
+  ContractFact,
   CountRow,
   Part,
   RedriveFact,
@@ -27,7 +28,13 @@ import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/sources/targets/targ
 export type WatchedGroup = { fingerprint: string; source: string; sinceMs: number; fires: boolean };
 
 /** What the rules ask for. */
-export type Needs = { bodies: readonly AlertRuleBody[]; watched: readonly WatchedGroup[]; nowMs: number };
+export type Needs = {
+  bodies: readonly AlertRuleBody[];
+  watched: readonly WatchedGroup[];
+  nowMs: number;
+  /** Checks the contracts of all targets. */
+  contracts: () => Promise<ContractFact[]>;
+};
 
 /**
  * The facts that these rules need, each kind by one read however many rules there are. A read that fails leaves the other
@@ -35,7 +42,7 @@ export type Needs = { bodies: readonly AlertRuleBody[]; watched: readonly Watche
  */
 export async function readAlertFacts(
   db: Queryable,
-  { bodies, watched, nowMs }: Needs,
+  { bodies, watched, nowMs, contracts }: Needs,
   note: (error: unknown, part: string) => void,
 ): Promise<AlertFacts> {
   const kinds = new Set(bodies.map(({ kind }) => kind));
@@ -68,6 +75,7 @@ export async function readAlertFacts(
     groups: await part("groups", groups, () => readLateGroups(db, watched, nowMs)),
     targets: await part("targets", kinds.has("breaker") || kinds.has("healing"), () => readTargetFacts(db)),
     sources: await part("sources", kinds.has("source"), () => readSourceFacts(db)),
+    contracts: await part("contracts", kinds.has("contract"), contracts),
     rooms: await part("room", kinds.has("storage"), async () =>
       (await readRoom(db)).map((room) => ({ ...room, sentence: roomSentence(room) })),
     ),

@@ -18,6 +18,7 @@ export const ALERT_KINDS = [
   "breaker",
   "healing",
   "source",
+  "contract",
   "storage",
   "redrive-still",
 ] as const;
@@ -57,6 +58,7 @@ export type AlertCondition =
   | ({ kind: "breaker" } & Scope)
   | ({ kind: "healing" } & Scope)
   | ({ kind: "source"; states: readonly SourceFault[] } & Scope)
+  | ({ kind: "contract" } & Scope)
   /** The share of the limit that is left. */
   | { kind: "storage"; belowShare: number }
   | ({ kind: "redrive-still" } & Scope);
@@ -86,6 +88,7 @@ export const RUNBOOKS: Record<AlertKind, string> = {
   breaker: "breaker-open",
   healing: "breaker-open",
   source: "source-failing",
+  contract: "contract-broken",
   storage: "disk-full",
   "redrive-still": "redrive-waits",
 };

@@ -101,6 +101,7 @@ const alertWatchSchema = z.discriminatedUnion(
       ...scope,
       ...times,
     }),
+    z.strictObject({ kind: kind("contract"), ...scope, ...times }),
     z.strictObject({ kind: kind("storage"), belowShare: share, ...times }),
     z.strictObject({ kind: kind("redrive-still"), ...scope, ...times }),
   ],

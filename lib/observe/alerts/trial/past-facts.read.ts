@@ -26,7 +26,7 @@ export function trialSpan(watch: AlertRuleBody, nowMs: number): TrialSpan {
 const EMPTY: AlertFacts = {
   nowMs: 0,
   ...{ levels: null, ages: null, arrivals: null, outcomes: null, groups: null },
-  ...{ targets: null, sources: null, rooms: null, redrives: null },
+  ...{ targets: null, sources: null, contracts: null, rooms: null, redrives: null },
 };
 
 /** The facts as they were at each step; empty for a kind of whose past nothing is kept. */

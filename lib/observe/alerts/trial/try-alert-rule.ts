@@ -1,5 +1,6 @@
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readAlertFacts } from "@/lib/observe/alerts/facts/alert-facts.read";
+import { readBrokenContracts } from "@/lib/observe/alerts/facts/broken-contracts";
 import { judge } from "@/lib/observe/alerts/findings.pure";
 import { type AlertKind, sourcesOf } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import type { AlertTrialOut, AlertWatch } from "@/lib/observe/alerts/rules/alert-rules.shapes";
@@ -16,6 +17,7 @@ const NO_PAST: Partial<Record<AlertKind, string>> = {
   breaker: "Workers say how a breaker is now; no past of it is kept",
   healing: "Workers say how much they slow down now; no past of it is kept",
   source: "Workers say how a source is read now; no past of it is kept",
+  contract: "A contract is checked against what is measured now; no past of it is kept",
   storage: "The room is measured now; no past of it is kept",
   "redrive-still": "Whether a redrive stands still is known while it runs; no past of it is kept",
 };
@@ -35,7 +37,11 @@ export async function tryAlertRule(
   const nowMs = clock.wallMs();
   const span = trialSpan(watch, nowMs);
   const note = (error: unknown, part: string) => log.warn({ err: error, part }, "a trial has no facts");
-  const present = judge(watch, await readAlertFacts(db, { bodies: [watch], watched: [], nowMs }, note), new Set());
+  const present = judge(
+    watch,
+    await readAlertFacts(db, { bodies: [watch], watched: [], nowMs, contracts: () => readBrokenContracts(db) }, note),
+    new Set(),
+  );
   const past: Trial =
     watch.kind === "new-group" || watch.kind === "group-back"
       ? { periods: await readPastGroups(db, watch, span.fromMs), points: new Map(), fault: null }
