@@ -8,6 +8,8 @@ type Trace = {
   table: string;
   text: readonly string[];
   json?: readonly string[];
+  /** JSON as bytes in UTF-8. */
+  jsonBytes?: readonly string[];
   /** Only the rows for which this holds: others are at work. */
   where?: string;
 };
@@ -45,15 +47,26 @@ export const TRACES: readonly Trace[] = [
   { table: "policies", text: ["reason"] },
   { table: "sources", text: ["mode_reason"] },
   { table: "forgets", text: ["reason", "fault"] },
+  { table: "alerts", text: ["rule_name", "sentence", "acknowledge_note"], json: ["subject", "evidence"] },
+  { table: "alert_outbox", text: ["last_error"], jsonBytes: ["payload"] },
+  { table: "alert_rules", text: ["name", "fault"], json: ["body"] },
+  { table: "alert_maintenances", text: ["reason"] },
+  { table: "markers", text: ["label", "url"] },
 ];
 
 /** Of one table: `$1` the pattern of texts, `$2` that of JSON. */
-export function replaceIn({ table, text, json = [], where = "true" }: Trace): string {
+export function replaceIn({ table, text, json = [], jsonBytes = [], where = "true" }: Trace): string {
+  const textOf = (column: string) => `convert_from(${column}, 'UTF8')`;
   const sets = [
     ...text.map((column) => `${column} = regexp_replace(${column}, $1, '[forgotten]', 'g')`),
     ...json.map((column) => `${column} = forget_in_json(${column}::jsonb, $1)::${typeOf(table, column)}`),
+    ...jsonBytes.map((column) => `${column} = convert_to(forget_in_json(${textOf(column)}::jsonb, $1)::text, 'UTF8')`),
   ];
-  const found = [...text.map((column) => `${column} ~ $1`), ...json.map((column) => `${column}::text ~ $2`)];
+  const found = [
+    ...text.map((column) => `${column} ~ $1`),
+    ...json.map((column) => `${column}::text ~ $2`),
+    ...jsonBytes.map((column) => `${textOf(column)} ~ $2`),
+  ];
   // Both are named, so that the server knows their types.
   return `update ${table} set ${sets.join(", ")} where (${found.join(" or ")}) and ${where} and $1::text <> '' and $2::text <> ''`;
 }
