@@ -25,6 +25,7 @@ export function ContractPanel({ target }: { target: TargetOut }) {
   const reports = useContractReports();
   const [open, setOpen] = useState(false);
   const [editing, setEditing] = useState(false);
+  const edit = target.contract === null ? "Promise…" : "Contract…";
   const report = target.contract && reports.data?.items.find((each) => each.target === target.name);
   return (
     <div className="grid gap-2 border-t border-line pt-2 text-sm">
@@ -46,8 +47,8 @@ export function ContractPanel({ target }: { target: TargetOut }) {
               {open ? "Hide assertions" : "Assertions"}
             </Button>
           ) : null}
-          <Button size="sm" aria-label={`Edit the contract of ${target.name}`} onClick={() => setEditing(true)}>
-            {target.contract === null ? "Promise…" : "Contract…"}
+          <Button size="sm" aria-label={`${edit} of ${target.name}`} onClick={() => setEditing(true)}>
+            {edit}
           </Button>
         </span>
       </div>
