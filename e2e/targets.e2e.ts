@@ -139,6 +139,11 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
   await dialog.getByLabel("Name").fill(name);
   await dialog.getByLabel("Redrive URL").fill("no URL");
   await dialog.getByRole("textbox", { name: "Reason" }).fill("the audit service missed some");
+  // Nothing is chosen for the person: whether a send may be repeated is asked.
+  await dialog.getByRole("button", { name: "Add the target" }).click();
+  const repeated = dialog.getByRole("group", { name: "May a send be repeated automatically?" });
+  await expect(repeated.getByRole("radio", { checked: true })).toHaveCount(0);
+  await repeated.getByRole("radio").first().check();
   await dialog.getByRole("button", { name: "Add the target" }).click();
   await expect(dialog.getByLabel("Redrive URL")).toHaveAttribute("aria-invalid", "true");
   expect(await violations(page)).toEqual([]);
