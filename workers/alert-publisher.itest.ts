@@ -325,17 +325,24 @@ describe("a receiver", () => {
 
 describe("a channel", () => {
   test.each([
-    [{ kind: "slack", url: "https://hooks.slack.com/services/T0/B0/xyz" }, /env:NAME/],
-    [{ kind: "webhook", url: "https://maria:pw@ops.example.com" }, /no user and no password/],
-    [{ kind: "webhook", url: "ftp://ops.example.com" }, /https:\/\//],
-    [{ kind: "email", server: "mail.example.com", from: "a@b.c", to: ["a@b.c"] }, /smtp:\/\//],
-    [{ kind: "email", server: "smtp://mail.example.com", from: "a@b.c\r\nBcc: x@y.z", to: ["a@b.c"] }, /maria@example/],
-    [{ kind: "fax", number: "1" }, /kind must be one of/],
-  ])("that holds a secret or no address is refused: %j", (config, words) => {
-    const { success, error } = channelRequestSchema.safeParse({ name: "x", config });
-    expect(success).toBe(false);
-    expect(JSON.stringify(error!.issues)).toMatch(words);
-    expect(JSON.stringify(error!.issues)).not.toMatch(/xyz|pw@/);
+    [{ kind: "slack", url: "https://hooks.slack.com/services/T0/B0/xyz" }, "config.url", /env:NAME/],
+    [{ kind: "webhook", url: "https://maria:pw@ops.example.com" }, "config.url", /no user and no password/],
+    [{ kind: "webhook", url: "ftp://ops.example.com" }, "config.url", /https:\/\//],
+    [{ kind: "alertmanager", url: "http://am:9093", username: "a", password: "xyz" }, "config.password", /env:NAME/],
+    [{ kind: "email", server: "mail.example.com", from: "a@b.c", to: ["a@b.c"] }, "config.server", /smtp:\/\//],
+  ])("that holds a secret or no address is refused, and the value not repeated: %j", async (config, field, words) => {
+    const refused = await channel("x", config).catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      code: "invalid-config",
+      fields: [{ field, detail: expect.stringMatching(words) }],
+    });
+    expect((refused as Error).message).not.toMatch(/xyz|pw@/);
+  });
+
+  test("takes no line break in an address, and no other kind", () => {
+    const mail = { kind: "email", server: "smtp://mail.example.com", from: "a@b.c\r\nBcc: x@y.z", to: ["a@b.c"] };
+    for (const config of [mail, { kind: "fax", number: "1" }])
+      expect(channelRequestSchema.safeParse({ name: "x", config }).success).toBe(false);
   });
 
   test.each([

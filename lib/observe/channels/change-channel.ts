@@ -5,7 +5,12 @@ import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure"
 import { insertOutbox } from "@/lib/kit/outbox/insert";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import { unknownChannel } from "@/lib/observe/channels/channels.read";
-import type { ChannelChange, ChannelConfig, ChannelRequest } from "@/lib/observe/channels/channels.shapes";
+import {
+  type ChannelChange,
+  type ChannelConfig,
+  type ChannelRequest,
+  configFaults,
+} from "@/lib/observe/channels/channels.shapes";
 import {
   deleteChannel,
   insertChannel,
@@ -121,7 +126,7 @@ async function assertUsable(
   { config, sources }: { config?: ChannelConfig | undefined; sources?: readonly string[] | null | undefined },
   viewer: Viewer,
 ): Promise<void> {
-  const faults: FieldError[] = [];
+  const faults: FieldError[] = config ? configFaults(config) : [];
   for (const [field, value] of Object.entries(config ?? {})) {
     if (typeof value !== "string") continue;
     const name = referenceIn(value);

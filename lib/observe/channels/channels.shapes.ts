@@ -13,6 +13,7 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
+import type { FieldError } from "@/lib/platform/plain/problem.pure";
 import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import { ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
 
@@ -25,37 +26,14 @@ const text = (max: number) =>
     .check(z.minLength(1, "must not be empty"), z.maxLength(max, `must have at most ${max} characters`))
     .check(z.refine(isStorableText, UNSTORABLE_TEXT));
 
-/** A secret is named, never given: no store, no backup and no answer of the API ever holds it. */
-const REFERENCE_WORDS = "must be env:NAME, the variable that holds it: secrets are not stored";
-const reference = z.string(REFERENCE_WORDS).check(z.refine((value) => referenceIn(value) !== null, REFERENCE_WORDS));
-
-const ADDRESS_WORDS = "must be an address that begins with https:// or http://, or env:NAME";
-const CREDENTIALS_WORDS = "must hold no user and no password: name them in their own fields, or use env:NAME";
-
-function isAddress(value: string, protocols: readonly string[]): boolean {
-  return URL.canParse(value) && protocols.includes(new URL(value).protocol) && new URL(value).hostname !== "";
-}
-
+/** A secret is named, never given: no store, no backup and no answer of the API ever holds it. See `configFaults`. */
+const reference = text(200);
 /** A plain address, or the variable that holds a whole one. */
-const address = text(2_000).check(
-  z.refine((value) => referenceIn(value) !== null || isAddress(value, ["https:", "http:"]), ADDRESS_WORDS),
-  z.refine(
-    (value) => !URL.canParse(value) || new URL(value).username + new URL(value).password === "",
-    CREDENTIALS_WORDS,
-  ),
-);
-
+const address = text(2_000);
+const mailServer = text(500);
 const MAIL_WORDS = "must look like maria@example.com";
 // One line, one @, no comma: a list of recipients or a header must not fit into one.
 const mailAddress = text(320).check(z.regex(/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/, MAIL_WORDS));
-const SERVER_WORDS = "must look like smtp://mail.example.com:587, or smtps:// for TLS from the start";
-const mailServer = text(500).check(
-  z.refine((value) => isAddress(value, ["smtp:", "smtps:"]), SERVER_WORDS),
-  z.refine(
-    (value) => !URL.canParse(value) || new URL(value).username + new URL(value).password === "",
-    CREDENTIALS_WORDS,
-  ),
-);
 
 /** The settings of each kind. */
 const channelConfigSchema = z.discriminatedUnion(
@@ -101,6 +79,31 @@ const channelConfigSchema = z.discriminatedUnion(
 );
 export type ChannelConfig = z.infer<typeof channelConfigSchema>;
 export type ConfigOf<Kind extends ChannelConfig["kind"]> = Extract<ChannelConfig, { kind: Kind }>;
+
+const SECRETS: readonly string[] = ["secret", "routingKey", "apiKey", "password"];
+const REFERENCE_WORDS = "must be env:NAME, the variable that holds it: secrets are not stored";
+const ADDRESS_WORDS = "must be an address that begins with https:// or http://, or env:NAME";
+const SERVER_WORDS = "must look like smtp://mail.example.com:587, or smtps:// for TLS from the start";
+const CREDENTIALS_WORDS = "must hold no user and no password: name them in their own fields, or use env:NAME";
+
+/** What of a configuration is no reference where it must be one, or no address. The values are not repeated. */
+export function configFaults(config: ChannelConfig): FieldError[] {
+  const isSecretAddress = config.kind === "slack" || config.kind === "teams";
+  return Object.entries(config).flatMap(([field, value]): FieldError[] => {
+    if (typeof value !== "string") return [];
+    const fault = (detail: string) => [{ field: `config.${field}`, detail }];
+    if (SECRETS.includes(field) || (field === "url" && isSecretAddress)) {
+      return referenceIn(value) === null ? fault(REFERENCE_WORDS) : [];
+    }
+    if (field !== "url" && field !== "server") return [];
+    if (field === "url" && referenceIn(value) !== null) return [];
+    const [protocols, words] =
+      field === "url" ? [["https:", "http:"], ADDRESS_WORDS] : [["smtp:", "smtps:"], SERVER_WORDS];
+    const url = URL.canParse(value) ? new URL(value) : null;
+    if (url === null || !protocols.includes(url.protocol) || url.hostname === "") return fault(words);
+    return url.username + url.password === "" ? [] : fault(CREDENTIALS_WORDS);
+  });
+}
 
 const takes = {
   severities: z
