@@ -1,50 +1,27 @@
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { SMTPServer } from "smtp-server";
 import type { AlertRuleList } from "../lib/observe/alerts/rules/alert-rules.shapes.ts";
+import {
+  type HookReceiver,
+  type MailReceiver,
+  startHookReceiver,
+  startMailReceiver,
+} from "../lib/testing/receivers.ts";
 import { violations } from "./support/axe.ts";
 import { expect, numbered, test, toast } from "./support/parkade.ts";
 
 type Told = { type: string; data: { sentence: string; alerts: { url: string; source: string }[] } };
 
-let hooks: Told[];
-let mails: string[];
-let receiver: Server;
-let smtp: SMTPServer;
+let receiver: HookReceiver;
+let mailbox: MailReceiver;
 
 test.beforeEach(async () => {
-  [hooks, mails] = [[], []];
-  receiver = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      hooks.push(JSON.parse(Buffer.concat(chunks).toString()));
-      response.writeHead(200).end();
-    });
-  });
-  receiver.listen(0, "127.0.0.1");
-  await once(receiver, "listening");
-  smtp = new SMTPServer({
-    ...{ authOptional: true, disabledCommands: ["STARTTLS"] },
-    onData: (stream, _, done) => {
-      const chunks: Buffer[] = [];
-      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-      stream.on("end", () => {
-        mails.push(Buffer.concat(chunks).toString());
-        done();
-      });
-    },
-  });
-  await new Promise<void>((resolve) => smtp.listen(0, "127.0.0.1", resolve));
+  [receiver, mailbox] = [await startHookReceiver(), await startMailReceiver()];
 });
 test.afterEach(async () => {
-  receiver.closeAllConnections();
-  await new Promise((resolve) => receiver.close(resolve));
-  await new Promise<void>((resolve) => smtp.close(resolve));
+  await receiver.stop();
+  await mailbox.stop();
 });
 
-const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port;
+const told = () => receiver.got.map(({ body }) => JSON.parse(body) as Told);
 /** More than one evaluation and one send take, on a busy machine. */
 const TOLD = { timeout: 40_000 };
 
@@ -67,7 +44,7 @@ test("a failing consumer makes a group, its alert comes by webhook and mail, and
   await adding.getByRole("button", { name: "Add the channel" }).click();
   await expect(adding.getByText("must not be empty").first()).toBeVisible();
   await adding.getByRole("textbox", { name: "name" }).fill(`hook-${source.name}`);
-  await adding.getByRole("textbox", { name: "address" }).fill(`http://127.0.0.1:${portOf(receiver)}/alerts`);
+  await adding.getByRole("textbox", { name: "address" }).fill(`${receiver.url}/alerts`);
   await adding.getByRole("textbox", { name: "of the sources" }).fill(source.name);
   expect(await violations(page)).toEqual([]);
   await adding.getByRole("button", { name: "Add the channel" }).click();
@@ -77,10 +54,10 @@ test("a failing consumer makes a group, its alert comes by webhook and mail, and
     .filter({ has: page.getByRole("heading", { name: `hook-${source.name}` }) });
   await channel.getByRole("button", { name: "Send a test" }).click();
   await expect(channel.getByRole("list", { name: `Messages to hook-${source.name}` })).toContainText("sent", TOLD);
-  expect(hooks.map(({ type }) => type)).toEqual(["alert.test"]);
+  expect(told().map(({ type }) => type)).toEqual(["alert.test"]);
   const mail = {
     kind: "email",
-    server: `smtp://127.0.0.1:${portOf(smtp.server)}`,
+    server: mailbox.server,
     from: "parkade@example.com",
     to: ["ada@example.com"],
   };
@@ -92,11 +69,11 @@ test("a failing consumer makes a group, its alert comes by webhook and mail, and
   const error = { type: "CurrencyError", message: `no price in ${source.name} for XAU` };
   await source.park(numbered("p", 6).map((event) => ({ ...event, errorCode: "CONFIG_ERROR", error })));
   const fired = () =>
-    hooks.filter(({ type, data }) => type === "alert.fired" && data.alerts[0]!.source === source.name);
+    told().filter(({ type, data }) => type === "alert.fired" && data.alerts[0]!.source === source.name);
   await expect.poll(() => fired().length, TOLD).toBe(1);
-  await expect.poll(() => mails.length, TOLD).toBe(1);
+  await expect.poll(() => mailbox.mails.length, TOLD).toBe(1);
   expect(fired()[0]!.data.sentence).toContain(`New group in ${source.name}: CONFIG_ERROR`);
-  expect(mails[0]).toMatch(/^From: parkade@example\.com/m);
+  expect(mailbox.mails[0]).toMatch(/^From: parkade@example\.com/m);
 
   await page.goto(new URL(fired()[0]!.data.alerts[0]!.url).pathname);
   await expect(page.getByRole("heading", { level: 1 })).toContainText(`New group in ${source.name}`);
@@ -112,11 +89,11 @@ test("a failing consumer makes a group, its alert comes by webhook and mail, and
   await parkade.redriveAll(source.name);
   await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 6 });
   const ended = () =>
-    hooks.filter(({ type, data }) => type === "alert.resolved" && data.sentence.includes(source.name));
+    told().filter(({ type, data }) => type === "alert.resolved" && data.sentence.includes(source.name));
   await expect.poll(() => ended().length, TOLD).toBe(1);
   await expect(page.getByRole("region", { name: "Facts" })).toContainText("its cause has ended");
   expect(fired()).toHaveLength(1);
-  await expect.poll(() => mails.length, TOLD).toBe(2);
+  await expect.poll(() => mailbox.mails.length, TOLD).toBe(2);
 });
 
 test("a rule is tried against the past while it is typed, added, switched off and deleted", async ({

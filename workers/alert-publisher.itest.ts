@@ -1,7 +1,4 @@
 import { createHmac } from "node:crypto";
-import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { SMTPServer } from "smtp-server";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { OutboxPublisher } from "@/lib/kit/outbox/publisher";
@@ -12,6 +9,7 @@ import { addChannel, removeChannel, testChannel } from "@/lib/observe/channels/c
 import { listDeliveries, readChannel } from "@/lib/observe/channels/channels.read";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
 import { addressFilter, DEFAULT_ADDRESSES, parseNetworks } from "@/lib/platform/address-filter";
+import { type HookReceiver, type Received, startHookReceiver, startMailReceiver } from "@/lib/testing/receivers";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { startAlertPublisher } from "./alert-publisher";
 
@@ -19,43 +17,23 @@ const world = worldOfEachTest();
 const ADA = localViewer("ada");
 const SECRET = `whsec_${Buffer.from("a secret of thirty-two bytes....").toString("base64")}`;
 
-type Got = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
 /** What a receiver is sent, as it reads it. */
 // biome-ignore lint/suspicious/noExplicitAny: the receivers' documents say its shape.
 type Json = any;
-let got: Got[];
-let answer: (request: Got) => number | null;
-let receiver: Server;
-let at: string;
+let receiver: HookReceiver;
 let publisher: OutboxPublisher | null;
 let variables: Record<string, string>;
 
 beforeEach(async () => {
-  [got, answer, publisher] = [[], () => 200, null];
-  receiver = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const one = {
-        method: request.method!,
-        url: request.url!,
-        headers: request.headers,
-        body: Buffer.concat(chunks).toString(),
-      };
-      got.push(one);
-      const status = answer(one);
-      // null: it never answers.
-      if (status !== null) response.writeHead(status).end("no entry, password=super-secret-answer");
-    });
-  });
-  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
-  at = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
-  variables = { PARKADE_SECRET_SIGN: SECRET, PARKADE_SECRET_HOOK: `${at}/hook/T0/B0/xyz`, PARKADE_SECRET_KEY: "k-123" };
+  publisher = null;
+  receiver = await startHookReceiver();
+  receiver.says = "no entry, password=super-secret-answer";
+  const hook = `${receiver.url}/hook/T0/B0/xyz`;
+  variables = { PARKADE_SECRET_SIGN: SECRET, PARKADE_SECRET_HOOK: hook, PARKADE_SECRET_KEY: "k-123" };
 });
 afterEach(async () => {
   await publisher?.stop();
-  receiver.closeAllConnections();
-  await new Promise((resolve) => receiver.close(resolve));
+  await receiver.stop();
 });
 
 function start(addresses = DEFAULT_ADDRESSES) {
@@ -83,15 +61,15 @@ async function fire(): Promise<void> {
   await evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" }, 0);
 }
 
-const one = async (): Promise<Got & { json: Json }> => {
-  await expect.poll(() => got.length, { timeout: 10_000 }).toBeGreaterThan(0);
-  return { ...got[0]!, json: JSON.parse(got[0]!.body) };
+const one = async (): Promise<Received & { json: Json }> => {
+  await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  return { ...receiver.got[0]!, json: JSON.parse(receiver.got[0]!.body) };
 };
 const EVENT_LINK = /https:\/\/parkade\.example\.com\/events\/[0-9a-f-]{36}/;
 
 describe("a message is what the receiver documents", () => {
   test("webhook: Standard Webhooks, signed", async () => {
-    await channel("ops", { kind: "webhook", url: `${at}/alerts`, secret: "env:PARKADE_SECRET_SIGN" });
+    await channel("ops", { kind: "webhook", url: `${receiver.url}/alerts`, secret: "env:PARKADE_SECRET_SIGN" });
     await fire();
     start();
     const { headers, body, json, url } = await one();
@@ -145,7 +123,11 @@ describe("a message is what the receiver documents", () => {
   });
 
   test("PagerDuty: trigger and resolve with one key", async () => {
-    await channel("pager", { kind: "pagerduty", routingKey: "env:PARKADE_SECRET_KEY", url: `${at}/v2/enqueue` });
+    await channel("pager", {
+      kind: "pagerduty",
+      routingKey: "env:PARKADE_SECRET_KEY",
+      url: `${receiver.url}/v2/enqueue`,
+    });
     await fire();
     start();
     const { json } = await one();
@@ -158,8 +140,8 @@ describe("a message is what the receiver documents", () => {
     await world.db.run("delete from alert_rules");
     await world.db.run("update alerts set state = 'resolved', resolved_at = now()");
     await evaluateAlerts({ ...world.deps, publicUrl: "https://parkade.example.com" }, 0);
-    await expect.poll(() => got.length, { timeout: 10_000 }).toBe(2);
-    expect(JSON.parse(got[1]!.body)).toEqual({
+    await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBe(2);
+    expect(JSON.parse(receiver.got[1]!.body)).toEqual({
       routing_key: "k-123",
       event_action: "resolve",
       dedup_key: json.dedup_key,
@@ -167,7 +149,7 @@ describe("a message is what the receiver documents", () => {
   });
 
   test("Opsgenie: an alert with its alias, and its key in the header", async () => {
-    await channel("genie", { kind: "opsgenie", apiKey: "env:PARKADE_SECRET_KEY", url: at });
+    await channel("genie", { kind: "opsgenie", apiKey: "env:PARKADE_SECRET_KEY", url: receiver.url });
     await fire();
     start();
     const { url, headers, json } = await one();
@@ -185,7 +167,7 @@ describe("a message is what the receiver documents", () => {
   test("Alertmanager: labels that stay, and an end in the future", async () => {
     await channel("am", {
       kind: "alertmanager",
-      url: `${at}/`,
+      url: `${receiver.url}/`,
       username: "parkade",
       password: "env:PARKADE_SECRET_KEY",
     });
@@ -199,31 +181,18 @@ describe("a message is what the receiver documents", () => {
   });
 
   test("e-mail: a text and a page, over a real SMTP server", async () => {
-    const mails: string[] = [];
-    const smtp = new SMTPServer({
-      ...{ authOptional: true, disabledCommands: ["STARTTLS"] },
-      onData: (stream, _, done) => {
-        const chunks: Buffer[] = [];
-        stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-        stream.on("end", () => {
-          mails.push(Buffer.concat(chunks).toString());
-          done();
-        });
-      },
-    });
-    await new Promise<void>((resolve) => smtp.listen(0, "127.0.0.1", resolve));
+    const mailbox = await startMailReceiver();
     try {
-      const { port } = smtp.server.address() as AddressInfo;
       await channel("mail", {
         kind: "email",
-        server: `smtp://127.0.0.1:${port}`,
+        server: mailbox.server,
         from: "parkade@example.com",
         to: ["ada@example.com", "bob@example.com"],
       });
       await fire();
       start();
-      await expect.poll(() => mails.length, { timeout: 10_000 }).toBe(1);
-      const [mail] = mails;
+      await expect.poll(() => mailbox.mails.length, { timeout: 10_000 }).toBe(1);
+      const [mail] = mailbox.mails;
       expect(mail).toMatch(/^From: parkade@example\.com\r?$/m);
       expect(mail).toMatch(/^To: ada@example\.com, bob@example\.com\r?$/m);
       expect(mail!.replace(/\?=\r?\n =\?UTF-8\?Q\?/g, "")).toMatch(
@@ -234,7 +203,7 @@ describe("a message is what the receiver documents", () => {
       expect(mail!.replace(/=\r?\n/g, "").replaceAll("=3D", "=")).toMatch(EVENT_LINK);
       await expect.poll(async () => (await deliveries("mail"))[0]!.state).toBe("sent");
     } finally {
-      await new Promise<void>((resolve) => smtp.close(resolve));
+      await mailbox.stop();
     }
   });
 });
@@ -242,33 +211,33 @@ describe("a message is what the receiver documents", () => {
 describe("a receiver", () => {
   test("that is away is tried until it is back, and a message arrives with the id of its first try", async () => {
     let down = true;
-    answer = () => (down ? 503 : 200);
-    await channel("ops", { kind: "webhook", url: at });
+    receiver.answer = () => (down ? 503 : 200);
+    await channel("ops", { kind: "webhook", url: receiver.url });
     const id = await send("ops");
     start();
     await one();
     expect((await deliveries("ops"))[0]).toMatchObject({ state: "waiting", event: "test" });
     down = false;
     await expect.poll(async () => (await deliveries("ops"))[0]!.state, { timeout: 30_000 }).toBe("sent");
-    expect(new Set(got.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set([id]));
+    expect(new Set(receiver.got.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set([id]));
   });
 
   test("that never answers holds up no other", async () => {
-    answer = ({ url }) => (url === "/hangs" ? null : 200);
-    await channel("hangs", { kind: "webhook", url: `${at}/hangs` });
-    await channel("well", { kind: "webhook", url: `${at}/well` });
+    receiver.answer = ({ url }) => (url === "/hangs" ? null : 200);
+    await channel("hangs", { kind: "webhook", url: `${receiver.url}/hangs` });
+    await channel("well", { kind: "webhook", url: `${receiver.url}/well` });
     await send("hangs");
     await send("well");
     start();
     await expect
-      .poll(() => got.map(({ url }) => url), { timeout: 10_000 })
+      .poll(() => receiver.got.map(({ url }) => url), { timeout: 10_000 })
       .toEqual(expect.arrayContaining(["/hangs", "/well"]));
     await send("well");
-    await expect.poll(() => got.filter(({ url }) => url === "/well").length, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => receiver.got.filter(({ url }) => url === "/well").length, { timeout: 20_000 }).toBe(2);
   });
 
   test("that refuses for good is named with what it said, and no address that is a secret", async () => {
-    answer = () => 404;
+    receiver.answer = () => 404;
     await channel("chat", { kind: "slack", url: "env:PARKADE_SECRET_HOOK" });
     await send("chat");
     start();
@@ -292,21 +261,21 @@ describe("a receiver", () => {
       .poll(async () => (await deliveries("chat"))[0]!.lastError, { timeout: 10_000 })
       .toBe("PARKADE_SECRET_HOOK is not set for the worker");
     expect((await deliveries("chat"))[0]!.state).toBe("waiting");
-    expect(got).toEqual([]);
+    expect(receiver.got).toEqual([]);
   });
 
   test("at an address that may not be reached gets nothing, and no repeats", async () => {
-    await channel("ops", { kind: "webhook", url: at });
+    await channel("ops", { kind: "webhook", url: receiver.url });
     await send("ops");
     start(addressFilter({ refused: parseNetworks("127.0.0.0/8")!, allowed: null }));
     await expect.poll(async () => (await deliveries("ops"))[0]!.state, { timeout: 10_000 }).toBe("failed");
     expect((await deliveries("ops"))[0]!.lastError).toContain("PARKADE_REFUSED_ADDRESSES");
-    expect(got).toEqual([]);
+    expect(receiver.got).toEqual([]);
   });
 
   test("that redirects is not followed", async () => {
-    answer = () => 302;
-    await channel("ops", { kind: "webhook", url: at });
+    receiver.answer = () => 302;
+    await channel("ops", { kind: "webhook", url: receiver.url });
     await send("ops");
     start();
     await one();
@@ -315,7 +284,7 @@ describe("a receiver", () => {
   });
 
   test("of a deleted channel gets nothing of what waits", async () => {
-    await channel("ops", { kind: "webhook", url: at });
+    await channel("ops", { kind: "webhook", url: receiver.url });
     await send("ops");
     await removeChannel(world.deps, { name: "ops", reason: "gone" }, ADA);
     start();
