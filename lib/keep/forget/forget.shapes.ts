@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
+  boundedText,
   countsOut,
   described,
   idOut,
@@ -12,13 +13,7 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
-import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
-
-const text = (max: number) =>
-  z
-    .string("must be text")
-    .check(z.minLength(1, "must not be empty"), z.maxLength(max, `must have at most ${max} characters`))
-    .check(z.refine(isStorableText, UNSTORABLE_TEXT));
+import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 
 const instant = z.nullish(z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" }));
 
@@ -29,22 +24,24 @@ const VALUE_MAX = 512;
 const what = {
   key: z.union(
     [
-      z.strictObject({ tag: z.strictObject({ name: text(TEXT_MAX.tagKey), value: text(TEXT_MAX.tagValue) }) }),
       z.strictObject({
-        aggregateId: text(TEXT_MAX.aggregateId),
-        aggregateType: z.optional(text(TEXT_MAX.aggregateType)),
+        tag: z.strictObject({ name: boundedText(TEXT_MAX.tagKey), value: boundedText(TEXT_MAX.tagValue) }),
+      }),
+      z.strictObject({
+        aggregateId: boundedText(TEXT_MAX.aggregateId),
+        aggregateType: z.optional(boundedText(TEXT_MAX.aggregateType)),
       }),
       z.strictObject({
         payload: z.strictObject({
-          pointer: text(VALUE_MAX).check(z.regex(/^(\/([^~/]|~[01])*)+$/, POINTER_WORDS)),
-          value: text(VALUE_MAX),
+          pointer: boundedText(VALUE_MAX).check(z.regex(/^(\/([^~/]|~[01])*)+$/, POINTER_WORDS)),
+          value: boundedText(VALUE_MAX),
         }),
       }),
     ],
     "must name exactly one of tag { name, value }, aggregateId (with an aggregateType if you like), payload { pointer, value }",
   ),
   /** Only of this source; absent = of all. */
-  source: z.optional(text(TEXT_MAX.sourceName)),
+  source: z.optional(boundedText(TEXT_MAX.sourceName)),
   /** Only events first seen at or after this time. */
   from: instant,
   /** Only events first seen before this time. */

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
+  boundedText,
   described,
   idOut,
   named,
@@ -10,15 +11,9 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
-import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 
-const text = (max: number) =>
-  z
-    .string("must be text")
-    .check(z.minLength(1, "must not be empty"), z.maxLength(max, `must have at most ${max} characters`))
-    .check(z.refine(isStorableText, UNSTORABLE_TEXT));
-
-const source = z.optional(text(TEXT_MAX.sourceName));
+const source = z.optional(boundedText(TEXT_MAX.sourceName));
 
 /**
  * What a legal hold covers: an event, an aggregate, a tag with its value, an error code, or a source. A source beside one of
@@ -26,15 +21,18 @@ const source = z.optional(text(TEXT_MAX.sourceName));
  */
 const holdScopeSchema = z.union(
   [
-    z.strictObject({ eventId: text(TEXT_MAX.eventId), source }),
+    z.strictObject({ eventId: boundedText(TEXT_MAX.eventId), source }),
     z.strictObject({
-      aggregateId: text(TEXT_MAX.aggregateId),
-      aggregateType: z.optional(text(TEXT_MAX.aggregateType)),
+      aggregateId: boundedText(TEXT_MAX.aggregateId),
+      aggregateType: z.optional(boundedText(TEXT_MAX.aggregateType)),
       source,
     }),
-    z.strictObject({ tag: z.strictObject({ name: text(TEXT_MAX.tagKey), value: text(TEXT_MAX.tagValue) }), source }),
-    z.strictObject({ errorCode: text(TEXT_MAX.errorCode), source }),
-    z.strictObject({ source: text(TEXT_MAX.sourceName) }),
+    z.strictObject({
+      tag: z.strictObject({ name: boundedText(TEXT_MAX.tagKey), value: boundedText(TEXT_MAX.tagValue) }),
+      source,
+    }),
+    z.strictObject({ errorCode: boundedText(TEXT_MAX.errorCode), source }),
+    z.strictObject({ source: boundedText(TEXT_MAX.sourceName) }),
   ],
   "must name exactly one of eventId, aggregateId (with an aggregateType if you like), tag { name, value }, errorCode, and may " +
     "name a source beside it; or a source alone",

@@ -1,23 +1,17 @@
 import * as z from "zod/mini";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { KEPT_DAYS } from "@/lib/keep/retention/retention.pure";
-import { countsOut, named, nullableText, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
-import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { boundedText, countsOut, named, nullableText, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 
 const DAYS_WORDS = `must be a whole number of days from ${KEPT_DAYS.min} to ${KEPT_DAYS.max}`;
 const days = z.int(DAYS_WORDS).check(z.gte(KEPT_DAYS.min, DAYS_WORDS), z.lte(KEPT_DAYS.max, DAYS_WORDS));
 const RULES_MAX = 200;
 
-const text = (max: number) =>
-  z
-    .string("must be text")
-    .check(z.minLength(1, "must not be empty"), z.maxLength(max, `must have at most ${max} characters`))
-    .check(z.refine(isStorableText, UNSTORABLE_TEXT));
-
 /** Of a source, of an error code, or of the events of both. */
 const ruleSchema = z.strictObject({
-  source: z._default(z.nullable(text(TEXT_MAX.sourceName)), null),
-  errorCode: z._default(z.nullable(text(TEXT_MAX.errorCode)), null),
+  source: z._default(z.nullable(boundedText(TEXT_MAX.sourceName)), null),
+  errorCode: z._default(z.nullable(boundedText(TEXT_MAX.errorCode)), null),
   days,
 });
 

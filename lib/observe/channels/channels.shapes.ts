@@ -5,6 +5,7 @@ import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { CHANNEL_KINDS } from "@/lib/observe/channels/channel.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
+  boundedText,
   countOut,
   idOut,
   named,
@@ -14,26 +15,20 @@ import {
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
-import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 import { ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
 
 const SOURCES_MAX = 100;
 const RECIPIENTS_MAX = 50;
 
-const text = (max: number) =>
-  z
-    .string("must be text")
-    .check(z.minLength(1, "must not be empty"), z.maxLength(max, `must have at most ${max} characters`))
-    .check(z.refine(isStorableText, UNSTORABLE_TEXT));
-
 /** A secret is named, never given: no store, no backup and no answer of the API ever holds it. See `configFaults`. */
-const reference = text(200);
+const reference = boundedText(200);
 /** A plain address, or the variable that holds a whole one. */
-const address = text(2_000);
-const mailServer = text(500);
+const address = boundedText(2_000);
+const mailServer = boundedText(500);
 const MAIL_WORDS = "must look like maria@example.com";
 // One line, one @, no comma: a list of recipients or a header must not fit into one.
-const mailAddress = text(320).check(z.regex(/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/, MAIL_WORDS));
+const mailAddress = boundedText(320).check(z.regex(/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/, MAIL_WORDS));
 
 /** The settings of each kind. */
 const channelConfigSchema = z.discriminatedUnion(
@@ -61,7 +56,7 @@ const channelConfigSchema = z.discriminatedUnion(
     z.strictObject({
       kind: z.literal("email"),
       server: mailServer,
-      username: z.optional(text(320)),
+      username: z.optional(boundedText(320)),
       password: z.optional(reference),
       from: mailAddress,
       to: z
@@ -71,7 +66,7 @@ const channelConfigSchema = z.discriminatedUnion(
     z.strictObject({
       kind: z.literal("alertmanager"),
       url: address,
-      username: z.optional(text(320)),
+      username: z.optional(boundedText(320)),
       password: z.optional(reference),
     }),
   ],
@@ -112,7 +107,7 @@ const takes = {
   /** null = of every source. */
   sources: z.nullable(
     z
-      .array(text(TEXT_MAX.sourceName))
+      .array(boundedText(TEXT_MAX.sourceName))
       .check(z.minLength(1, "name at least one, or give null for every source"), z.maxLength(SOURCES_MAX)),
   ),
 };

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
+  boundedText,
   described,
   idOut,
   named,
@@ -10,13 +11,9 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
-import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 
 const SOURCES_MAX = 100;
-const sourceName = z
-  .string("must be text")
-  .check(z.minLength(1, "must not be empty"), z.maxLength(TEXT_MAX.sourceName))
-  .check(z.refine(isStorableText, UNSTORABLE_TEXT));
 const time = z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" });
 
 /** POST /api/v1/maintenances */
@@ -27,7 +24,7 @@ export const maintenanceRequestSchema = named(
     sources: z._default(
       z.nullable(
         z
-          .array(sourceName)
+          .array(boundedText(TEXT_MAX.sourceName))
           .check(z.minLength(1, "name at least one, or give null for every source"), z.maxLength(SOURCES_MAX)),
       ),
       null,

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
-import { idOut, named, nullableText, pageOut, timeOut } from "@/lib/platform/api/schemas.shapes";
-import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { boundedText, idOut, named, nullableText, pageOut, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 import { ruleText } from "@/lib/rules/rule.shapes";
 
 const MARKER_KINDS = ["deploy", "incident", "note"] as const;
@@ -13,12 +13,7 @@ export const markerRequestSchema = named(
     kind: z._default(z.enum(MARKER_KINDS, `must be one of ${MARKER_KINDS.join(", ")}`), "deploy"),
     label: ruleText(200),
     /** Absent = it concerns every source. */
-    source: z.optional(
-      z
-        .string("must be text")
-        .check(z.minLength(1, "must not be empty"), z.maxLength(TEXT_MAX.sourceName))
-        .check(z.refine(isStorableText, UNSTORABLE_TEXT)),
-    ),
+    source: z.optional(boundedText(TEXT_MAX.sourceName)),
     url: z.optional(
       z
         .url({ protocol: /^https?$/, error: "must be an address that begins with https:// or http://" })

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { Header } from "@/lib/intake/dead-letter.pure";
+import { isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 /** Names a schema in the API's document, and gives it an example that fits it. */
@@ -24,6 +25,14 @@ export function uuidText(message = "must be a UUID") {
     .string(message)
     .check(z.regex(UUID, message), z.toLowerCase())
     .register(z.globalRegistry, { format: "uuid" });
+}
+
+/** Text that the store can hold: not empty, at most `max` characters. */
+export function boundedText(max: number) {
+  return z
+    .string("must be text")
+    .check(z.minLength(1, "must not be empty"), z.maxLength(max, `must have at most ${max} characters`))
+    .check(z.refine(isStorableText, UNSTORABLE_TEXT));
 }
 
 /** Of answers: an id, and a time. */

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { ALERT_KINDS, SEVERITIES, SOURCE_FAULTS, WINDOWS_MS } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import {
+  boundedText,
   countOut,
   idOut,
   named,
@@ -11,17 +12,11 @@ import {
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
-import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 import { ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
 
 const DAY_MS = 86_400_000;
 const NAMES_MAX = 100;
-
-const text = (max: number) =>
-  z
-    .string("must be text")
-    .check(z.minLength(1, "must not be empty"), z.maxLength(max, `must have at most ${max} characters`))
-    .check(z.refine(isStorableText, UNSTORABLE_TEXT));
 
 const whole = (min: number, max: number, unit = "") => {
   const rule = `must be a whole number${unit} from ${min} to ${max}`;
@@ -33,7 +28,9 @@ const share = z
   .check(z.gt(0, "must be above 0"), z.lt(1, "must be below 1: 0.8 is 80 %"));
 
 const names = (max: number) => {
-  const one = z.array(text(max)).check(z.minLength(1, "name at least one, or leave it out"), z.maxLength(NAMES_MAX));
+  const one = z
+    .array(boundedText(max))
+    .check(z.minLength(1, "name at least one, or leave it out"), z.maxLength(NAMES_MAX));
   return z.optional(one);
 };
 const sources = names(TEXT_MAX.sourceName);
