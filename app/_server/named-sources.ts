@@ -1,6 +1,6 @@
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
-import { readUnknownSources, unknownSource } from "@/lib/sources/sources.read";
+import { readUnknownSources, unknownSource, unknownSourceFaults } from "@/lib/sources/sources.read";
 import type { Deps } from "./deps";
 
 type Asking = { deps: Pick<Deps, "db">; viewer: Viewer };
@@ -25,10 +25,6 @@ export async function withSourceHints<Answer extends object>(
   answer: Answer,
 ): Promise<Answer & { hints?: FieldError[] }> {
   if (sources === undefined) return answer;
-  const unknown = await readUnknownSources(deps.db, viewer, sources);
-  if (unknown.length === 0) return answer;
-  return {
-    ...answer,
-    hints: unknown.map(({ name, near }) => ({ field, detail: unknownSource(name, field, near).message })),
-  };
+  const hints = await unknownSourceFaults(deps.db, viewer, { names: sources, field });
+  return hints.length === 0 ? answer : { ...answer, hints };
 }

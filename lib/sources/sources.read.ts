@@ -5,7 +5,7 @@ import type { Queryable } from "@/lib/platform/database/db";
 import type { Source } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { nearName } from "@/lib/platform/plain/near-name.pure";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 import { consumerOut, readConsumers, stateOf } from "@/lib/sources/source-consumers.read";
 import type { SourceList, SourceOut } from "@/lib/sources/sources.shapes";
 
@@ -21,6 +21,16 @@ function noSuchSource(name: string, near: string | undefined): string {
 
 /** Sources among which the one that was probably meant is looked for. */
 const NEAR_AMONG_MAX = 10_000;
+
+/** What is wrong with these names of sources, by the field that holds them. */
+export async function unknownSourceFaults(
+  db: Queryable,
+  viewer: Viewer,
+  { names, field }: { names: readonly string[]; field: string },
+): Promise<FieldError[]> {
+  const unknown = await readUnknownSources(db, viewer, names);
+  return unknown.map(({ name, near }) => ({ field, detail: unknownSource(name, field, near).message }));
+}
 
 /** The names that no source has which the viewer sees, each with the one that was probably meant. */
 export async function readUnknownSources(

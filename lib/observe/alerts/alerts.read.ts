@@ -23,6 +23,7 @@ export type LiveAlertRow = {
   toldFromMs: number | null;
   clearSinceMs: number | null;
   acknowledged: boolean;
+  acknowledgedBy: string | null;
   value: number | null;
   usual: number | null;
   sentence: string;
@@ -33,7 +34,7 @@ export async function readLiveAlerts(db: Queryable): Promise<LiveAlertRow[]> {
   return db.query<LiveAlertRow>(
     `select id, rule_id as "ruleId", rule_name as "ruleName", kind, severity, key, source, subject, state, since as "sinceMs",
             fired_at as "firedAtMs", told_from as "toldFromMs", clear_since as "clearSinceMs",
-            acknowledged_at is not null as acknowledged, value, usual, sentence, evidence
+            acknowledged_at is not null as acknowledged, acknowledged_by as "acknowledgedBy", value, usual, sentence, evidence
        from alerts where state <> 'resolved' order by id`,
     [],
     { name: "live-alerts" },

@@ -134,6 +134,10 @@ describe("an alert", () => {
     expect(await countAlerts(world.db, ADA)).toEqual({ firing: 1, unacknowledged: 0, worst: null });
     await evaluate({ aheadMs: 30 * MINUTE });
     expect((await told()).slice(4).map(({ channel: to, event }) => [to, event])).toEqual([["pager", "acknowledged"]]);
+    expect((await told()).map(({ message }) => message.alerts[0]!.acknowledgedBy)).toEqual([
+      ...Array(4).fill(null),
+      "ada",
+    ]);
     const [entry] = await world.db.query(
       "select action, actor, reason from audit_entries where subject_kind = 'alert'",
     );
@@ -155,6 +159,14 @@ describe("an alert", () => {
     const past = new Date(Date.now() - MINUTE).toISOString();
     await expect(beginMaintenance(world.deps, { sources: null, until: past, reason: "x" }, ADA)).rejects.toMatchObject({
       ...{ code: "invalid-window", fields: [{ field: "until" }] },
+    });
+    const misspelt = beginMaintenance(world.deps, { sources: ["odrers"], until, reason: "x" }, ADA);
+    await expect(misspelt).rejects.toMatchObject({
+      ...{
+        code: "unknown-source",
+        message: 'There is no source "odrers": is orders meant?',
+        fields: [{ field: "sources" }],
+      },
     });
   });
 

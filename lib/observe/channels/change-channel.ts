@@ -25,7 +25,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError, type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
-import { readUnknownSources } from "@/lib/sources/sources.read";
+import { unknownSourceFaults } from "@/lib/sources/sources.read";
 
 export type ChannelDeps = Pick<Deps, "db" | "clock"> & {
   limits: { envReferences: readonly string[]; addresses: { assertAllowed(host: string): void } };
@@ -145,10 +145,7 @@ async function assertUsable(
     faults.push({ field: "config.password", detail: "username and password belong together: give both or none" });
   }
   if (sources) {
-    for (const { name, near } of await readUnknownSources(db, viewer, sources)) {
-      const meant = near === undefined ? "list sources with GET /api/v1/sources" : `is ${near} meant?`;
-      faults.push({ field: "sources", detail: `there is no source ${JSON.stringify(name)}: ${meant}` });
-    }
+    faults.push(...(await unknownSourceFaults(db, viewer, { names: sources, field: "sources" })));
   }
   if (faults.length > 0) {
     const said = faults.map(({ field, detail }) => `${field}: ${detail}`).join("; ");

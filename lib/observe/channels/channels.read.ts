@@ -31,7 +31,7 @@ export async function readNotices(db: Queryable): Promise<(Notice & { channelId:
   );
 }
 
-/** The settings that messages are sent by; null = the channel is gone or off. */
+/** The settings that messages are sent by, also of a channel that is off: what was told before is sent. null = it is gone. */
 export async function readChannelConfig(
   db: Queryable,
   id: string,

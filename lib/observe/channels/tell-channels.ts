@@ -109,7 +109,7 @@ function messageAlert(row: LiveAlertRow, publicUrl: string): MessageAlert {
     since: iso(row.sinceMs),
     value: row.value,
     usual: row.usual,
-    acknowledgedBy: null,
+    acknowledgedBy: row.acknowledgedBy,
     url: `${publicUrl}${alertPath(row.id)}`,
     samples: evidence.samples.map(({ id, eventId, errorCode, errorText }) => ({
       eventId,

@@ -7,10 +7,11 @@ import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { unknownSourceFaults } from "@/lib/sources/sources.read";
 
 type ChangeDeps = Pick<Deps, "db" | "clock">;
 
-/** Begins a maintenance window, now or later. Returns its id. Throws DomainError `forbidden`, `invalid-window`. */
+/** Begins a maintenance window, now or later. Returns its id. Throws DomainError `forbidden`, `invalid-window`, `unknown-source`. */
 export async function beginMaintenance(
   { db, clock }: ChangeDeps,
   { sources, from, until, reason }: MaintenanceRequest,
@@ -23,6 +24,9 @@ export async function beginMaintenance(
   if (fault !== null) {
     throw new DomainError("invalid-window", `until: ${fault}`, { fields: [{ field: "until", detail: fault }] });
   }
+  // Over a misspelt name it would keep nobody quiet.
+  const unknown = sources === null ? [] : await unknownSourceFaults(db, viewer, { names: sources, field: "sources" });
+  if (unknown.length > 0) throw new DomainError("unknown-source", unknown[0]!.detail, { fields: unknown });
   const id = uuidv7(atMs);
   await db.transaction(async (tx) => {
     await tx.run(

@@ -22,7 +22,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { DomainError, type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
-import { readUnknownSources } from "@/lib/sources/sources.read";
+import { unknownSourceFaults } from "@/lib/sources/sources.read";
 
 const DAY_MS = 86_400_000;
 const RULES_MAX = 1_000;
@@ -128,10 +128,7 @@ export async function assertCanFire(
   const faults: FieldError[] = [];
   const sources = sourcesOf(watch);
   if (sources !== null) {
-    for (const { name, near } of await readUnknownSources(db, viewer, sources)) {
-      const meant = near === undefined ? "list sources with GET /api/v1/sources" : `is ${near} meant?`;
-      faults.push({ field: "watch.sources", detail: `there is no source ${JSON.stringify(name)}: ${meant}` });
-    }
+    faults.push(...(await unknownSourceFaults(db, viewer, { names: sources, field: "watch.sources" })));
   }
   if (watch.kind === "age" && expires) {
     const { days, rules } = await readRetention(db);

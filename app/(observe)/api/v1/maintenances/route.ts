@@ -25,7 +25,7 @@ export const POST = handle({
   idempotent: true,
   status: 201,
   answer: maintenanceSchema,
-  problems: ["invalid-window"],
+  problems: ["invalid-window", "unknown-source"],
   links: { endMaintenance: BODY_ID },
   run: (call) =>
     once(call, async () => {
