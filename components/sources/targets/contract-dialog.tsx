@@ -25,7 +25,7 @@ export function ContractDialog({ target, onClose }: { target: TargetOut; onClose
   return (
     <ReasonDialog
       title={`Contract of ${target.name}`}
-      description="What it promises, and what its callers expect. Empty: not promised, or the default. Nothing is sent otherwise for it; its report is checked."
+      description="What it promises, and what its callers expect. Empty: not promised, or the default. A contract changes no send: a report checks it."
       size="lg"
       verb="Save"
       keep="Close"

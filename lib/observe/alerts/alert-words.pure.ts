@@ -85,7 +85,7 @@ export function source({ source: name, fault, detail }: SourceFact): string {
 }
 
 export function contract({ target, broken }: ContractFact): string {
-  return `Target ${quoted(target)} breaks its contract: ${quoted(broken.join("; "))}`;
+  return `Target ${quoted(target)} breaks its contract: ${quoted(broken.join(", "))}`;
 }
 
 export function room({ sentence }: RoomFact): string {

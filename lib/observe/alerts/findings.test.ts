@@ -70,7 +70,7 @@ function facts(own: Partial<AlertFacts> = {}): AlertFacts {
       { source: "orders", fault: "failing", detail: "ECONNREFUSED" },
       { source: "billing", fault: "unread", detail: "" },
     ]),
-    contracts: rows([{ target: "orders.slow", source: "orders", broken: ["W <= deadline"] }]),
+    contracts: rows([{ target: "orders.slow", source: "orders", broken: ["semantics", "deadline"] }]),
     rooms: rows([{ measure: "disk", limitBytes: 1_000, leftBytes: 150, sentence: "The disk is nearly full" }]),
     redrives: rows([{ id: "r1", sources: ["orders"], reason: "stock is back", why: "No worker is alive." }]),
     ...own,
@@ -128,6 +128,13 @@ describe("a rule holds for", () => {
     ["not one of other sources", { kind: "redrive-still", sources: ["billing"] }, []],
   ])("%s", (_, watch, keys) => {
     expect(holding(watch)).toEqual(keys);
+  });
+
+  test("a broken contract is named by what does not hold", () => {
+    const judged = judge(body({ kind: "contract" }), facts(), new Set());
+    expect("findings" in judged && judged.findings.map(({ sentence }) => sentence)).toEqual([
+      "Target orders.slow breaks its contract: semantics, deadline",
+    ]);
   });
 
   test("a firing alert until its value is clearly better", () => {

@@ -9,6 +9,6 @@ export async function readBrokenContracts(db: Queryable): Promise<ContractFact[]
   return reports.map(({ target, source, assertions }) => ({
     target,
     source,
-    broken: assertions.filter(({ result }) => result === "broken").map(({ formula }) => formula),
+    broken: assertions.filter(({ result }) => result === "broken").map(({ id }) => id),
   }));
 }
