@@ -2,8 +2,8 @@ import { type FlowKind, NARROW_DAYS, SIZE_EFFECT } from "@/lib/observe/flow.pure
 
 /**
  * The folded flow of events. Each statement that changes events appends deltas to the log `dlq_flow`; the janitor moves
- * each delta into every table here. A row has a column for each kind: the changes of the events of a source and an
- * error code (and a group) in the `widthMs` from `at`. The tables and the log together hold the whole flow.
+ * each delta into every table here. A row has a column for each kind: the changes of the events of a source (and an error
+ * code, and a group) in the `widthMs` from `at`. The tables and the log together hold the whole flow.
  */
 
 const MINUTE_MS = 60_000;
@@ -15,9 +15,16 @@ export type FlowTable = { table: string; widthMs: number };
 /** By source and error code, the widest first. */
 export const CODE_FLOW: readonly FlowTable[] = [
   { table: "dlq_flow_days", widthMs: DAY_MS },
+  { table: "dlq_flow_quarters", widthMs: DAY_MS / 4 },
   { table: "dlq_flow_hours", widthMs: HOUR_MS },
   { table: "dlq_flow_fives", widthMs: 5 * MINUTE_MS },
   { table: "dlq_flow_minutes", widthMs: MINUTE_MS },
+];
+
+/** By source alone, the widest first: an age of all error codes reads a row for each hour and source. */
+export const SOURCE_FLOW: readonly FlowTable[] = [
+  { table: "dlq_source_flow_days", widthMs: DAY_MS },
+  { table: "dlq_source_flow_hours", widthMs: HOUR_MS },
 ];
 
 /** By source, error code and group, the widest first. */

@@ -1,5 +1,12 @@
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
+import {
+  CODE_FLOW,
+  DELTA_KINDS,
+  FLOW_KINDS,
+  type FlowTable,
+  GROUP_FLOW,
+  SOURCE_FLOW,
+} from "@/lib/observe/flow-tables.sql";
 import { bucketStarts, type StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
 
 const MINUTE_MS = 60_000;
@@ -78,18 +85,22 @@ const anyOf = (param: string) => `${param}::text[] is null`;
 
 type FlowSql = { sql: string; values: unknown[] };
 
+/** What is narrower than an hour is kept by error code only. */
+const SOURCE_TABLES = [...SOURCE_FLOW, ...CODE_FLOW.filter(({ widthMs }) => widthMs < HOUR_MS)];
+
 /**
- * Rows of adjoining spans as SQL: `at, error_code`, a column for each kind, and `fingerprint` when a group is asked for or
- * `byGroup`. `values` are `$1` and on; the caller's own come after them.
+ * Rows of adjoining spans as SQL: `at`, a column for each kind, and `fingerprint` when a group is asked for or `byGroup`;
+ * `error_code` unless the caller asks for rows without it. `values` are `$1` and on; the caller's own come after them.
  */
 export function flowRows(
   filter: StatsQuery["filter"],
   spans: readonly FlowSpan[],
-  { byGroup = filter.fingerprint !== undefined } = {},
+  { byGroup = filter.fingerprint !== undefined, byCode = true }: { byGroup?: boolean; byCode?: boolean } = {},
 ): FlowSql {
   const values = scopeValues(filter) as unknown[];
-  const pieces = spans.flatMap((span) => flowPieces(byGroup ? GROUP_FLOW : CODE_FLOW, span));
-  const keys = `error_code${byGroup ? ", fingerprint" : ""}`;
+  const bySource = !byCode && !byGroup && !filter.errorCode;
+  const pieces = spans.flatMap((span) => flowPieces(bySource ? SOURCE_TABLES : byGroup ? GROUP_FLOW : CODE_FLOW, span));
+  const keys = [...(bySource ? [] : ["error_code"]), ...(byGroup ? ["fingerprint"] : [])];
   const conditions = `${inScope(filter)} and ${byGroup ? inGroup(filter) : anyOf("$3")}`;
   const between = (column: string, fromMs: number, toMs: number) => {
     const after = `${column} >= to_timestamp($${values.push(fromMs)}::float8 / 1000)`;
@@ -97,11 +108,11 @@ export function flowRows(
   };
   const parts = pieces.map(
     ({ table, fromMs, toMs }) =>
-      `select at, ${keys}, ${FLOW_KINDS.join(", ")} from ${table} where ${between("at", fromMs, toMs)} and ${conditions}`,
+      `select ${["at", ...keys, ...FLOW_KINDS].join(", ")} from ${table} where ${between("at", fromMs, toMs)} and ${conditions}`,
   );
   const log = between("minute", spans[0]!.fromMs, spans.at(-1)!.toMs);
   parts.push(
-    `select minute, ${keys}, ${DELTA_KINDS} from dlq_flow where ${log} and ${conditions} and ${inGroup(filter)}`,
+    `select ${["minute", ...keys, DELTA_KINDS].join(", ")} from dlq_flow where ${log} and ${conditions} and ${inGroup(filter)}`,
   );
   return { sql: parts.join("\n union all "), values };
 }

@@ -6,6 +6,7 @@ import {
   GROUP_FLOW,
   NARROW_SINCE,
   SIZE_EFFECT_SQL,
+  SOURCE_FLOW,
 } from "@/lib/observe/flow-tables.sql";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 
@@ -14,7 +15,8 @@ const KEPT = GROUP_FLOW.find(({ table }) => table.endsWith("hours"))!;
 
 /** Rows of a table of the flow that are not the sum of the hours of its groups; of a narrower one those of each hour together. */
 function againstKept({ table, widthMs }: (typeof CODE_FLOW)[number]): string {
-  const keys = `source_id, error_code${table.includes("group") ? ", fingerprint" : ""}`;
+  const codes = SOURCE_FLOW.some((one) => one.table === table) ? "" : ", error_code";
+  const keys = `source_id${codes}${table.includes("group") ? ", fingerprint" : ""}`;
   const sums = `array[${FLOW_KINDS.map((kind) => `sum(${kind})`).join(", ")}] as n`;
   const width = `'${Math.max(widthMs, KEPT.widthMs) / 1000} s'`;
   const since = widthMs < KEPT.widthMs ? `where at >= ${NARROW_SINCE}` : "";
@@ -73,7 +75,12 @@ export async function rollupDrift(db: Queryable): Promise<unknown[]> {
     union all
     select 'size', row_to_json(l), row_to_json(c)
       from size l full join size_counted c using (source_id, error_code, fingerprint) where l.n is distinct from c.n
-    ${[...CODE_FLOW, ...GROUP_FLOW]
+    union all
+    select 'source_levels', row_to_json(l), row_to_json(c)
+      from (select source_id, status, hour, sum(n) as n from dlq_source_level_ages group by 1, 2, 3 having sum(n) <> 0) l
+      full join (select source_id, status, hour, sum(n) as n from levels group by 1, 2, 3) c using (source_id, status, hour)
+     where l.n is distinct from c.n
+    ${[...SOURCE_FLOW, ...CODE_FLOW, ...GROUP_FLOW]
       .filter((table) => table !== KEPT)
       .map(againstKept)
       .join("")}`);

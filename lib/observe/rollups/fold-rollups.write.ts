@@ -1,5 +1,12 @@
 import { FOLD_ADMISSION } from "@/lib/intake/admission/admission.write";
-import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
+import {
+  CODE_FLOW,
+  DELTA_KINDS,
+  FLOW_KINDS,
+  type FlowTable,
+  GROUP_FLOW,
+  SOURCE_FLOW,
+} from "@/lib/observe/flow-tables.sql";
 import type { Db, Tx } from "@/lib/platform/database/db";
 
 /** Rows of one statement, so that a log that grew while no worker lived is folded within the statement's time limit. */
@@ -7,16 +14,17 @@ const ROWS_MAX = 50_000;
 
 /**
  * Moves the log of the flow into each of its tables, in one statement: a reader sees a delta either in the log or in
- * the tables. A delta that is appended meanwhile stays in the log.
+ * the tables. A delta that is appended meanwhile stays in the log. New rows are in order of time, so that a window lies in few pages.
  */
 function foldFlow(): string {
   const sums = FLOW_KINDS.map((kind) => `sum(${kind})`).join(", ");
   const added = (table: string) => FLOW_KINDS.map((kind) => `${kind} = ${table}.${kind} + excluded.${kind}`).join(", ");
   const into = ({ table, widthMs }: FlowTable, keys: string) => `
     insert into ${table} (at, ${keys}, ${FLOW_KINDS.join(", ")})
-    select date_bin('${widthMs / 1000} s', minute, 'epoch'), ${keys}, ${sums} from moved group by 1, ${keys}
+    select date_bin('${widthMs / 1000} s', minute, 'epoch'), ${keys}, ${sums} from moved group by 1, ${keys} order by 1
     on conflict (at, ${keys}) do update set ${added(table)}`;
   const inserts = [
+    ...SOURCE_FLOW.map((table) => into(table, "source_id")),
     ...CODE_FLOW.map((table) => into(table, "source_id, error_code")),
     ...GROUP_FLOW.map((table) => into(table, "source_id, error_code, fingerprint")),
   ];
@@ -40,8 +48,14 @@ const FOLD_LEVELS = `
     select hour, source_id, error_code, status, sum(n) from gone group by hour, source_id, error_code, status
     having sum(n) <> 0
     on conflict (hour, source_id, error_code, status) do update set n = dlq_level_hours.n + excluded.n
+    returning hour, n),
+  source_hours as (
+    insert into dlq_source_level_hours (hour, source_id, status, n)
+    select hour, source_id, status, sum(n) from gone group by hour, source_id, status having sum(n) <> 0
+    on conflict (hour, source_id, status) do update set n = dlq_source_level_hours.n + excluded.n
     returning hour, n)
-  select (select count(*)::int from gone) as n, array(select distinct hour::text from hours where n = 0) as emptied`;
+  select (select count(*)::int from gone) as n,
+         array(select hour::text from hours where n = 0 union select hour::text from source_hours where n = 0) as emptied`;
 
 /** Folds the groups that have several rows, or whose rows sum to zero. */
 const FOLD_GROUP_LEVELS = `
@@ -75,7 +89,9 @@ export async function foldRollups(db: Db): Promise<boolean> {
 async function foldLogs(tx: Tx): Promise<number> {
   const [levels] = await tx.query<{ n: number; emptied: string[] }>(FOLD_LEVELS);
   if (levels!.emptied.length > 0) {
-    await tx.run("delete from dlq_level_hours where n = 0 and hour = any($1::timestamptz[])", [levels!.emptied]);
+    for (const table of ["dlq_level_hours", "dlq_source_level_hours"]) {
+      await tx.run(`delete from ${table} where n = 0 and hour = any($1::timestamptz[])`, [levels!.emptied]);
+    }
   }
   const [flow] = await tx.query<{ n: number }>(FOLD_FLOW);
   return Math.max(levels!.n, flow!.n);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
-import { CODE_FLOW, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
+import { CODE_FLOW, GROUP_FLOW, SOURCE_FLOW } from "@/lib/observe/flow-tables.sql";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
 import { readAge, readFlow, readSize } from "@/lib/observe/stats/stats.read";
@@ -14,7 +14,8 @@ import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { rollupDrift } from "@/lib/testing/rollup-drift";
 
 const HOUR_MS = 3_600_000;
-const TABLES = ["dlq_level_totals", "dlq_level_hours", ...[...CODE_FLOW, ...GROUP_FLOW].map(({ table }) => table)];
+const FLOW = [...SOURCE_FLOW, ...CODE_FLOW, ...GROUP_FLOW];
+const TABLES = ["dlq_level_totals", "dlq_level_hours", "dlq_source_level_hours", ...FLOW.map(({ table }) => table)];
 let database: TestDatabase;
 let db: Db;
 let orders: string;
@@ -257,6 +258,7 @@ test("a level that comes to nothing leaves no hour behind", async () => {
   await happened({ agoMs: 5 * 60_000, n: 3, kind: "redriven" });
   await foldRollups(db);
   expect(await db.query("select n from dlq_level_hours")).toEqual([]);
+  expect(await db.query("select n from dlq_source_level_hours")).toEqual([]);
   expect(await db.query("select n from dlq_level_totals")).toEqual([{ n: 0 }]);
 });
 

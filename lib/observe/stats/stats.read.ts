@@ -219,7 +219,8 @@ async function readPresent(db: Queryable, filter: StatsQuery["filter"]) {
 }
 
 async function presentHours(db: Queryable, filter: StatsQuery["filter"]): Promise<HourCount[]> {
-  const text = `select hour as "hourMs", sum(n)::bigint as n from dlq_level_ages
+  const levels = filter.errorCode ? "dlq_level_ages" : "dlq_source_level_ages";
+  const text = `select hour as "hourMs", sum(n)::bigint as n from ${levels}
       where status in ${PARKED} and ${inScope(filter)} group by 1 having sum(n) > 0`;
   return db.query<HourCount>(text, scopeValues(filter).slice(0, 2), { name: statementName("present-hours", text) });
 }
@@ -243,7 +244,7 @@ type HourlyRow = { hourMs: number; arrived: number; gone: number };
 
 async function hourlyFlow(db: Queryable, filter: StatsQuery["filter"], nowMs: number) {
   const fromMs = hoursFrom(nowMs);
-  const flow = flowRows(filter, [asSum(0, fromMs), { fromMs, toMs: END_MS, bucketMs: HOUR_MS }]);
+  const flow = flowRows(filter, [asSum(0, fromMs), { fromMs, toMs: END_MS, bucketMs: HOUR_MS }], { byCode: false });
   const text = `with flow as (${flow.sql})
      select date_bin('1 hour', at, 'epoch') as "hourMs",
             sum(parked)::bigint as arrived, greatest(0, sum(parked - (${SIZE_EFFECT_SQL})))::bigint as gone
