@@ -9,6 +9,8 @@ type Service = {
   command?: string | string[];
   profiles?: string[];
   ports?: string[];
+  volumes?: string[];
+  networks?: { default?: { aliases: string[] } };
   healthcheck?: { test: string[] };
   depends_on?: Record<string, { condition: string }>;
   environment?: Record<string, string>;
@@ -37,9 +39,20 @@ describe("docker-compose.yml", () => {
     expect(services.artemis!.image).toBe(`apache/activemq-artemis:${jars("artemis")}`);
   });
 
-  test("names a full version of each broker, and publishes no port twice", () => {
+  test("runs Prometheus and Grafana by their profile, with the files of docs/monitoring", () => {
+    const monitoring = Object.entries(services).filter(([, service]) => service.profiles?.includes("monitoring"));
+    expect(monitoring.map(([name]) => name)).toEqual(["prometheus", "grafana"]);
+    const mounted = monitoring.flatMap(([, { volumes = [] }]) => volumes.filter((volume) => volume.startsWith("./")));
+    expect(mounted).toHaveLength(5);
+    expect(mounted.filter((volume) => !existsSync(join(ROOT, volume.split(":")[0]!)))).toEqual([]);
+    const [scraped] = parse(text("docs/monitoring/prometheus.yml")).scrape_configs[0].static_configs[0].targets;
+    expect(`${services.web!.networks!.default!.aliases[0]}:3000`).toBe(scraped);
+    expect(services.web!.environment!.PARKADE_ALLOWED_HOSTS!.split(",")[0]).toBe(scraped);
+  });
+
+  test("names a full version of each other image, and publishes no port twice", () => {
     const brokers = Object.values(services).filter((service) => service.profiles);
-    expect(brokers.map(({ image }) => image).filter((image) => !/:\d+\.\d+\.\d+(-\w+)?$/.test(image!))).toEqual([]);
+    expect(brokers.map(({ image }) => image).filter((image) => !/:v?\d+\.\d+\.\d+(-\w+)?$/.test(image!))).toEqual([]);
     const ports = brokers.flatMap((service) => service.ports ?? []).map((port) => port.split(":")[1]);
     expect(new Set(ports).size).toBe(ports.length);
   });

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs from Debian's packages what the tests need and the machine lacks: Redis, RabbitMQ, Chromium, pip, which fetches Celery,
 # the API fuzzer and, where there is none, Go, and what scripts/test-servers needs: Java, Maven, debootstrap. openssl makes the certificates of tests;
-# zsh reads the completion of the command line.
+# zsh reads the completion of the command line; promtool of Prometheus checks the metrics and the rules of docs/monitoring.
 # Needs root and apt-get; prints one line and ends with 0 when it may do nothing, with 1 when an install failed.
 set -euo pipefail
 
@@ -15,6 +15,7 @@ command -v mvn >/dev/null || missing+=(maven)
 command -v debootstrap >/dev/null || [ -x /usr/sbin/debootstrap ] || missing+=(debootstrap)
 command -v openssl >/dev/null || missing+=(openssl)
 command -v zsh >/dev/null || missing+=(zsh)
+command -v promtool >/dev/null || missing+=(prometheus)
 
 if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
