@@ -4,10 +4,10 @@ import { reasonOf, type SpanFacts, startSpan, withSpan } from "@/lib/platform/tr
 import { parseTraceparent } from "@/lib/platform/tracing/traceparent.pure";
 
 /**
- * Slices that continue the trace of the request: about a thousand items. The later slices of a large redrive have traces of their
+ * Slices that continue the trace of the request: up to a thousand items. The later slices of a large redrive have traces of their
  * own, each with a link to the request, because what keeps traces cuts those of millions of spans.
  */
-const SLICES_IN_TRACE = 10;
+const SLICES_IN_TRACE = 5;
 
 /** Runs a job in a span. A run that sent nothing and waits has none: a slow redrive would make one every few seconds. */
 export async function inJobSpan(job: LaneJob, queue: QueueName, run: () => Promise<JobOutcome>): Promise<JobOutcome> {
