@@ -243,12 +243,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         if (harness.without?.headers) return context.skip("the wire has no headers");
         const odd = `lost\r\nx-evil: 1\u202e${"x".repeat(5_000)}`;
         // What names the target of this harness goes before the odd one.
-        const origin = {
-          subscription: odd,
-          job: null,
-          properties: { MessageId: [], messageId: {} },
-          ...harness.origin,
-        };
+        const origin = { subscription: odd, job: null, ...harness.origin };
         await publisher().publish(fresh(origin), never);
         const [message] = await harness.arrived();
         const sent = message!.headers["x-redrive-origin"];

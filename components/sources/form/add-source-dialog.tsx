@@ -128,7 +128,7 @@ const ON_LAST_STEP = ["name", "payloadSchema", "stormPerMinute", "knownDays", "l
 function stepOf(errors: SourceErrors, fields: readonly KindField[]): Step | null {
   const named = Object.keys(errors);
   if (named.some((key) => fields.some((field) => isMapping(field) && field.path.join(".") === key))) return "Mapping";
-  return named.some((key) => !ON_LAST_STEP.includes(key.split(".")[0]!)) ? "Connection" : null;
+  return named.some((key) => !ON_LAST_STEP.includes(key.split(/[.[]/)[0]!)) ? "Connection" : null;
 }
 
 /** Opens the page of a new source. `missed`: the last probe did not reach it. */

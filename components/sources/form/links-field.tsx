@@ -48,7 +48,7 @@ export function LinksField(props: {
         >
           <TextField
             label="Label"
-            error={errors[`links.${index}.label`]}
+            error={errors[`links[${index}].label`]}
             placeholder="Trace"
             value={link.label}
             onValue={(label) => change(index, { label })}
@@ -63,7 +63,7 @@ export function LinksField(props: {
             label="Address"
             className="order-last col-span-full sm:order-none sm:col-span-1"
             inputClassName="font-mono text-sm"
-            error={errors[`links.${index}.url`]}
+            error={errors[`links[${index}].url`]}
             placeholder="https://jaeger.example/trace/{traceId}"
             value={link.url}
             onValue={(url) => change(index, { url })}

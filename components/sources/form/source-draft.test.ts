@@ -204,11 +204,11 @@ it("faults of links stand at their fields, in the words of the server", () => {
   expect(bodyOf({ ...NEW_SOURCE, links }, { fields: [] })).toMatchObject({
     ok: false,
     errors: {
-      "links.0.url": expect.stringMatching(/^has the unknown placeholder \{trace\}/),
-      "links.1.label": "This is needed.",
-      "links.2.label": "is that of another link of this source",
-      "links.2.url": "This is needed.",
+      "links[0].url": expect.stringMatching(/^has the unknown placeholder \{trace\}/),
+      "links[1].label": "This is needed.",
+      "links[2].label": "is that of another link of this source",
+      "links[2].url": "This is needed.",
     },
   });
-  expect(errorsOf([{ field: "links.0.url", detail: "is wrong" }], [])).toEqual({ "links.0.url": "is wrong" });
+  expect(errorsOf([{ field: "links[0].url", detail: "is wrong" }], [])).toEqual({ "links[0].url": "is wrong" });
 });

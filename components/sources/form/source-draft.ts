@@ -114,10 +114,10 @@ export function bodyOf(draft: SourceDraft, { fields }: Pick<KindOut, "fields">):
   const links = draft.links.map(({ label, kind, url }) => ({ label: label.trim(), kind, url: url.trim() }));
   const isBlank = ({ label, url }: LinkTemplate) => label === "" && url === "";
   for (const { at, field, detail } of templateFaults(links)) {
-    if (!isBlank(links[at]!)) errors[`links.${at}.${field}`] = links[at]![field] === "" ? "This is needed." : detail;
+    if (!isBlank(links[at]!)) errors[`links[${at}].${field}`] = links[at]![field] === "" ? "This is needed." : detail;
   }
   links.forEach((link, at) => {
-    if (link.label === "" && link.url !== "") errors[`links.${at}.label`] = "This is needed.";
+    if (link.label === "" && link.url !== "") errors[`links[${at}].label`] = "This is needed.";
   });
   if (payloadSchema === undefined || Object.keys(errors).length > 0) return { ok: false, errors };
   return {
@@ -163,7 +163,7 @@ export function errorsOf(
 }
 
 function isLink(path: string): boolean {
-  return /^links(\.\d+\.(label|kind|url))?$/.test(path);
+  return /^links(\[\d+\]\.(label|kind|url))?$/.test(path);
 }
 
 /** The setting of a kind that says where each fact of an event is found. */

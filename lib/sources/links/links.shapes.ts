@@ -27,7 +27,7 @@ export const madeLinkSchema = z.object({ label: z.string(), kind, url: z.string(
 /** Throws DomainError `invalid-config` for templates that make no address, each fault at its field. */
 export function assertTemplates(templates: readonly LinkTemplate[] | undefined): void {
   const fields = templateFaults(templates ?? []).map(
-    ({ at, field, detail }): FieldError => ({ field: `links.${at}.${field}`, detail }),
+    ({ at, field, detail }): FieldError => ({ field: `links[${at}].${field}`, detail }),
   );
   if (fields.length === 0) return;
   throw new DomainError("invalid-config", `${fields[0]!.field} ${fields[0]!.detail}`, { fields });
