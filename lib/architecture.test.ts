@@ -63,7 +63,7 @@ const FOLDER_RULES: Record<string, string[]> = {
     "pkg:node",
   ],
   // The SDK of OpenTelemetry is loaded here and nowhere else.
-  "lib/platform/tracing": ["lib/platform", "pkg:@opentelemetry/*", "pkg:zod", "pkg:node"],
+  "lib/platform/tracing": ["pure", "lib/platform", "pkg:@opentelemetry/*", "pkg:zod", "pkg:node"],
   "lib/platform/browser": LAYER_RULES.browser,
   "lib/lane": ["pure", "shapes", "lib/retry", "lib/platform", "pkg:bullmq", "pkg:ioredis", "pkg:pg", "pkg:zod"],
   "lib/brokers": [
