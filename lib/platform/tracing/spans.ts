@@ -12,7 +12,7 @@ export type SpanFacts = {
   parent?: SpanIds | null;
   links?: readonly SpanLink[];
 };
-export type Attributes = Record<string, string | number | boolean | undefined>;
+type Attributes = Record<string, string | number | boolean | undefined>;
 export type SpanLink = { to: SpanIds; attributes?: Attributes };
 
 /** A span that never ends is never exported. */
