@@ -62,6 +62,8 @@ const FOLDER_RULES: Record<string, string[]> = {
     "pkg:nodemailer",
     "pkg:node",
   ],
+  // The SDK of OpenTelemetry is loaded here and nowhere else.
+  "lib/platform/tracing": ["pure", "lib/platform", "pkg:@opentelemetry/*", "pkg:zod", "pkg:node"],
   "lib/platform/browser": LAYER_RULES.browser,
   "lib/lane": ["pure", "shapes", "lib/retry", "lib/platform", "pkg:bullmq", "pkg:ioredis", "pkg:pg", "pkg:zod"],
   "lib/brokers": [

@@ -9,6 +9,7 @@ test("web and worker get of the launcher's environment what they need, and what 
     LC_ALL: "C",
     NODE_EXTRA_CA_CERTS: "/ca.pem",
     https_proxy: "http://proxy:3128",
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318",
     PARKADE_LOG_LEVEL: "debug",
     PARKADE_SECRET_ORDERS: "s3cr3t",
     PARKADE_ENV_REFERENCES: "ORDERS_TOKEN, OTHER",

@@ -112,9 +112,9 @@ async function settled<T>(starts: Promise<T>[]): Promise<T[]> {
   return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
 }
 
-/** Variables that a Node process needs: paths, language and time zone, proxies, certificates. */
+/** Variables that a Node process needs: paths, language and time zone, proxies, certificates, and those of OpenTelemetry. */
 const INHERITED =
-  /^(?:PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TMP|TEMP|TZ|LANG|LANGUAGE|LC_.*|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|NODE_.*|SSL_CERT_(?:FILE|DIR)|(?:HTTPS?|NO|ALL)_PROXY|PARKADE_.*|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|USERPROFILE|APPDATA|LOCALAPPDATA|PROGRAMDATA)$/i;
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TMP|TEMP|TZ|LANG|LANGUAGE|LC_.*|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|NODE_.*|OTEL_.*|SSL_CERT_(?:FILE|DIR)|(?:HTTPS?|NO|ALL)_PROXY|PARKADE_.*|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|USERPROFILE|APPDATA|LOCALAPPDATA|PROGRAMDATA)$/i;
 /** The launcher's own: with it web and worker could change the audit. */
 const WITHHELD = new Set(["PARKADE_OWNER_DATABASE_URL"]);
 

@@ -235,13 +235,19 @@ async function serve(): Promise<void> {
     socket.once("close", () => sockets.delete(socket));
   });
   const stop = () => {
-    server.close(() => process.exit(0));
+    server.close(() => void sendSpans().then(() => process.exit(0)));
     setTimeout(() => {
       for (const socket of sockets) socket.destroy();
     }, DRAIN_MS).unref();
   };
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
+}
+
+/** `lib/platform/tracing/spans.ts` keeps the tracer there: this file imports nothing that a build has to compile. */
+async function sendSpans(): Promise<void> {
+  const { parkadeTracing } = globalThis as { parkadeTracing?: { tracer: { close(): Promise<void> } | null } };
+  await parkadeTracing?.tracer?.close();
 }
 
 if (import.meta.main) await serve();

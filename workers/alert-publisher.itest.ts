@@ -54,6 +54,12 @@ const deliveries = async (name: string) =>
 /** A rule that fires for three events of an error text full of markup, told to all channels. */
 async function fire(): Promise<void> {
   await world.db.run("delete from alert_rules");
+  const links = [
+    { label: "Logs [all]", kind: "logs", url: "https://kibana.example/app/discover#/?q={eventId}&a=(x|y)" },
+    { label: "Trace", kind: "traces", url: "https://jaeger.example/trace/{traceId}" },
+    { label: "Order", kind: "other", url: "https://shop.example/orders/{aggregateId}" },
+  ];
+  await world.db.run("update sources set links = $1::jsonb where name = 'orders'", [JSON.stringify(links)]);
   const watch = { kind: "new-group", atLeast: 3, quietMs: 3_600_000, runbookUrl: "https://runbooks.example.com/x" };
   await addAlertRule({ ...world.deps, expires: false }, alertRuleRequestSchema.parse({ name: "New", watch }), ADA);
   const error = { type: null, message: "<script>alert(1)</script> *bold* [a](http://evil.example) & |", stack: null };
@@ -65,6 +71,8 @@ const one = async (): Promise<Received & { json: Json }> => {
   await expect.poll(() => receiver.got.length, { timeout: 10_000 }).toBeGreaterThan(0);
   return { ...receiver.got[0]!, json: JSON.parse(receiver.got[0]!.body) };
 };
+const TRACE_URL = "https://jaeger.example/trace/0af7651916cd43dd8448eb211c80319c";
+const LOG_URL = "https://kibana.example/app/discover#/?q=e-2&a=(x%7Cy)";
 const EVENT_LINK = /https:\/\/parkade\.example\.com\/events\/[0-9a-f-]{36}/;
 
 describe("a message is what the receiver documents", () => {
@@ -82,6 +90,14 @@ describe("a message is what the receiver documents", () => {
       data: { rule: "New", severity: "warning", firing: 1, runbookUrl: "https://runbooks.example.com/x" },
     });
     expect(json.data.alerts[0].samples).toHaveLength(3);
+    // These events have no aggregate, which the third link would need.
+    expect(json.data.alerts[0].samples[0]).toMatchObject({
+      eventId: "e-2",
+      links: [
+        { label: "Trace", url: TRACE_URL },
+        { label: "Logs [all]", url: LOG_URL },
+      ],
+    });
     const [sent] = await deliveries("ops");
     await expect.poll(async () => (await deliveries("ops"))[0]!.state).toBe("sent");
     expect(sent!.id).toBe(headers["webhook-id"]);
@@ -99,6 +115,7 @@ describe("a message is what the receiver documents", () => {
     expect(text).toContain("&lt;script&gt;");
     expect(text).toMatch(EVENT_LINK);
     expect(text).toContain("|What to do>");
+    expect(text).toContain(`<${TRACE_URL}|Trace> · <${LOG_URL.replace("&", "&amp;")}|Logs [all]>`);
     for (const { type, text: of } of json.blocks)
       if (type === "section") expect([...of.text].length).toBeLessThanOrEqual(3_000);
   });
@@ -116,6 +133,9 @@ describe("a message is what the receiver documents", () => {
     ]);
     expect(JSON.stringify(card)).not.toContain("[a](http");
     expect(JSON.stringify(card)).toMatch(EVENT_LINK);
+    expect(card.content.body.map(({ text }: { text: string }) => text).join("\n")).toContain(
+      `[Trace](${TRACE_URL}) · [Logs \\[all\\]](${LOG_URL.replace(")", "%29")})`,
+    );
     expect(card.content.actions.map(({ type }: { type: string }) => type)).toEqual([
       "Action.OpenUrl",
       "Action.OpenUrl",
@@ -132,6 +152,10 @@ describe("a message is what the receiver documents", () => {
     start();
     const { json } = await one();
     expect(json).toMatchObject({ routing_key: "k-123", event_action: "trigger", client: "Parkade" });
+    expect(json.links.slice(2)).toEqual([
+      { href: TRACE_URL, text: "Trace of e-2" },
+      { href: LOG_URL, text: "Logs [all] of e-2" },
+    ]);
     expect(json.payload).toMatchObject({
       source: "orders",
       severity: "warning",
@@ -162,6 +186,7 @@ describe("a message is what the receiver documents", () => {
     expect([...json.message].length).toBeLessThanOrEqual(130);
     expect(json.alias).toMatch(/^parkade\//);
     expect(json.description).toMatch(EVENT_LINK);
+    expect(json.description).toContain(`\n  Trace: ${TRACE_URL}\n`);
   });
 
   test("Alertmanager: labels that stay, and an end in the future", async () => {
@@ -177,6 +202,7 @@ describe("a message is what the receiver documents", () => {
     expect(url).toBe("/api/v2/alerts");
     expect(headers.authorization).toBe(`Basic ${Buffer.from("parkade:k-123").toString("base64")}`);
     expect(json[0].labels).toMatchObject({ alertname: "New", severity: "warning", kind: "new-group", job: "parkade" });
+    expect(json[0].annotations.description).toContain(`\n  Trace: ${TRACE_URL}\n`);
     expect(Date.parse(json[0].endsAt)).toBeGreaterThan(Date.now());
   });
 
@@ -201,6 +227,7 @@ describe("a message is what the receiver documents", () => {
       expect(mail).toMatch(/^Auto-Submitted: auto-generated\r?$/im);
       expect(mail!.replace(/=\r?\n/g, "")).toContain("&lt;script&gt;");
       expect(mail!.replace(/=\r?\n/g, "").replaceAll("=3D", "=")).toMatch(EVENT_LINK);
+      expect(mail!.replace(/=\r?\n/g, "").replaceAll("=3D", "=")).toContain(`<a href="${TRACE_URL}">Trace</a>`);
       await expect.poll(async () => (await deliveries("mail"))[0]!.state).toBe("sent");
     } finally {
       await mailbox.stop();

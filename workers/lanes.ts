@@ -9,6 +9,7 @@ import { planRedrive } from "@/lib/redrive/plan/plan-redrive";
 import type { Redriver } from "@/lib/redrive/run/redriver";
 import { runSlice, whileStoreAway } from "@/lib/redrive/run/run-slice";
 import { createExpressions, type Expressions } from "@/lib/repair/recipes/expressions";
+import { inJobSpan } from "./job-trace";
 
 /**
  * Jobs at a time. The slow lane has few, so that it does not take capacity from the main lane. A walk over a set is a
@@ -33,7 +34,7 @@ export async function startLanes(redriver: JobDeps, connection: LaneConnection, 
         clock,
         lane,
         concurrency: CONCURRENCY[lane],
-        run: (job, signal) => runJob({ ...redriver, expressions }, job, lane, signal),
+        run: (job, signal) => inJobSpan(job, lane, () => runJob({ ...redriver, expressions }, job, lane, signal)),
         onError: () => undefined,
         log: redriver.log,
       }),

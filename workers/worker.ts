@@ -22,6 +22,8 @@ import type { Env } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Log } from "@/lib/platform/log";
 import { type RegularWork, startRegularWork } from "@/lib/platform/regular-work";
+import { openTracer } from "@/lib/platform/tracing/open-tracer";
+import { closeTracer, tracerOpening } from "@/lib/platform/tracing/spans";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { createLostWork, HEARTBEAT_MS, type LostWork } from "@/lib/redrive/life/lost-work";
 import { reconcile } from "@/lib/redrive/life/reconcile";
@@ -75,6 +77,8 @@ export type RunningWorker = {
  * Rejects with DomainError when the store or the queue cannot be reached.
  */
 export async function startWorker(env: Env, log: Log, machine: Clock = systemClock): Promise<RunningWorker> {
+  openTracer(env.tracing, { process: "worker", log, clock: systemClock });
+  await tracerOpening();
   const { db, keyedDb, upkeepDb, clock } = await openStore(env, log, machine);
   const connection: LaneConnection =
     env.redisUrl === null
@@ -170,10 +174,8 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     const work = [lanes.stop(GRACE_MS), consumers.stop(), regular.stop(), outbox.stop(), messages.stop()];
     await endAll("work", work, END_WORK_MS_MAX, { clock, log });
     await endAll("heartbeat and targets", [removeHeartbeat(db, id), redriver.close()], CLOSE_MS_MAX, { clock, log });
-    await endAll("queue, buckets and archive", [lane.close(), buckets.close(), archive?.close()], CLOSE_MS_MAX, {
-      clock,
-      log,
-    });
+    const others = [lane.close(), buckets.close(), archive?.close(), closeTracer()];
+    await endAll("queue, buckets, archive and traces", others, CLOSE_MS_MAX, { clock, log });
     await endAll("store", [upkeepDb.end(), keyedDb.end(), db.end()], CLOSE_MS_MAX, { clock, log });
     log.info("worker stopped");
   };

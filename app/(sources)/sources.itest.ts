@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import * as detail from "@/app/(events)/api/v1/events/[id]/route";
 import * as settings from "@/app/(guard)/api/v1/settings/route";
+import type { EventDetail } from "@/lib/events/events.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
@@ -217,6 +219,77 @@ test("names the settings that there are to who names another, in a new source, a
   const changed = { method: "PATCH", params: { name: "orders" }, body: { config } };
   expect(await console.call(source.PATCH, changed)).toMatchObject(refusal);
   expect(await console.call(probe.POST, { body: { kind: "http", config } })).toMatchObject(refusal);
+});
+
+describe("links to logs and traces", () => {
+  const links = [
+    { label: "Trace", kind: "traces", url: "https://jaeger.example/trace/{traceId}" },
+    { label: "Logs", kind: "logs", url: "https://logs.example/?q={aggregateId}&from={fromMs}&to={toMs}" },
+  ];
+  const patch = (body: object) =>
+    console.call<SourceOut & { code: string; errors: object[] }>(source.PATCH, {
+      method: "PATCH",
+      params: { name: "orders" },
+      body,
+    });
+
+  test("are stored with the source and its audit, and stand at each event of it", async () => {
+    expect((await create({ ...orders, links: [links[0]] })).body.links).toEqual([links[0]]);
+    expect((await patch({ links })).body.links).toEqual(links);
+    expect((await patch({ knownDays: 30 })).body.links).toEqual(links);
+    const changed = (await audit()).find(({ action }) => action === "source.changed");
+    expect(changed).toMatchObject({ before: { links: [links[0]] }, after: { links } });
+    const letter = deadLetter({ aggregateId: null, version: null, failedAtMs: Date.parse("2026-11-19T10:00:00.250Z") });
+    await parkEvents(console.deps, [{ source: "orders", letter }], localViewer("tester"));
+    const [event] = await console.deps.db.query<{ id: string }>("select id from dlq_events");
+    const read = () => console.call<EventDetail>(detail.GET, { params: { id: event!.id } });
+    expect((await read()).body.links).toEqual([
+      { ...links[0], url: "https://jaeger.example/trace/0af7651916cd43dd8448eb211c80319c", lacks: null },
+      { ...links[1], url: null, lacks: "no aggregate id" },
+    ]);
+    expect((await patch({ links: [] })).body.links).toEqual([]);
+    expect((await read()).body.links).toEqual([]);
+  });
+
+  test.each([
+    ["an unknown placeholder", "https://x.example/{trace}", /unknown placeholder \{trace\}/],
+    ["a brace that is not closed", "https://x.example/{traceId", /not closed/],
+    ["a script", "javascript:alert(1)", /http:\/\/ or https:\/\//],
+    ["a placeholder as the server", "https://{eventId}/", /name of the server/],
+    ["a password", "https://ada:hunter2@x.example/", /no password/],
+  ])("with %s are refused at their field, by both ways to set them", async (_, url, detail) => {
+    await create(orders);
+    const wrong = { links: [links[0], { label: "Logs", kind: "logs", url }] };
+    const refusal = { status: 422, body: { code: "invalid-config", errors: [{ field: "links[1].url" }] } };
+    for (const answer of [await patch(wrong), await create({ ...orders, name: "other", ...wrong })]) {
+      expect(answer).toMatchObject(refusal);
+      expect(answer.text).toMatch(detail);
+      expect(answer.text).not.toContain("hunter2");
+    }
+  });
+
+  test.each([
+    ["eleven", Array.from({ length: 11 }, (_, n) => ({ ...links[0], label: `${n}` })), "links"],
+    [
+      "an address of 2,049 characters",
+      [{ ...links[0], url: `https://x.example/${"a".repeat(2_031)}` }],
+      "links[0].url",
+    ],
+    ["no label", [{ ...links[0], label: "" }], "links[0].label"],
+    ["another kind", [{ ...links[0], kind: "metrics" }], "links[0].kind"],
+  ])("are no valid request with %s", async (_, wrong, field) => {
+    await create(orders);
+    expect(await patch({ links: wrong })).toMatchObject({
+      status: 400,
+      body: { code: "invalid-request", errors: [{ field }] },
+    });
+  });
+
+  test("of one label are refused", async () => {
+    await create(orders);
+    const errors = [{ field: "links[1].label", detail: "is that of another link of this source" }];
+    expect(await patch({ links: [links[0], links[0]] })).toMatchObject({ status: 422, body: { errors } });
+  });
 });
 
 test("deletes a source only when no event refers to it", async () => {

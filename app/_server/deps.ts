@@ -11,6 +11,8 @@ import { createLowRateStore, type LowRateStore } from "@/lib/platform/database/p
 import { type Env, readEnv } from "@/lib/platform/env";
 import { createLog, type Log } from "@/lib/platform/log";
 import { type RegularWork, startRegularWork } from "@/lib/platform/regular-work";
+import { openTracer } from "@/lib/platform/tracing/open-tracer";
+import { closeTracer } from "@/lib/platform/tracing/spans";
 import { createExpressions, type Expressions } from "@/lib/repair/recipes/expressions";
 import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck, type SchemaCheck } from "@/lib/repair/schemas/schema-check";
@@ -75,6 +77,7 @@ export function setDeps(next: Deps | null): void {
 }
 
 export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel, process: "web" })): Deps {
+  openTracer(env.tracing, { process: "web", log, clock: systemClock });
   const store = {
     max: env.databasePool,
     statementTimeoutMs: env.statementTimeoutMs,
@@ -119,6 +122,7 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
       encryptionKeys: env.archiveEncryptionKeys,
     });
   const close = async () => {
+    await closeTracer();
     await regular.stop();
     await schemas.close();
     await expressions.close();

@@ -6,6 +6,8 @@ import { noParams, noQuery } from "@/lib/platform/api/query.shapes";
 import { uuidv7 } from "@/lib/platform/ids";
 import { invalidFields } from "@/lib/platform/plain/problem.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
+import { reasonOf, startSpan, tracerOpening, withSpan } from "@/lib/platform/tracing/spans";
+import { parseTraceparent } from "@/lib/platform/tracing/traceparent.pure";
 import { JSON_BYTES_MAX, readJson, readOptionalJson } from "./body";
 import { readBody } from "./body-faults";
 import { type Deps, deps as processDeps } from "./deps";
@@ -60,8 +62,26 @@ export function handle<Params = Record<never, never>, Query = Record<never, neve
   route: Route<Params, Query, Body>,
 ) {
   const handler = async (request: Request, context: Context): Promise<Response> => {
-    const requestId = requestIdOf(request);
     const deps = processDeps();
+    const opening = tracerOpening();
+    if (opening !== null) await opening;
+    const requestId = requestIdOf(request);
+    // Probes of a load balancer would be most of the traces.
+    const span = route.open ? null : startRequestSpan(request, { name: route.id, requestId });
+    if (span === null) return respond(request, context, requestId, deps);
+    try {
+      const response = await withSpan(span, () => respond(request, context, requestId, deps));
+      span.set({ "http.response.status_code": response.status });
+      if (response.status >= 500) span.fail(String(response.status));
+      return response;
+    } catch (error) {
+      span.fail(reasonOf(error));
+      throw error;
+    } finally {
+      span.end();
+    }
+  };
+  const respond = async (request: Request, context: Context, requestId: string, deps: Deps): Promise<Response> => {
     const startedMs = deps.clock.nowMs();
     const incoming = { request, url: new URL(request.url), context, requestId, deps, limits: {} as LimitHeaders };
     let response: Response;
@@ -86,6 +106,12 @@ export function handle<Params = Record<never, never>, Query = Record<never, neve
     return response;
   };
   return describeOperation(route as Operation, handler);
+}
+
+/** Named after the operation: a path holds ids, and a query what was searched for. A caller's own trace goes on. */
+function startRequestSpan(request: Request, { name, requestId }: { name: string; requestId: string }) {
+  const attributes = { "http.request.method": request.method, "parkade.request_id": requestId };
+  return startSpan(name, { kind: "server", parent: parseTraceparent(request.headers.get("traceparent")), attributes });
 }
 
 type Incoming = { request: Request; url: URL; context: Context; requestId: string; deps: Deps; limits: LimitHeaders };

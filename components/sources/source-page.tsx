@@ -159,12 +159,22 @@ function limitFacts({ stormPerMinute, knownDays }: SourceOut): { name: string; v
   return [{ name: "Storm limit", value: `${formatNumber(stormPerMinute)} a minute of one group` }, known];
 }
 
+/** Addresses of Kibana and Grafana have a thousand characters; the form has all of them. */
+const LINK_SHOWN = 160;
+
+function linkFacts({ links }: SourceOut): { name: string; value: string }[] {
+  return links.map(({ label, url }) => ({
+    name: label,
+    value: url.length > LINK_SHOWN ? `${url.slice(0, LINK_SHOWN - 1)}…` : url,
+  }));
+}
+
 function Settings({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
   return (
     <Panel title={kind?.capabilities.reads === false ? "Settings" : "What it reads"} bodyClassName="grid gap-3 p-3">
       {kind ? <p className="text-muted">{kind.about}</p> : null}
       <Facts
-        facts={[...configFacts(source, kind?.fields ?? []), ...limitFacts(source)]}
+        facts={[...configFacts(source, kind?.fields ?? []), ...limitFacts(source), ...linkFacts(source)]}
         empty="No setting is changed."
       />
       <p className="text-sm text-faint">

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ORIGIN_BYTES_MAX, originText } from "@/lib/brokers/conventions/redrive-mark";
 import { textOrNull } from "@/lib/brokers/message";
 import { ParkLoop } from "@/lib/brokers/park-loop";
 import {
@@ -236,6 +237,31 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         });
         expect(message!.headers).not.toHaveProperty("x-death");
         expect(message!.headers).not.toHaveProperty("x-error-code");
+      });
+
+      it("says where the message was before, whatever the origin holds", async (context) => {
+        if (harness.without?.headers) return context.skip("the wire has no headers");
+        const odd = `lost\r\nx-evil: 1\u202e${"x".repeat(5_000)}`;
+        // What names the target of this harness goes before the odd one.
+        const origin = { subscription: odd, job: null, ...harness.origin };
+        await publisher().publish(fresh(origin), never);
+        const [message] = await harness.arrived();
+        const sent = message!.headers["x-redrive-origin"];
+        expect(sent).toBe(originText(origin));
+        expect(Buffer.byteLength(sent!)).toBeLessThanOrEqual(ORIGIN_BYTES_MAX);
+        expect(message!.headers).not.toHaveProperty("x-evil");
+      });
+
+      it("continues the trace of the send in place of the parked one", async (context) => {
+        if (harness.without?.headers) return context.skip("the wire has no headers");
+        const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        const traceId = "0af7651916cd43dd8448eb211c80319c";
+        await publisher().publish(
+          fresh(harness.origin, { traceId, traceparent, headers: [["traceparent", traceparent]] }),
+          never,
+        );
+        const [message] = await harness.arrived();
+        expect(message!.headers.traceparent).toBe(traceparent);
       });
 
       it("passes on how often the message was repeated, once, in place of the parked count", async (context) => {

@@ -27,6 +27,10 @@ export type OutboundMessage = {
   /** `<source name>`; goes out as x-redrive-from. */
   from: string;
   traceId: string | null;
+  /**
+   * The span of this send, when sends are traced. It stands among the headers, too, in place of the parked one.
+   */
+  traceparent?: string;
   /** Of the event, where it is known. */
   eventType?: string | null;
   aggregateId?: string | null;

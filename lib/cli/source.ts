@@ -64,10 +64,28 @@ export async function setSource(call: Call): Promise<number> {
     const text = line.text(name);
     return text === null ? [] : [[name, text === "none" ? null : parsed(call, name, text)] as const];
   });
-  if (limits.length === 0) throw new UsageError("name --stormPerMinute or --knownDays", line.command);
+  const links = linksOf(call);
+  if (limits.length === 0 && links === null)
+    throw new UsageError("name --stormPerMinute, --knownDays or --link", line.command);
   const reason = line.text("reason");
-  const body = { ...Object.fromEntries(limits), ...(reason === null ? {} : { reason }) };
+  const body = {
+    ...Object.fromEntries(limits),
+    ...(links === null ? {} : { links }),
+    ...(reason === null ? {} : { reason }),
+  };
   return printSource(call, await api.change<SourceOut>(pathOf(line.arguments[0]!), { method: "PATCH", body }));
+}
+
+/** Each `--link kind:label=address`; null = none is named. */
+function linksOf({ line }: Call): { kind: string; label: string; url: string }[] | null {
+  const words = line.texts("link");
+  if (words.length === 0) return null;
+  if (words.length === 1 && words[0] === "none") return [];
+  return words.map((word) => {
+    const [, kind, label, url] = /^([^:=]+):([^=]+)=(.+)$/s.exec(word) ?? [];
+    if (kind === undefined) throw new UsageError(`--link ${word} must be kind:label=address, or none`, line.command);
+    return { kind, label: label!, url: url! };
+  });
 }
 
 /** `source pause`, `drain`, `stop` and `resume`. */
@@ -86,6 +104,7 @@ async function printSource(call: Call, source: SourceOut): Promise<number> {
       ["mode", source.mode],
       ["storm limit", source.stormPerMinute === null ? null : `${formatNumber(source.stormPerMinute)} a minute`],
       ["known for", source.knownDays === null ? "good" : `${source.knownDays} days`],
+      ...source.links.map(({ kind, label, url }): [string, string] => [`${kind}: ${label}`, url]),
     ]),
   );
   return EXIT.done;

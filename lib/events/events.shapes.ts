@@ -18,6 +18,7 @@ import {
   versionOut,
 } from "@/lib/platform/api/schemas.shapes";
 import { PROBLEM_CODES } from "@/lib/platform/plain/problem.pure";
+import { eventLinkSchema } from "@/lib/sources/links/links.shapes";
 
 const version = z.nullable(versionOut);
 const status = z.enum(EVENT_STATUSES);
@@ -242,6 +243,8 @@ export const eventDetailSchema = named(
     admitted: z.nullable(admissionRecordSchema),
     group: z.nullable(z.object({ fingerprint: z.string(), pattern: z.string(), parked: z.int() })),
     target: z.object({ main: nullableText, slow: nullableText }),
+    /** To its log and its trace, by the templates of its source. */
+    links: z.array(eventLinkSchema),
   }),
   {
     ...EVENT_EXAMPLE,
@@ -264,6 +267,14 @@ export const eventDetailSchema = named(
     admitted: null,
     group: { fingerprint: "9f1c2b3a4d5e6f70", pattern: "stock service did not answer", parked: 12 },
     target: { main: "https://orders.example/events", slow: null },
+    links: [
+      {
+        label: "Trace",
+        kind: "traces",
+        url: "https://jaeger.example/trace/4bf92f3577b34da6a3ce929d0e0e4736",
+        lacks: null,
+      },
+    ],
   },
 );
 export type EventDetail = z.infer<typeof eventDetailSchema>;

@@ -1,9 +1,11 @@
 import * as z from "zod/mini";
 
 const redriveId = z.uuid();
+/** Of the request or the job that caused this one, when requests and jobs are traced. */
+const traceparent = z.optional(z.string().check(z.maxLength(512)));
 
 /**
- * Payload of one job of a lane. Ids only: what the job works on is read from Postgres when it runs.
+ * Payload of one job of a lane. Ids only, and the `traceparent` of its cause: what the job works on is read from Postgres when it runs.
  * `plan` freezes a large redrive, `canary` works all slices of a redrive that its canary holds back, `slice` works one;
  * `bulk` changes the events of a bulk operation.
  *
@@ -11,10 +13,15 @@ const redriveId = z.uuid();
  * canary are above every slice, so such a job finds nothing to do, and the reconciler rings the plan or the canary.
  */
 export const laneJobSchema = z.union([
-  z.strictObject({ kind: z.literal("plan"), redriveId }),
-  z.strictObject({ kind: z.literal("canary"), redriveId }),
-  z.strictObject({ kind: z.literal("bulk"), operationId: z.uuid() }),
-  z.strictObject({ kind: z._default(z.literal("slice"), "slice"), redriveId, slice: z.int().check(z.gte(0)) }),
+  z.strictObject({ kind: z.literal("plan"), redriveId, traceparent }),
+  z.strictObject({ kind: z.literal("canary"), redriveId, traceparent }),
+  z.strictObject({ kind: z.literal("bulk"), operationId: z.uuid(), traceparent }),
+  z.strictObject({
+    kind: z._default(z.literal("slice"), "slice"),
+    redriveId,
+    slice: z.int().check(z.gte(0)),
+    traceparent,
+  }),
 ]);
 
 export type LaneJob = z.infer<typeof laneJobSchema>;

@@ -78,6 +78,29 @@ describe("the environment", () => {
     }
   });
 
+  test("traces nothing unless OpenTelemetry's own variables name an address", () => {
+    const tracing = (variables: Record<string, string>) => readEnv({ DATABASE_URL, ...variables }).tracing;
+    expect(tracing({})).toBeNull();
+    expect(tracing({ OTEL_EXPORTER_OTLP_ENDPOINT: "" })).toBeNull();
+    const OTEL_EXPORTER_OTLP_ENDPOINT = "http://collector:4318/";
+    expect(tracing({ OTEL_EXPORTER_OTLP_ENDPOINT })).toEqual({
+      ...{ url: "http://collector:4318/v1/traces", serviceName: null, ratio: 1 },
+    });
+    const own = "https://traces.example/ingest/";
+    expect(
+      tracing({
+        OTEL_EXPORTER_OTLP_ENDPOINT,
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own,
+        OTEL_SERVICE_NAME: "dead-letters",
+        OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+        OTEL_TRACES_SAMPLER_ARG: "0.25",
+      }),
+    ).toEqual({ url: own, serviceName: "dead-letters", ratio: 0.25 });
+    expect(tracing({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER: "always_off" })?.ratio).toBe(0);
+    expect(tracing({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SDK_DISABLED: "true" })).toBeNull();
+    expect(tracing({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER: "none" })).toBeNull();
+  });
+
   test.each([
     [{}, /^DATABASE_URL is not set: it must look like postgres:/],
     [{ DATABASE_URL: "mysql://u:hunter2@h/d" }, /^DATABASE_URL must look like/],
@@ -92,6 +115,15 @@ describe("the environment", () => {
       /^PARKADE_DISK_FREE_MIN is "10%": it must be a size such as 500MiB/,
     ],
     [{ DATABASE_URL, PARKADE_STORE_SIZE_MAX: "-1" }, /^PARKADE_STORE_SIZE_MAX is "-1": it must be a size such as/],
+    [
+      { DATABASE_URL, OTEL_EXPORTER_OTLP_ENDPOINT: "collector:hunter2" },
+      /^OTEL_EXPORTER_OTLP_ENDPOINT must look like http:/,
+    ],
+    [{ DATABASE_URL, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, /^OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": it must be http/],
+    [
+      { DATABASE_URL, OTEL_TRACES_SAMPLER_ARG: "2" },
+      /^OTEL_TRACES_SAMPLER_ARG is "2": it must be a number from 0 to 1/,
+    ],
     [{ DATABASE_URL, PARKADE_LOG_LEVEL: "loud" }, /^PARKADE_LOG_LEVEL is "loud": it must be one of/],
   ])("%j names the variable and the fix, and no secret", (source, message) => {
     expect(() => readEnv(source)).toThrow(EnvError);

@@ -7,6 +7,7 @@ import {
 } from "@/lib/keep/archive/archive-location.pure";
 import { type AddressFilter, addressFilter, parseNetworks, REFUSED_BY_DEFAULT } from "@/lib/platform/address-filter";
 import { parseRedisUrl, REDIS_URL_RULE } from "@/lib/platform/plain/redis-address.pure";
+import { TRACING_VARIABLES, type TracingSettings, tracingSettingsOf } from "@/lib/platform/tracing/tracing-settings";
 
 /**
  * What the environment says, parsed once when a process starts (never at import: a build or a test has none of it).
@@ -135,6 +136,7 @@ const schema = z.object({
   PARKADE_STORE_SIZE_MAX: z.preprocess((value) => value || "0", size),
   PARKADE_SECRET_ARCHIVE_ENCRYPTION_KEY: z.preprocess((value) => value || undefined, z.optional(encryptionKeys)),
   PARKADE_REQUEST_BYTES_MAX: orDefault(whole(1024, 1024 * 1024 * 1024), REQUEST_BYTES_MAX_DEFAULT),
+  ...TRACING_VARIABLES,
 });
 
 export type Env = {
@@ -173,6 +175,8 @@ export type Env = {
   archiveEncryptionKeys: Uint8Array[];
   /** See `RequestLimits`; 0 = no limit. */
   limits: { clientRequests: number; sourceRequests: number; clientBytes: number };
+  /** null = nothing is traced. */
+  tracing: TracingSettings | null;
 };
 
 /** The environment cannot be used. `message` has one sentence for each variable: its name, the fault and the fix. */
@@ -232,11 +236,12 @@ export function readEnv(source: Record<string, string | undefined> = process.env
       sourceRequests: env.PARKADE_SOURCE_REQUESTS,
       clientBytes: env.PARKADE_CLIENT_BYTES,
     },
+    tracing: tracingSettingsOf(env),
   };
 }
 
 /** A URL may hold a password, so its value is never repeated; that of a secret is not, either. */
-const UNREPEATED = /_URL$|^PARKADE_SECRET_|^PARKADE_ARCHIVE$/;
+const UNREPEATED = /_URL$|_ENDPOINT$|^PARKADE_SECRET_|^PARKADE_ARCHIVE$/;
 
 function sentence(name: string, rule: string, source: Record<string, string | undefined>): string {
   const value = source[name];

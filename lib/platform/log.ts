@@ -1,8 +1,9 @@
 import pino, { type DestinationStream, type Logger } from "pino";
+import { currentIds } from "@/lib/platform/tracing/spans";
 
 /**
  * JSON lines on stdout. Facts are fields (`eventId`, `traceId`, `redriveId`, `requestId`), the message is constant
- * text. A payload, a header value or a secret is never a field: the redaction below is the net, not the rule.
+ * text. A line that is written within a span has its `traceId` and `spanId`. A payload, a header value or a secret is never a field: the redaction below is the net, not the rule.
  */
 export type Log = Logger;
 
@@ -30,7 +31,8 @@ function serialized(error: Error): object {
 
 /** The fields of a line, and those of each object in it. pino's own redaction costs more than writing the line. */
 function redactLine(line: Record<string, unknown>): Record<string, unknown> {
-  let safe = redactFields(line);
+  const ids = currentIds();
+  let safe = redactFields(ids === null ? line : { ...ids, ...line });
   for (const name of Object.keys(safe)) {
     if (name === "err") continue;
     const redacted = redactObject(safe[name]);

@@ -19,6 +19,7 @@ import type { SchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
 import { parseEditedConfig } from "@/lib/sources/edited-config.shapes";
 import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
+import { assertTemplates } from "@/lib/sources/links/links.shapes";
 import type { SourceMode } from "@/lib/sources/source-mode.pure";
 import type { SourceRequest } from "@/lib/sources/sources.shapes";
 import { insertSource } from "@/lib/sources/sources.write";
@@ -43,6 +44,7 @@ export async function createSource(
   assertMay(viewer, "change-source", [request.name]);
   const config = parseEditedConfig(request.kind, restoreMasked(request.kind, request.config, null));
   assertPermitted(config, deps.env);
+  assertTemplates(request.links);
   const payloadSchema = request.payloadSchema ?? null;
   await assertPayloadSchema(deps.schemas, payloadSchema);
   const nowMs = deps.clock.wallMs();
@@ -51,6 +53,7 @@ export async function createSource(
     name,
     stormPerMinute = null,
     knownDays = KNOWN_DAYS.usual,
+    links = [],
     mode = request.enabled ? "running" : "stopped",
   } = request;
   assertModeOf(config.kind, mode);
@@ -61,10 +64,20 @@ export async function createSource(
     mode,
     stormPerMinute,
     knownDays,
+    links,
   };
   try {
     await deps.lowRate.write(async ({ prisma, audit }) => {
-      await insertSource(prisma, { id, name, config, mode, stormPerMinute, knownDays, targetIds: { main, slow } });
+      await insertSource(prisma, {
+        id,
+        name,
+        config,
+        mode,
+        stormPerMinute,
+        knownDays,
+        links,
+        targetIds: { main, slow },
+      });
       if (payloadSchema) {
         await writeSourceSchema(prisma, {
           sourceId: id,

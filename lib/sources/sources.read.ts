@@ -6,6 +6,7 @@ import type { Source } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { nearName } from "@/lib/platform/plain/near-name.pure";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
+import type { LinkTemplate } from "@/lib/sources/links/source-links.pure";
 import { consumerOut, readConsumers, stateOf } from "@/lib/sources/source-consumers.read";
 import type { SourceList, SourceOut } from "@/lib/sources/sources.shapes";
 
@@ -156,6 +157,7 @@ function sourceOut(
     needsApproval: source.needsApproval,
     stormPerMinute: source.stormPerMinute,
     knownDays: source.knownDays,
+    links: source.links as LinkTemplate[],
     createdAt: source.createdAt.toISOString(),
     updatedAt: source.updatedAt.toISOString(),
     ...(held.get(source.id) ?? { parked: 0, events: 0 }),

@@ -11,6 +11,8 @@ import {
 } from "@/lib/platform/api/schemas.shapes";
 import { contractOutSchema } from "@/lib/sources/contracts/contracts.shapes";
 import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
+import { linkTemplatesSchema } from "@/lib/sources/links/links.shapes";
+import { LINK_KINDS } from "@/lib/sources/links/source-links.pure";
 import { SAMPLE_CHARS_MAX } from "@/lib/sources/probe-limits.pure";
 import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/sources/source-mode.pure";
 import { fallbackSchema } from "@/lib/sources/targets/targets.shapes";
@@ -53,6 +55,8 @@ export const sourceRequestSchema = named(
     stormPerMinute: z.optional(stormPerMinute),
     /** Days for which a repeat or a bounce of an event that has left the store is recognised; null = for good, absent = 400. */
     knownDays: z.optional(knownDays),
+    /** Addresses with placeholders that lead from an event to its log and its trace. */
+    links: z.optional(linkTemplatesSchema),
   }),
   { name: "orders", kind: "http", config: { redriveUrl: "https://orders.example/events" } },
 );
@@ -73,6 +77,8 @@ export const sourceChangeSchema = named(
     stormPerMinute: z.optional(stormPerMinute),
     /** As in SourceRequest. */
     knownDays: z.optional(knownDays),
+    /** As in SourceRequest; all of them. */
+    links: z.optional(linkTemplatesSchema),
     reason: z.optional(reasonSchema),
   }),
   { mode: "draining", reason: "moved to another broker" },
@@ -169,6 +175,8 @@ export const sourceSchema = named(
     stormPerMinute: nullableNumber,
     /** Days for which a repeat or a bounce of an event that has left the store is recognised; null = for good. */
     knownDays: nullableNumber,
+    /** Addresses with placeholders that lead from an event to its log and its trace. */
+    links: z.array(z.object({ label: z.string(), kind: z.enum(LINK_KINDS), url: z.string() })),
     createdAt: timeOut,
     updatedAt: timeOut,
     /** The worst of its consumers; null = no worker reports. */
@@ -206,6 +214,7 @@ export const sourceSchema = named(
     needsApproval: false,
     stormPerMinute: null,
     knownDays: 400,
+    links: [{ label: "Trace", kind: "traces", url: "https://jaeger.example/trace/{traceId}" }],
     createdAt: "2026-11-20T09:00:00.000Z",
     updatedAt: "2026-11-20T09:00:00.000Z",
     state: null,

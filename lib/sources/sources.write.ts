@@ -1,6 +1,7 @@
 import type { SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Prisma, Source } from "@/lib/platform/database/generated/client";
+import type { LinkTemplate } from "@/lib/sources/links/source-links.pure";
 import type { SourceMode } from "@/lib/sources/source-mode.pure";
 
 /** Initial rates of a new source, events per second. */
@@ -14,12 +15,13 @@ export type NewSource = {
   mode: SourceMode;
   stormPerMinute: number | null;
   knownDays: number | null;
+  links: LinkTemplate[];
   targetIds: { main: string; slow: string };
 };
 
 /** A source with its two targets: `<name>` on the main lane, `<name>.slow` on the slow one. */
 export async function insertSource(client: Prisma.TransactionClient, source: NewSource): Promise<void> {
-  const { id, name, config, mode, stormPerMinute, knownDays, targetIds } = source;
+  const { id, name, config, mode, stormPerMinute, knownDays, links, targetIds } = source;
   await client.source.create({
     data: {
       id,
@@ -29,6 +31,7 @@ export async function insertSource(client: Prisma.TransactionClient, source: New
       mode,
       stormPerMinute,
       knownDays,
+      links,
       targets: {
         create: [
           { id: targetIds.main, lane: "main", name, ratePerSecond: MAIN_RATE },
@@ -44,6 +47,7 @@ export type SourceColumns = {
   needsApproval?: boolean | undefined;
   stormPerMinute?: number | null | undefined;
   knownDays?: number | null | undefined;
+  links?: LinkTemplate[] | undefined;
   mode?: { mode: SourceMode; atMs: number; by: string; reason: string | null };
 };
 
@@ -61,6 +65,7 @@ export async function updateSource(
       needsApproval: change.needsApproval,
       stormPerMinute: change.stormPerMinute,
       knownDays: change.knownDays,
+      links: change.links,
       ...(change.mode === undefined
         ? {}
         : {

@@ -14,6 +14,7 @@ import { currentSchema } from "@/lib/repair/schemas/payload-schemas.write";
 import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
 import { assertModeOf, type SourceDeps } from "@/lib/sources/create-source";
 import { parseEditedConfig } from "@/lib/sources/edited-config.shapes";
+import { assertTemplates } from "@/lib/sources/links/links.shapes";
 import type { SourceMode } from "@/lib/sources/source-mode.pure";
 import { unknownSource } from "@/lib/sources/sources.read";
 import type { SourceChange } from "@/lib/sources/sources.shapes";
@@ -26,8 +27,9 @@ export async function updateSource(
   viewer: Viewer,
 ): Promise<void> {
   assertMay(viewer, "change-source", [name]);
-  const { reason, config, payloadSchema, needsApproval, stormPerMinute, knownDays } = change;
-  const columns: SourceColumns = { config, needsApproval, stormPerMinute, knownDays };
+  const { reason, config, payloadSchema, needsApproval, stormPerMinute, knownDays, links } = change;
+  const columns: SourceColumns = { config, needsApproval, stormPerMinute, knownDays, links };
+  assertTemplates(links);
   await assertPayloadSchema(deps.schemas, payloadSchema);
   await deps.lowRate.write(async ({ prisma, audit }) => {
     const stored = await prisma.source.findUnique({ where: { name } });
@@ -93,9 +95,13 @@ type Stored = {
   needsApproval: boolean;
   stormPerMinute: number | null;
   knownDays: number | null;
+  links: unknown;
 };
 
-function shown({ kind, config, mode, needsApproval, stormPerMinute, knownDays }: Stored, payloadSchema: unknown) {
+function shown(
+  { kind, config, mode, needsApproval, stormPerMinute, knownDays, links }: Stored,
+  payloadSchema: unknown,
+) {
   return {
     config: redactConfig(kind, config as Record<string, unknown>),
     payloadSchema,
@@ -103,5 +109,6 @@ function shown({ kind, config, mode, needsApproval, stormPerMinute, knownDays }:
     needsApproval,
     stormPerMinute,
     knownDays,
+    links,
   };
 }

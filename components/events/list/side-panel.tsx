@@ -5,6 +5,7 @@ import { AdmissionNote } from "@/components/events/admission-note";
 import { ErrorView } from "@/components/events/error-view";
 import { EventActions } from "@/components/events/event-actions";
 import { EventBadge, HeldCause } from "@/components/events/event-badge";
+import { EventLinks } from "@/components/events/event-links";
 import { aggregateText } from "@/components/events/event-state";
 import { PayloadView } from "@/components/events/payload/payload-view";
 import { MissingEvent } from "@/components/keep/archive/missing-event";
@@ -73,6 +74,9 @@ export function SidePanel(props: {
               <EventActions event={event} size="sm" />
             </div>
           </div>
+          {event.links.length === 0 ? null : (
+            <EventLinks links={event.links} className="border-b border-line px-3 py-1" />
+          )}
           <ControlCause event={event} />
           <HeldCause event={event} />
           <AdmissionNote event={event} />

@@ -2,6 +2,7 @@
 
 import type { ReactNode } from "react";
 import { AdmissionLines } from "@/components/events/admission-note";
+import { EventLinks } from "@/components/events/event-links";
 import { scopeLimits } from "@/components/order/controls/scope-words";
 import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
@@ -163,6 +164,11 @@ export function Facts({ event }: { event: EventDetail }) {
       {event.admitted ? (
         <Section title="Admission">
           <AdmissionLines admitted={event.admitted} />
+        </Section>
+      ) : null}
+      {event.links.length > 0 ? (
+        <Section title="Logs and traces">
+          <EventLinks links={event.links} />
         </Section>
       ) : null}
       <EventSection event={event} />

@@ -1,6 +1,7 @@
 "use client";
 
 import { type ReactNode, useState } from "react";
+import { EventLinks } from "@/components/events/event-links";
 import { ActionButton } from "@/components/ui/action-button";
 import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
@@ -188,7 +189,7 @@ function Samples({ alert: { evidence } }: { alert: AlertOut }) {
   return (
     <Panel title="Sample events" meta="the newest when it fired">
       <ul>
-        {evidence.samples.map(({ id, eventId, errorCode, errorText, firstSeen }) => (
+        {evidence.samples.map(({ id, eventId, errorCode, errorText, firstSeen, links }) => (
           <li key={id} className="grid gap-0.5 border-line px-3 py-2 not-first:border-t">
             <span className="flex flex-wrap gap-x-3">
               <TextLink href={`/events/${id}`} className="min-h-6 font-mono text-sm wrap-anywhere">
@@ -198,6 +199,7 @@ function Samples({ alert: { evidence } }: { alert: AlertOut }) {
               <TimeAgo at={firstSeen} className="ml-auto text-sm text-muted" />
             </span>
             {errorText === null ? null : <span className="wrap-anywhere">{errorText}</span>}
+            <EventLinks links={links} className="text-sm" />
           </li>
         ))}
       </ul>

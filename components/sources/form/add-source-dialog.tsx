@@ -16,6 +16,7 @@ import { useCreateSource, useKinds } from "@/lib/sources/sources.browser";
 import { ConfigForm } from "./config-form";
 import { KindIcon } from "./kind-icon";
 import { KnownField } from "./known-field";
+import { LinksField } from "./links-field";
 import { MappingForm } from "./mapping-form";
 import { PayloadSchemaField } from "./payload-schema-field";
 import { errorsOf, isMapping, NEW_SOURCE, type SourceBody, type SourceErrors } from "./source-draft";
@@ -121,13 +122,13 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
 const after = (step: Step): Step => STEPS[STEPS.indexOf(step) + 1]!;
 const before = (step: Step): Step => STEPS[STEPS.indexOf(step) - 1]!;
 
-const ON_LAST_STEP = ["name", "payloadSchema", "stormPerMinute", "knownDays"];
+const ON_LAST_STEP = ["name", "payloadSchema", "stormPerMinute", "knownDays", "links"];
 
 /** The step with the first field that the server refused; null = the last one. */
 function stepOf(errors: SourceErrors, fields: readonly KindField[]): Step | null {
   const named = Object.keys(errors);
   if (named.some((key) => fields.some((field) => isMapping(field) && field.path.join(".") === key))) return "Mapping";
-  return named.some((key) => !ON_LAST_STEP.includes(key)) ? "Connection" : null;
+  return named.some((key) => !ON_LAST_STEP.includes(key.split(/[.[]/)[0]!)) ? "Connection" : null;
 }
 
 /** Opens the page of a new source. `missed`: the last probe did not reach it. */
@@ -230,6 +231,7 @@ function NameStep(props: Part & { start: StartMode; onStart: (start: StartMode) 
         onText={(stormPerMinute) => set({ stormPerMinute })}
       />
       <KnownField text={draft.knownDays} error={errors.knownDays} onText={(knownDays) => set({ knownDays })} />
+      <LinksField links={draft.links} errors={errors} onLinks={(links) => set({ links })} />
     </>
   );
 }

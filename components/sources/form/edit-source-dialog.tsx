@@ -12,6 +12,7 @@ import { useSaveSource } from "@/lib/sources/sources.browser";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 import { ConfigForm } from "./config-form";
 import { KnownField } from "./known-field";
+import { LinksField } from "./links-field";
 import { MappingForm } from "./mapping-form";
 import { PayloadSchemaField } from "./payload-schema-field";
 import { type SourceDraft, sourceDraft } from "./source-draft";
@@ -82,6 +83,7 @@ export function EditSourceDialog(props: { source: SourceOut; kind: KindOut; onCl
           onText={(stormPerMinute) => set({ stormPerMinute })}
         />
         <KnownField text={draft.knownDays} error={errors.knownDays} onText={(knownDays) => set({ knownDays })} />
+        <LinksField links={draft.links} errors={errors} onLinks={(links) => set({ links })} />
         <Tick
           className="border-t border-line pt-3"
           label="Needs approval"

@@ -35,7 +35,7 @@ describe.each(KINDS)("a source of kind %s", (kind) => {
     const result = bodyOf({ ...NEW_SOURCE, name: "orders", kind, config }, { fields });
     expect(result).toEqual({
       ok: true,
-      body: { config: example, payloadSchema: null, stormPerMinute: null, knownDays: 400 },
+      body: { config: example, payloadSchema: null, stormPerMinute: null, knownDays: 400, links: [] },
     });
     expect(result.ok && parseSourceConfig(kind, result.body.config).kind).toBe(kind);
   });
@@ -48,11 +48,21 @@ describe.each(KINDS)("a source of kind %s", (kind) => {
       config,
       payloadSchema: { type: "object" },
       stormPerMinute: 250,
+      links: [
+        { label: " Trace ", kind: "traces", url: " https://x.example/{traceId}" },
+        { label: "", kind: "logs", url: " " },
+      ],
       knownDays: null,
     } as unknown as SourceOut;
     expect(bodyOf(sourceDraft(stored), { fields })).toEqual({
       ok: true,
-      body: { config, payloadSchema: { type: "object" }, stormPerMinute: 250, knownDays: null },
+      body: {
+        config,
+        payloadSchema: { type: "object" },
+        stormPerMinute: 250,
+        knownDays: null,
+        links: [{ label: "Trace", kind: "traces", url: "https://x.example/{traceId}" }],
+      },
     });
   });
 
@@ -183,4 +193,22 @@ describe("how long an event is known", () => {
   it.each(["-3", "6", "1.5", "for good", "3651"])("%j is refused at its field", (text) => {
     expect(known(text)).toEqual({ ok: false, errors: { knownDays: expect.stringMatching(/days from 7 to 3650/) } });
   });
+});
+
+it("faults of links stand at their fields, in the words of the server", () => {
+  const links = [
+    { label: "Trace", kind: "traces" as const, url: "https://x.example/{trace}" },
+    { label: "", kind: "logs" as const, url: "https://x.example" },
+    { label: "Trace", kind: "logs" as const, url: "" },
+  ];
+  expect(bodyOf({ ...NEW_SOURCE, links }, { fields: [] })).toMatchObject({
+    ok: false,
+    errors: {
+      "links[0].url": expect.stringMatching(/^has the unknown placeholder \{trace\}/),
+      "links[1].label": "This is needed.",
+      "links[2].label": "is that of another link of this source",
+      "links[2].url": "This is needed.",
+    },
+  });
+  expect(errorsOf([{ field: "links[0].url", detail: "is wrong" }], [])).toEqual({ "links[0].url": "is wrong" });
 });

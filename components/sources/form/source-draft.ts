@@ -1,5 +1,6 @@
 import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
 import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
+import { type LinkTemplate, templateFaults } from "@/lib/sources/links/source-links.pure";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 export type Config = Readonly<Record<string, unknown>>;
@@ -15,15 +16,17 @@ export type SourceDraft = {
   stormPerMinute: string;
   /** A number as text; empty = for good. */
   knownDays: string;
+  /** A row without label and address is not sent. */
+  links: readonly LinkTemplate[];
 };
 
 /** How the server shows a value that it keeps to itself. Sent back, it stands for the stored value. */
 export const KEPT = "***";
 
 export function sourceDraft(source: SourceOut): SourceDraft {
-  const { name, kind, config, payloadSchema, stormPerMinute, knownDays } = source;
+  const { name, kind, config, payloadSchema, stormPerMinute, knownDays, links } = source;
   return {
-    ...{ name, kind, config },
+    ...{ name, kind, config, links },
     payloadSchema: payloadSchema === null ? "" : JSON.stringify(payloadSchema, null, 2),
     stormPerMinute: stormPerMinute === null ? "" : String(stormPerMinute),
     knownDays: knownDays === null ? "" : String(knownDays),
@@ -37,6 +40,7 @@ export const NEW_SOURCE: SourceDraft = {
   payloadSchema: "",
   stormPerMinute: "",
   knownDays: String(KNOWN_DAYS.usual),
+  links: [],
 };
 
 type Path = readonly string[];
@@ -80,7 +84,7 @@ function trimmed(config: Config, fields: readonly KindField[]): Config {
   }, config);
 }
 
-/** Errors by the path of their setting, and by `name`, `payloadSchema`, `stormPerMinute`, `knownDays` or `config` for what has no field of its own. */
+/** Errors by the path of their setting, and by `name`, `payloadSchema`, `stormPerMinute`, `knownDays`, `links...` or `config` for what has no field of its own. */
 export type SourceErrors = Record<string, string>;
 
 export type SourceBody = {
@@ -88,6 +92,7 @@ export type SourceBody = {
   payloadSchema: Record<string, unknown> | null;
   stormPerMinute: number | null;
   knownDays: number | null;
+  links: LinkTemplate[];
 };
 export type SourceResult = { ok: true; body: SourceBody } | { ok: false; errors: SourceErrors };
 
@@ -106,6 +111,14 @@ export function bodyOf(draft: SourceDraft, { fields }: Pick<KindOut, "fields">):
   const { min, max } = KNOWN_DAYS;
   if (known !== "" && !(/^\d{1,4}$/.test(known) && Number(known) >= min && Number(known) <= max))
     errors.knownDays = `A whole number of days from ${min} to ${max}, or empty.`;
+  const links = draft.links.map(({ label, kind, url }) => ({ label: label.trim(), kind, url: url.trim() }));
+  const isBlank = ({ label, url }: LinkTemplate) => label === "" && url === "";
+  for (const { at, field, detail } of templateFaults(links)) {
+    if (!isBlank(links[at]!)) errors[`links[${at}].${field}`] = links[at]![field] === "" ? "This is needed." : detail;
+  }
+  links.forEach((link, at) => {
+    if (link.label === "" && link.url !== "") errors[`links[${at}].label`] = "This is needed.";
+  });
   if (payloadSchema === undefined || Object.keys(errors).length > 0) return { ok: false, errors };
   return {
     ok: true,
@@ -114,6 +127,7 @@ export function bodyOf(draft: SourceDraft, { fields }: Pick<KindOut, "fields">):
       payloadSchema,
       stormPerMinute: limit === "" ? null : Number(limit),
       knownDays: known === "" ? null : Number(known),
+      links: links.filter((link) => !isBlank(link)),
     },
   };
 }
@@ -138,7 +152,7 @@ export function errorsOf(
   for (const { field, detail } of found) {
     const path = field.replace(/^(config|destination)\./, "");
     const setting = fields.find((one) => path === one.path.join(".") || path.startsWith(`${one.path.join(".")}.`));
-    const own = path === "name" || path === "kind" || path === "stormPerMinute" || path === "knownDays";
+    const own = path === "name" || path === "kind" || path === "stormPerMinute" || path === "knownDays" || isLink(path);
     const key = setting?.path.join(".") ?? (own ? path : path.startsWith("payloadSchema") ? "payloadSchema" : "config");
     const rest = path.slice(key.length).replace(/^\./, "");
     const text =
@@ -146,6 +160,10 @@ export function errorsOf(
     errors[key] = errors[key] === undefined ? text : `${errors[key]}; ${text}`;
   }
   return errors;
+}
+
+function isLink(path: string): boolean {
+  return /^links(\[\d+\]\.(label|kind|url))?$/.test(path);
 }
 
 /** The setting of a kind that says where each fact of an event is found. */

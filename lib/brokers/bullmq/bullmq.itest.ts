@@ -288,6 +288,8 @@ function suite(make: () => Promise<App>): void {
       );
       expect((await send(config, letter!)).status).toBe("job order-7 waits again");
       expect(await (await queue.getJob("order-7"))!.getState()).toBe("waiting");
+      const { logs } = await queue.getJobLogs("order-7");
+      expect(logs.at(-1)).toBe(`parkade: redrive ${REDRIVE} attempt 1 from ${queue.name}/order-7`);
       // The answer was lost, and the send is repeated: the effect stands, once.
       expect((await send(config, letter!, { attempt: 2 })).status).toContain("by this redrive");
       // Another redrive finds it gone from the failed set.
@@ -330,6 +332,9 @@ function suite(make: () => Promise<App>): void {
       expect(status).toBe(`job ${id} of ${queue.name}`);
       const job = (await queue.getJob(id))!;
       expect(job).toMatchObject({ name: "order-placed", data: { n: 1 }, opts: { priority: 3 } });
+      expect(job.opts).toMatchObject({
+        [MARKS]: { "x-redrive-id": REDRIVE, "x-redrive-origin": `${queue.name}/order-8` },
+      });
       expect(await queue.getJob("order-8")).toBeUndefined();
       expect((await send(config, letter!)).status).toBe(status); // the same attempt again adds nothing
       expect(await queue.getJobCountByTypes("waiting", "prioritized", "delayed")).toBe(1);

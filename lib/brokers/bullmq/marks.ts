@@ -11,6 +11,8 @@ export type Marks = {
   parked: number | null;
   /** The redrive that put the job back after that; null = none. */
   redrive: RedriveMark | null;
+  /** Where the job was, as `x-redrive-origin` says it elsewhere. Written with `redrive`, and read by people and consumers alone. */
+  origin?: string;
 };
 
 /** What stands beside a job. Anything else under the name is not Parkade's, and reads as nothing. */
@@ -28,10 +30,10 @@ export function marksOf(text: string | null): Marks {
 }
 
 /** The line of the log that says the same. */
-export function logLine({ parked, redrive }: Marks): string {
+export function logLine({ parked, redrive, origin }: Marks): string {
   return redrive === null
     ? `parkade: parked the failure of ${parked}`
-    : `parkade: redrive ${redrive.redriveId} attempt ${redrive.attempt}`;
+    : `parkade: redrive ${redrive.redriveId} attempt ${redrive.attempt}${origin === undefined ? "" : ` from ${origin}`}`;
 }
 
 /**

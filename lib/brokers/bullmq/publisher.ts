@@ -9,7 +9,8 @@ import {
   wasRefused,
 } from "@/lib/brokers/bullmq/job-store";
 import type { BullmqConfig } from "@/lib/brokers/bullmq/kind.shapes";
-import { jobKey, newJobId } from "@/lib/brokers/bullmq/marks";
+import { jobKey, MARKS, newJobId } from "@/lib/brokers/bullmq/marks";
+import { originText, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
 import { HeldConnection } from "@/lib/brokers/held-connection";
 import {
   type AdapterDeps,
@@ -167,7 +168,8 @@ export class BullmqPublisher implements Publisher {
     if (data !== Buffer.from(message.payload).toString("utf8"))
       await job.updateData(exactValue(message.payload) as never);
     const redrive = { redriveId: message.redriveId, attempt: message.attempt };
-    await store.mark(name, origin.id, { ...marks, redrive });
+    const place = originText(message.origin);
+    await store.mark(name, origin.id, { ...marks, redrive, ...(place === null ? {} : { origin: place }) });
     await job.retry("failed", { resetAttemptsMade: true, resetAttemptsStarted: true });
     return { status: `job ${origin.id} waits again` };
   }
@@ -186,7 +188,9 @@ export class BullmqPublisher implements Publisher {
     const id = newJobId(key, message);
     // A delay or a deduplication of the first job would hold back or swallow the new one.
     const { delay: _, deduplication: __, timestamp: ___, ...options } = origin?.options ?? {};
-    const job = await store.queue(target).add(origin?.name ?? "redrive", data, { ...options, jobId: id });
+    // A job has no headers: a consumer finds the marks in the options of the job.
+    const marked = { ...options, jobId: id, [MARKS]: redriveMarks(message) };
+    const job = await store.queue(target).add(origin?.name ?? "redrive", data, marked);
     if (job.id !== id)
       throw refuse(
         "BULLMQ_NOT_ADDED",

@@ -18,21 +18,56 @@ export const REDRIVE_EVENT_ID = "x-redrive-event-id";
  */
 export const REDRIVE_REVISION = "x-redrive-revision";
 
-/** Where the message was before it was dead-lettered, for tracing: `orders/3/330`, `orders`, `ORDERS/17`. */
+/** Where the message was before it was dead-lettered, for tracing: `orders/3/330`, `orders/m-17`, `ORDERS/17`. */
 export const REDRIVE_ORIGIN = "x-redrive-origin";
 
-/** Topic, partition and offset; stream and sequence or id; table and row; else the queue or subscription. null = unknown. */
-function originText(origin: Origin): string | null {
+/** Names of topics and ids of messages are far shorter; who parks over HTTP may write anything. */
+export const ORIGIN_BYTES_MAX = 1_024;
+const CUT = "...(cut)";
+
+/**
+ * Topic, partition and offset; stream and sequence or id; table and row; queue and message or job; subscription. null = unknown.
+ * An origin that is not formed as its broker forms it is read as far as it can be: no send fails by it.
+ */
+export function originText(origin: Origin): string | null {
   const { topic, partition, offset, stream, streamSequence, table, rowId, queue, subscription } = origin;
   const letter = deadLetterPlace(origin);
   const parts = [
     [topic, partition, offset],
     [stream, streamSequence ?? (letter.stream === stream ? letter.id : undefined)],
     [table, rowId],
-    [queue],
+    [queue, messageIdOf(origin)],
     [subscription],
   ].find(([first]) => typeof first === "string" && first !== "");
-  return parts?.filter((part) => part !== undefined).join("/") ?? null;
+  if (parts === undefined) return null;
+  return bounded(
+    parts
+      .map(partText)
+      .filter((part) => part !== "")
+      .join("/"),
+  );
+}
+
+/** The id of a job of BullMQ, the broker's own of SQS, the application's of AMQP. */
+function messageIdOf({ job, properties }: Origin): unknown {
+  const { MessageId, messageId } = properties ?? {};
+  return (job as { id?: unknown } | null | undefined)?.id ?? MessageId ?? messageId;
+}
+
+/** Controls, line ends and characters that are not seen go percent-encoded: no header can carry all of them. */
+function partText(part: unknown): string {
+  if (typeof part === "number" || typeof part === "bigint") return String(part);
+  if (typeof part !== "string") return "";
+  return part.toWellFormed().replace(/[\p{C}\p{Zl}\p{Zp}]/gu, encodeURIComponent);
+}
+
+function bounded(text: string): string {
+  const bytes = Buffer.from(text, "utf8");
+  if (bytes.length <= ORIGIN_BYTES_MAX) return text;
+  let end = ORIGIN_BYTES_MAX - CUT.length;
+  // Not within a character.
+  while ((bytes[end]! & 0xc0) === 0x80) end--;
+  return bytes.toString("utf8", 0, end) + CUT;
 }
 
 /** The marks that not every message has. The first revision goes out as it came. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
+import { ORIGIN_BYTES_MAX, originText, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 
@@ -83,7 +83,10 @@ describe("stripFailureHeaders", () => {
 test.each<[string, Origin, string | undefined]>([
   ["Kafka", { topic: "orders", partition: 0, offset: "330" }, "orders/0/330"],
   ["Kafka, whose dead letter names no record", { topic: "orders" }, "orders"],
-  ["RabbitMQ, SQS, BullMQ, Celery", { queue: "orders", exchange: "shop", deadLetter: { queue: "dlq" } }, "orders"],
+  ["Celery, and a queue's message without an id", { queue: "orders", deadLetter: { queue: "dlq" } }, "orders"],
+  ["RabbitMQ", { queue: "orders", exchange: "shop", properties: { messageId: "m-17" } }, "orders/m-17"],
+  ["SQS", { queue: "orders", properties: { MessageId: "0a-1" } }, "orders/0a-1"],
+  ["BullMQ", { queue: "orders", job: { id: "17", name: "charge" } }, "orders/17"],
   [
     "NATS",
     { stream: "ORDERS", streamSequence: "17", deadLetter: { stream: "ADVISORIES", sequence: "4" } },
@@ -93,8 +96,20 @@ test.each<[string, Origin, string | undefined]>([
   ["Redis, a stream of dead letters", { stream: "orders", deadLetter: { stream: "dead", id: "18-0" } }, "orders"],
   ["Pub/Sub", { subscription: "projects/p/subscriptions/orders" }, "projects/p/subscriptions/orders"],
   ["an outbox", { table: "outbox", rowId: "7" }, "outbox/7"],
+  ["parts of a wrong type", { topic: "orders", partition: { n: 1 } as never, offset: null as never }, "orders"],
+  ["nothing of it is right", { queue: 7 as never, properties: "x" as never, job: null, deadLetter: "y" }, undefined],
+  ["line ends, controls, lone halves", { queue: "a\r\nb: c\u0000\ud800" }, "a%0D%0Ab: c%00\ufffd"],
+  ["invisible and right-to-left characters", { queue: "o\u202er\u200bd" }, "o%E2%80%AEr%E2%80%8Bd"],
+  ["text beyond ASCII", { topic: "заказы", partition: 1 }, "заказы/1"],
   ["a message that does not say", { deadLetter: { queue: "dlq" } }, undefined],
 ])("a message goes back with its origin, for tracing: %s", (_, origin, expected) => {
   const marks = redriveMarks({ redriveId: "r", attempt: 1, from: "orders", eventId: "e", origin });
   expect(marks["x-redrive-origin"]).toBe(expected);
+});
+
+test.each(["x", "ж", "😀"])("an origin of %s without end is cut at a character, and says so", (character) => {
+  const text = originText({ queue: character.repeat(20_000) })!;
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(ORIGIN_BYTES_MAX);
+  expect(Buffer.byteLength(text)).toBeGreaterThan(ORIGIN_BYTES_MAX - 4);
+  expect(text).toMatch(new RegExp(`^${character}+\\.\\.\\.\\(cut\\)$`, "u"));
 });

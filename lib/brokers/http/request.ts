@@ -61,8 +61,9 @@ function carriedText(header: Header): string | null {
   return value !== null && encoding === "bytes" ? textOrNull(Buffer.from(value, "base64")) : headerText(header);
 }
 
-/** A new span of the parked trace; the sampling decision of the parked header is kept. */
+/** The span of the send; when sends are not traced, a new span of the parked trace: the sampling decision of the parked header is kept. */
 function traceparent(message: OutboundMessage): string | null {
+  if (message.traceparent !== undefined) return message.traceparent;
   if (message.traceId === null || !/^[\da-f]{32}$/.test(message.traceId)) return null;
   const parked = message.headers.find(([name]) => name.toLowerCase() === "traceparent")?.[1] ?? null;
   const flags = traceIdOf(parked) === message.traceId ? parked!.trim().toLowerCase().split("-")[3]!.slice(0, 2) : "01";

@@ -197,7 +197,10 @@ function headersSql(
     return `${next(JSON.stringify(outgoing.map(([name, value]) => storedHeader(name, value))))}::text::${type}`;
   const kept = new Set(stripFailureHeaders(message.headers, message.origin.convention).map(([name]) => name));
   const removed = message.headers.map(([name]) => name).filter((name) => !kept.has(name));
-  const own = new Set(message.headers.map(([name]) => name));
+  // The trace of the send takes the place of the parked one.
+  const own = new Set(
+    message.headers.map(([name]) => name).filter((name) => name !== "traceparent" || message.traceparent === undefined),
+  );
   const marks = Object.fromEntries(outgoing.filter(isMark(own)).map(([name, value]) => [name, value!.toString()]));
   const before = `coalesce(nullif(${column}::text, ''), '{}')::jsonb`;
   return `((${before} - ${next(removed)}::text[]) || ${next(JSON.stringify(marks))}::text::jsonb)::${type}`;

@@ -130,5 +130,10 @@ export function redrivenJob(
   next.enqueued_at = created !== null && created < 1e11 ? nowMs / 1000 : Math.round(nowMs);
   next.queue = queue;
   Object.assign(next, redriveMarks(message));
+  // Where the client of OpenTelemetry for Sidekiq reads it.
+  if (message.traceparent !== undefined) {
+    next.traceparent = message.traceparent;
+    delete next.tracestate;
+  }
   return { queue, json: JSON.stringify(next) };
 }

@@ -50,15 +50,26 @@ export const SOURCE_COMMANDS = [
   },
   {
     name: "source set",
-    summary: "Set how many events of a storm are stored, and how long events are known",
+    summary: "Set a source's limits, and the links of its events to logs and traces",
     arguments: [sourceNameArgument],
     options: [
       { name: "stormPerMinute", value: "n", text: "Events of one group that are stored in a minute; none = all are" },
       { name: "knownDays", value: "days", text: "Days for which an event that has left is known; none = for good" },
+      {
+        name: "link",
+        value: "kind:label=address",
+        many: true,
+        text: "A link of its events, kind logs, traces or other; those that are named replace all, none removes them",
+      },
       reasonOption,
     ],
-    details: "What is not named stays as it is.",
-    examples: ["parkade source set orders --stormPerMinute 1000", "parkade source set orders --knownDays none"],
+    details:
+      "What is not named stays as it is. The address of a link may hold {traceId} {eventId} {aggregateId} {aggregateType} {source} {errorCode} {at} {atMs} {fromMs} {toMs}.",
+    examples: [
+      "parkade source set orders --stormPerMinute 1000",
+      "parkade source set orders --knownDays none",
+      "parkade source set orders --link 'traces:Trace=https://jaeger.example/trace/{traceId}'",
+    ],
   },
   {
     name: "source pause",

@@ -25,11 +25,13 @@ import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
 import type { OrderedItem } from "@/lib/redrive/plan/redrive-plan.pure";
+import { type LinkTemplate, linksOf } from "@/lib/sources/links/source-links.pure";
 
 type DetailRow = EventOut & {
   source_id: string;
   kind: string;
   config: Record<string, unknown>;
+  templates: LinkTemplate[];
   payload: Buffer;
   contentType: string;
   headers: Header[];
@@ -50,7 +52,7 @@ export function unknownEvent(id: string): DomainError {
 export async function readEventDetail(db: Queryable, viewer: Viewer, id: string, nowMs: number): Promise<EventDetail> {
   const sources = sourceScope(viewer);
   const [row] = await db.query<DetailRow>(
-    `select ${EVENT_COLUMNS}, e.source_id, s.kind, s.config, ${CURRENT_BYTES}, b.origin, ${NEWEST_ERROR}
+    `select ${EVENT_COLUMNS}, e.source_id, s.kind, s.config, s.links as templates, ${CURRENT_BYTES}, b.origin, ${NEWEST_ERROR}
        from dlq_event_rows e join sources s on s.id = e.source_id ${CURRENT_BODY}
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
     [id, sources],
@@ -61,6 +63,7 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
     source_id,
     kind,
     config,
+    templates,
     payload,
     contentType,
     headers,
@@ -110,6 +113,7 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
     controls,
     group: group && { ...group, pattern: textOut(group.pattern) },
     target: { main: targetAddress(source, "main"), slow: targetAddress(source, "slow") },
+    links: linksOf(templates, { ...row, atMs: Date.parse(row.failedAt ?? row.firstSeen) }),
   };
 }
 

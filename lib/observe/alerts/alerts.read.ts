@@ -1,6 +1,6 @@
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { LiveState } from "@/lib/observe/alerts/alert-state.pure";
-import type { AlertEvidence, AlertList, AlertOut } from "@/lib/observe/alerts/alerts.shapes";
+import { type AlertEvidence, type AlertList, type AlertOut, evidenceOut } from "@/lib/observe/alerts/alerts.shapes";
 import type { AlertSubject } from "@/lib/observe/alerts/findings.pure";
 import { type AlertKind, RUNBOOKS, type Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
@@ -129,7 +129,7 @@ function alertOut({ ownRunbook, evidence, ...row }: Row, runbook: (name: string)
   return {
     ...row,
     runbookUrl: ownRunbook ?? runbook(RUNBOOKS[row.kind]),
-    evidence: "samples" in evidence ? (evidence as AlertEvidence) : { samples: [], groups: [] },
+    evidence: evidenceOut(evidence),
   };
 }
 

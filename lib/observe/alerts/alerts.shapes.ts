@@ -15,6 +15,7 @@ import {
   uuidText,
 } from "@/lib/platform/api/schemas.shapes";
 import { isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { madeLinkSchema } from "@/lib/sources/links/links.shapes";
 
 const IDS_MAX = 1_000;
 const noteSchema = z
@@ -32,12 +33,20 @@ const alertEvidenceSchema = z.object({
       errorCode: z.string(),
       errorText: nullableText,
       firstSeen: timeOut,
+      /** To its trace and its log, at most three: as they were when it fired. */
+      links: z.array(madeLinkSchema),
     }),
   ),
   /** The groups with the most arrivals, at most three. */
   groups: z.array(z.object({ fingerprint: z.string(), errorCode: z.string(), pattern: z.string(), count: countOut })),
 });
 export type AlertEvidence = z.infer<typeof alertEvidenceSchema>;
+
+/** Evidence as it is stored: of an alert that has not fired it is empty, and that of an earlier version has no links. */
+export function evidenceOut(stored: AlertEvidence | Record<never, never>): AlertEvidence {
+  if (!("samples" in stored)) return { samples: [], groups: [] };
+  return { ...stored, samples: stored.samples.map((sample) => ({ ...sample, links: sample.links ?? [] })) };
+}
 
 export const alertSchema = named(
   "Alert",

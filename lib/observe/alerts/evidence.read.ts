@@ -3,6 +3,7 @@ import { redactText } from "@/lib/guard/redaction/redact.pure";
 import { quoted } from "@/lib/observe/alerts/alert-words.pure";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
+import { type LinkFacts, type LinkTemplate, linksOf, messageLinks } from "@/lib/sources/links/source-links.pure";
 
 const SHOWN = 3;
 /** Groups by their arrivals in the last hour, or in the hours before where those were none. */
@@ -10,6 +11,14 @@ const LOOK_BACK = "24 hours";
 
 /** What an alert is about. */
 export type EvidenceScope = { source: string | null; errorCode: string | null; fingerprint: string | null };
+
+type SampleRow = Omit<LinkFacts, "atMs"> & {
+  id: string;
+  errorText: string | null;
+  firstSeen: string;
+  failedAt: string | null;
+  templates: LinkTemplate[];
+};
 
 /**
  * The groups with the most arrivals of the last hour (else of the last day) and the newest event of each. Texts are masked
@@ -38,12 +47,13 @@ export async function readEvidence(db: Queryable, scope: EvidenceScope): Promise
     [scope.source, scope.errorCode, scope.fingerprint],
     { name: "alert-evidence-groups" },
   );
-  const samples = await db.query<AlertEvidence["samples"][number]>(
+  const samples = await db.query<SampleRow>(
     `select e.id, e.event_id as "eventId", s.name as source, e.error_code as "errorCode", f.last_error as "errorText",
-            e.first_seen as "firstSeen"
+            e.first_seen as "firstSeen", f.failed_at as "failedAt", f.trace_id as "traceId",
+            e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", s.links as templates
        from unnest($1::text[], $2::uuid[]) w (fingerprint, source_id) cross join lateral (
          select e.* from unnest($3::text[]) k (status) cross join lateral (
-           select id, event_id, error_code, first_seen, source_id from dlq_events
+           select id, event_id, error_code, first_seen, source_id, aggregate_type, aggregate_id from dlq_events
             where fingerprint = w.fingerprint and source_id = w.source_id and status = k.status order by id desc limit ${SHOWN}) e
           order by e.id desc limit $4) e
        join sources s on s.id = e.source_id left join dlq_event_facts f on f.id = e.id order by e.id desc limit ${SHOWN}`,
@@ -57,10 +67,15 @@ export async function readEvidence(db: Queryable, scope: EvidenceScope): Promise
     { name: "alert-evidence-samples", isoTimes: true },
   );
   return {
-    samples: samples.map((sample) => ({
-      ...sample,
-      errorText: sample.errorText === null ? null : quoted(redactText(sample.errorText)),
-    })),
+    samples: samples.map((sample) => {
+      const { id, eventId, source, errorCode, errorText, firstSeen, failedAt } = sample;
+      const links = linksOf(sample.templates, { ...sample, atMs: Date.parse(failedAt ?? firstSeen) });
+      return {
+        ...{ id, eventId, source, errorCode, firstSeen },
+        errorText: errorText === null ? null : quoted(redactText(errorText)),
+        links: messageLinks(links),
+      };
+    }),
     groups: groups.map(({ fingerprint, errorCode, pattern, count }) => ({
       fingerprint,
       errorCode,

@@ -38,7 +38,14 @@ export type MessageAlert = {
   samples: MessageSample[];
   groups: { sentence: string; count: number; url: string }[];
 };
-type MessageSample = { eventId: string; errorCode: string; text: string; url: string };
+export type MessageSample = {
+  eventId: string;
+  errorCode: string;
+  text: string;
+  url: string;
+  /** To its trace and its log. */
+  links: { label: string; url: string }[];
+};
 
 /** Alerts that a message lists. */
 export const LISTED_MAX = 5;
@@ -83,8 +90,10 @@ export function textLines(message: AlertMessage): string[] {
     if (alerts.length > 1) lines.push(`- ${alert.sentence}`, `  ${alert.url}`);
     for (const group of alert.groups)
       lines.push(`  ${plural(group.count, "event")}: ${group.sentence}`, `  ${group.url}`);
-    for (const sample of alert.samples)
+    for (const sample of alert.samples) {
       lines.push(`  ${sample.errorCode} ${sample.eventId}: ${sample.text}`, `  ${sample.url}`);
+      for (const { label, url } of sample.links) lines.push(`  ${label}: ${url}`);
+    }
   }
   if (moreWords(message)) lines.push("", moreWords(message));
   lines.push("", message.url);
@@ -96,4 +105,9 @@ export function textLines(message: AlertMessage): string[] {
 export function cutText(text: string, max: number): string {
   const characters = [...text];
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join("")}…`;
+}
+
+/** `line` with `more` behind it, or alone where both are longer than `max`: a link that is cut leads nowhere. */
+export function withRoom(line: string, more: string, max: number): string {
+  return [...line, ...more].length <= max ? line + more : line;
 }

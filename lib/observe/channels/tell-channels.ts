@@ -1,7 +1,7 @@
 import { insertOutbox, type OutboxEvent } from "@/lib/kit/outbox/insert";
 import { alertPath, groupPath, runbookAt } from "@/lib/observe/alerts/alert-paths.pure";
 import { type LiveAlertRow, readLiveAlerts } from "@/lib/observe/alerts/alerts.read";
-import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
+import { evidenceOut } from "@/lib/observe/alerts/alerts.shapes";
 import { RUNBOOKS } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { readRulesInForce } from "@/lib/observe/alerts/rules/alert-rules.read";
 import { type AlertMessage, LISTED_MAX, type MessageAlert } from "@/lib/observe/channels/alert-message.pure";
@@ -101,7 +101,7 @@ function messageOf(
 const UNKNOWN = { name: "a rule of before", kind: null, severity: "info", sentence: "Its alerts have ended" } as const;
 
 function messageAlert(row: LiveAlertRow, publicUrl: string): MessageAlert {
-  const evidence = "samples" in row.evidence ? (row.evidence as AlertEvidence) : { samples: [], groups: [] };
+  const evidence = evidenceOut(row.evidence);
   return {
     id: row.id,
     sentence: row.sentence,
@@ -111,11 +111,12 @@ function messageAlert(row: LiveAlertRow, publicUrl: string): MessageAlert {
     usual: row.usual,
     acknowledgedBy: row.acknowledgedBy,
     url: `${publicUrl}${alertPath(row.id)}`,
-    samples: evidence.samples.map(({ id, eventId, errorCode, errorText }) => ({
+    samples: evidence.samples.map(({ id, eventId, errorCode, errorText, links }) => ({
       eventId,
       errorCode,
       text: errorText ?? "",
       url: `${publicUrl}/events/${id}`,
+      links: links.map(({ label, url }) => ({ label, url })),
     })),
     groups: evidence.groups.map(({ fingerprint, errorCode, pattern, count }) => ({
       sentence: `${errorCode} ${pattern}`,

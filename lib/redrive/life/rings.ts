@@ -1,6 +1,7 @@
 import { type LaneJob, laneJobKey } from "@/lib/lane/jobs.shapes";
 import type { JobState, LaneName, QueueName } from "@/lib/lane/port";
 import type { Deps } from "@/lib/platform/deps";
+import { currentTraceparent } from "@/lib/platform/tracing/spans";
 import { slicesNextInLine } from "@/lib/redrive/run/store/slice-waits.write";
 
 /** Rings a started redrive: while its canary holds it back one job works all slices in turn. */
@@ -14,8 +15,20 @@ export async function ringRedrive(
 }
 
 function jobsOf({ id, canary }: { id: string; canary: boolean }, slices: readonly number[]): LaneJob[] {
-  if (canary) return [{ kind: "canary", redriveId: id }];
-  return slices.map((slice) => ({ kind: "slice", redriveId: id, slice }));
+  const trace = causeOfJob();
+  if (canary) return [{ kind: "canary", redriveId: id, ...trace }];
+  return slices.map((slice) => ({ kind: "slice", redriveId: id, slice, ...trace }));
+}
+
+/** What a job knows of the request or the job that rings it. */
+function causeOfJob(): Pick<LaneJob, "traceparent"> {
+  const traceparent = currentTraceparent();
+  return traceparent === undefined ? {} : { traceparent };
+}
+
+/** Rings the plan of a redrive. */
+export async function ringPlan(deps: Pick<Deps, "lane">, redriveId: string): Promise<void> {
+  await deps.lane.ring("sets", [{ kind: "plan", redriveId, ...causeOfJob() }]);
 }
 
 /** Rings a resumed redrive. A job that waits in the queue since before the pause is not rung a second time. */
@@ -75,5 +88,5 @@ export async function ringNextInLine(
 
 /** Rings a bulk operation. */
 export async function ringBulkOperation(deps: Pick<Deps, "lane">, operationId: string): Promise<void> {
-  await deps.lane.ring("sets", [{ kind: "bulk", operationId }]);
+  await deps.lane.ring("sets", [{ kind: "bulk", operationId, ...causeOfJob() }]);
 }

@@ -16,7 +16,7 @@ import { plural } from "@/lib/platform/plain/format.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { insertRedrive, type NewRedrive } from "@/lib/redrive/life/redrive.write";
-import { ringRedrive } from "@/lib/redrive/life/rings";
+import { ringPlan, ringRedrive } from "@/lib/redrive/life/rings";
 import { startOrFinish } from "@/lib/redrive/life/start-redrive";
 import { assertRate } from "@/lib/redrive/pace/assert-pace";
 import { CANARY_ABOVE, stepAfter } from "@/lib/redrive/pace/canary.pure";
@@ -336,7 +336,7 @@ async function ringOrLog(
 ) {
   try {
     const { id } = answer;
-    if (slices === "plan") await deps.lane.ring("sets", [{ kind: "plan", redriveId: id }]);
+    if (slices === "plan") await ringPlan(deps, id);
     else await ringRedrive(deps, { id, lane, canary }, slices, { delayMs: holdMs });
   } catch (error) {
     deps.log.warn({ redriveId: answer.id, err: error }, "ring failed, the reconciler will ring");

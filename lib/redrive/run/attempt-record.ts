@@ -1,5 +1,6 @@
 import { redactText } from "@/lib/guard/redaction/redact.pure";
 import type { Deps } from "@/lib/platform/deps";
+import { currentIds } from "@/lib/platform/tracing/spans";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import type { AttemptClose } from "@/lib/redrive/run/store/finish-items.write";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
@@ -56,7 +57,10 @@ function chainText(error: unknown): string {
   return said.join("; caused by: ");
 }
 
-/** One wide line per attempt: whatever is asked about it later is in it. */
+/**
+ * One wide line per attempt: whatever is asked about it later is in it. `traceId` is the trace of the attempt where sends are
+ * traced, and the parked one elsewhere.
+ */
 export function logAttempt(
   { log, clock }: Pick<Deps, "log" | "clock">,
   { item, target, retryCount }: { item: ClaimedItem; target: SliceTarget; retryCount: number },
@@ -72,7 +76,7 @@ export function logAttempt(
       eventId: item.eventId,
       aggregateType: item.aggregateType,
       aggregateId: item.aggregateId,
-      traceId: item.traceId,
+      ...(currentIds() === null ? { traceId: item.traceId } : { parkedTraceId: item.traceId }),
       source: item.source,
       errorCode: item.errorCode,
       target: target.row.name,

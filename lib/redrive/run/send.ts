@@ -3,10 +3,12 @@ import type { EventBody } from "@/lib/events/bodies.read";
 import { isAggregateBlacklisted } from "@/lib/events/selection/candidates.read";
 import { type EndedItem, heldBehind } from "@/lib/order/order-gate.pure";
 import { isPassing } from "@/lib/platform/database/retrying";
+import { type Span, withSpan } from "@/lib/platform/tracing/spans";
 import { isItsTurn } from "@/lib/redrive/gate/dry-run.pure";
 import { gate } from "@/lib/redrive/gate/gate.pure";
 import { readRulesOver } from "@/lib/redrive/gate/read-rules";
 import { closeOf, logAttempt, textOf } from "@/lib/redrive/run/attempt-record";
+import { publishInSpan, startAttemptSpan } from "@/lib/redrive/run/attempt-trace";
 import type { ExaminedItem } from "@/lib/redrive/run/examine";
 import { budgetRouteOf } from "@/lib/redrive/run/fallback.pure";
 import type { Finish } from "@/lib/redrive/run/finish";
@@ -185,6 +187,14 @@ function callOf(
   const { item } = examined;
   const { body, ambiguous, unreached } = examined.send!;
   const repeatedBefore = incomingRetryCount(body.headers);
+  /** Of the attempts under way, by their number; empty when nothing is traced. */
+  const spans = new Map<number, Span>();
+  const endSpan = (attempt: number, failure: string | null) => {
+    const span = spans.get(attempt);
+    if (failure !== null) span?.fail(failure);
+    span?.end();
+    spans.delete(attempt);
+  };
   return {
     idempotencyKey: sendKey(item),
     retryable: target.row.retryable,
@@ -193,22 +203,36 @@ function callOf(
     unreached,
     incomingRetryCount: repeatedBefore,
     attempt: (context) =>
-      target.publisher.publish(messageOf(item, body, context), context.signal, (phase) => context.reached(phase)),
+      publishInSpan(
+        spans.get(context.attempt) ?? null,
+        { target, message: messageOf(item, body, context) },
+        (message) => target.publisher.publish(message, context.signal, (phase) => context.reached(phase)),
+      ),
     takeOwnToken: async (signal) => {
       await takePlace(session, operation, signal);
       await session.takeToken(target.row, signal);
     },
     takeToken: target.takeToken,
     onOpen: async (attempt) => {
-      if (await isOvertaken(redriver, session, examined)) throw new IntentDenied();
-      if (!(await redriver.attempts.open(intentOf(examined, target, attempt)))) throw new IntentDenied();
+      const span = startAttemptSpan(item, body, { target, attempt });
+      if (span !== null) spans.set(attempt, span);
+      try {
+        if (await isOvertaken(redriver, session, examined)) throw new IntentDenied();
+        if (!(await redriver.attempts.open(intentOf(examined, target, attempt)))) throw new IntentDenied();
+      } catch (error) {
+        endSpan(attempt, error instanceof IntentDenied ? "intent-denied" : "intent-not-written");
+        throw error;
+      }
     },
     onClose: async (record) => {
       releasePlaces(session, operation, 1);
       if (record.verdict?.away) target.markUnreachable(textOf(record.error));
       const close = closeOf(item, target, record);
       const retryCount = outgoingRetryCount(repeatedBefore, record.attempt);
-      logAttempt(redriver, { item, target, retryCount }, record, close);
+      const span = spans.get(record.attempt) ?? null;
+      span?.set({ "parkade.outcome": close.state, "parkade.code": close.code ?? "OK" });
+      withSpan(span, () => logAttempt(redriver, { item, target, retryCount }, record, close));
+      endSpan(record.attempt, close.state === "delivered" ? null : (close.code ?? close.state));
       operation.attempts = Math.max(operation.attempts, record.attempt);
       await keepClose(redriver, item, record, { operation, close });
     },

@@ -37,7 +37,11 @@ function htmlOf(message: AlertMessage): string {
       (group) => `<li>${escaped(plural(group.count, "event"))}: ${link(group.url, group.sentence)}</li>`,
     );
     const samples = alert.samples.map(
-      (sample) => `<li>${escaped(sample.errorCode)} ${link(sample.url, sample.eventId)} ${escaped(sample.text)}</li>`,
+      (sample) =>
+        `<li>${[
+          `${escaped(sample.errorCode)} ${link(sample.url, sample.eventId)} ${escaped(sample.text)}`,
+          ...sample.links.map(({ label, url }) => link(url, label)),
+        ].join(" · ")}</li>`,
     );
     if (groups.length + samples.length > 0) parts.push(`<ul>${groups.join("")}${samples.join("")}</ul>`);
     return parts.join("");

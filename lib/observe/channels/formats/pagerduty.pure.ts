@@ -1,4 +1,10 @@
-import { type AlertMessage, cutText, listed, moreWords } from "@/lib/observe/channels/alert-message.pure";
+import {
+  type AlertMessage,
+  cutText,
+  listed,
+  type MessageSample,
+  moreWords,
+} from "@/lib/observe/channels/alert-message.pure";
 
 /** https://developer.pagerduty.com/docs/events-api-v2-overview: the longest summary. */
 const SUMMARY_MAX = 1_024;
@@ -25,6 +31,8 @@ export function pagerdutyBody(message: AlertMessage, routingKey: string): object
     links: [
       { href: url, text: "Open in Parkade" },
       ...(runbookUrl === null ? [] : [{ href: runbookUrl, text: "What to do" }]),
+      // Texts of the details are not shown as links.
+      ...(alerts[0]?.samples[0] === undefined ? [] : sampleLinks(alerts[0].samples[0])),
     ],
     payload: {
       summary: cutText(message.event === "test" ? `Test: ${message.sentence}` : message.sentence, SUMMARY_MAX),
@@ -45,4 +53,8 @@ export function pagerdutyBody(message: AlertMessage, routingKey: string): object
       },
     },
   };
+}
+
+function sampleLinks({ eventId, links }: MessageSample): { href: string; text: string }[] {
+  return links.map(({ label, url }) => ({ href: url, text: `${label} of ${cutText(eventId, 60)}` }));
 }

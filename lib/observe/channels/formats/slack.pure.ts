@@ -6,6 +6,7 @@ import {
   listed,
   moreWords,
   sinceWords,
+  withRoom,
 } from "@/lib/observe/channels/alert-message.pure";
 import { plural } from "@/lib/platform/plain/format.pure";
 
@@ -30,7 +31,8 @@ function escaped(text: string): string {
     .replace(/[*_~`]/g, "$&\u200b");
 }
 
-const link = (url: string, text: string) => `<${url}|${escaped(text).replaceAll("|", "∣")}>`;
+const link = (url: string, text: string) =>
+  `<${url.replaceAll(">", "%3E").replaceAll("&", "&amp;")}|${escaped(text).replaceAll("|", "∣")}>`;
 
 const section = (text: string) => ({ type: "section", text: { type: "mrkdwn", text: cutText(text, SECTION_MAX) } });
 
@@ -40,8 +42,16 @@ export function slackBody(message: AlertMessage): object {
   const alerts = listed(message).map((alert) => {
     const lines = listed(message).length > 1 ? [link(alert.url, alert.sentence)] : [];
     for (const group of alert.groups) lines.push(`${plural(group.count, "event")}: ${link(group.url, group.sentence)}`);
-    for (const sample of alert.samples)
-      lines.push(`• ${escaped(sample.errorCode)} ${link(sample.url, sample.eventId)} ${escaped(sample.text)}`);
+    const samples = alert.samples.map((sample) => ({
+      line: `• ${escaped(sample.errorCode)} ${link(sample.url, sample.eventId)} ${escaped(sample.text)}`,
+      links: sample.links.map(({ label, url }) => ` · ${link(url, label)}`).join(""),
+    }));
+    // The links of the first samples, as many as the section holds beside all lines.
+    let left = SECTION_MAX - [...lines, ...samples.map(({ line }) => line)].join("\n").length;
+    for (const { line, links } of samples) {
+      lines.push(withRoom(line, links, line.length + left));
+      if (lines.at(-1) !== line) left -= links.length;
+    }
     return lines.join("\n");
   });
   const links = [link(message.url, "Open in Parkade")];

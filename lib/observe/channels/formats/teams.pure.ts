@@ -6,6 +6,7 @@ import {
   listed,
   moreWords,
   sinceWords,
+  withRoom,
 } from "@/lib/observe/channels/alert-message.pure";
 import { plural } from "@/lib/platform/plain/format.pure";
 
@@ -38,9 +39,15 @@ export function teamsBody(message: AlertMessage): object {
     ...(listed(message).length > 1 ? [block(link(alert.sentence, alert.url), { separator: true })] : []),
     ...alert.groups.map((group) => block(`${plural(group.count, "event")}: ${link(group.sentence, group.url)}`)),
     ...alert.samples.map((sample) =>
-      block(`${escaped(sample.errorCode)} ${link(sample.eventId, sample.url)} ${escaped(sample.text)}`, {
-        isSubtle: true,
-      }),
+      block(
+        withRoom(
+          `${escaped(sample.errorCode)} ${link(sample.eventId, sample.url)} ${escaped(sample.text)}`,
+          // A card has 28 KB at most: the first alert has the links, and the others lead to their pages.
+          alert === message.alerts[0] ? sample.links.map(({ label, url }) => ` · ${link(label, url)}`).join("") : "",
+          BLOCK_MAX,
+        ),
+        { isSubtle: true },
+      ),
     ),
   ]);
   const more = moreWords(message);
