@@ -156,6 +156,7 @@ function sourceOut(
     needsApproval: source.needsApproval,
     stormPerMinute: source.stormPerMinute,
     knownDays: source.knownDays,
+    contract: source.contract as SourceOut["contract"],
     createdAt: source.createdAt.toISOString(),
     updatedAt: source.updatedAt.toISOString(),
     ...(held.get(source.id) ?? { parked: 0, events: 0 }),

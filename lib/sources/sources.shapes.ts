@@ -9,7 +9,11 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
-import { contractOutSchema } from "@/lib/sources/contracts/contracts.shapes";
+import {
+  contractOutSchema,
+  sourceContractOutSchema,
+  sourceContractSchema,
+} from "@/lib/sources/contracts/contracts.shapes";
 import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
 import { SAMPLE_CHARS_MAX } from "@/lib/sources/probe-limits.pure";
 import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/sources/source-mode.pure";
@@ -73,6 +77,8 @@ export const sourceChangeSchema = named(
     stormPerMinute: z.optional(stormPerMinute),
     /** As in SourceRequest. */
     knownDays: z.optional(knownDays),
+    /** The whole contract, checked by GET /api/v1/sources/{name}/contract; null = none. */
+    contract: z.optional(z.nullable(sourceContractSchema)),
     reason: z.optional(reasonSchema),
   }),
   { mode: "draining", reason: "moved to another broker" },
@@ -169,6 +175,8 @@ export const sourceSchema = named(
     stormPerMinute: nullableNumber,
     /** Days for which a repeat or a bounce of an event that has left the store is recognised; null = for good. */
     knownDays: nullableNumber,
+    /** What is promised of its dead letters; null = nothing. */
+    contract: z.nullable(sourceContractOutSchema),
     createdAt: timeOut,
     updatedAt: timeOut,
     /** The worst of its consumers; null = no worker reports. */
@@ -206,6 +214,7 @@ export const sourceSchema = named(
     needsApproval: false,
     stormPerMinute: null,
     knownDays: 400,
+    contract: null,
     createdAt: "2026-11-20T09:00:00.000Z",
     updatedAt: "2026-11-20T09:00:00.000Z",
     state: null,

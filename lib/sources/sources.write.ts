@@ -1,6 +1,7 @@
 import type { SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Prisma, Source } from "@/lib/platform/database/generated/client";
+import type { SourceContract } from "@/lib/sources/contracts/source-contract.pure";
 import type { SourceMode } from "@/lib/sources/source-mode.pure";
 
 /** Initial rates of a new source, events per second. */
@@ -44,6 +45,7 @@ export type SourceColumns = {
   needsApproval?: boolean | undefined;
   stormPerMinute?: number | null | undefined;
   knownDays?: number | null | undefined;
+  contract?: SourceContract | null | undefined;
   mode?: { mode: SourceMode; atMs: number; by: string; reason: string | null };
 };
 
@@ -54,6 +56,7 @@ export async function updateSource(
   id: string,
   change: SourceColumns,
 ): Promise<Source> {
+  const { DbNull } = (await import("@/lib/platform/database/generated/client")).Prisma;
   return client.source.update({
     where: { id },
     data: {
@@ -61,6 +64,7 @@ export async function updateSource(
       needsApproval: change.needsApproval,
       stormPerMinute: change.stormPerMinute,
       knownDays: change.knownDays,
+      contract: change.contract === null ? DbNull : change.contract,
       ...(change.mode === undefined
         ? {}
         : {
