@@ -8,6 +8,7 @@ import { FlowPanel } from "@/components/observe/overview/flow-panel";
 import { Command } from "@/components/observe/overview/nothing-parked";
 import { TopErrors } from "@/components/observe/overview/top-errors";
 import { SchemasPanel } from "@/components/repair/schemas/schemas-panel";
+import { SourceContractPanel } from "@/components/sources/contracts/source-contract-panel";
 import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
@@ -88,6 +89,7 @@ function Loaded({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
           <Events name={source.name} />
           <Settings source={source} kind={kind} />
           <SendsPanel source={source} kind={kind} />
+          <SourceContractPanel source={source} />
           <SchemasPanel source={source.name} />
           <MappingPanel source={source} kind={kind} />
         </div>
