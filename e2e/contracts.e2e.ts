@@ -32,6 +32,8 @@ test("a policy is edited as fields and as JSON, with a contract beside it @phone
   await expect(dialog.getByRole("button", { name: "Store version" })).toBeDisabled();
   await attempt.fill("3000");
   const deadline = dialog.getByRole("textbox", { name: "Deadline of all attempts" });
+  await expect(attempt).toHaveAttribute("aria-invalid", "true");
+  await deadline.fill("4000");
   await expect(deadline).toHaveAttribute("aria-invalid", "true");
   await deadline.fill("12000");
   await expect(deadline).not.toHaveAttribute("aria-invalid", "true");

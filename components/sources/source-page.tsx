@@ -82,6 +82,7 @@ function Loaded({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
             {results}
           </Panel>
           {reads ? <ConsumersPanel source={source} /> : null}
+          <SourceContractPanel source={source} />
           <FlowPanel filter={filter} />
           <TopErrors filter={filter} />
         </div>
@@ -89,7 +90,6 @@ function Loaded({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
           <Events name={source.name} />
           <Settings source={source} kind={kind} />
           <SendsPanel source={source} kind={kind} />
-          <SourceContractPanel source={source} />
           <SchemasPanel source={source.name} />
           <MappingPanel source={source} kind={kind} />
         </div>

@@ -51,6 +51,7 @@ export async function createSource(
     name,
     stormPerMinute = null,
     knownDays = KNOWN_DAYS.usual,
+    retryable = true,
     mode = request.enabled ? "running" : "stopped",
   } = request;
   assertModeOf(config.kind, mode);
@@ -61,10 +62,20 @@ export async function createSource(
     mode,
     stormPerMinute,
     knownDays,
+    retryable,
   };
   try {
     await deps.lowRate.write(async ({ prisma, audit }) => {
-      await insertSource(prisma, { id, name, config, mode, stormPerMinute, knownDays, targetIds: { main, slow } });
+      await insertSource(prisma, {
+        id,
+        name,
+        config,
+        mode,
+        stormPerMinute,
+        knownDays,
+        retryable,
+        targetIds: { main, slow },
+      });
       if (payloadSchema) {
         await writeSourceSchema(prisma, {
           sourceId: id,

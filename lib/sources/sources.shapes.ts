@@ -57,6 +57,8 @@ export const sourceRequestSchema = named(
     stormPerMinute: z.optional(stormPerMinute),
     /** Days for which a repeat or a bounce of an event that has left the store is recognised; null = for good, absent = 400. */
     knownDays: z.optional(knownDays),
+    /** Whether its two lanes may send an event again. Absent = true, for clients from before the field: say it. */
+    retryable: z.optional(z.boolean("must be true or false")),
   }),
   { name: "orders", kind: "http", config: { redriveUrl: "https://orders.example/events" } },
 );

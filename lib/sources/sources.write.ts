@@ -15,12 +15,14 @@ export type NewSource = {
   mode: SourceMode;
   stormPerMinute: number | null;
   knownDays: number | null;
+  /** Of both targets. */
+  retryable: boolean;
   targetIds: { main: string; slow: string };
 };
 
 /** A source with its two targets: `<name>` on the main lane, `<name>.slow` on the slow one. */
 export async function insertSource(client: Prisma.TransactionClient, source: NewSource): Promise<void> {
-  const { id, name, config, mode, stormPerMinute, knownDays, targetIds } = source;
+  const { id, name, config, mode, stormPerMinute, knownDays, retryable, targetIds } = source;
   await client.source.create({
     data: {
       id,
@@ -32,8 +34,8 @@ export async function insertSource(client: Prisma.TransactionClient, source: New
       knownDays,
       targets: {
         create: [
-          { id: targetIds.main, lane: "main", name, ratePerSecond: MAIN_RATE },
-          { id: targetIds.slow, lane: "slow", name: `${name}.slow`, ratePerSecond: SLOW_RATE },
+          { id: targetIds.main, lane: "main", name, ratePerSecond: MAIN_RATE, retryable },
+          { id: targetIds.slow, lane: "slow", name: `${name}.slow`, ratePerSecond: SLOW_RATE, retryable },
         ],
       },
     },

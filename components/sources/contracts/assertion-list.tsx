@@ -30,20 +30,39 @@ const WORDS: Record<string, string> = {
   drain: "All that is parked can be sent in time",
 };
 
-/** Each assertion with its formula and numbers, what is broken first. */
-export function AssertionList({ assertions }: Pick<ContractReport, "assertions">) {
+/** Names of fields as the forms have them; other words of the API are shown as they are. */
+const FIELDS: Record<string, string> = {
+  dedupWindowMs: "dedup window",
+  reorderingSpanMs: "reordering span",
+  promisedLatencyMs: "promised time",
+  callerDeadlineMs: "deadline of the callers",
+  promisedSuccess: "share that succeeds",
+  expectedPerSecond: "arrivals a second",
+};
+
+const plainWords = (reason: string) => reason.replace(/\b[a-z]+[A-Z]\w*/g, (name) => FIELDS[name] ?? name);
+
+/** Each assertion with its numbers and formula, what is broken first. Of an unknown one the number that lacks. */
+export function AssertionList({ assertions, wide = false }: Pick<ContractReport, "assertions"> & { wide?: boolean }) {
   const sorted = [...assertions].sort((a, b) => ORDER.indexOf(a.result) - ORDER.indexOf(b.result));
   return (
-    <dl className="grid grid-cols-[minmax(0,1fr)] gap-2.5 text-sm">
+    <dl className={classNames("grid gap-x-6 gap-y-2 text-sm", wide ? "md:grid-cols-2" : "grid-cols-[minmax(0,1fr)]")}>
       {sorted.map(({ id, result, formula, numbers, reason }) => (
-        <div key={id} className="grid min-w-0 gap-0.5">
+        <div key={id} className="min-w-0">
           <dt className="flex flex-wrap items-baseline gap-x-2">
             <ResultWord result={result} />
-            <span className="font-medium">{WORDS[id] ?? id}</span>
+            <span className={result === "unknown" ? "text-muted" : "font-medium"}>{WORDS[id] ?? id}</span>
           </dt>
-          {reason === null ? null : <dd className="text-muted">{reason}</dd>}
-          <dd className={classNames("font-mono wrap-anywhere", result === "unknown" && "text-muted")}>{numbers}</dd>
-          <dd className="text-faint wrap-anywhere">{formula}</dd>
+          {reason === null ? (
+            <>
+              <dd className="font-mono wrap-anywhere">{numbers}</dd>
+              <dd className="text-faint wrap-anywhere">{formula}</dd>
+            </>
+          ) : (
+            <dd className="text-faint wrap-anywhere" data-tip={formula}>
+              {plainWords(reason)}
+            </dd>
+          )}
         </div>
       ))}
     </dl>

@@ -41,7 +41,7 @@ export function ContractPanel({ target }: { target: TargetOut }) {
           </Button>
         </span>
       </div>
-      {open && report ? <AssertionList assertions={report.assertions} /> : null}
+      {open && report ? <AssertionList wide assertions={report.assertions} /> : null}
       {editing ? <ContractDialog target={target} onClose={() => setEditing(false)} /> : null}
     </div>
   );

@@ -42,7 +42,7 @@ export function SourceContractPanel({ source }: { source: SourceOut }) {
                 <ResultWord result={report.data.result} />
                 <span className="text-muted">{countText(report.data)}</span>
               </p>
-              <AssertionList assertions={report.data.assertions} />
+              <AssertionList wide assertions={report.data.assertions} />
             </>
           ) : null}
         </>

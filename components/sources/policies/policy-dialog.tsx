@@ -31,6 +31,8 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
   const [preset, setPreset] = useState<PresetName>(
     () => PRESET_NAMES.find((each) => each === from.name) ?? "slow-lane",
   );
+  // Until a preset is chosen here, a stored policy is as it is stored; the preset is what its values are compared with.
+  const [filled, setFilled] = useState(isNew);
   const [text, setText] = useState(() => textOf(isNew ? POLICY_PRESETS[preset] : from.body));
   const versions = usePolicyVersions(from.name, !isNew);
   const save = useSavePolicy();
@@ -68,9 +70,13 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
             <SelectField
               label="Preset"
               hint="fills all fields"
-              options={PRESET_NAMES.map((value) => ({ value, label: PRESET_WORDS[value] }))}
-              value={preset}
+              options={[
+                ...(filled ? [] : [{ value: "", label: "none: as it is stored" }]),
+                ...PRESET_NAMES.map((value) => ({ value, label: PRESET_WORDS[value] })),
+              ]}
+              value={filled ? preset : ""}
               onValue={(value) => {
+                setFilled(true);
                 setPreset(value as PresetName);
                 setText(textOf(POLICY_PRESETS[value as PresetName]));
               }}

@@ -35,13 +35,13 @@ export function PolicyForm({ parts, ...part }: Part & { parts: readonly PolicyPa
         </ul>
       )}
       {parts.map(({ title, about, fields }, index) => (
-        <fieldset key={title} className="grid grid-cols-[minmax(0,1fr)] gap-2 border-t border-line pt-2">
+        <fieldset key={title} className="grid grid-cols-[minmax(0,1fr)] gap-2 border-line [&+&]:border-t [&+&]:pt-3">
           <legend className="float-left font-medium">
             {index + 1}. {title}
           </legend>
           <p className="text-sm text-muted">{about}</p>
           {fields.length === 0 ? null : (
-            <div className="grid items-start gap-x-3 gap-y-2 sm:grid-cols-2 xl:grid-cols-3">
+            <div className="grid items-start gap-x-3 gap-y-2 sm:grid-cols-2 lg:grid-cols-3">
               {fields.map((field) => (
                 <OneField key={field.path.join(".")} field={field} {...part} />
               ))}
