@@ -91,6 +91,7 @@ export const ROUTES: Routes = {
   "/api/v1/sources/preview-mapping": () => import("@/app/(sources)/api/v1/sources/preview-mapping/route"),
   "/api/v1/sources/probe": () => import("@/app/(sources)/api/v1/sources/probe/route"),
   "/api/v1/sources/{name}": () => import("@/app/(sources)/api/v1/sources/[name]/route"),
+  "/api/v1/sources/{name}/contract": () => import("@/app/(sources)/api/v1/sources/[name]/contract/route"),
   "/api/v1/sources/{name}/probe": () => import("@/app/(sources)/api/v1/sources/[name]/probe/route"),
   "/api/v1/sources/{name}/retry": () => import("@/app/(sources)/api/v1/sources/[name]/retry/route"),
   "/api/v1/sources/{name}/schemas": () => import("@/app/(repair)/api/v1/sources/[name]/schemas/route"),

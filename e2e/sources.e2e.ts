@@ -64,6 +64,9 @@ test.describe("a source of a real broker", () => {
     await dialog(page).getByRole("button", { name: "Go on anyway" }).click();
     await dialog(page).getByRole("button", { name: "Next" }).click();
     await dialog(page).getByLabel("Name").fill(name);
+    await dialog(page)
+      .getByRole("radio", { name: /^Yes: it honours/ })
+      .check();
     await dialog(page).getByRole("button", { name: "Connect", exact: true }).click();
     await expect(toast(page, `Connected ${name}`)).toBeVisible();
 
@@ -154,6 +157,12 @@ test("a source without a broker is connected on a phone and deleted again @phone
   await dialog(page).getByLabel("Redrive URL").fill("no URL");
   for (const _ of ["mapping", "name"]) await dialog(page).getByRole("button", { name: "Next" }).click();
   await dialog(page).getByLabel("Name").fill(name);
+  // Whether a send may be repeated is asked, and no answer is chosen beforehand.
+  await dialog(page).getByRole("button", { name: "Connect", exact: true }).click();
+  await expect(dialog(page).getByText("Choose one: nobody but its owner knows.")).toBeVisible();
+  await dialog(page)
+    .getByRole("radio", { name: /^Yes: it honours/ })
+    .check();
   await dialog(page).getByRole("button", { name: "Connect", exact: true }).click();
   // The server's error brings the person back to the field that it is about.
   await expect(dialog(page).getByLabel("Redrive URL")).toHaveAttribute("aria-invalid", "true");
@@ -199,6 +208,9 @@ test("the two signatures of an HTTP source have heads of their own, and what wai
   await dialog(page).getByRole("button", { name: "Go on anyway" }).click();
   await dialog(page).getByRole("button", { name: "Next" }).click();
   await dialog(page).getByLabel("Name").fill(name);
+  await dialog(page)
+    .getByRole("radio", { name: /^Yes: it honours/ })
+    .check();
   await dialog(page).getByRole("button", { name: "Connect", exact: true }).click();
   await expect(toast(page, `Connected ${name}`)).toContainText("did not reach it");
   await expect(state(page)).toContainText("NO EVENT YET");

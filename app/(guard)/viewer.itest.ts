@@ -8,6 +8,7 @@ import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { uuidv7 } from "@/lib/platform/ids";
 import { CONTRACT_DEFAULTS } from "@/lib/sources/contracts/contract.pure";
+import { SOURCE_CONTRACT_DEFAULTS } from "@/lib/sources/contracts/source-contract.pure";
 import { type CallOptions, type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 
@@ -175,7 +176,13 @@ beforeAll(async () => {
   // The other source comes first, so that the group of both was begun by it.
   await addSource(web.deps.db, "zzb");
   await web.deps.db.run("update targets set contract = $1 where name = 'zzb'", [CONTRACT_DEFAULTS]);
+  await web.deps.db.run("update sources set contract = $1 where name = 'zzb'", [
+    { ...SOURCE_CONTRACT_DEFAULTS, callerDeadlineMs: 9 },
+  ]);
   await addSource(web.deps.db, "orders");
+  await web.deps.db.run("update sources set contract = $1 where name = 'orders'", [
+    { ...SOURCE_CONTRACT_DEFAULTS, callerDeadlineMs: 9 },
+  ]);
   other = await furnish("zzb");
   own = await furnish("orders");
   const both = { ids: [other.shared!, own.shared!] };
@@ -267,6 +274,7 @@ const READS: Record<string, () => Case[]> = {
   operations: () => [{}],
   contracts: () => [{}],
   "contracts/[name]": () => [{ params: { name: "zzb" } }],
+  "sources/[name]/contract": () => [{ params: { name: "zzb" } }, { params: { name: "orders" } }],
   "policies/[name]": () => [{ params: { name: "slow-lane" } }],
   policies: () => [{}],
   "redrive-rules": () => [{}],

@@ -1,3 +1,4 @@
+import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import * as payload from "@/app/(events)/api/v1/events/[id]/payload/route";
 import * as detail from "@/app/(events)/api/v1/events/[id]/route";
@@ -337,3 +338,32 @@ test("a store that is away is a problem, not a lie", async () => {
   await away.deps.lane.close();
   await away.database.drop();
 });
+
+test("a store whose writes stall sheds what waits too long, whoever sends it, and takes events again after", async () => {
+  const stalled = await testConsole({ PARKADE_STATEMENT_TIMEOUT_MS: "300" });
+  await addSource(stalled.deps.db, "orders");
+  const park = (index: number) =>
+    stalled.call<Problem>(events.POST, {
+      body: event({ eventId: `stalled-${index}` }),
+      headers: { "x-parkade-actor": `c-${index}` },
+    });
+  const lock = await openLock(stalled.database.url);
+  const shed = await Promise.all(Array.from({ length: 60 }, (_, index) => park(index)));
+  expect(new Set(shed.map(({ status }) => status))).toEqual(new Set([503]));
+  for (const { body, headers } of shed) {
+    expect(["read-timeout", "events-busy"]).toContain(body.code);
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+  }
+  await lock.end();
+  expect(await stalled.deps.db.query("select 1 from dlq_events")).toEqual([]);
+  expect((await park(0)).status).toBe(202);
+  await stalled.close();
+});
+
+/** Nobody else reads or writes events until it ends. */
+async function openLock(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query("begin; lock table dlq_events in access exclusive mode");
+  return client;
+}

@@ -39,7 +39,7 @@ const TAGS = {
   archive: "Events that were removed from the store, and how they come back",
   audit: "Who did what, and to which events",
   channels: "Who is told of alerts",
-  contracts: "What targets promise, checked",
+  contracts: "What targets and sources promise, checked",
   controls: "Blacklists, whitelists and cooldowns",
   events: "Parked dead letters",
   forget: "The data of a person, deleted everywhere",

@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import { ConfigForm } from "@/components/sources/form/config-form";
+import { RepeatQuestion } from "@/components/sources/form/repeat-question";
 import { bodyOf, type Config, errorsOf, NEW_SOURCE, type SourceErrors } from "@/components/sources/form/source-draft";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
@@ -77,31 +78,6 @@ export function NamedTargetDialog(props: {
         </>
       )}
     </ReasonDialog>
-  );
-}
-
-/** Neither answer is chosen beforehand: a wrong "yes" makes an effect twice. */
-function RepeatQuestion(props: { answer: boolean | null; missing: boolean; onAnswer: (answer: boolean) => void }) {
-  const { answer, missing, onAnswer } = props;
-  const options = [
-    { value: true, text: "Yes: it honours the Idempotency-Key, or does no harm twice" },
-    { value: false, text: "No: only a send that found no target is repeated" },
-  ];
-  return (
-    <fieldset className="grid gap-1">
-      <legend className="mb-1 font-medium">May a send be repeated automatically?</legend>
-      {options.map(({ value, text }) => (
-        <label key={text} className="flex items-center gap-2">
-          <input type="radio" name="retryable" checked={answer === value} onChange={() => onAnswer(value)} />
-          {text}
-        </label>
-      ))}
-      {missing ? (
-        <p role="alert" className="text-sm text-danger">
-          Choose one: nobody but its owner knows.
-        </p>
-      ) : null}
-    </fieldset>
   );
 }
 

@@ -8,6 +8,7 @@ import { FlowPanel } from "@/components/observe/overview/flow-panel";
 import { Command } from "@/components/observe/overview/nothing-parked";
 import { TopErrors } from "@/components/observe/overview/top-errors";
 import { SchemasPanel } from "@/components/repair/schemas/schemas-panel";
+import { SourceContractPanel } from "@/components/sources/contracts/source-contract-panel";
 import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
@@ -81,6 +82,7 @@ function Loaded({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
             {results}
           </Panel>
           {reads ? <ConsumersPanel source={source} /> : null}
+          <SourceContractPanel source={source} />
           <FlowPanel filter={filter} />
           <TopErrors filter={filter} />
         </div>

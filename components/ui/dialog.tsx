@@ -7,7 +7,7 @@ import { useStaleReason } from "@/lib/platform/browser/freshness.browser";
 import { buttonClass } from "./button";
 import { classNames } from "./class-names";
 
-const WIDTHS = { sm: "sm:w-[440px]", md: "sm:w-[640px]", lg: "sm:w-[880px]" };
+const WIDTHS = { sm: "sm:w-[440px]", md: "sm:w-[640px]", lg: "sm:w-[880px]", xl: "sm:w-[min(1180px,96vw)]" };
 
 /**
  * A modal dialog. Mount it to open it, unmount it to close it; its state ends with it. On a phone it fills the bottom

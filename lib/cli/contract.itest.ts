@@ -1,11 +1,17 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as report from "@/app/(sources)/api/v1/contracts/[name]/route";
 import * as policy from "@/app/(sources)/api/v1/policies/[name]/route";
+import * as sourceReport from "@/app/(sources)/api/v1/sources/[name]/contract/route";
+import * as source from "@/app/(sources)/api/v1/sources/[name]/route";
 import * as target from "@/app/(sources)/api/v1/targets/[name]/route";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import { parkEvents } from "@/lib/intake/park-events";
 import { uuidv7 } from "@/lib/platform/ids";
+import { sourceContractReportOf } from "@/lib/sources/contracts/source-contract-reports";
 import { testCommandLine } from "@/lib/testing/command-line";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
-import { addSource } from "@/lib/testing/letters";
+import { addSource, deadLetter } from "@/lib/testing/letters";
 
 let parkade: TestConsole;
 let commandLine: Awaited<ReturnType<typeof testCommandLine>>;
@@ -34,8 +40,9 @@ const call = (handler: unknown, name: string, method: string, body?: object) =>
 const change = (contract: object | null) => call(target.PATCH, "orders", "PATCH", { contract, reason: "as agreed" });
 
 test("ends with 1 while a contract on a stored policy is broken, and with 0 once it holds", async () => {
-  expect(await run("contract")).toMatchObject({ code: 0, out: "No target has a contract.\n" });
-  expect(await run("contract", "orders")).toMatchObject({ code: 1, said: expect.stringContaining("has no contract") });
+  expect(await run("contract")).toMatchObject({ code: 0, out: "No target and no source has a contract.\n" });
+  expect(await run("contract", "orders")).toMatchObject({ code: 2, said: expect.stringContaining("has no contract") });
+  expect(await run("contract", "ordres")).toMatchObject({ code: 2, said: expect.stringContaining("ordres") });
 
   // The stored policy takes longer than its callers wait.
   const body = {
@@ -113,4 +120,118 @@ test("reports what live workers have measured, over all of them", async () => {
   expect(of("queueing")).toMatchObject({ numbers: "30 ms + 90 ms <= 500 ms", result: "holds" });
   expect(of("retry-ratio")).toMatchObject({ numbers: "20 / 100 = 0.2 <= 0.005", result: "broken" });
   expect(of("success")).toMatchObject({ numbers: "1 - 0.2^4 = 0.9984 >= 0.9", result: "holds" });
+});
+
+describe("the contract of a source", () => {
+  const park = (source: string, ...letters: DeadLetter[]) =>
+    parkEvents(
+      parkade.deps,
+      letters.map((letter) => ({ source, letter })),
+      localViewer("tester"),
+    );
+  const changeSource = (name: string, contract: object | null) =>
+    call(source.PATCH, name, "PATCH", { contract, reason: "as agreed" });
+  const reportOf = async (name: string) => {
+    const answer = await call(sourceReport.GET, name, "GET");
+    return {
+      status: answer.status,
+      ...((await answer.json()) as { result: string; assertions: { id: string; numbers: string; result: string }[] }),
+    };
+  };
+
+  test("is checked against what is parked, what arrived and its callers, and ends with 1 while it is broken", async () => {
+    const { db } = parkade.deps;
+    await addSource(db, "shop");
+    await addSource(db, "front");
+    expect((await changeSource("shop", { callers: ["front"] })).status).toBe(200);
+    await change(null);
+    expect(await reportOf("orders")).toMatchObject({ status: 404 });
+    expect((await reportOf("ordres")).status).toBe(404);
+
+    // Version 8 arrived before version 7 of its aggregate.
+    await park(
+      "orders",
+      deadLetter({ eventId: "late-1", version: 8n }),
+      deadLetter({ eventId: "late-2", version: 7n }),
+    );
+    await db.run("update dlq_events set first_seen = first_seen + interval '30 minutes' where event_id = 'late-2'");
+    const changed = await changeSource("orders", {
+      dedupWindowMs: 600_000,
+      callers: ["shop"],
+      criticality: "critical",
+    });
+    expect(changed.status).toBe(200);
+    expect(await changed.json()).toMatchObject({
+      contract: { dedupWindowMs: 600_000, callers: ["shop"], loadMax: 0.7 },
+    });
+    const report = await reportOf("orders");
+    expect(report).toMatchObject({ status: 200, result: "broken" });
+    const of = (id: string) => report.assertions.find((assertion) => assertion.id === id);
+    expect(of("dedup-window")).toMatchObject({
+      numbers: expect.stringMatching(/^10 min >= 30(\.\d+)? min \(measured\)$/),
+      result: "broken",
+    });
+    expect(of("known-days")).toMatchObject({ result: "holds" });
+    // All run under one policy: two stages do not fit into the deadline of the one that calls them.
+    expect(of("critical-path")).toMatchObject({
+      result: "broken",
+      numbers: "shop + orders = 10000 ms <= 5000 ms - 0 ms of front",
+    });
+    expect(of("load")).toMatchObject({ result: "holds", numbers: expect.stringContaining("/ 50 =") });
+
+    // The path counts for who does not see the caller, and does not name it.
+    const viewer = { ...localViewer("tester"), sources: ["orders"] };
+    const { assertions } = await sourceContractReportOf(db, viewer, { name: "orders", nowMs: 0 });
+    const path = assertions.find(({ id }) => id === "critical-path");
+    expect(path).toMatchObject({
+      result: "broken",
+      numbers: "another source + orders = 10000 ms <= 5000 ms - 0 ms of another source",
+    });
+
+    const table = await run("contract", "orders");
+    expect(table).toMatchObject({ code: 1, out: expect.stringMatching(/source orders\s+dedup-window\s+broken/) });
+    expect(await run("contract", "--format", "markdown")).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("## source orders: broken\n"),
+    });
+
+    expect((await changeSource("orders", { dedupWindowMs: 3_600_000, budgetRatio: 0.3 })).status).toBe(200);
+    expect((await run("contract", "orders")).code).toBe(0);
+    // How soon a parked event is resolved is not promised.
+    expect((await run("contract", "orders", "--strict")).code).toBe(2);
+    const entries = await db.query<{ before: object; after: object }>(
+      "select before, after from audit_entries where subject_kind = 'source' order by at desc, id desc limit 1",
+    );
+    expect(entries[0]).toMatchObject({
+      before: { contract: { callers: ["shop"] } },
+      after: { contract: { callers: [] } },
+    });
+    expect((await changeSource("orders", null)).status).toBe(200);
+    expect((await reportOf("orders")).status).toBe(404);
+  });
+
+  test("drains what is parked at the set rate", async () => {
+    await addSource(parkade.deps.db, "slow");
+    await park("slow", deadLetter({ eventId: "a" }), deadLetter({ eventId: "b" }));
+    await parkade.deps.db.run("update targets set rate_per_second = 0.5 where name = 'slow'");
+    await changeSource("slow", { promisedLatencyMs: 3_999 });
+    expect((await reportOf("slow")).assertions.find(({ id }) => id === "drain")).toMatchObject({
+      numbers: "2 / 0.5 a second = 4000 ms <= 3999 ms",
+      result: "broken",
+    });
+  });
+
+  test("names callers that exist, once, and not the source itself", async () => {
+    const refused = await changeSource("orders", { callers: ["orders", "nobody", "shop", "shop"] });
+    expect(refused.status).toBe(422);
+    expect(await refused.json()).toMatchObject({
+      code: "invalid-config",
+      errors: [
+        { field: "contract.callers[0]", detail: expect.stringContaining("itself") },
+        { field: "contract.callers[1]", detail: expect.stringContaining("no source or target") },
+        { field: "contract.callers[3]", detail: "shop is there twice" },
+      ],
+    });
+    expect((await changeSource("orders", { callers: "shop" })).status).toBe(400);
+  });
 });

@@ -75,15 +75,17 @@ function checkNumbers(value: unknown, rule: Rule & { kind: "numbers" }, field: s
 
 /** As the classifier spells them: `HTTP_503`, `ECONNRESET`, `40001`. */
 const CODE = /^[A-Z0-9][A-Z0-9_]{0,63}$/;
+/** Kinds of verdicts that may be repeated, and what no rule knows. */
+const TYPES = ["transient", "throttled", "ambiguous", "unknown"];
 
 function checkCodes(value: unknown, { countMax }: Rule & { kind: "codes" }, field: string): Violation[] {
   if (!Array.isArray(value) || value.length < 1 || value.length > countMax) {
     return [{ field, value, bound: `a list of 1 to ${countMax} codes` }];
   }
   return value.flatMap((code: unknown, index) =>
-    typeof code === "string" && CODE.test(code)
+    typeof code === "string" && (CODE.test(code) || TYPES.includes(code))
       ? []
-      : [{ field: `${field}[${index}]`, value: code, bound: "a code such as HTTP_503: capitals, digits, underscores" }],
+      : [{ field: `${field}[${index}]`, value: code, bound: `a code such as HTTP_503, or one of ${TYPES.join(", ")}` }],
   );
 }
 

@@ -46,7 +46,7 @@ export function decide(situation: Situation): NextStep {
   if (verdict.stop) return giveUp("amplified");
   if (!call.retryable) return giveUp("not-retryable");
   if (verdict.sent === "maybe" && call.idempotencyKey === null) return giveUp("ambiguous");
-  if (policy.retryOn && !policy.retryOn.includes(verdict.code)) return giveUp("not-listed");
+  if (policy.retryOn && !isListed(policy.retryOn, verdict)) return giveUp("not-listed");
   if (verdict.repeatsMax !== null && situation.sameCode > verdict.repeatsMax) return giveUp("permanent");
   if (attempt >= lastAttempt) return giveUp(situation.curtailed ? "amplified" : "exhausted");
 
@@ -111,4 +111,9 @@ function costOf(verdict: Verdict): CostClass {
 
 function giveUp(reason: Extract<NextStep, { kind: "give-up" }>["reason"]): NextStep {
   return { kind: "give-up", reason };
+}
+
+/** By its code or its type. A type holds what a rule knows to be of it, so that an unknown failure is repeated only when `unknown` is listed. */
+function isListed(retryOn: readonly string[], { code, kind, unknown }: Verdict): boolean {
+  return retryOn.includes(code) || retryOn.includes(unknown ? "unknown" : kind);
 }

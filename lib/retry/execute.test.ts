@@ -127,6 +127,22 @@ describe("what is not repeated", () => {
     expect(await on.play([coded(code)])).toMatchObject({ kind: "failed", ...expected });
   });
 
+  it.each<[string, string[], string, object]>([
+    ["a type that is listed", ["throttled"], "HTTP_429", { kind: "ok", attempts: 2 }],
+    ["not a type that is not", ["throttled"], "HTTP_503", { reason: "not-listed", attempts: 1 }],
+    [
+      "not an unknown failure under a type",
+      ["transient", "throttled", "ambiguous"],
+      "NOBODY_KNOWS",
+      { reason: "not-listed" },
+    ],
+    ["an unknown failure that is listed as such", ["unknown"], "NOBODY_KNOWS", { kind: "ok", attempts: 2 }],
+  ])("lists by type: %s", async (_, retryOn, code, expected) => {
+    const on = bench({ maxAttempts: 2, retryOn });
+    const failure = code === "NOBODY_KNOWS" ? Object.assign(new Error(code), { code, sent: "no" }) : coded(code);
+    expect(await on.play([failure, "done"])).toMatchObject(expected);
+  });
+
   it("a listed code that may have arrived, without a key", async () => {
     const on = bench({ retryOn: ["ECONNRESET"] });
     const end = await on.play([coded("ECONNRESET")], { idempotencyKey: null });

@@ -228,7 +228,7 @@ describe("every part of a policy", () => {
 
 describe("fields that came later", () => {
   const later: [string, unknown][] = [
-    ["retryOn", ["HTTP_503", "40001"]],
+    ["retryOn", ["HTTP_503", "40001", "throttled", "unknown"]],
     ["stopOnOverload", { k: 2, windowMs: 120_000 }],
     ["breaker.probeEveryMs", 1_000],
     ["healing.queueRatio", 3],
@@ -250,6 +250,7 @@ describe("fields that came later", () => {
     ["retryOn", [], "retryOn"],
     ["retryOn", "HTTP_503", "retryOn"],
     ["retryOn", ["HTTP_503", "http_503"], "retryOn[1]"],
+    ["retryOn", ["permanent"], "retryOn[0]"],
     ["retryOn", Array(101).fill("A"), "retryOn"],
     ["stopOnOverload", { k: 0.9, windowMs: 120_000 }, "stopOnOverload.k"],
     ["stopOnOverload", { k: 2, windowMs: 999 }, "stopOnOverload.windowMs"],

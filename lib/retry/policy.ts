@@ -26,7 +26,7 @@ export type Policy = {
   /** Longest Retry-After that is followed; a longer one defers by this much. */
   retryAfterMsMax: number;
   /**
-   * Codes of the classifier that are repeated: every other failure is final. null or absent = each failure that may be repeated.
+   * Codes of the classifier that are repeated, or their types: transient, throttled, ambiguous, unknown. Every other failure is final. null or absent = each failure that may be repeated.
    * A listed code is repeated only when it may be: a permanent refusal, or a possible effect without a key, never is.
    */
   retryOn?: readonly string[] | null;

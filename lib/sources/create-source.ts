@@ -54,6 +54,7 @@ export async function createSource(
     stormPerMinute = null,
     knownDays = KNOWN_DAYS.usual,
     links = [],
+    retryable = true,
     mode = request.enabled ? "running" : "stopped",
   } = request;
   assertModeOf(config.kind, mode);
@@ -65,6 +66,7 @@ export async function createSource(
     stormPerMinute,
     knownDays,
     links,
+    retryable,
   };
   try {
     await deps.lowRate.write(async ({ prisma, audit }) => {
@@ -76,6 +78,7 @@ export async function createSource(
         stormPerMinute,
         knownDays,
         links,
+        retryable,
         targetIds: { main, slow },
       });
       if (payloadSchema) {

@@ -2,6 +2,7 @@ import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tansta
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
+import type { SourceContractReportOut } from "@/lib/sources/contracts/contracts.shapes";
 import type { KindList } from "@/lib/sources/kinds.shapes";
 import type {
   MappingPreview,
@@ -43,6 +44,19 @@ export function useKinds() {
     queryKey: keys.kinds,
     queryFn: ({ signal }) => fetchJson<KindList>("/api/v1/kinds", { signal }),
     staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+const CONTRACT_POLL_MS = 10_000;
+
+/** The report of its contract; `promised` = it has one. It is as old as the workers' heartbeats. */
+export function useSourceContractReport(name: string, promised: boolean) {
+  return useQuery<SourceContractReportOut, ApiError>({
+    queryKey: [...keys.source(name), "contract"],
+    queryFn: ({ signal }) => fetchJson<SourceContractReportOut>(`${path(name)}/contract`, { signal }),
+    refetchInterval: CONTRACT_POLL_MS,
+    enabled: promised,
+    retry: false,
   });
 }
 

@@ -158,6 +158,7 @@ function sourceOut(
     stormPerMinute: source.stormPerMinute,
     knownDays: source.knownDays,
     links: source.links as LinkTemplate[],
+    contract: source.contract as SourceOut["contract"],
     createdAt: source.createdAt.toISOString(),
     updatedAt: source.updatedAt.toISOString(),
     ...(held.get(source.id) ?? { parked: 0, events: 0 }),

@@ -9,7 +9,11 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
-import { contractOutSchema } from "@/lib/sources/contracts/contracts.shapes";
+import {
+  contractOutSchema,
+  sourceContractOutSchema,
+  sourceContractSchema,
+} from "@/lib/sources/contracts/contracts.shapes";
 import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
 import { linkTemplatesSchema } from "@/lib/sources/links/links.shapes";
 import { LINK_KINDS } from "@/lib/sources/links/source-links.pure";
@@ -57,6 +61,8 @@ export const sourceRequestSchema = named(
     knownDays: z.optional(knownDays),
     /** Addresses with placeholders that lead from an event to its log and its trace. */
     links: z.optional(linkTemplatesSchema),
+    /** Whether its two lanes may send an event again. Absent = true, for clients from before the field: say it. */
+    retryable: z.optional(z.boolean("must be true or false")),
   }),
   { name: "orders", kind: "http", config: { redriveUrl: "https://orders.example/events" } },
 );
@@ -79,6 +85,8 @@ export const sourceChangeSchema = named(
     knownDays: z.optional(knownDays),
     /** As in SourceRequest; all of them. */
     links: z.optional(linkTemplatesSchema),
+    /** The whole contract, checked by GET /api/v1/sources/{name}/contract; null = none. */
+    contract: z.optional(z.nullable(sourceContractSchema)),
     reason: z.optional(reasonSchema),
   }),
   { mode: "draining", reason: "moved to another broker" },
@@ -177,6 +185,8 @@ export const sourceSchema = named(
     knownDays: nullableNumber,
     /** Addresses with placeholders that lead from an event to its log and its trace. */
     links: z.array(z.object({ label: z.string(), kind: z.enum(LINK_KINDS), url: z.string() })),
+    /** What is promised of its dead letters; null = nothing. */
+    contract: z.nullable(sourceContractOutSchema),
     createdAt: timeOut,
     updatedAt: timeOut,
     /** The worst of its consumers; null = no worker reports. */
@@ -215,6 +225,7 @@ export const sourceSchema = named(
     stormPerMinute: null,
     knownDays: 400,
     links: [{ label: "Trace", kind: "traces", url: "https://jaeger.example/trace/{traceId}" }],
+    contract: null,
     createdAt: "2026-11-20T09:00:00.000Z",
     updatedAt: "2026-11-20T09:00:00.000Z",
     state: null,

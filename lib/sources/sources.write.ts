@@ -1,6 +1,7 @@
 import type { SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Prisma, Source } from "@/lib/platform/database/generated/client";
+import type { SourceContract } from "@/lib/sources/contracts/source-contract.pure";
 import type { LinkTemplate } from "@/lib/sources/links/source-links.pure";
 import type { SourceMode } from "@/lib/sources/source-mode.pure";
 
@@ -16,12 +17,14 @@ export type NewSource = {
   stormPerMinute: number | null;
   knownDays: number | null;
   links: LinkTemplate[];
+  /** Of both targets. */
+  retryable: boolean;
   targetIds: { main: string; slow: string };
 };
 
 /** A source with its two targets: `<name>` on the main lane, `<name>.slow` on the slow one. */
 export async function insertSource(client: Prisma.TransactionClient, source: NewSource): Promise<void> {
-  const { id, name, config, mode, stormPerMinute, knownDays, links, targetIds } = source;
+  const { id, name, config, mode, stormPerMinute, knownDays, links, retryable, targetIds } = source;
   await client.source.create({
     data: {
       id,
@@ -34,8 +37,8 @@ export async function insertSource(client: Prisma.TransactionClient, source: New
       links,
       targets: {
         create: [
-          { id: targetIds.main, lane: "main", name, ratePerSecond: MAIN_RATE },
-          { id: targetIds.slow, lane: "slow", name: `${name}.slow`, ratePerSecond: SLOW_RATE },
+          { id: targetIds.main, lane: "main", name, ratePerSecond: MAIN_RATE, retryable },
+          { id: targetIds.slow, lane: "slow", name: `${name}.slow`, ratePerSecond: SLOW_RATE, retryable },
         ],
       },
     },
@@ -48,6 +51,7 @@ export type SourceColumns = {
   stormPerMinute?: number | null | undefined;
   knownDays?: number | null | undefined;
   links?: LinkTemplate[] | undefined;
+  contract?: SourceContract | null | undefined;
   mode?: { mode: SourceMode; atMs: number; by: string; reason: string | null };
 };
 
@@ -58,6 +62,7 @@ export async function updateSource(
   id: string,
   change: SourceColumns,
 ): Promise<Source> {
+  const { DbNull } = (await import("@/lib/platform/database/generated/client")).Prisma;
   return client.source.update({
     where: { id },
     data: {
@@ -66,6 +71,7 @@ export async function updateSource(
       stormPerMinute: change.stormPerMinute,
       knownDays: change.knownDays,
       links: change.links,
+      contract: change.contract === null ? DbNull : change.contract,
       ...(change.mode === undefined
         ? {}
         : {

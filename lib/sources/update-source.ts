@@ -6,12 +6,13 @@ import {
   restoreMasked,
   type SourceConfig,
 } from "@/lib/brokers/kinds/kinds.shapes";
-import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { Target } from "@/lib/platform/database/generated/client";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Prisma, Target } from "@/lib/platform/database/generated/client";
+import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
 import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
 import { currentSchema } from "@/lib/repair/schemas/payload-schemas.write";
 import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
+import type { SourceContract } from "@/lib/sources/contracts/source-contract.pure";
 import { assertModeOf, type SourceDeps } from "@/lib/sources/create-source";
 import { parseEditedConfig } from "@/lib/sources/edited-config.shapes";
 import { assertTemplates } from "@/lib/sources/links/links.shapes";
@@ -27,8 +28,8 @@ export async function updateSource(
   viewer: Viewer,
 ): Promise<void> {
   assertMay(viewer, "change-source", [name]);
-  const { reason, config, payloadSchema, needsApproval, stormPerMinute, knownDays, links } = change;
-  const columns: SourceColumns = { config, needsApproval, stormPerMinute, knownDays, links };
+  const { reason, config, payloadSchema, needsApproval, stormPerMinute, knownDays, links, contract } = change;
+  const columns: SourceColumns = { config, needsApproval, stormPerMinute, knownDays, links, contract };
   assertTemplates(links);
   await assertPayloadSchema(deps.schemas, payloadSchema);
   await deps.lowRate.write(async ({ prisma, audit }) => {
@@ -45,6 +46,7 @@ export async function updateSource(
       const targets = await prisma.target.findMany({ where: { sourceId: stored.id, lane: null } });
       for (const target of targets) assertDelivers(target, source, deps.env);
     }
+    if (contract) await assertContract(prisma, { name, contract }, viewer);
     const mode = modeAfter(stored.mode as SourceMode, change);
     if (mode !== stored.mode) {
       assertModeOf(stored.kind, mode);
@@ -81,6 +83,36 @@ function assertDelivers({ name, destination }: Target, source: SourceConfig, lim
   }
 }
 
+/** A margin that leaves nothing of the deadline, and callers that the viewer does not see, or that are the source itself. */
+async function assertContract(
+  prisma: Prisma.TransactionClient,
+  { name, contract }: { name: string; contract: SourceContract },
+  viewer: Viewer,
+): Promise<void> {
+  const fields: FieldError[] = [];
+  const { callerDeadlineMs, marginMs, callers } = contract;
+  if (callerDeadlineMs !== null && (marginMs ?? 0) >= callerDeadlineMs) {
+    const detail = `must be below callerDeadlineMs (${callerDeadlineMs}): lower the margin or raise the deadline`;
+    fields.push({ field: "contract.marginMs", detail });
+  }
+  const targets = await prisma.target.findMany({
+    where: { name: { in: callers } },
+    select: { name: true, source: { select: { name: true } } },
+  });
+  const known = new Set(targets.filter(({ source }) => sees(viewer, source.name)).map((target) => target.name));
+  for (const [index, caller] of callers.entries()) {
+    const field = `contract.callers[${index}]`;
+    if (caller === name) fields.push({ field, detail: "a source does not call itself: name another one" });
+    else if (!known.has(caller)) {
+      const detail = `there is no source or target ${JSON.stringify(caller)}: list them with GET /api/v1/targets`;
+      fields.push({ field, detail });
+    } else if (callers.indexOf(caller) < index) fields.push({ field, detail: `${caller} is there twice` });
+  }
+  if (fields.length === 0) return;
+  const text = fields.map(({ field, detail }) => `${field} ${detail}`).join("; ");
+  throw new DomainError("invalid-config", text, { fields });
+}
+
 /** A client that knows `enabled` alone starts a stopped source, and leaves a paused one as it is. */
 function modeAfter(stored: SourceMode, { mode, enabled }: SourceChange): SourceMode {
   if (mode !== undefined) return mode;
@@ -96,12 +128,11 @@ type Stored = {
   stormPerMinute: number | null;
   knownDays: number | null;
   links: unknown;
+  contract: unknown;
 };
 
-function shown(
-  { kind, config, mode, needsApproval, stormPerMinute, knownDays, links }: Stored,
-  payloadSchema: unknown,
-) {
+function shown(stored: Stored, payloadSchema: unknown) {
+  const { kind, config, mode, needsApproval, stormPerMinute, knownDays, links, contract } = stored;
   return {
     config: redactConfig(kind, config as Record<string, unknown>),
     payloadSchema,
@@ -110,5 +141,6 @@ function shown(
     stormPerMinute,
     knownDays,
     links,
+    contract,
   };
 }

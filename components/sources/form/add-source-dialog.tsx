@@ -19,6 +19,7 @@ import { KnownField } from "./known-field";
 import { LinksField } from "./links-field";
 import { MappingForm } from "./mapping-form";
 import { PayloadSchemaField } from "./payload-schema-field";
+import { RepeatQuestion } from "./repeat-question";
 import { errorsOf, isMapping, NEW_SOURCE, type SourceBody, type SourceErrors } from "./source-draft";
 import { StormField } from "./storm-field";
 import { type SourceForm, useSourceForm } from "./use-source-form";
@@ -39,6 +40,7 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
   const { kind, failure, probe } = form;
   const [step, setStep] = useState<Step>("Kind");
   const [start, setStart] = useState<StartMode>("running");
+  const [retryable, setRetryable] = useState<boolean | null>(null);
   const connected = useConnected(onClose);
   const missed = probe.data !== undefined && !isReached(probe.data);
   const unreached = step === "Connection" && missed;
@@ -52,9 +54,9 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
     form.setPressed(true);
     if (step !== "Kind" && !result.ok && !ON_LAST_STEP.some((key) => key in result.errors)) return;
     if (step !== "Name") return go(after(step));
-    if (result.ok && draft.name.trim() !== "") void save(kind!, result.body);
+    if (result.ok && draft.name.trim() !== "" && retryable !== null) void save(kind!, { ...result.body, retryable });
   };
-  const save = async ({ kind, fields, capabilities }: KindOut, body: SourceBody) => {
+  const save = async ({ kind, fields, capabilities }: KindOut, body: SourceBody & { retryable: boolean }) => {
     probe.reset();
     const name = form.draft.name.trim();
     try {
@@ -113,7 +115,16 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
         {step === "Kind" ? <KindStep kinds={kinds} form={form} onChosen={() => go("Connection")} /> : null}
         {step === "Connection" && kind ? <ConnectionStep form={form} kind={kind} /> : null}
         {step === "Mapping" && kind ? <MappingStep form={form} kind={kind} /> : null}
-        {step === "Name" && kind ? <NameStep form={form} kind={kind} start={start} onStart={setStart} /> : null}
+        {step === "Name" && kind ? (
+          <NameStep
+            form={form}
+            kind={kind}
+            start={start}
+            onStart={setStart}
+            retryable={retryable}
+            onRetryable={setRetryable}
+          />
+        ) : null}
       </form>
     </Dialog>
   );
@@ -203,8 +214,15 @@ function MappingStep({ form: { draft, errors, set, probe }, kind }: Part) {
   );
 }
 
-function NameStep(props: Part & { start: StartMode; onStart: (start: StartMode) => void }) {
-  const { kind, start, onStart } = props;
+type Start = {
+  start: StartMode;
+  onStart: (start: StartMode) => void;
+  retryable: boolean | null;
+  onRetryable: (retryable: boolean) => void;
+};
+
+function NameStep(props: Part & Start) {
+  const { kind, start, onStart, retryable, onRetryable } = props;
   const { draft, errors, set, pressed } = props.form;
   const unnamed = pressed && draft.name.trim() === "";
   return (
@@ -219,6 +237,7 @@ function NameStep(props: Part & { start: StartMode; onStart: (start: StartMode) 
         onValue={(name) => set({ name })}
       />
       {kind.capabilities.reads ? <Choice label="Start" options={STARTS} value={start} onChange={onStart} /> : null}
+      <RepeatQuestion answer={retryable} missing={pressed && retryable === null} onAnswer={onRetryable} />
       <PayloadSchemaField
         text={draft.payloadSchema}
         error={errors.payloadSchema}

@@ -3,6 +3,7 @@
 import Link from "next/link";
 import { type ReactNode, useState } from "react";
 import type { StopOrder } from "@/components/shell/stop/stop-dialog";
+import { ContractPanel } from "@/components/sources/contracts/contract-panel";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { lazily } from "@/components/ui/lazily";
@@ -13,7 +14,6 @@ import { useStatus } from "@/lib/observe/health/status.browser";
 import { formatDuration, formatNumber, formatRate, formatShare, plural } from "@/lib/platform/plain/format.pure";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import type { PolicyOut, TargetChange } from "@/lib/sources/targets/targets.shapes";
-import { ContractPanel } from "./contract-panel";
 import { type BreakerWord, counterWords, type EngineView, engineView } from "./engine-view";
 import { fallbackWords } from "./target-draft";
 

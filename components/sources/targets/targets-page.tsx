@@ -13,10 +13,13 @@ import { openBreakersFirst } from "./engine-view";
 import { TargetCard } from "./target-card";
 
 /** The code of the policies is large, so it is loaded after the cards. */
-const PolicySection = dynamic(() => import("./policy-section").then((module) => module.PolicySection), {
-  ssr: false,
-  loading: () => <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-24"]} />,
-});
+const PolicySection = dynamic(
+  () => import("@/components/sources/policies/policy-section").then((module) => module.PolicySection),
+  {
+    ssr: false,
+    loading: () => <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-24"]} />,
+  },
+);
 
 export function TargetsPage() {
   const targets = useTargets();

@@ -35,9 +35,10 @@ export const TARGET_COMMANDS = [
   },
   {
     name: "contract",
-    summary: "Check what targets promise",
-    arguments: [{ name: "target", names: "targets", optional: true }],
+    summary: "Check what targets and sources promise",
+    arguments: [{ name: "name", names: "targets", optional: true }],
     options: [
+      { name: "strict", text: "End with 2 when an assertion is unknown and none is broken" },
       {
         name: "format",
         value: "format",
@@ -46,7 +47,11 @@ export const TARGET_COMMANDS = [
       },
     ],
     details:
-      "Each assertion of a contract with the numbers put in: it holds, is broken, or is unknown. All targets with a contract, or one. Ends with 1 when an assertion is broken, so that a build can stop there; unknown ones break nothing.",
-    examples: ["parkade contract", "parkade contract orders --format markdown > contract.md"],
+      "Each assertion of a contract with the numbers put in: it holds, is broken, or is unknown. Every target and source with a contract, or those of one name: a source and the target of its main lane share theirs. Ends with 1 when an assertion is broken, so that a build can stop there; with 2 when nothing of that name has a contract. Unknown assertions end with 0, or with 2 under --strict.",
+    examples: [
+      "parkade contract",
+      "parkade contract orders --format markdown > contract.md",
+      "parkade contract --strict",
+    ],
   },
 ] as const satisfies readonly Command[];

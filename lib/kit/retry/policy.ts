@@ -30,7 +30,7 @@ export type RetryPolicy = {
   /** Spreads a hint over [hint, hint * (1 + hintSpread)): never earlier than asked. 0 to 10, default 0. */
   hintSpread?: number;
   /**
-   * Codes of the classifier that are repeated (`HTTP_503`, `ECONNRESET`); every other failure is final. What may not be repeated
+   * Codes of the classifier that are repeated (`HTTP_503`, `ECONNRESET`), or types (`transient`, `throttled`, `ambiguous`, `unknown`); every other failure is final. What may not be repeated
    * is not repeated for being listed. Default null: each failure that may be repeated.
    */
   retryOn?: readonly string[] | null;

@@ -75,6 +75,7 @@ export {
 export type { Clock, Random } from "@/lib/retry/clock";
 export { Coalescer } from "@/lib/retry/coalesce";
 export type { Counters, Rates } from "@/lib/retry/counters";
+export { composedDeadlineMs, type Step } from "@/lib/retry/deadline/compose";
 export { OperationError, TimeoutError, unwrap } from "@/lib/retry/errors";
 export type { HealingPolicy, HealingStep } from "@/lib/retry/healing/healing";
 export type { HedgePolicy } from "@/lib/retry/hedge/hedge-policy";

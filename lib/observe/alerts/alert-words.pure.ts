@@ -84,8 +84,9 @@ export function source({ source: name, fault, detail }: SourceFact): string {
   return `Source ${quoted(name)} ${FAULT_WORDS[fault]}${detail === "" ? "" : `: ${quoted(detail)}`}`;
 }
 
-export function contract({ target, broken }: ContractFact): string {
-  return `Target ${quoted(target)} breaks its contract: ${quoted(broken.join(", "))}`;
+export function contract({ target, source, broken }: ContractFact): string {
+  const whose = target === null ? `Source ${quoted(source)}` : `Target ${quoted(target)}`;
+  return `${whose} breaks its contract: ${quoted(broken.join(", "))}`;
 }
 
 export function room({ sentence }: RoomFact): string {

@@ -64,7 +64,7 @@ async function evaluateClaimed(deps: AlertDeps, generation: string): Promise<Eva
     log.warn({ err: error, part }, "alerts were judged without a part of the facts");
   const facts = await readAlertFacts(
     db,
-    { bodies: rules.map(({ watch }) => watch), watched, nowMs, contracts: () => readBrokenContracts(db) },
+    { bodies: rules.map(({ watch }) => watch), watched, nowMs, contracts: () => readBrokenContracts(db, nowMs) },
     note,
   );
   const { changes, faults } = planEvaluation(rules, live, facts);

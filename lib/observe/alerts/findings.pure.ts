@@ -4,6 +4,7 @@ import type {
   AgeRow,
   AlertFacts,
   ArrivalRow,
+  ContractFact,
   CountRow,
   GroupFact,
   OutcomeRow,
@@ -88,7 +89,7 @@ export function judge(body: AlertRuleBody, facts: AlertFacts, firing: ReadonlySe
         inScope(body, rows)
           .filter(({ broken }) => broken.length > 0)
           .map((row) => ({
-            ...of({ key: row.target, source: row.source, subject: { target: row.target } }, words.contract(row)),
+            ...of(contractWhere(row), words.contract(row)),
             value: row.broken.length,
           })),
       );
@@ -265,4 +266,11 @@ function beginsNow({ kind, quietMs }: OfKind<"new-group" | "group-back">, row: G
   if (kind === "new-group") return nowMs - row.firstSeenMs < BEGAN_MS;
   if (row.beforeMs === null || nowMs - row.runSinceMs >= BEGAN_MS) return false;
   return row.runSinceMs - row.beforeMs >= quietMs;
+}
+
+/** A source and the target of its main lane have one name, and each its own contract: no target is named `source:` and more. */
+function contractWhere({ target, source }: ContractFact) {
+  return target === null
+    ? { key: `source:${source}`, source, subject: {} }
+    : { key: target, source, subject: { target } };
 }

@@ -135,6 +135,14 @@ describe("a rule holds for", () => {
     expect("findings" in judged && judged.findings.map(({ sentence }) => sentence)).toEqual([
       "Target orders.slow breaks its contract: semantics, deadline",
     ]);
+    const both = ["orders", null].map((target) => ({ target, source: "orders", broken: ["drain"] }));
+    const ofBoth = judge(body({ kind: "contract" }), facts({ contracts: { rows: both } }), new Set());
+    expect(
+      "findings" in ofBoth && ofBoth.findings.map(({ key, subject, sentence }) => [key, subject, sentence]),
+    ).toEqual([
+      ["orders", { target: "orders" }, "Target orders breaks its contract: drain"],
+      ["source:orders", {}, "Source orders breaks its contract: drain"],
+    ]);
   });
 
   test("a firing alert until its value is clearly better", () => {

@@ -41,7 +41,8 @@ export function classifier(...families: readonly Family[]): (error: unknown) => 
     const retryAfterMs = links.find((facts) => facts.retryAfterMs !== null)?.retryAfterMs ?? null;
     // Only the form matters here, so any wall time will do for reading a date.
     const hinted = retryAfterMs !== null || (retryAfter !== null && parseRetryAfter(retryAfter, 0) !== null);
-    const { code, rule } = firstKnown(families, links, hinted) ?? unknown(links, stated);
+    const known = firstKnown(families, links, hinted);
+    const { code, rule } = known ?? unknown(links, stated);
     const connecting = links.some((facts) => facts.connecting);
     const sent = stated ?? (connecting ? "no" : rule.sent);
     // Nothing was sent over a connection whose loss leaves that open: there was none.
@@ -49,6 +50,7 @@ export function classifier(...families: readonly Family[]): (error: unknown) => 
     const unconnected = sent === "no" && !answered && (rule.sent === "maybe" || connecting);
     return {
       ...verdict(code, unconnected && rule.kind !== "permanent" ? { ...rule, away: true } : rule),
+      ...(known === null && { unknown: true as const }),
       sent,
       retryAfter,
       retryAfterMs,

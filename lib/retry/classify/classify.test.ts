@@ -350,6 +350,7 @@ describe("a chain of causes", () => {
     expect(classify(thrown)).toEqual({
       kind: "permanent",
       code: "UNKNOWN",
+      unknown: true,
       sent: "maybe",
       repeatsMax: null,
       blame: "target",

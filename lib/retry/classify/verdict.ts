@@ -25,6 +25,8 @@ export type Verdict = {
   pushbackMs?: number | null;
   /** The target, or a layer below us that has already retried, asks not to be called again. */
   stop: boolean;
+  /** No rule knows the failure: its kind is a guess. Absent where one does. */
+  unknown?: true;
   /** No target was there to be sent to, whatever is sent. Absent where one was. */
   away?: true;
 };

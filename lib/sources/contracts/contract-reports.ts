@@ -3,7 +3,7 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { upperBoundMs } from "@/lib/retry/bounds";
 import { POLICY_PRESETS, type Policy, validatePolicy } from "@/lib/retry/policy";
-import { contractReport } from "@/lib/sources/contracts/contract.pure";
+import { contractReport, contractTerms } from "@/lib/sources/contracts/contract.pure";
 import { readContractFacts } from "@/lib/sources/contracts/contract-facts.read";
 import type { ContractReportOut } from "@/lib/sources/contracts/contracts.shapes";
 import { type PolicyVersion, readPolicies } from "@/lib/sources/policies/policies.read";
@@ -24,7 +24,7 @@ export async function contractReports(db: Queryable, viewer: Viewer): Promise<Co
     source: target.source,
     ...contractReport({
       contract: target.contract!,
-      terms: termsOf(target, policies),
+      terms: termsOf(target, policyOf(target, policies)),
       facts: facts.get(target.name) ?? null,
     }),
   }));
@@ -41,20 +41,14 @@ export async function contractReportOf(db: Queryable, viewer: Viewer, name: stri
   });
 }
 
-function termsOf(target: TargetRow, policies: Record<string, PolicyVersion>) {
-  const preset = POLICY_PRESETS[target.policyName as keyof typeof POLICY_PRESETS] ?? POLICY_PRESETS["slow-lane"];
-  const stored = policies[target.policyName]?.body;
+function termsOf(target: TargetRow, policy: Policy) {
+  return contractTerms(policy, upperBoundMs(policy), target);
+}
+
+/** The policy that sends to the target run under. */
+export function policyOf({ policyName }: TargetRow, policies: Record<string, PolicyVersion>): Policy {
+  const preset = POLICY_PRESETS[policyName as keyof typeof POLICY_PRESETS] ?? POLICY_PRESETS["slow-lane"];
+  const stored = policies[policyName]?.body;
   // A stored body that cannot run is not what sends run under: they are refused, and the targets' page says so.
-  const policy: Policy = stored !== undefined && validatePolicy(stored).length === 0 ? (stored as Policy) : preset;
-  const { maxAttempts, attemptTimeoutMs, deadlineMs, marginMs } = policy;
-  const { retryable, ratePerSecond } = target;
-  return {
-    maxAttempts,
-    attemptTimeoutMs,
-    deadlineMs,
-    marginMs,
-    worstMs: upperBoundMs(policy),
-    retryable,
-    ratePerSecond,
-  };
+  return stored !== undefined && validatePolicy(stored).length === 0 ? (stored as Policy) : preset;
 }

@@ -1,3 +1,18 @@
+import {
+  type Assertion,
+  type ContractReport,
+  capacityOf,
+  judged,
+  LOAD,
+  msText,
+  OPERATIONS_MIN,
+  ratio,
+  reportOf,
+  rho,
+  rounded,
+  unknown,
+} from "@/lib/sources/contracts/assertion.pure";
+
 /** What a target promises and what its callers expect. Each number is optional: null = nothing is promised. */
 export type Contract = {
   semantics: "at-most-once" | "at-least-once" | "effectively-once" | null;
@@ -48,6 +63,46 @@ export type ContractTerms = {
   ratePerSecond: number | null;
 };
 
+export function contractTerms(
+  policy: Pick<ContractTerms, "maxAttempts" | "attemptTimeoutMs" | "deadlineMs" | "marginMs">,
+  worstMs: number,
+  { retryable, ratePerSecond }: Pick<ContractTerms, "retryable" | "ratePerSecond">,
+): ContractTerms {
+  const { maxAttempts, attemptTimeoutMs, deadlineMs, marginMs } = policy;
+  return { maxAttempts, attemptTimeoutMs, worstMs, deadlineMs, marginMs, retryable, ratePerSecond };
+}
+
+/** What one worker reports of its sends to a target. */
+type EngineReport = {
+  bulkhead: { permits: number };
+  latency: { p95Ms: number | null; p99Ms: number | null };
+  waits?: { p99Ms: number | null } | undefined;
+  counters: Readonly<Record<string, number>>;
+};
+
+/** Counts are added over the workers; of quantiles the slower worker's is taken, as a caller may meet either. null = no worker reports. */
+export function contractFacts(engines: readonly EngineReport[], sentPerSecond: number): ContractFacts | null {
+  if (engines.length === 0) return null;
+  const sum = (of: (engine: EngineReport) => number) => engines.reduce((total, engine) => total + of(engine), 0);
+  const most = (of: (engine: EngineReport) => number | null | undefined) => {
+    const known = engines.map(of).filter((value) => value !== null && value !== undefined);
+    return known.length === 0 ? null : Math.max(...known);
+  };
+  const count = (name: string) => sum(({ counters }) => counters[name] ?? 0);
+  return {
+    operations: count("operations"),
+    attempts: count("attempts"),
+    succeeded: count("succeeded"),
+    retries: count("retries"),
+    timeouts: count("timeouts"),
+    waitP99Ms: most(({ waits }) => waits?.p99Ms),
+    latencyP95Ms: most(({ latency }) => latency.p95Ms),
+    latencyP99Ms: most(({ latency }) => latency.p99Ms),
+    permits: sum(({ bulkhead }) => bulkhead.permits),
+    sentPerSecond,
+  };
+}
+
 /** What the live workers have counted since they started, over all of them. null = nothing was measured. */
 export type ContractFacts = {
   operations: number;
@@ -63,33 +118,6 @@ export type ContractFacts = {
   sentPerSecond: number;
 };
 
-export type AssertionId =
-  | "semantics"
-  | "dedup-window"
-  | "latency"
-  | "queueing"
-  | "deadline"
-  | "critical-path"
-  | "success"
-  | "retry-ratio"
-  | "timeout-ratio"
-  | "load";
-
-export type Assertion = {
-  id: AssertionId;
-  formula: string;
-  /** The formula with its numbers put in. */
-  numbers: string;
-  result: "holds" | "broken" | "unknown";
-  /** Why it is unknown; null otherwise. */
-  reason: string | null;
-};
-
-export type ContractReport = { result: Assertion["result"]; assertions: Assertion[] };
-
-/** Fewer operations than this say nothing of a share: one failure of ten would be ten per cent. */
-const OPERATIONS_MIN = 20;
-
 export type ContractInput = { contract: Contract; terms: ContractTerms; facts: ContractFacts | null };
 
 /** Checks a contract against the policy, the target and what was measured. In the order in which a policy is designed. */
@@ -102,14 +130,17 @@ export function contractReport(input: ContractInput): ContractReport {
     deadline(input),
     criticalPath(input),
     success(input),
-    ratio("retry-ratio", "retries / operations <= budgetRatio", input, "retries", input.contract.budgetRatio),
-    ratio("timeout-ratio", "timeouts / operations <= timeoutRatio", input, "timeouts", input.contract.timeoutRatio),
+    ratio("retry-ratio", "retries / operations <= budgetRatio", input.facts, "retries", input.contract.budgetRatio),
+    ratio(
+      "timeout-ratio",
+      "timeouts / operations <= timeoutRatio",
+      input.facts,
+      "timeouts",
+      input.contract.timeoutRatio,
+    ),
     load(input),
   ].filter((assertion) => assertion !== null);
-  const worst = (["broken", "unknown", "holds"] as const).find((one) =>
-    assertions.some(({ result }) => result === one),
-  );
-  return { result: worst ?? "unknown", assertions };
+  return reportOf(assertions);
 }
 
 const MATRIX = "at-most-once: not repeated; at-least-once: repeated; effectively-once: repeated, within a dedup window";
@@ -194,69 +225,9 @@ function success({ contract, terms, facts }: ContractInput): Assertion {
   return judged("success", formula, `1 - ${rounded(p)}^${attempts} = ${rounded(ok)} >= ${promised}`, ok >= promised);
 }
 
-function ratio(
-  id: AssertionId,
-  formula: string,
-  { facts }: ContractInput,
-  part: "retries" | "timeouts",
-  most: number,
-): Assertion {
-  if (facts === null || facts.operations < OPERATIONS_MIN) {
-    const numbers = `${facts?.[part] ?? "?"} / ${facts?.operations ?? "?"} <= ${most}`;
-    return unknown(id, formula, numbers, `fewer than ${OPERATIONS_MIN} operations were counted`);
-  }
-  const share = facts[part] / facts.operations;
-  return judged(id, formula, `${facts[part]} / ${facts.operations} = ${rounded(share)} <= ${most}`, share <= most);
-}
-
 function load({ contract, terms, facts }: ContractInput): Assertion {
-  const formula = "rho = arrivals / min(permits / latency p95, rate limit) <= loadMax";
   const arrivals = contract.expectedPerSecond ?? facts?.sentPerSecond ?? null;
-  const latencyMs = facts?.latencyP95Ms ?? null;
-  const most = contract.loadMax;
   if (arrivals === null)
-    return unknown("load", formula, `? <= ${most}`, "no expectedPerSecond is set, and no sends were counted");
-  // A latency of less than a tenth of a millisecond is not measured.
-  const byPermits = latencyMs === null ? null : (facts!.permits * 1_000) / Math.max(0.1, latencyMs);
-  const limits = [byPermits, terms.ratePerSecond].filter((one) => one !== null);
-  if (limits.length === 0)
-    return unknown("load", formula, `${rounded(arrivals)} / ? <= ${most}`, "no latency was measured");
-  const capacity = Math.min(...limits);
-  const rho = arrivals / capacity;
-  return judged(
-    "load",
-    formula,
-    `${rounded(arrivals)} / ${rounded(capacity)} = ${rounded(rho)} <= ${most}`,
-    rho <= most,
-  );
-}
-
-function judged(id: AssertionId, formula: string, numbers: string, holds: boolean): Assertion {
-  return { id, formula, numbers, result: holds ? "holds" : "broken", reason: null };
-}
-
-function unknown(id: AssertionId, formula: string, numbers: string, reason: string): Assertion {
-  return { id, formula, numbers, result: "unknown", reason };
-}
-
-function msText(ms: number | null): string {
-  return ms === null ? "?" : `${rounded(ms)} ms`;
-}
-
-function rounded(value: number): string {
-  return String(Number(value.toPrecision(4)));
-}
-
-/** A report for a review, as Markdown. */
-export function reportMarkdown(
-  report: { target: string } & Pick<ContractReport, "result"> & {
-      assertions: readonly (Omit<Assertion, "id"> & { id: string })[];
-    },
-): string {
-  const cell = (text: string) => text.replaceAll("|", "\\|");
-  const rows = report.assertions.map(
-    ({ id, formula, numbers, result, reason }) =>
-      `| ${id} | ${result}${reason === null ? "" : `: ${reason}`} | ${cell(formula)} | ${cell(numbers)} |`,
-  );
-  return `## ${report.target}: ${report.result}\n\n| assertion | result | formula | numbers |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;
+    return unknown("load", LOAD, `? <= ${contract.loadMax}`, "no expectedPerSecond is set, and no sends were counted");
+  return rho(arrivals, capacityOf(terms.ratePerSecond, facts), contract.loadMax);
 }

@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { reportMarkdown } from "@/lib/sources/contracts/assertion.pure";
 import {
-  type AssertionId,
   CONTRACT_DEFAULTS,
   type Contract,
   type ContractFacts,
   type ContractTerms,
   contractReport,
-  reportMarkdown,
 } from "@/lib/sources/contracts/contract.pure";
 
 const TERMS: ContractTerms = {
@@ -43,7 +42,7 @@ const FULL: Contract = {
 };
 
 function judge(
-  id: AssertionId,
+  id: string,
   contract: Partial<Contract>,
   terms: Partial<ContractTerms> = {},
   facts: Partial<ContractFacts> | null = {},
@@ -75,7 +74,7 @@ describe("a contract", () => {
     ]);
   });
 
-  it.each<[AssertionId, Partial<Contract>, Partial<ContractTerms>, Partial<ContractFacts>]>([
+  it.each<[string, Partial<Contract>, Partial<ContractTerms>, Partial<ContractFacts>]>([
     ["semantics", { semantics: "at-most-once" }, {}, {}],
     ["semantics", { semantics: "at-least-once" }, { retryable: false }, {}],
     ["semantics", { semantics: "at-least-once" }, { maxAttempts: 1 }, {}],
@@ -97,7 +96,7 @@ describe("a contract", () => {
     expect(judge(id, contract, terms, facts)).toMatchObject({ result: "broken", reason: null });
   });
 
-  it.each<[AssertionId, Partial<Contract>, Partial<ContractFacts> | null, string]>([
+  it.each<[string, Partial<Contract>, Partial<ContractFacts> | null, string]>([
     ["semantics", { semantics: null }, {}, "no semantics is set"],
     ["dedup-window", { dedupWindowMs: null }, {}, "no dedupWindowMs is set"],
     ["latency", { promisedLatencyMs: null }, {}, "no promisedLatencyMs is set"],
@@ -139,8 +138,7 @@ describe("a contract", () => {
       success: "1 - 0.1^3 = 0.999 >= 0.999",
       load: "28 / 40 = 0.7 <= 0.7",
     });
-    const report = { target: "orders", result: "holds" as const, assertions };
-    expect(reportMarkdown(report)).toContain(
+    expect(reportMarkdown("orders", { result: "holds", assertions })).toContain(
       "| retry-ratio | holds | retries / operations <= budgetRatio | 5 / 1000 = 0.005 <= 0.005 |",
     );
   });

@@ -1,6 +1,8 @@
 import * as z from "zod/mini";
 import { named, nullableNumber, nullableText } from "@/lib/platform/api/schemas.shapes";
 import { CONTRACT_DEFAULTS } from "@/lib/sources/contracts/contract.pure";
+import { CALLERS_MAX } from "@/lib/sources/contracts/source-contract.pure";
+import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
 
 /** A week: no wait of a caller and no window of a key is promised for longer. */
 const MS_MAX = 604_800_000;
@@ -64,7 +66,59 @@ export const contractOutSchema = z.object({
   criticality: z.enum(["critical", "normal", "background"]),
 });
 
+/** As long as an event may be known: dead letters wait for days, and a consumer may remember keys for a year. */
+const LONG_MS_MAX = KNOWN_DAYS.max * 86_400_000;
+
+const optionalLongMs = z._default(
+  z.nullable(
+    z
+      .number("must be a number of milliseconds or null")
+      .check(
+        z.gte(0, "must be at least 0"),
+        z.lte(LONG_MS_MAX, `must be at most ${LONG_MS_MAX.toLocaleString("en-US")}`),
+      ),
+  ),
+  null,
+);
+
+const callersFault = `must be a list of at most ${CALLERS_MAX} names of sources and targets`;
+
+/** `contract` of PATCH /api/v1/sources/{name}: the whole contract, as with targets. */
+export const sourceContractSchema = z.strictObject({
+  promisedLatencyMs: optionalLongMs,
+  callerDeadlineMs: optionalMs,
+  marginMs: optionalMs,
+  expectedPerSecond: contractSchema.shape.expectedPerSecond,
+  dedupWindowMs: optionalLongMs,
+  reorderingSpanMs: optionalLongMs,
+  callers: z._default(
+    z
+      .array(z.string("must be a name").check(z.minLength(1, "must be a name"), z.maxLength(256)), callersFault)
+      .check(z.maxLength(CALLERS_MAX, callersFault)),
+    [],
+  ),
+  budgetRatio: contractSchema.shape.budgetRatio,
+  loadMax: contractSchema.shape.loadMax,
+  criticality: contractSchema.shape.criticality,
+});
+
+export const sourceContractOutSchema = z.object({
+  promisedLatencyMs: nullableNumber,
+  callerDeadlineMs: nullableNumber,
+  marginMs: nullableNumber,
+  expectedPerSecond: nullableNumber,
+  dedupWindowMs: nullableNumber,
+  reorderingSpanMs: nullableNumber,
+  callers: z.array(z.string()),
+  budgetRatio: z.number(),
+  loadMax: z.number(),
+  criticality: z.enum(["critical", "normal", "background"]),
+});
+
 const result = z.enum(["holds", "broken", "unknown"]);
+const assertions = z.array(
+  z.object({ id: z.string(), formula: z.string(), numbers: z.string(), result, reason: nullableText }),
+);
 
 export const contractReportSchema = named(
   "ContractReport",
@@ -73,9 +127,7 @@ export const contractReportSchema = named(
     source: z.string(),
     /** The worst of the assertions: broken, then unknown. */
     result,
-    assertions: z.array(
-      z.object({ id: z.string(), formula: z.string(), numbers: z.string(), result, reason: nullableText }),
-    ),
+    assertions,
   }),
   {
     target: "orders",
@@ -93,4 +145,34 @@ export const contractReportSchema = named(
   },
 );
 export type ContractReportOut = z.infer<typeof contractReportSchema>;
-export const contractReportListSchema = z.object({ items: z.array(contractReportSchema) });
+
+export const sourceContractReportSchema = named(
+  "SourceContractReport",
+  z.object({
+    source: z.string(),
+    /** The worst of the assertions: broken, then unknown. */
+    result,
+    assertions,
+  }),
+  {
+    source: "orders",
+    result: "broken",
+    assertions: [
+      {
+        id: "drain",
+        formula: "drain = parked / rate of the main lane <= promisedLatency",
+        numbers: "720000 / 50 a second = 4 h <= 3 h",
+        result: "broken",
+        reason: null,
+      },
+    ],
+  },
+);
+export type SourceContractReportOut = z.infer<typeof sourceContractReportSchema>;
+
+/** GET /api/v1/contracts: `items` of targets, `sources` of sources. */
+export const contractReportListSchema = z.object({
+  items: z.array(contractReportSchema),
+  sources: z.array(sourceContractReportSchema),
+});
+export type ContractReportList = z.infer<typeof contractReportListSchema>;

@@ -50,7 +50,7 @@ export type TargetFact = {
   healingSteps: number;
 };
 export type SourceFact = { source: string; fault: SourceFault; detail: string };
-/** `broken`: the names of the assertions of its contract that do not hold. */
-export type ContractFact = { target: string; source: string; broken: string[] };
+/** `broken`: the names of the assertions of the contract that do not hold. `target` null = the contract of the source itself. */
+export type ContractFact = { target: string | null; source: string; broken: string[] };
 export type RoomFact = { measure: string; limitBytes: number; leftBytes: number; sentence: string };
 export type RedriveFact = { id: string; sources: string[]; reason: string; why: string };

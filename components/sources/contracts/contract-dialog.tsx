@@ -7,7 +7,7 @@ import { SelectField } from "@/components/ui/select";
 import type { Contract } from "@/lib/sources/contracts/contract.pure";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import { useChangeTarget } from "@/lib/sources/targets/targets.browser";
-import { CONTRACT_FIELDS, contractDraft, contractOf } from "./contract-draft";
+import { CONTRACT_FIELDS, CRITICALITY, contractDraft, contractOf } from "./contract-draft";
 
 const SEMANTICS = [
   { value: "", label: "not promised" },
@@ -15,7 +15,6 @@ const SEMANTICS = [
   { value: "at-least-once", label: "at least once" },
   { value: "effectively-once", label: "effectively once" },
 ];
-const CRITICALITY = ["critical", "normal", "background"].map((value) => ({ value, label: value }));
 
 /** The numbers of a contract, in the order in which a policy is designed. */
 export function ContractDialog({ target, onClose }: { target: TargetOut; onClose: () => void }) {
@@ -37,7 +36,7 @@ export function ContractDialog({ target, onClose }: { target: TargetOut; onClose
       }}
     >
       {(pressed) => (
-        <div className="grid gap-4 sm:grid-cols-2">
+        <div className="grid items-start gap-4 sm:grid-cols-2">
           <SelectField
             label="Semantics"
             options={SEMANTICS}
@@ -52,10 +51,11 @@ export function ContractDialog({ target, onClose }: { target: TargetOut; onClose
             value={draft.criticality}
             onValue={(value) => setDraft({ ...draft, criticality: value as Contract["criticality"] })}
           />
-          {CONTRACT_FIELDS.map(({ name, label }) => (
+          {CONTRACT_FIELDS.map(({ name, label, hint }) => (
             <TextField
               key={name}
               label={label}
+              hint={hint}
               inputMode="decimal"
               error={pressed && "errors" in result ? result.errors[name] : undefined}
               value={draft[name]}

@@ -2,17 +2,24 @@ import { CONTRACT_DEFAULTS, type Contract } from "@/lib/sources/contracts/contra
 
 /** The numbers of a contract's form, in the order in which a policy is designed. `max` null = no bound but the server's. */
 export const CONTRACT_FIELDS = [
-  { name: "dedupWindowMs", label: "Key: dedup window, ms", max: 604_800_000 },
-  { name: "reorderingSpanMs", label: "Key: reordering span, ms", max: 604_800_000 },
-  { name: "promisedLatencyMs", label: "Timeout: latency p99, ms", max: 604_800_000 },
-  { name: "callerDeadlineMs", label: "Timeout: deadline of the callers, ms", max: 604_800_000 },
-  { name: "marginMs", label: "Timeout: margin, ms", max: 604_800_000 },
-  { name: "promisedSuccess", label: "Retry: share that succeeds", max: 1 },
-  { name: "budgetRatio", label: "Budget: repeats per operation", max: 1 },
-  { name: "expectedPerSecond", label: "Breaker: arrivals per second", max: 1_000_000 },
-  { name: "loadMax", label: "Breaker: share of the capacity", max: 1 },
-  { name: "timeoutRatio", label: "Alarms: timeouts per operation", max: 1 },
-] as const satisfies readonly { name: keyof Contract; label: string; max: number }[];
+  { name: "dedupWindowMs", label: "Dedup window, ms", hint: "how long the target remembers a key", max: 604_800_000 },
+  {
+    name: "reorderingSpanMs",
+    label: "Reordering span, ms",
+    hint: "the longest time between two arrivals of one event",
+    max: 604_800_000,
+  },
+  { name: "promisedLatencyMs", label: "Latency p99, ms", hint: "of a send", max: 604_800_000 },
+  { name: "callerDeadlineMs", label: "Deadline of its callers, ms", hint: "how long they wait", max: 604_800_000 },
+  { name: "marginMs", label: "Margin, ms", hint: "before that deadline; empty: the policy's", max: 604_800_000 },
+  { name: "promisedSuccess", label: "Share that succeeds", hint: "of operations, such as 0.999", max: 1 },
+  { name: "budgetRatio", label: "Repeats per operation", hint: "0.005 when empty", max: 1 },
+  { name: "expectedPerSecond", label: "Arrivals a second", hint: "empty: as sent in the last minute", max: 1_000_000 },
+  { name: "loadMax", label: "Share of the capacity", hint: "0.7 when empty", max: 1 },
+  { name: "timeoutRatio", label: "Timeouts per operation", hint: "0.01 when empty", max: 1 },
+] as const satisfies readonly { name: keyof Contract; label: string; hint: string; max: number }[];
+
+export const CRITICALITY = ["critical", "normal", "background"].map((value) => ({ value, label: value }));
 
 type NumberName = (typeof CONTRACT_FIELDS)[number]["name"];
 export type ContractDraft = Pick<Contract, "semantics" | "criticality"> & Record<NumberName, string>;

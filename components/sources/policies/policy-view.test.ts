@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { backoffWords, oddsAt, parseBody, policyView, preciseDuration } from "@/components/sources/targets/policy-view";
+import {
+  backoffWords,
+  oddsAt,
+  parseBody,
+  policyView,
+  preciseDuration,
+} from "@/components/sources/policies/policy-view";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 
 describe("what a policy promises", () => {

@@ -1,0 +1,100 @@
+import { violations } from "./support/axe.ts";
+import { expect, test, toast } from "./support/parkade.ts";
+
+test("a policy is edited as fields and as JSON, with a contract beside it @phone", async ({
+  page,
+  request,
+  parkade,
+}) => {
+  const source = await parkade.source("form");
+  const name = `form-${source.name.replace(/[^a-z0-9]/g, "").slice(-20)}`;
+  await page.goto("/targets");
+  await page.getByRole("button", { name: "New policy…" }).click();
+  const dialog = page.getByRole("dialog", { name: "New policy" });
+  await dialog.getByRole("combobox", { name: "Preset" }).selectOption("interactive");
+  await dialog.getByRole("textbox", { name: "Name" }).fill(name);
+  const titles = dialog.getByRole("group");
+  await expect(titles).toHaveText([
+    /^1\. Semantics/,
+    /^2\. Key/,
+    /^3\. Timeout/,
+    /^4\. Retry/,
+    /^5\. Budget/,
+    /^6\. Breaker/,
+    /^7\. Alarms/,
+  ]);
+
+  // A fault is at its field, and nothing is stored.
+  const attempt = dialog.getByRole("textbox", { name: "One attempt" });
+  await expect(attempt).toHaveValue("650");
+  await attempt.fill("soon");
+  await expect(attempt).toHaveAttribute("aria-invalid", "true");
+  await expect(dialog.getByRole("button", { name: "Store version" })).toBeDisabled();
+  await attempt.fill("3000");
+  const deadline = dialog.getByRole("textbox", { name: "Deadline of all attempts" });
+  await expect(attempt).toHaveAttribute("aria-invalid", "true");
+  await deadline.fill("4000");
+  await expect(deadline).toHaveAttribute("aria-invalid", "true");
+  await deadline.fill("12000");
+  await expect(deadline).not.toHaveAttribute("aria-invalid", "true");
+  await dialog.getByRole("combobox", { name: "May it be sent twice?" }).selectOption("only after listed failures");
+  const listed = dialog.getByRole("textbox", { name: "Failures that are repeated" });
+  await expect(listed).toHaveAttribute("aria-invalid", "true");
+  await listed.fill("throttled, HTTP_503");
+  await dialog.getByRole("combobox", { name: "Backoff", exact: true }).selectOption("ladder");
+  await dialog.getByRole("textbox", { name: "Delays, ms" }).fill("100, 200.5");
+  await dialog.getByRole("combobox", { name: "Breaker", exact: true }).selectOption("none");
+
+  // The contract of a target is judged while one types.
+  const report = dialog.getByRole("region", { name: "Contract report" });
+  await report.getByRole("combobox", { name: "Contract of" }).selectOption(source.name);
+  await expect(report).toContainText("3 x 3000 ms + 300.5 ms = 9300 ms <= 12000 ms - 200 ms");
+  expect(await violations(page)).toEqual([]);
+
+  // Both tabs show one text.
+  await dialog.getByRole("tab", { name: "As JSON" }).click();
+  const json = dialog.getByRole("textbox", { name: /^Policy, JSON/ });
+  const typed = JSON.parse(await json.inputValue());
+  expect(typed).toMatchObject({ attemptTimeoutMs: 3_000, retryOn: ["throttled", "HTTP_503"], breaker: null });
+  await json.fill(JSON.stringify({ ...typed, maxAttempts: 2 }));
+  expect(await violations(page)).toEqual([]);
+  await dialog.getByRole("tab", { name: "Fields" }).click();
+  await expect(dialog.getByRole("textbox", { name: "Attempts" })).toHaveValue("2");
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("calls of the shop");
+  await dialog.getByRole("button", { name: "Store version" }).click();
+  await expect(toast(page, `Stored a new version of ${name}`)).toBeVisible();
+  const { items } = await (await request.get(`/api/v1/policies/${name}`)).json();
+  expect(items[0].body).toEqual({ ...typed, maxAttempts: 2 });
+});
+
+test("a source promises, and its page shows what is broken @phone", async ({ page, request, parkade }) => {
+  const source = await parkade.source("promise", { ratePerSecond: 0.5 });
+  await source.park([{ eventId: "late-1" }, { eventId: "late-2" }]);
+  await page.goto(`/sources/${source.name}`);
+  const panel = page.getByRole("region", { name: "Contract" });
+  await expect(panel).toContainText("Nothing is promised yet");
+  await panel.getByRole("button", { name: /^Promise…/ }).click();
+  const dialog = page.getByRole("dialog", { name: `Contract of ${source.name}` });
+  const hours = dialog.getByRole("textbox", { name: "Resolved within, hours" });
+  const callers = dialog.getByRole("textbox", { name: "Callers, one a line" });
+  await hours.fill("soon");
+  await callers.fill("nobody-of-this-name");
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("as agreed");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(hours).toHaveAttribute("aria-invalid", "true");
+  await hours.fill("0.001");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(callers).toHaveAttribute("aria-invalid", "true");
+  await expect(dialog).toContainText('there is no source or target "nobody-of-this-name"');
+  await callers.fill("");
+  await dialog.getByRole("textbox", { name: "Dedup window, days" }).fill("500");
+  expect(await violations(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(toast(page, `Changed the contract of ${source.name}`)).toBeVisible();
+  await expect(panel).toContainText("BROKEN");
+  await expect(panel).toContainText("2 / 0.5 a second = 4000 ms <= 3600 ms");
+  await expect(panel).toContainText("400 d >= 500 d");
+  expect(await violations(page)).toEqual([]);
+  const report = await (await request.get(`/api/v1/sources/${source.name}/contract`)).json();
+  expect(report).toMatchObject({ source: source.name, result: "broken" });
+});
