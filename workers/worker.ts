@@ -11,6 +11,7 @@ import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { openTokenBucket } from "@/lib/lane/token-bucket";
 import { removeOldAlerts } from "@/lib/observe/alerts/alerts.write";
+import { removeOldMutes } from "@/lib/observe/mutes/end-mutes.write";
 import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
 import { removeHeartbeat, writeHeartbeat } from "@/lib/observe/health/heartbeat.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
@@ -256,6 +257,7 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
         await ensureDays(upkeepDb, redriver.clock);
         await removeExpired(upkeepDb);
         await removeOldAlerts(upkeepDb);
+        await removeOldMutes(upkeepDb);
       },
     },
   ];

@@ -15,10 +15,12 @@ import { iso } from "@/lib/platform/plain/iso-time.pure";
 
 export const ALERT_OUTBOX = "alert_outbox";
 
+/** Whether nobody is told of such an alert now: in a maintenance window of its source, or while its group is muted. */
+export type Quiet = (alert: Pick<LiveAlertRow, "source" | "subject">) => boolean;
+
 type Moment = {
   nowMs: number;
-  /** A maintenance window covers the source now. */
-  quiet: (source: string | null) => boolean;
+  quiet: Quiet;
   publicUrl: string;
 };
 type Firing = FiringAlert & { row: LiveAlertRow };
@@ -33,7 +35,7 @@ export async function tellChannels(tx: Tx, moment: Moment): Promise<number> {
   const rules = new Map((await readRulesInForce(tx)).map((rule) => [rule.id, rule]));
   const firing = (await readLiveAlerts(tx))
     .filter(({ state }) => state === "firing")
-    .map((row): Firing => ({ ...row, row, inMaintenance: moment.quiet(row.source) }));
+    .map((row): Firing => ({ ...row, row, quiet: moment.quiet(row) }));
   const notices = Map.groupBy(await readNotices(tx), ({ channelId }) => channelId);
   const names = await namesOf(
     tx,
