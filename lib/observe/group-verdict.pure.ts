@@ -1,4 +1,5 @@
 import type { Trend } from "@/lib/observe/baseline.pure";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 /**
  * How the arrivals of a group in a window compare with what usually arrives. The overview, the groups, the page of a group, the
@@ -25,12 +26,7 @@ export function beginningOf(
 }
 
 /** `fromMs`: the start of the window. `beforeMs`: the last arrival before it, null = none. Times are epoch milliseconds. */
-export function verdictOf(group: {
-  count: number;
-  trend: Trend;
-  fromMs: number;
-  beforeMs: number | null;
-}): Verdict {
+export function verdictOf(group: { count: number; trend: Trend; fromMs: number; beforeMs: number | null }): Verdict {
   const { count, trend, fromMs, beforeMs } = group;
   const begun = count === 0 ? null : beginningOf({ sinceMs: fromMs, beforeMs });
   if (begun !== null) return begun;
@@ -53,4 +49,24 @@ export function riseRank(group: { verdict: Verdict; count: number; usual: number
   const { verdict, count, usual, parked } = group;
   if (isRise(verdict)) return { tier: 2, value: count - (usual ?? 0) };
   return { tier: verdict === "steady" ? 1 : 0, value: parked };
+}
+
+const WORDS: Record<Verdict, string> = {
+  new: "new",
+  back: "come back",
+  rising: "rising",
+  steady: "steady",
+  falling: "falling",
+};
+
+/** The verdict in words, with the factor where there is one: `new`, `rising, 7.6 × usual`, `falling, 0.2 × usual`. */
+export function verdictWords({ verdict, factor }: { verdict: Verdict; factor: number | null }): string {
+  const told = factor !== null && (verdict === "rising" || verdict === "falling");
+  return told ? `${WORDS[verdict]}, ${factorText(factor)} × usual` : WORDS[verdict];
+}
+
+/** `7.6`, `0.2`, `41`. */
+export function factorText(factor: number): string {
+  if (factor > 0 && factor < 0.05) return "< 0.1";
+  return factor < 10 ? String(Math.round(factor * 10) / 10) : formatNumber(Math.round(factor));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { trendOf, usualOf } from "@/lib/observe/baseline.pure";
-import { beginningOf, isRise, riseRank, VERDICTS, verdictOf } from "@/lib/observe/group-verdict.pure";
+import { beginningOf, isRise, riseRank, VERDICTS, verdictOf, verdictWords } from "@/lib/observe/group-verdict.pure";
 
 const DAY_MS = 86_400_000;
 const fromMs = 100 * DAY_MS;
@@ -51,4 +51,17 @@ test("a list by rise begins with the largest rise and ends with what falls", () 
     "falls",
   ]);
   expect(VERDICTS.filter(isRise)).toEqual(["new", "back", "rising"]);
+});
+
+test.each([
+  ["new", 3.2, "new"],
+  ["back", null, "come back"],
+  ["rising", 7.64, "rising, 7.6 × usual"],
+  ["rising", 1_234.5, "rising, 1,235 × usual"],
+  ["rising", null, "rising"],
+  ["falling", 0.21, "falling, 0.2 × usual"],
+  ["falling", 0.01, "falling, < 0.1 × usual"],
+  ["steady", 1.1, "steady"],
+] as const)("%s with the factor %j is %j", (verdict, factor, words) => {
+  expect(verdictWords({ verdict, factor })).toBe(words);
 });

@@ -1,5 +1,6 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { formatFactor } from "@/lib/observe/alerts/alert-words.pure";
+import { isRise, verdictWords } from "@/lib/observe/group-verdict.pure";
 import type { Arrivals, TopErrors } from "@/lib/observe/stats/stats.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
@@ -32,7 +33,9 @@ export function arrivalRows(stats: Extract<TopErrors, { counts: "arrived" }>, by
     }));
   }
   return stats.groups.map((row) => ({
-    ...against(row),
+    // As the page of groups says it.
+    against: verdictWords(row),
+    unusual: isRise(row.verdict),
     key: row.fingerprint,
     name: row.pattern === "" ? row.errorCode : row.pattern,
     count: row.count,

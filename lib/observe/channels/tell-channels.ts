@@ -1,5 +1,6 @@
+import { groupPath } from "@/lib/events/groups/group-path.pure";
 import { insertOutbox, type OutboxEvent } from "@/lib/kit/outbox/insert";
-import { alertPath, groupPath, runbookAt } from "@/lib/observe/alerts/alert-paths.pure";
+import { aboutPath, runbookAt } from "@/lib/observe/alerts/alert-paths.pure";
 import { type LiveAlertRow, readLiveAlerts } from "@/lib/observe/alerts/alerts.read";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import { RUNBOOKS } from "@/lib/observe/alerts/rules/alert-rule.pure";
@@ -94,7 +95,7 @@ function messageOf(
     at: iso(nowMs),
     firing: alerts.length,
     alerts: alerts.slice(0, LISTED_MAX).map(({ row }) => messageAlert(row, publicUrl)),
-    url: `${publicUrl}${alerts.length === 1 ? alertPath(first!.id) : `/alerts?rule=${ruleId}`}`,
+    url: `${publicUrl}${alerts.length === 1 ? aboutPath(first!.row) : `/alerts?rule=${ruleId}`}`,
     runbookUrl: runbookUrl ?? (kind === null ? null : runbookAt(publicUrl)(RUNBOOKS[kind])),
   };
 }
@@ -112,7 +113,7 @@ function messageAlert(row: LiveAlertRow, publicUrl: string): MessageAlert {
     value: row.value,
     usual: row.usual,
     acknowledgedBy: row.acknowledgedBy,
-    url: `${publicUrl}${alertPath(row.id)}`,
+    url: `${publicUrl}${aboutPath(row)}`,
     samples: evidence.samples.map(({ id, eventId, errorCode, errorText }) => ({
       eventId,
       errorCode,

@@ -80,11 +80,7 @@ export async function readMutesOf(
 }
 
 /** The mutes with these ids. */
-export async function readGroupMutes(
-  db: Queryable,
-  viewer: Viewer,
-  ids: readonly string[],
-): Promise<GroupMuteOut[]> {
+export async function readGroupMutes(db: Queryable, viewer: Viewer, ids: readonly string[]): Promise<GroupMuteOut[]> {
   return db.query<GroupMuteOut>(
     `select ${COLUMNS} from group_mutes m where ${SEEN} and m.id = any($2::uuid[]) order by m.id`,
     [sourceScope(viewer), ids],

@@ -24,7 +24,10 @@ export const groupMuteRequestSchema = named(
   z.strictObject({
     fingerprints: z
       .array(boundedText(TEXT_MAX.sourceName))
-      .check(z.minLength(1, "name at least one group"), z.maxLength(GROUPS_MAX, `at most ${GROUPS_MAX} groups at once`)),
+      .check(
+        z.minLength(1, "name at least one group"),
+        z.maxLength(GROUPS_MAX, `at most ${GROUPS_MAX} groups at once`),
+      ),
     /** null = in every source. */
     source: z._default(z.nullable(boundedText(TEXT_MAX.sourceName)), null),
     until: z.optional(z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" })),

@@ -17,3 +17,6 @@ create table group_mutes (
 );
 create unique index group_mutes_live on group_mutes (fingerprint, coalesce(source, '')) where ended_at is null;
 create index group_mutes_group on group_mutes (fingerprint, id);
+
+-- The alerts of a group, for its page.
+create index alerts_group on alerts ((subject ->> 'fingerprint'), id) where subject ->> 'fingerprint' is not null;

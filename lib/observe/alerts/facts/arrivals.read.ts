@@ -20,7 +20,11 @@ type Groups = readonly { fingerprint: string; source: string | null }[];
  */
 function flowOfWindows(windows: readonly { fromMs: number; toMs: number }[], groups: Groups | null = null): Sums {
   const values: unknown[] = [];
-  if (groups) values.push(groups.map(({ fingerprint }) => fingerprint), groups.map(({ source }) => source));
+  if (groups)
+    values.push(
+      groups.map(({ fingerprint }) => fingerprint),
+      groups.map(({ source }) => source),
+    );
   const ofGroups = groups
     ? `and fingerprint = any($1::text[]) and exists (select from unnest($1::text[], $2::text[]) w (fingerprint, source)
          where w.fingerprint = flow.fingerprint

@@ -39,7 +39,11 @@ export async function tryAlertRule(
   const note = (error: unknown, part: string) => log.warn({ err: error, part }, "a trial has no facts");
   const present = judge(
     watch,
-    await readAlertFacts(db, { bodies: [watch], watched: [], nowMs, contracts: () => readBrokenContracts(db) }, note),
+    await readAlertFacts(
+      db,
+      { bodies: [watch], watched: [], muted: [], nowMs, contracts: () => readBrokenContracts(db) },
+      note,
+    ),
     new Set(),
   );
   const past: Trial =
