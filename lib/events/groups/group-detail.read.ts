@@ -11,6 +11,7 @@ import type { Db, Queryable } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { ITEM } from "@/lib/redrive/states/state.sql";
 
 const DAY_MS = 86_400_000;
 /** Days and events of a group that are looked at: who is affected now, in a read that ends in time. */
@@ -100,8 +101,8 @@ async function readPast(db: Queryable, viewer: Viewer, ids: readonly string[]): 
   const scope = sourceScope(viewer);
   const redrives = await db.query<Past>(
     `with mine as (
-       select redrive_id, count(*)::int as events, count(*) filter (where state = 'delivered')::int as delivered,
-              count(*) filter (where state = 'failed')::int as failed
+       select redrive_id, count(*)::int as events, count(*) filter (where state = ${ITEM.delivered})::int as delivered,
+              count(*) filter (where state = ${ITEM.failed})::int as failed
          from redrive_items where id = any($1::uuid[]) group by 1)
      select r.created_at as at, r.created_by as by, nullif(r.reason, '') as reason, 'redrive' as what, r.id as "redriveId",
             null as "operationId", m.events, m.delivered, m.failed, r.state
