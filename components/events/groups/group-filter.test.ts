@@ -25,7 +25,7 @@ it("selects the events of several groups", () => {
 
 it("opens the page of a group, of the one source that the list is narrowed to", () => {
   expect(groupHref({}, group)).toBe("/groups/f00d");
-  expect(groupHref({ source: ["a b"], from: "-1h" }, group)).toBe("/groups/f00d?source=a%20b");
+  expect(groupHref({ source: ["a b"], from: "-1h" }, group)).toBe("/groups/f00d?source=a+b&from=-1h");
   expect(groupHref({ source: ["a", "b"] }, group)).toBe("/groups/f00d");
 });
 

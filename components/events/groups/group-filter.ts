@@ -18,9 +18,9 @@ export function sourceOf({ source }: EventFilter): string | null {
   return source?.length === 1 ? source[0]! : null;
 }
 
-/** The page of a group, of the source that the list is narrowed to. */
+/** The page of a group, of the source and the window that the list is narrowed to. */
 export function groupHref(filter: EventFilter, { fingerprint }: Named): string {
-  return groupPath(fingerprint, sourceOf(filter));
+  return groupPath(fingerprint, sourceOf(filter), filter);
 }
 
 /** A group whose place changed between the reads of two pages is in both pages. The first copy stays. */

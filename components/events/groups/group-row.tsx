@@ -8,9 +8,8 @@ import { classNames } from "@/components/ui/class-names";
 import { TimeAgo } from "@/components/ui/time-ago";
 import type { GroupOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { formatNumber, visible } from "@/lib/platform/plain/format.pure";
-import { groupFilter, groupHref } from "./group-filter";
+import { groupHref } from "./group-filter";
 import styles from "./group-table.module.css";
 import { MuteNote } from "./mute-note";
 import { VerdictBadge } from "./verdict-badge";
@@ -66,7 +65,7 @@ export function GroupRow({ group, filter, index, selected, active, onToggle, onO
         </label>
       </td>
       <td className={classNames(styles.rise, "flex min-w-0 items-center")}>
-        {group.mute === null ? <VerdictBadge group={group} /> : <MuteNote mute={group.mute} />}
+        <VerdictBadge group={group} />
       </td>
       <td className={classNames(styles.group, "flex min-w-0 items-baseline gap-2")}>
         <bdi className="max-w-48 shrink-0 truncate font-mono text-sm font-medium" data-tip={visible(errorCode)}>
@@ -80,6 +79,7 @@ export function GroupRow({ group, filter, index, selected, active, onToggle, onO
         >
           <bdi>{group.pattern === "" ? "without a message" : visible(group.pattern)}</bdi>
         </Link>
+        {group.mute === null ? null : <MuteNote mute={group.mute} className="max-w-[50%] shrink-0 text-sm" />}
       </td>
       <td className={classNames(styles.source, "truncate text-muted")} data-tip={group.sources.map(visible).join("\n")}>
         <bdi>{visible(group.sources[0] ?? "")}</bdi>
@@ -109,9 +109,6 @@ export function GroupRow({ group, filter, index, selected, active, onToggle, onO
         <ActionButton size="sm" onClick={() => onAct("ignore", group)}>
           Ignore…
         </ActionButton>
-        <LinkButton size="sm" prefetch={false} href={eventsHref(groupFilter(filter, group))}>
-          Events
-        </LinkButton>
         <LinkButton size="sm" prefetch={false} href={groupHref(filter, group)}>
           Open
         </LinkButton>

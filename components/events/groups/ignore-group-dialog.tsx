@@ -55,7 +55,7 @@ export function IgnoreGroupDialog(props: {
   return (
     <ReasonDialog
       title={`Ignore ${name}`}
-      description={`Nobody is told of it until then${source === null ? "" : `, in ${source}`}: its alerts fire in the console alone. What still fires at the end is told then.`}
+      description={`While a group is ignored nobody is told of it${source === null ? "" : ` in ${source}`}: its alerts fire in the console alone, and what still fires at the end is told then.`}
       size="sm"
       verb={events && read.terms === null && read.faults === null ? `Ignore ${plural(parked, "event")}` : "Ignore"}
       reasonHint="Kept in the audit for ever."

@@ -1,7 +1,7 @@
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import type { GroupOut } from "@/lib/events/events.shapes";
 import { type AffectedRow, affectedOf } from "@/lib/events/groups/affected.pure";
-import { type GroupDetail, unknownGroup } from "@/lib/events/groups/group-detail.shapes";
+import { type GroupDetail, type GroupWithin, unknownGroup } from "@/lib/events/groups/group-detail.shapes";
 import { listGroups } from "@/lib/events/groups/group-list.read";
 import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
 import { ofSources, seesEntry, seesRedrive } from "@/lib/guard/viewer/scope.sql";
@@ -20,22 +20,20 @@ const EVENTS_MAX = 1_000;
 const PAST_MAX = 20;
 const ALERTS_MAX = 10;
 
-/** The name of a group, and of a source where only its events are asked for. */
-export type GroupName = { fingerprint: string; source: string | null };
-
 /** A group with all that its page shows. Throws DomainError `unknown-group`. */
 export async function readGroupDetail(
   db: Db,
   viewer: Viewer,
-  { fingerprint, source }: GroupName,
+  { fingerprint, within }: { fingerprint: string; within: GroupWithin },
   nowMs: number,
 ): Promise<GroupDetail> {
-  const asked = source === null ? undefined : [source];
-  const filter = { fingerprint: [fingerprint], ...(asked ? { source: asked } : {}) };
-  const { items } = await listGroups(db, viewer, { filter, limit: 1, cursor: null }, nowMs);
+  // Its events are those of any time: the window is that of its arrivals.
+  const { source, ...window } = within;
+  const filter = { fingerprint: [fingerprint], ...(source ? { source } : {}) };
+  const { items } = await listGroups(db, viewer, { filter, window, limit: 1, cursor: null }, nowMs);
   const group = items[0];
   if (!group) throw unknownGroup(fingerprint);
-  const scope = sourceScope(viewer, asked);
+  const scope = sourceScope(viewer, source);
   const [hours, rest, alerts] = await Promise.all([
     readGroupHours(db, { fingerprint, sources: scope }, nowMs),
     readAffectedAndPast(db, { viewer, group, scope, nowMs }),

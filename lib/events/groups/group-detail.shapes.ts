@@ -1,22 +1,17 @@
 import * as z from "zod/mini";
 import { groupSchema } from "@/lib/events/events.shapes";
-import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
-import type { PathOf } from "@/lib/platform/api/query.shapes";
-import { queryOf } from "@/lib/platform/api/query.shapes";
 import {
-  boundedText,
-  countOut,
-  described,
-  idOut,
-  named,
-  nullableNumber,
-  nullableText,
-  timeOut,
-} from "@/lib/platform/api/schemas.shapes";
+  type EventFilter,
+  FILTER_SHAPE,
+  fromSearchParams,
+  resolveWindow,
+} from "@/lib/events/filter/event-filter.shapes";
+import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import type { PathOf, QueryOf } from "@/lib/platform/api/query.shapes";
+import { countOut, idOut, named, nullableNumber, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 
-/** GET /api/v1/groups/{fingerprint}?source= */
+/** GET /api/v1/groups/{fingerprint}?source=&from=&to= */
 export const groupDetailSchema = named(
   "GroupDetail",
   z.object({
@@ -93,9 +88,24 @@ export const groupDetailSchema = named(
 );
 export type GroupDetail = z.infer<typeof groupDetailSchema>;
 
-export const groupDetailQuery = queryOf({
-  source: described(z.optional(boundedText(TEXT_MAX.sourceName)), "The events of this source alone"),
-});
+/** The source and the window within which a group is judged. */
+export type GroupWithin = Pick<EventFilter, (typeof WITHIN)[number]>;
+const WITHIN = ["source", "from", "to"] as const;
+
+export const groupDetailQuery: QueryOf<GroupWithin> = {
+  parameters: Object.fromEntries(WITHIN.map((name) => [name, FILTER_SHAPE[name]])),
+  problems: ["invalid-filter", "invalid-window"],
+  read: (params, nowMs) => {
+    const filter = fromSearchParams(params);
+    const other = Object.keys(filter).find((name) => !(WITHIN as readonly string[]).includes(name));
+    if (other !== undefined) {
+      const detail = `unknown here: use ${WITHIN.join(", ")}`;
+      throw new DomainError("invalid-filter", `${other}: ${detail}`, { fields: [{ field: other, detail }] });
+    }
+    resolveWindow(filter, nowMs);
+    return filter;
+  },
+};
 
 /** The path parameter `fingerprint`: what is too long to be one names nothing. */
 export const byFingerprint: PathOf<{ fingerprint: string }> = {

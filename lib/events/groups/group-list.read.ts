@@ -33,6 +33,8 @@ export type GroupQuery = {
   /** null or absent = by rise. */
   sort?: GroupSort | null;
   order?: SortOrder | null;
+  /** The window in which arrivals are judged; absent = that of the filter. */
+  window?: Pick<EventFilter, "from" | "to">;
   /** Only groups with one of these. */
   verdicts?: readonly Verdict[] | null;
 };
@@ -69,7 +71,7 @@ export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowM
   const sort = query.sort ?? "rise";
   const order = query.order ?? firstOrder(sort);
   const after = query.cursor === null ? null : decodeCursor(query.cursor, `${sort}.${order}`);
-  const window = windowOf(query.filter, nowMs);
+  const window = windowOf(query.window ?? query.filter, nowMs);
   const { groups, left } = await readMatching(db, filter, nowMs);
   const kinds = kindsOf(viewer, query.filter);
   const all = groups.map(({ fingerprint }) => fingerprint);
@@ -226,7 +228,7 @@ function kindsOf(viewer: Viewer, { source, errorCode }: EventFilter) {
 }
 
 /** The window of the filter; its default is that of the overview. */
-function windowOf(filter: EventFilter, nowMs: number): { fromMs: number; toMs: number } {
+function windowOf(filter: Pick<EventFilter, "from" | "to">, nowMs: number): { fromMs: number; toMs: number } {
   const window = resolveWindow(filter, nowMs);
   const toMs = window.toMs ?? nowMs;
   return { fromMs: Math.min(window.fromMs ?? toMs - WINDOW_DEFAULT_MS, toMs), toMs };

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { GroupList } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import type { GroupDetail } from "@/lib/events/groups/group-detail.shapes";
+import type { GroupDetail, GroupWithin } from "@/lib/events/groups/group-detail.shapes";
 import type { GroupMuteRequest, GroupMutesBegun } from "@/lib/observe/mutes/group-mutes.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
@@ -21,13 +21,13 @@ export function useGroups(filter: EventFilter, ordered: { sort: string; order: s
   return usePages<GroupList>(keys.groups({ query }), `/api/v1/groups?${query}`, firstPageEvery(POLL_MS));
 }
 
-/** One group, of one source where that is asked for. */
-export function useGroup(fingerprint: string, source: string | null) {
-  const of = source === null ? "" : `?source=${encodeURIComponent(source)}`;
+/** One group, within a source and a window where these are asked for. */
+export function useGroup(fingerprint: string, within: GroupWithin) {
+  const query = toSearchParams(within).toString();
   return useQuery<GroupDetail, ApiError>({
-    queryKey: keys.groups({ fingerprint, source }),
+    queryKey: keys.groups({ fingerprint, query }),
     queryFn: ({ signal }) =>
-      fetchJson<GroupDetail>(`/api/v1/groups/${encodeURIComponent(fingerprint)}${of}`, { signal }),
+      fetchJson<GroupDetail>(`/api/v1/groups/${encodeURIComponent(fingerprint)}?${query}`, { signal }),
     refetchInterval: DETAIL_POLL_MS,
   });
 }

@@ -3,6 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
+import { windowed } from "@/components/observe/overview/parked-filter";
 import { redriveAtOnce } from "@/components/redrive/one-click/one-click";
 import { mendHref } from "@/components/repair/mends/mend-address";
 import { ActionButton } from "@/components/ui/action-button";
@@ -22,11 +23,15 @@ import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import type { GroupOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref, filterHref, withPart } from "@/lib/events/filter/filter-read.browser";
+import { useEventFilter } from "@/lib/events/filter/filter-url.browser";
+import { windowLabel } from "@/lib/events/filter/time-window.browser";
 import type { GroupDetail } from "@/lib/events/groups/group-detail.shapes";
 import { groupPath } from "@/lib/events/groups/group-path.pure";
 import { useGroup, useLiftMute } from "@/lib/events/groups/groups.browser";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, visible } from "@/lib/platform/plain/format.pure";
+import { sourceOf } from "../group-filter";
 import { MuteNote } from "../mute-note";
 import { VerdictBadge } from "../verdict-badge";
 import { GroupInflow } from "./group-inflow";
@@ -37,9 +42,12 @@ const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-d
 const IgnoreGroupDialog = lazily(() => import("../ignore-group-dialog"), "IgnoreGroupDialog");
 
 /** One group: since when it rises and how much, who is affected, a sample, and what was done before. */
-export function GroupPage({ fingerprint, source }: { fingerprint: string; source: string | null }) {
-  const read = useGroup(fingerprint, source);
-  const back = filterHref("/groups", source === null ? {} : { source: [source] });
+export function GroupPage({ fingerprint }: { fingerprint: string }) {
+  const { filter } = useEventFilter();
+  const within = withinOf(filter ?? {});
+  const source = sourceOf(within);
+  const read = useGroup(fingerprint, within);
+  const back = filterHref("/groups", within);
   if (read.data === undefined) {
     return (
       <>
@@ -55,16 +63,25 @@ export function GroupPage({ fingerprint, source }: { fingerprint: string; source
       </>
     );
   }
-  return <Loaded detail={read.data} source={source} read={read} back={back} />;
+  return <Loaded detail={read.data} within={within} read={read} back={back} />;
+}
+
+/** The parts of the address that the page knows: a source, and the window of the arrivals. */
+function withinOf({ source, from, to }: EventFilter): EventFilter {
+  return {
+    ...(source ? { source } : {}),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  };
 }
 
 type Read = ReturnType<typeof useGroup>;
 
-function Loaded(props: { detail: GroupDetail; source: string | null; read: Read; back: string }) {
-  const { detail, source, read, back } = props;
+function Loaded(props: { detail: GroupDetail; within: EventFilter; read: Read; back: string }) {
+  const { detail, within, read, back } = props;
   const { group, affected } = detail;
   const filter: EventFilter = {
-    ...(source === null ? {} : { source: [source] }),
+    ...(within.source ? { source: within.source } : {}),
     fingerprint: [group.fingerprint],
   };
   return (
@@ -77,7 +94,7 @@ function Loaded(props: { detail: GroupDetail; source: string | null; read: Read;
             {group.mute === null ? null : <MuteNote mute={group.mute} />}
           </span>
         }
-        actions={<Actions group={group} filter={filter} source={source} back={back} />}
+        actions={<Actions group={group} filter={filter} back={back} />}
       />
       <p className="px-4 pb-2 font-mono text-sm wrap-anywhere">
         <bdi>{group.pattern === "" ? "without a message" : visible(group.pattern)}</bdi>
@@ -94,7 +111,7 @@ function Loaded(props: { detail: GroupDetail; source: string | null; read: Read;
           <Sample id={group.sampleEvent} />
         </div>
         <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-3">
-          <Facts group={group} filter={filter} source={source} />
+          <Facts group={group} filter={filter} within={within} />
           <Affected affected={affected} filter={filter} />
           <GroupAlerts alerts={detail.alerts} />
           <Past past={detail.past} events={affected?.events ?? 0} />
@@ -104,8 +121,10 @@ function Loaded(props: { detail: GroupDetail; source: string | null; read: Read;
   );
 }
 
-function Facts({ group, filter, source }: { group: GroupOut; filter: EventFilter; source: string | null }) {
+function Facts({ group, filter, within }: { group: GroupOut; filter: EventFilter; within: EventFilter }) {
   const { arrivals, since, mute, unstored } = group;
+  const zone = useZone();
+  const source = sourceOf(within);
   return (
     <Panel title="Facts">
       <dl className="pb-2">
@@ -114,7 +133,7 @@ function Facts({ group, filter, source }: { group: GroupOut; filter: EventFilter
             <TimeAbsolute at={since.at} /> (<TimeAgo at={since.at} />)
           </Fact>
         ) : null}
-        <Fact name="last 24 h">
+        <Fact name={windowLabel(windowed(within), zone).toLowerCase()}>
           {formatNumber(arrivals.count)} arrived
           {arrivals.usual === null
             ? ", what is usual is not known yet"
@@ -148,7 +167,7 @@ function Facts({ group, filter, source }: { group: GroupOut; filter: EventFilter
             {group.sources.map((name) => (
               <li key={name}>
                 {source === null && group.sources.length > 1 ? (
-                  <TextLink href={groupPath(group.fingerprint, name)}>{visible(name)}</TextLink>
+                  <TextLink href={groupPath(group.fingerprint, name, within)}>{visible(name)}</TextLink>
                 ) : (
                   <TextLink href={`/sources/${encodeURIComponent(name)}`}>{visible(name)}</TextLink>
                 )}
@@ -156,7 +175,7 @@ function Facts({ group, filter, source }: { group: GroupOut; filter: EventFilter
             ))}
             {source === null ? null : (
               <li>
-                <TextLink href={groupPath(group.fingerprint)}>in every source</TextLink>
+                <TextLink href={groupPath(group.fingerprint, null, within)}>in every source</TextLink>
               </li>
             )}
           </ul>
@@ -204,7 +223,7 @@ function Muted({ mute }: { mute: NonNullable<GroupOut["mute"]> }) {
   );
 }
 
-function Actions(props: { group: GroupOut; filter: EventFilter; source: string | null; back: string }) {
+function Actions(props: { group: GroupOut; filter: EventFilter; back: string }) {
   const { group, filter, back } = props;
   const [act, setAct] = useState<"redrive" | "verify" | "ignore" | null>(null);
   const client = useQueryClient();

@@ -9,6 +9,6 @@ export const GET = handle({
   query: groupDetailQuery,
   answer: groupDetailSchema,
   coalesce: true,
-  run: ({ deps, viewer, params: { fingerprint }, query: { source }, nowMs }) =>
-    readGroupDetail(deps.db, viewer, { fingerprint, source }, nowMs),
+  run: ({ deps, viewer, params: { fingerprint }, query: within, nowMs }) =>
+    readGroupDetail(deps.db, viewer, { fingerprint, within }, nowMs),
 });
