@@ -66,7 +66,7 @@ export function verdictWords({ verdict, factor }: { verdict: Verdict; factor: nu
 }
 
 /** `7.6`, `0.2`, `41`. */
-export function factorText(factor: number): string {
+function factorText(factor: number): string {
   if (factor > 0 && factor < 0.05) return "< 0.1";
   return factor < 10 ? String(Math.round(factor * 10) / 10) : formatNumber(Math.round(factor));
 }

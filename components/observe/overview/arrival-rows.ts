@@ -45,7 +45,7 @@ export function arrivalRows(stats: Extract<TopErrors, { counts: "arrived" }>, by
 }
 
 /** How what arrived compares with what usually arrives, in the words of every page. */
-export function against({ count, usual, factor, trend }: Arrivals): { against: string; unusual: boolean } {
+function against({ count, usual, factor, trend }: Arrivals): { against: string; unusual: boolean } {
   if (count === 0) return { against: "none", unusual: false };
   if (usual === null) return { against: "", unusual: false };
   if (factor === null)
@@ -55,7 +55,7 @@ export function against({ count, usual, factor, trend }: Arrivals): { against: s
   return { against: "as usual", unusual: false };
 }
 
-export function usualWords({ usual }: Pick<Arrivals, "usual">): string {
+function usualWords({ usual }: Pick<Arrivals, "usual">): string {
   if (usual === null) return "too little history to tell what is usual";
   return `usual in the same hours: ${formatFactor(usual)}`;
 }

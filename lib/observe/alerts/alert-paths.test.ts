@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { aboutPath } from "@/lib/observe/alerts/alert-paths.pure";
 
-test.each([
+type Subject = { fingerprint?: string; errorCode?: string; target?: string };
+
+test.each<[string | null, Subject, string]>([
   ["orders", { fingerprint: "f00d", errorCode: "TIMEOUT" }, "/groups/f00d?source=orders"],
   [null, { fingerprint: "f00d" }, "/groups/f00d"],
   ["a b", { errorCode: "NO PRICE" }, "/groups?errorCode=NO%20PRICE&source=a%20b"],
