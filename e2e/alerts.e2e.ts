@@ -75,23 +75,31 @@ test("a failing consumer makes a group, its alert comes by webhook and mail, and
   expect(fired()[0]!.data.sentence).toContain(`New group in ${source.name}: CONFIG_ERROR`);
   expect(mailbox.mails[0]).toMatch(/^From: parkade@example\.com/m);
 
-  await page.goto(new URL(fired()[0]!.data.alerts[0]!.url).pathname);
-  await expect(page.getByRole("heading", { level: 1 })).toContainText(`New group in ${source.name}`);
-  await expect(page.getByRole("region", { name: "Sample events" }).getByRole("link", { name: /^p-/ })).toHaveCount(3);
+  const { pathname, search } = new URL(fired()[0]!.data.alerts[0]!.url);
+  expect([pathname.split("/")[1], search]).toEqual(["groups", `?source=${source.name}`]);
+  await page.goto(pathname + search);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("CONFIG_ERROR");
+  await expect(page.getByRole("main")).toContainText("new");
+  await expect(page.getByRole("region", { name: "Sample event" })).toContainText(`no price in ${source.name} for XAU`);
   await expect(page.getByRole("link", { name: /^Alerts: \d+ fires?, / })).toBeVisible();
   expect(await violations(page)).toEqual([]);
+  const about = page.getByRole("region", { name: "Alerts" });
+  await about.getByRole("link", { name: "New group" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText(`New group in ${source.name}`);
+  await expect(page.getByRole("region", { name: "Sample events" }).getByRole("link", { name: /^p-/ })).toHaveCount(3);
+  await page.getByRole("link", { name: "its group" }).click();
   await page.getByRole("button", { name: "Acknowledge…" }).click();
   const acknowledging = page.getByRole("dialog", { name: "Acknowledge 1 alert?" });
   await acknowledging.getByRole("textbox", { name: "Reason" }).fill("asked the pricing team");
   await acknowledging.getByRole("button", { name: "Acknowledge" }).click();
-  await expect(page.getByRole("region", { name: "Facts" })).toContainText("asked the pricing team");
+  await expect(about).toContainText("firing, acknowledged by");
 
-  await parkade.redriveAll(source.name);
+  await page.getByRole("button", { name: "Redrive 6", exact: true }).click();
   await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 6 });
   const ended = () =>
     told().filter(({ type, data }) => type === "alert.resolved" && data.sentence.includes(source.name));
   await expect.poll(() => ended().length, TOLD).toBe(1);
-  await expect(page.getByRole("region", { name: "Facts" })).toContainText("its cause has ended");
+  await expect(about).toContainText("resolved, acknowledged by");
   expect(fired()).toHaveLength(1);
   await expect.poll(() => mailbox.mails.length, TOLD).toBe(2);
 });

@@ -255,6 +255,7 @@ test("a storm limit and a time to be known are set in the form, and the pages sa
   expect([accepted + unstored, accepted >= 3, unstored > 0]).toEqual([40, true, true]);
   await expect(page.getByText(`${unstored} came in storms, and are counted and not stored`)).toBeVisible();
   await page.goto(`/groups?source=${name}`);
+  await page.getByRole("grid", { name: "Groups" }).getByRole("link").first().click();
   await expect(page.getByText(`${unstored} of 40 that came are not stored: sampled since`)).toBeVisible();
   expect(await violations(page)).toEqual([]);
 });

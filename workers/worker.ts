@@ -13,6 +13,7 @@ import { openTokenBucket } from "@/lib/lane/token-bucket";
 import { removeOldAlerts } from "@/lib/observe/alerts/alerts.write";
 import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
 import { removeHeartbeat, writeHeartbeat } from "@/lib/observe/health/heartbeat.write";
+import { removeOldMutes } from "@/lib/observe/mutes/end-mutes.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
 import { atMost, type Clock, systemClock } from "@/lib/platform/clock";
@@ -258,6 +259,7 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
         await ensureDays(upkeepDb, redriver.clock);
         await removeExpired(upkeepDb);
         await removeOldAlerts(upkeepDb);
+        await removeOldMutes(upkeepDb);
       },
     },
   ];

@@ -43,6 +43,7 @@ const TAGS = {
   controls: "Blacklists, whitelists and cooldowns",
   events: "Parked dead letters",
   forget: "The data of a person, deleted everywhere",
+  "group-mutes": "Groups of which nobody is told until later",
   groups: "Events that failed in the same way",
   holds: "Legal holds: events that stay, whatever others ask for",
   maintenances: "Times in which nobody is told of alerts",

@@ -38,6 +38,8 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   "unknown-alert-rule": [404, "There is no such rule of alerts"],
   "unknown-channel": [404, "There is no such channel"],
   "unknown-maintenance": [404, "There is no such maintenance window"],
+  "unknown-group": [404, "There is no such group"],
+  "unknown-mute": [404, "The group is not ignored until later"],
   "unknown-marker": [404, "There is no such marker"],
   "unknown-runbook": [404, "There is no such runbook"],
   "invalid-recipe": [422, "The recipe cannot be used"],

@@ -12,6 +12,7 @@ export type ShapeName =
   | "return"
   | "barred"
   | "triangle"
+  | "fall"
   | "clock"
   | "pause"
   | "ring"
@@ -44,6 +45,7 @@ const PATHS: Record<ShapeName, ReactNode> = {
     </>
   ),
   triangle: <path d="M6 1.6 11 10.4H1z" fill="currentColor" />,
+  fall: <path d="M6 10.4 1 1.6h10z" {...stroke} strokeWidth={1.4} />,
   clock: (
     <>
       <circle cx="6" cy="6" r="4.2" {...stroke} />

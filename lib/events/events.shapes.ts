@@ -4,7 +4,8 @@ import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 import { admissionRecordSchema } from "@/lib/intake/admission/admission.shapes";
 import type { Origin } from "@/lib/intake/dead-letter.pure";
-import { arrivalsShape } from "@/lib/observe/stats/stats.shapes";
+import { groupMuteSchema } from "@/lib/observe/mutes/group-mutes.shapes";
+import { arrivalsShape, verdictOut } from "@/lib/observe/stats/stats.shapes";
 import {
   countsOut,
   headersSchema,
@@ -310,7 +311,7 @@ export const parkAnswerSchema = named(
 );
 export type ParkAnswer = z.infer<typeof parkAnswerSchema>;
 
-const groupSchema = named(
+export const groupSchema = named(
   "Group",
   z.object({
     fingerprint: z.string(),
@@ -327,6 +328,11 @@ const groupSchema = named(
     trend: z.array(z.number()),
     /** In the window of the filter, without one in the last 24 h; of all the group's events in the filter's sources. */
     arrivals: z.object(arrivalsShape),
+    verdict: verdictOut,
+    /** `rise`: since when more arrives than usual; `first`: nothing rises, or no hour left its range, and it was first seen then. */
+    since: z.object({ at: timeOut, of: z.enum(["rise", "first"]) }),
+    /** Nobody is told of it; null = its alerts are told. */
+    mute: z.nullable(groupMuteSchema),
     /** Of the arrivals, those that were counted in a storm and not stored, and the minute in which that began. null = all are stored. */
     unstored: z.nullable(z.object({ count: z.int(), since: timeOut })),
   }),
@@ -343,11 +349,18 @@ const groupSchema = named(
     sources: ["orders"],
     trend: [0, 2, 10],
     arrivals: { count: 12, usual: 1.5, spread: 1.5, factor: 8, trend: "rising" },
+    verdict: "rising",
+    since: { at: "2026-11-22T01:12:00.000Z", of: "rise" },
+    mute: null,
     unstored: null,
   },
 );
 export type GroupOut = z.infer<typeof groupSchema>;
-export const groupListSchema = z.extend(pageOut(groupSchema), { hints: hintsOut });
+export const groupListSchema = z.extend(pageOut(groupSchema), {
+  hints: hintsOut,
+  /** Groups beyond the 5,000 with the most parked events: narrow the filter to see them. */
+  left: z.int(),
+});
 export type GroupList = z.infer<typeof groupListSchema>;
 
 /**

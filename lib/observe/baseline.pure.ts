@@ -53,3 +53,10 @@ export function trendOf(count: number, usual: Usual | null): Trend {
 export function factorOf(count: number, usual: Usual | null): number | null {
   return usual === null || usual.median === 0 ? null : count / usual.median;
 }
+
+/** The largest number of arrivals that is as usual; null = too few days are known. */
+export function usualMaxOf(usual: Usual | null): number | null {
+  if (usual === null) return null;
+  const { median, spread } = usual;
+  return Math.max(median + SPREADS * spread, FACTOR_MIN * median);
+}

@@ -1,10 +1,10 @@
 "use client";
 
-import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
-import { useState } from "react";
-import { FilteredBy } from "@/components/observe/overview/filtered-by";
-import { redriveAtOnce } from "@/components/redrive/one-click/one-click";
+import { type ReactNode, useCallback, useMemo, useRef, useState } from "react";
+import { SelectionBar } from "@/components/events/list/selection-bar";
+import { useListSelection } from "@/components/events/list/use-list-selection";
+import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
@@ -13,22 +13,23 @@ import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import type { GroupOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { useEventFilter } from "@/lib/events/filter/filter-url.browser";
+import { eventsHref } from "@/lib/events/filter/filter-read.browser";
+import { useEventFilter, usePageParam } from "@/lib/events/filter/filter-url.browser";
+import { firstOrder, GROUP_SORTS } from "@/lib/events/groups/group-order.pure";
 import { useGroups } from "@/lib/events/groups/groups.browser";
+import { VERDICTS } from "@/lib/observe/group-verdict.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
-import { formatNumber } from "@/lib/platform/plain/format.pure";
-import { GroupCard } from "./group-card";
-import { eachOnce, groupFilter } from "./group-filter";
+import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { eachOnce, groupFilter, groupHref } from "./group-filter";
+import { GroupFilters, type VerdictChoice } from "./group-filters";
+import { type GroupAction, groupDomId } from "./group-row";
+import { type GroupOrder, GroupTable } from "./group-table";
 
 const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");
-const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog"), "BulkDialog");
+const IgnoreGroupDialog = lazily(() => import("./ignore-group-dialog"), "IgnoreGroupDialog");
 
-export type GroupAct =
-  | { kind: "redrive" | "verify" | "ignore"; group: GroupOut }
-  /** `count`: the number on its button. */
-  | { kind: "at-once"; group: GroupOut; count: number };
-
-/** Groups of events that failed in the same way. */
+/** Groups of events that failed in the same way. The filter, the order and the verdict are in the address. */
 export function GroupsPage() {
   const { filter, fault, setFilter } = useEventFilter();
   if (filter === null) {
@@ -45,23 +46,33 @@ export function GroupsPage() {
   return <Groups filter={filter} onFilter={setFilter} />;
 }
 
-function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
-  const groups = useGroups(filter);
-  const [act, setAct] = useState<Exclude<GroupAct, { kind: "at-once" }> | null>(null);
-  const items = eachOnce(groups.data?.pages.flatMap((page) => page.items) ?? []);
-  const close = () => setAct(null);
-  const client = useQueryClient();
-  const router = useRouter();
-  const start = (wanted: GroupAct) => {
-    if (wanted.kind !== "at-once") return setAct(wanted);
-    const { group, count } = wanted;
-    void redriveAtOnce(client, { filter: groupFilter(filter, group, "PENDING") }, count, {
-      open: (href) => router.push(href),
-      onAsk: () => setAct({ kind: "redrive", group }),
-    });
+/** The order and the verdict of the address; what it does not know is the first one. */
+function useOrder() {
+  const [sortText, setSort] = usePageParam("sort");
+  const [orderText, setOrder] = usePageParam("order");
+  const [verdictText, setVerdict] = usePageParam("verdict");
+  const sort = GROUP_SORTS.find((each) => each === sortText) ?? "rise";
+  const order = orderText === "asc" || orderText === "desc" ? orderText : firstOrder(sort);
+  const verdict: VerdictChoice = VERDICTS.find((each) => each === verdictText) ?? "all";
+  return {
+    ordered: { sort, order } satisfies GroupOrder,
+    verdict,
+    onOrder: (next: GroupOrder) => {
+      setSort(next.sort === "rise" ? null : next.sort);
+      setOrder(next.order === firstOrder(next.sort) ? null : next.order);
+    },
+    onVerdict: (next: VerdictChoice) => setVerdict(next === "all" ? null : next),
   };
+}
+
+function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
+  const { ordered, verdict, onOrder, onVerdict } = useOrder();
+  const groups = useGroups(filter, { ...ordered, verdict: verdict === "all" ? null : verdict });
+  const items = useMemo(() => eachOnce(groups.data?.pages.flatMap((page) => page.items) ?? []), [groups.data]);
+  const left = groups.data?.pages[0]?.left ?? 0;
+  const none = groups.isSuccess && items.length === 0;
   return (
-    <>
+    <div className="flex h-full min-h-0 flex-col">
       <PageHeader
         title="Groups"
         meta={
@@ -70,40 +81,168 @@ function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: Ev
             : undefined
         }
       />
-      <FilteredBy filter={filter} onFilter={onFilter} />
+      <GroupFilters filter={filter} onFilter={onFilter} verdict={verdict} onVerdict={onVerdict} />
       <ReadError read={groups} stale={items.length > 0} />
-      {groups.isPending ? <SkeletonRows rows={10} columns={["flex-1", "w-24", "w-24", "w-32"]} /> : null}
-      {groups.isSuccess && items.length === 0 ? <NoGroups filter={filter} onFilter={onFilter} /> : null}
-      <ul className="border-t border-line empty:hidden">
-        {items.map((group) => (
-          <GroupCard key={group.fingerprint} group={group} filter={filter} onAct={start} />
-        ))}
-      </ul>
-      <NextPageButton read={groups}>More groups</NextPageButton>
-      {act && act.kind !== "ignore" ? (
-        <RedriveDialog
-          selection={{ filter: groupFilter(filter, act.group, "PENDING") }}
-          total={act.group.counts.PENDING}
-          initialMode={act.kind === "verify" ? "verify" : "deliver"}
-          onClose={close}
+      {left === 0 ? null : (
+        <p className="px-3 pb-2 text-warning">
+          {plural(left, "group")} with fewer parked events {left === 1 ? "is" : "are"} not listed: narrow the filter.
+        </p>
+      )}
+      {groups.isPending ? <SkeletonRows rows={16} columns={["w-5", "w-32", "flex-1", "w-24", "w-16", "w-16"]} /> : null}
+      {none ? (
+        <NoGroups
+          restricted={Object.keys(filter).length > 0 || verdict !== "all"}
+          onAll={() => {
+            onVerdict("all");
+            onFilter({});
+          }}
         />
       ) : null}
-      {act?.kind === "ignore" ? (
-        <BulkDialog
-          kind="ignore"
-          selection={{ filter: groupFilter(filter, act.group, "PENDING") }}
-          total={act.group.counts.PENDING}
-          onClose={close}
+      {items.length === 0 ? null : (
+        <GroupList
+          items={items}
+          whole={groups.hasNextPage === false}
+          {...{ filter, ordered, onOrder }}
+          more={<NextPageButton read={groups}>More groups</NextPageButton>}
         />
-      ) : null}
+      )}
+    </div>
+  );
+}
+
+type Act = { kind: GroupAction; groups: readonly GroupOut[] };
+
+function GroupList(props: {
+  items: readonly GroupOut[];
+  whole: boolean;
+  filter: EventFilter;
+  ordered: GroupOrder;
+  onOrder: (next: GroupOrder) => void;
+  more: ReactNode;
+}) {
+  const { items, whole, filter, ordered, onOrder, more } = props;
+  const router = useRouter();
+  const order = useMemo(() => items.map(({ fingerprint }) => fingerprint), [items]);
+  const [activeId, setActiveId] = useState<string | null>(null);
+  const [act, setAct] = useState<Act | null>(null);
+  const selection = useListSelection(order, whole ? order : null, setActiveId);
+  const { picked } = selection;
+  const open = useCallback((fingerprint: string) => router.push(groupHref(filter, { fingerprint })), [router, filter]);
+  const chosen = items.filter(({ fingerprint }) => picked.kind === "ids" && picked.ids.has(fingerprint));
+  const active = items.find(({ fingerprint }) => fingerprint === activeId);
+  const acted = chosen.length > 0 ? chosen : active ? [active] : [];
+  useGroupKeys({
+    order,
+    activeId,
+    setActiveId,
+    open,
+    selection,
+    onAct: (kind) => acted.length > 0 && setAct({ kind, groups: acted }),
+  });
+  const pending = chosen.reduce((sum, { counts }) => sum + counts.PENDING, 0);
+  return (
+    <>
+      <div className="min-h-0 flex-1 overflow-y-auto border-t border-line">
+        <GroupTable
+          groups={items}
+          filter={filter}
+          picked={picked}
+          activeId={active ? activeId : null}
+          ordered={ordered}
+          onOrder={onOrder}
+          onToggle={selection.toggleRow}
+          onToggleLoaded={selection.toggleLoaded}
+          onOpen={open}
+          onAct={(kind, group) => setAct({ kind, groups: [group] })}
+        />
+        {more}
+      </div>
+      {chosen.length === 0 ? null : (
+        <SelectionBar
+          words={`${plural(chosen.length, "group")} selected, ${formatNumber(pending)} PENDING`}
+          selectAll={null}
+          onClear={selection.clear}
+        >
+          <ActionButton
+            size="sm"
+            variant="primary"
+            refusal={pending === 0 ? "None of their events is PENDING" : null}
+            onClick={() => setAct({ kind: "redrive", groups: chosen })}
+            data-tip="Preview first; lane, rate, canary and more  r"
+          >
+            Redrive…
+          </ActionButton>
+          <ActionButton size="sm" onClick={() => setAct({ kind: "ignore", groups: chosen })} data-tip="i">
+            Ignore…
+          </ActionButton>
+          <LinkButton size="sm" prefetch={false} href={eventsHref(groupFilter(filter, chosen))}>
+            Open as events
+          </LinkButton>
+        </SelectionBar>
+      )}
+      {act === null ? null : (
+        <ActDialog act={act} filter={filter} onClose={() => setAct(null)} onDone={selection.clear} />
+      )}
     </>
   );
 }
 
-function NoGroups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
-  if (Object.keys(filter).length > 0) {
+function ActDialog(props: { act: Act; filter: EventFilter; onClose: () => void; onDone: () => void }) {
+  const { act, filter, onClose, onDone } = props;
+  if (act.kind === "ignore") {
+    return <IgnoreGroupDialog groups={act.groups} filter={filter} onClose={onClose} onDone={onDone} />;
+  }
+  return (
+    <RedriveDialog
+      selection={{ filter: groupFilter(filter, act.groups, "PENDING") }}
+      total={act.groups.reduce((sum, { counts }) => sum + counts.PENDING, 0)}
+      onClose={onClose}
+      onDone={onDone}
+    />
+  );
+}
+
+function useGroupKeys(options: {
+  order: readonly string[];
+  activeId: string | null;
+  setActiveId: (id: string) => void;
+  open: (id: string) => void;
+  selection: ReturnType<typeof useListSelection>;
+  onAct: (kind: GroupAction) => void;
+}) {
+  const { order, activeId, setActiveId, open, selection, onAct } = options;
+  const at = useRef(-1);
+  const found = activeId === null ? -1 : order.indexOf(activeId);
+  // A group that left the list leaves its place to the next one.
+  if (found !== -1) at.current = found;
+  const move = (step: number) => {
+    const next = order[Math.min(Math.max(at.current + step, 0), order.length - 1)];
+    if (next === undefined) return;
+    setActiveId(next);
+    document.getElementById(groupDomId(next))?.scrollIntoView({ block: "nearest" });
+  };
+  const toggle = (range: boolean) => (activeId === null ? move(1) : selection.toggleRow(activeId, range));
+  useHotkeys({
+    j: () => move(1),
+    k: () => move(-1),
+    arrowdown: () => move(1),
+    arrowup: () => move(-1),
+    enter: () => {
+      if (activeId !== null) open(activeId);
+    },
+    x: () => toggle(false),
+    " ": () => toggle(false),
+    "shift+x": () => toggle(true),
+    r: () => onAct("redrive"),
+    i: () => onAct("ignore"),
+    escape: selection.clear,
+  });
+}
+
+function NoGroups({ restricted, onAll }: { restricted: boolean; onAll: () => void }) {
+  if (restricted) {
     return (
-      <EmptyState title="No group matches" action={<Button onClick={() => onFilter({})}>Show all groups</Button>}>
+      <EmptyState title="No group matches" action={<Button onClick={onAll}>Show all groups</Button>}>
         The filter hides all there are.
       </EmptyState>
     );

@@ -6,6 +6,7 @@ import type { EventCounts, ListedEvent } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { holdsNone, holdsNoneSettled, mayHoldIgnored } from "./bulk-action";
+import { SelectionBar } from "./selection-bar";
 import type { ListActions } from "./use-list-actions";
 import type { useListSelection } from "./use-list-selection";
 
@@ -39,83 +40,67 @@ export function BulkBar({
     ? "None of them is IGNORED or CONFIRMED: only such events are removed"
     : null;
   return (
-    <section
-      aria-label="Selection"
-      className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1.5 border-t border-line-strong bg-raised px-3 py-1.5"
+    <SelectionBar
+      words={all ? `All ${matching} selected` : `${formatNumber(picked.ids.size)} selected`}
+      selectAll={
+        all || picked.ids.size === total?.value ? null : { words: `select all ${matching}`, onSelect: selectAll }
+      }
+      onClear={clear}
     >
-      <p aria-live="polite" className="whitespace-nowrap">
-        <span className="font-medium">
-          {all ? `All ${matching} selected` : `${formatNumber(picked.ids.size)} selected`}
-        </span>
-        {all || picked.ids.size === total?.value ? null : (
-          <>
-            <span className="text-faint"> · </span>
-            <button type="button" onClick={selectAll} className="text-accent hover:underline">
-              select all {matching}
-            </button>
-          </>
-        )}
-        <span className="text-faint"> · </span>
-        <button type="button" onClick={clear} data-tip="Esc" className="text-muted hover:underline">
-          clear
-        </button>
-      </p>
-      <div className="ml-auto flex flex-wrap items-center gap-1.5">
-        <ActionButton size="sm" onClick={() => setAction("verify")} data-tip="Dry run only, nothing is sent  v">
-          Verify
+      <ActionButton size="sm" onClick={() => setAction("verify")} data-tip="Dry run only, nothing is sent  v">
+        Verify
+      </ActionButton>
+      <ActionButton
+        size="sm"
+        variant="primary"
+        refusal={nonePending}
+        busy={sending}
+        onClick={() => void redriveSelected()}
+        data-tip="Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
+      >
+        {all ? `Redrive all ${matching}` : `Redrive ${plural(picked.ids.size, "event")}`}
+      </ActionButton>
+      <ActionButton
+        size="sm"
+        refusal={nonePending}
+        onClick={() => setAction("redrive")}
+        data-tip="Preview first; lane, rate, canary and more  r"
+      >
+        Redrive…
+      </ActionButton>
+      <ActionButton size="sm" onClick={mend} data-tip="Change their payloads by a recipe, then verify and redrive  m">
+        Mend…
+      </ActionButton>
+      <ActionButton size="sm" refusal={noneOpen} onClick={() => setAction("ignore")} data-tip="i">
+        Ignore…
+      </ActionButton>
+      {mayHoldIgnored(picked, filter, events) ? (
+        <ActionButton size="sm" onClick={() => setAction("release")}>
+          Release…
         </ActionButton>
-        <ActionButton
-          size="sm"
-          variant="primary"
-          refusal={nonePending}
-          busy={sending}
-          onClick={() => void redriveSelected()}
-          data-tip="Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
-        >
-          {all ? `Redrive all ${matching}` : `Redrive ${plural(picked.ids.size, "event")}`}
-        </ActionButton>
-        <ActionButton
-          size="sm"
-          refusal={nonePending}
-          onClick={() => setAction("redrive")}
-          data-tip="Preview first; lane, rate, canary and more  r"
-        >
-          Redrive…
-        </ActionButton>
-        <ActionButton size="sm" onClick={mend} data-tip="Change their payloads by a recipe, then verify and redrive  m">
-          Mend…
-        </ActionButton>
-        <ActionButton size="sm" refusal={noneOpen} onClick={() => setAction("ignore")} data-tip="i">
-          Ignore…
-        </ActionButton>
-        {mayHoldIgnored(picked, filter, events) ? (
-          <ActionButton size="sm" onClick={() => setAction("release")}>
-            Release…
-          </ActionButton>
-        ) : null}
-        <ActionButton
-          size="sm"
-          onClick={() => setAction("confirm")}
-          data-tip="Mark them as processed by their consumers; nothing is sent"
-        >
-          Confirm…
-        </ActionButton>
-        <ActionButton size="sm" onClick={() => setAction("cooldown")}>
-          Cooldown…
-        </ActionButton>
-        <ActionButton size="sm" onClick={() => setAction("blacklist")}>
-          Blacklist…
-        </ActionButton>
-        <ActionButton
-          size="sm"
-          variant="danger"
-          refusal={noneSettled}
-          onClick={() => setAction("remove")}
-          data-tip="Move those that are IGNORED or CONFIRMED into the archive"
-        >
-          Remove…
-        </ActionButton>
-      </div>
-    </section>
+      ) : null}
+      <ActionButton
+        size="sm"
+        onClick={() => setAction("confirm")}
+        data-tip="Mark them as processed by their consumers; nothing is sent"
+      >
+        Confirm…
+      </ActionButton>
+      <ActionButton size="sm" onClick={() => setAction("cooldown")}>
+        Cooldown…
+      </ActionButton>
+      <ActionButton size="sm" onClick={() => setAction("blacklist")}>
+        Blacklist…
+      </ActionButton>
+      <ActionButton
+        size="sm"
+        variant="danger"
+        refusal={noneSettled}
+        onClick={() => setAction("remove")}
+        data-tip="Move those that are IGNORED or CONFIRMED into the archive"
+      >
+        Remove…
+      </ActionButton>
+    </SelectionBar>
   );
 }

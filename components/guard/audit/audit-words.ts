@@ -46,6 +46,8 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
     case "channel":
     case "maintenance":
       return "/alerts/channels";
+    case "group":
+      return `/groups/${id}`;
     case "marker":
     case "view":
     case "recipe":

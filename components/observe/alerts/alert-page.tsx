@@ -2,6 +2,7 @@
 
 import { type ReactNode, useState } from "react";
 import { EventLinks } from "@/components/events/event-links";
+import { untilWords } from "@/components/events/groups/until-words";
 import { ActionButton } from "@/components/ui/action-button";
 import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
@@ -13,10 +14,12 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
-import { groupPath } from "@/lib/observe/alerts/alert-paths.pure";
+import { groupPath } from "@/lib/events/groups/group-path.pure";
+import { aboutPath } from "@/lib/observe/alerts/alert-paths.pure";
 import { KIND_WORDS } from "@/lib/observe/alerts/alert-words.pure";
 import { useAlert } from "@/lib/observe/alerts/alerts.browser";
 import type { AlertOut } from "@/lib/observe/alerts/alerts.shapes";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { AlertState, SeverityBadge } from "./alert-looks";
 
@@ -87,6 +90,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 
 function Facts({ alert }: { alert: AlertOut }) {
   const { source, subject, rule } = alert;
+  const zone = useZone();
   return (
     <Panel title="Facts" className="self-start">
       <dl className="pb-2">
@@ -123,12 +127,24 @@ function Facts({ alert }: { alert: AlertOut }) {
             <TextLink href={`/redrives/${subject.redriveId}`}>its page</TextLink>
           </Fact>
         )}
+        {subject.fingerprint === undefined && subject.errorCode === undefined ? null : (
+          <Fact name="about">
+            <TextLink href={aboutPath(alert)}>
+              {subject.fingerprint === undefined ? "the groups of its code" : "its group"}
+            </TextLink>
+          </Fact>
+        )}
         <Fact name="events">
           <TextLink href={eventsHref(eventsOf(alert))}>the list</TextLink>
         </Fact>
         {alert.maintenanceUntil === null ? null : (
           <Fact name="told to nobody">
             until <TimeAgo at={alert.maintenanceUntil} />: <TextLink href="/alerts/channels">maintenance</TextLink>
+          </Fact>
+        )}
+        {alert.mute === null ? null : (
+          <Fact name="told to nobody">
+            its group is ignored {untilWords(alert.mute, zone)}, by {alert.mute.createdBy}
           </Fact>
         )}
         {alert.acknowledgedBy === null ? null : (

@@ -1,9 +1,12 @@
 "use client";
 
+import { untilWords } from "@/components/events/groups/until-words";
 import { Checkbox } from "@/components/ui/input";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
+import { aboutPath, alertPath } from "@/lib/observe/alerts/alert-paths.pure";
 import type { AlertOut } from "@/lib/observe/alerts/alerts.shapes";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { AlertState, SeverityBadge } from "./alert-looks";
 
 /** One alert in a list. `selected` undefined: it cannot be selected. */
@@ -17,6 +20,7 @@ export function AlertRow({
   onSelected?: (selected: boolean) => void;
 }) {
   const { id, sentence, severity, rule, source, state } = alert;
+  const zone = useZone();
   return (
     <li className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 border-line px-3 py-2 not-first:border-t hover:bg-hover">
       <span className="flex min-h-6 items-center">
@@ -44,14 +48,17 @@ export function AlertRow({
             )}
           </span>
         </div>
-        <TextLink href={`/alerts/${id}`} className="min-h-6 text-ink! wrap-anywhere">
+        <TextLink href={aboutPath(alert)} className="min-h-6 text-ink! wrap-anywhere">
           {sentence}
         </TextLink>
         <p className="text-sm text-muted wrap-anywhere">
-          {rule.name}
+          <TextLink href={alertPath(id)} aria-label={`The alert of ${rule.name}: ${sentence}`}>
+            {rule.name}
+          </TextLink>
           {source === null ? "" : ` · ${source}`}
           {alert.acknowledgedBy === null ? "" : ` · acknowledged by ${alert.acknowledgedBy}`}
           {alert.acknowledgeNote ? `: ${alert.acknowledgeNote}` : ""}
+          {alert.mute === null ? "" : ` · its group is ignored ${untilWords(alert.mute, zone)}`}
         </p>
       </div>
     </li>

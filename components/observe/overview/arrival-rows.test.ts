@@ -32,6 +32,7 @@ const stats = (change: Partial<ArrivedCode>) =>
         spread: 2.6,
         factor: 1,
         trend: "usual" as const,
+        verdict: "steady" as const,
       },
     ],
   }) satisfies TopErrors;
@@ -56,7 +57,7 @@ describe("rows of what arrived", () => {
     expect(byCode).toMatchObject({ part: { errorCode: ["TIMEOUT"] } });
     expect(byCode!.tip).toContain("90 parked for the first time, 13 came back");
     expect(arrivalRows(stats({}), "group")).toMatchObject([
-      { name: "no answer of <n>", count: 7, part: { fingerprint: ["g1"] } },
+      { name: "no answer of <n>", count: 7, against: "steady", unusual: false, part: { fingerprint: ["g1"] } },
     ]);
   });
 });

@@ -1,5 +1,6 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { formatFactor } from "@/lib/observe/alerts/alert-words.pure";
+import { isRise, verdictWords } from "@/lib/observe/group-verdict.pure";
 import type { Arrivals, TopErrors } from "@/lib/observe/stats/stats.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
@@ -32,7 +33,9 @@ export function arrivalRows(stats: Extract<TopErrors, { counts: "arrived" }>, by
     }));
   }
   return stats.groups.map((row) => ({
-    ...against(row),
+    // As the page of groups says it.
+    against: verdictWords(row),
+    unusual: isRise(row.verdict),
     key: row.fingerprint,
     name: row.pattern === "" ? row.errorCode : row.pattern,
     count: row.count,
@@ -42,7 +45,7 @@ export function arrivalRows(stats: Extract<TopErrors, { counts: "arrived" }>, by
 }
 
 /** How what arrived compares with what usually arrives, in the words of every page. */
-export function against({ count, usual, factor, trend }: Arrivals): { against: string; unusual: boolean } {
+function against({ count, usual, factor, trend }: Arrivals): { against: string; unusual: boolean } {
   if (count === 0) return { against: "none", unusual: false };
   if (usual === null) return { against: "", unusual: false };
   if (factor === null)
@@ -52,7 +55,7 @@ export function against({ count, usual, factor, trend }: Arrivals): { against: s
   return { against: "as usual", unusual: false };
 }
 
-export function usualWords({ usual }: Pick<Arrivals, "usual">): string {
+function usualWords({ usual }: Pick<Arrivals, "usual">): string {
   if (usual === null) return "too little history to tell what is usual";
   return `usual in the same hours: ${formatFactor(usual)}`;
 }

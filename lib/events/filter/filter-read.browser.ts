@@ -13,6 +13,8 @@ export const PAGE_PARAMS = [
   "waitsFor",
   "kind",
   "sort",
+  "order",
+  "verdict",
   "actor",
   "action",
   "subjectKind",

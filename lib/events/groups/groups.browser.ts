@@ -1,15 +1,56 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { GroupList } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import { keys } from "@/lib/platform/browser/keys.browser";
+import type { GroupDetail, GroupWithin } from "@/lib/events/groups/group-detail.shapes";
+import type { GroupMuteRequest, GroupMutesBegun } from "@/lib/observe/mutes/group-mutes.shapes";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 import { firstPageEvery, usePages } from "@/lib/platform/browser/pages.browser";
 
 const POLL_MS = 15_000;
+const DETAIL_POLL_MS = 10_000;
 const PAGE = 50;
 
-/** The groups that have events matching the filter. */
-export function useGroups(filter: EventFilter) {
-  const query = toSearchParams(filter).toString();
-  const path = `/api/v1/groups?limit=${PAGE}&${query}`;
-  return usePages<GroupList>(keys.groups({ query }), path, firstPageEvery(POLL_MS));
+/** The groups that have events matching the filter, in this order. */
+export function useGroups(filter: EventFilter, ordered: { sort: string; order: string; verdict: string | null }) {
+  const { sort, order, verdict } = ordered;
+  const own = new URLSearchParams({ limit: String(PAGE), sort, order, ...(verdict === null ? {} : { verdict }) });
+  const query = `${own}&${toSearchParams(filter)}`;
+  return usePages<GroupList>(keys.groups({ query }), `/api/v1/groups?${query}`, firstPageEvery(POLL_MS));
+}
+
+/** One group, within a source and a window where these are asked for. */
+export function useGroup(fingerprint: string, within: GroupWithin) {
+  const query = toSearchParams(within).toString();
+  return useQuery<GroupDetail, ApiError>({
+    queryKey: keys.groups({ fingerprint, query }),
+    queryFn: ({ signal }) =>
+      fetchJson<GroupDetail>(`/api/v1/groups/${encodeURIComponent(fingerprint)}?${query}`, { signal }),
+    refetchInterval: DETAIL_POLL_MS,
+  });
+}
+
+/** Mutes groups until later. */
+export function useMuteGroups() {
+  const client = useQueryClient();
+  return useMutation<GroupMutesBegun, ApiError, GroupMuteRequest>({
+    mutationFn: async (body) => {
+      const begun = await fetchJson<GroupMutesBegun>("/api/v1/group-mutes", { method: "POST", body, once: true });
+      void invalidateAfter(client, "alerts");
+      return begun;
+    },
+  });
+}
+
+/** Ends a mute before its time. */
+export function useLiftMute() {
+  const client = useQueryClient();
+  return useMutation<void, ApiError, string>({
+    mutationFn: async (id) => {
+      await fetchJson(`/api/v1/group-mutes/${id}`, { method: "DELETE" });
+      void invalidateAfter(client, "alerts");
+    },
+  });
 }

@@ -21,6 +21,7 @@ export const AUDIT_SUBJECTS = [
   "channel",
   "maintenance",
   "marker",
+  "group",
 ] as const;
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];
 

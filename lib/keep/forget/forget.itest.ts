@@ -456,6 +456,7 @@ const NAMES_NOBODY: Record<string, readonly string[]> = {
   // Operators write a channel and are told by it; a message is found by its rule.
   alert_channels: ["severities"],
   alert_maintenances: ["ended_by"],
+  group_mutes: ["ended_by", "ended_because"],
   alert_outbox: ["id", "aggregate_id", "destination", "message_key", "headers"],
   alert_rules: ["severity"],
   alerts: ["severity", "acknowledged_by", "resolved_because"],

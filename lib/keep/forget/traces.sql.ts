@@ -51,6 +51,7 @@ export const TRACES: readonly Trace[] = [
   { table: "alert_outbox", text: ["last_error"], jsonBytes: ["payload"] },
   { table: "alert_rules", text: ["name", "fault"], json: ["body"] },
   { table: "alert_maintenances", text: ["reason"] },
+  { table: "group_mutes", text: ["reason"] },
   { table: "markers", text: ["label", "url"] },
 ];
 

@@ -1,12 +1,25 @@
+import { groupPath } from "@/lib/events/groups/group-path.pure";
+
 /** The page of an alert. */
 export function alertPath(id: string): string {
   return `/alerts/${id}`;
 }
 
-/** The events of a group, of one source where there is one. */
-export function groupPath(fingerprint: string, source: string | null): string {
+type About = {
+  id: string;
+  source: string | null;
+  subject: { fingerprint?: string | undefined; errorCode?: string | undefined };
+};
+
+/**
+ * The page of what an alert is about, where a person acts: its group; the groups of its error code; else its own page, which
+ * names its target or its redrive.
+ */
+export function aboutPath({ id, source, subject: { fingerprint, errorCode } }: About): string {
+  if (fingerprint !== undefined) return groupPath(fingerprint, source);
+  if (errorCode === undefined) return alertPath(id);
   const of = source === null ? "" : `&source=${encodeURIComponent(source)}`;
-  return `/events?fingerprint=${encodeURIComponent(fingerprint)}${of}`;
+  return `/groups?errorCode=${encodeURIComponent(errorCode)}${of}`;
 }
 
 /** The address of a runbook by its name: the console has them all. */

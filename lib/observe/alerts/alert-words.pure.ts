@@ -27,13 +27,15 @@ export function size(source: string | null, count: number, above: number): strin
   return `${of(source)}${plural(count, "event is", "events are")} parked, the limit is ${formatNumber(above)}`;
 }
 
-type Inflow = { count: number; usual: Usual | null; factor: number | null; windowMs: number };
+/** `muted`: arrivals of muted groups, which `count` leaves out. */
+type Inflow = { count: number; usual: Usual | null; factor: number | null; windowMs: number; muted: number };
 
-export function inflow(source: string | null, { count, usual, factor, windowMs }: Inflow): string {
+export function inflow(source: string | null, { count, usual, factor, windowMs, muted }: Inflow): string {
   const arrived = `${of(source)}${plural(count, "event")} arrived in ${formatDuration(windowMs)}`;
-  if (usual === null) return `${arrived}; what is usual is not known yet`;
-  if (factor === null) return `${arrived}, usually none`;
-  return `${arrived}, ${formatFactor(factor)} × the usual ${formatFactor(usual.median)}`;
+  const without = muted === 0 ? "" : `; ${plural(muted, "event")} of ignored groups not counted`;
+  if (usual === null) return `${arrived}; what is usual is not known yet${without}`;
+  if (factor === null) return `${arrived}, usually none${without}`;
+  return `${arrived}, ${formatFactor(factor)} × the usual ${formatFactor(usual.median)}${without}`;
 }
 
 /** A factor, or a usual number, which may be a half: `7.6`, `41`. */

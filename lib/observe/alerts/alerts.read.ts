@@ -63,7 +63,13 @@ const COLUMNS = `a.id, jsonb_build_object('id', a.rule_id, 'name', a.rule_name) 
   a.resolved_because as "resolvedBecause", a.evidence, r.body ->> 'runbookUrl' as "ownRunbook",
   case when a.state = 'firing' then (select max(m.until_at) from alert_maintenances m
      where m.ended_at is null and m.from_at <= now() and m.until_at > now()
-       and (m.sources is null or a.source = any(m.sources))) end as "maintenanceUntil"`;
+       and (m.sources is null or a.source = any(m.sources))) end as "maintenanceUntil",
+  case when a.state = 'firing' and a.subject ? 'fingerprint' then (
+    select jsonb_build_object('id', m.id, 'until', to_char(m.until_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+             'untilMore', m.until_more, 'createdBy', m.created_by)
+      from group_mutes m where m.ended_at is null and (m.until_at is null or m.until_at > now())
+       and m.fingerprint = a.subject ->> 'fingerprint' and (m.source is null or m.source = a.source)
+     order by m.id desc limit 1) end as mute`;
 
 type Row = Omit<AlertOut, "runbookUrl" | "evidence"> & {
   ownRunbook: string | null;

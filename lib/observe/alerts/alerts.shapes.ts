@@ -73,6 +73,10 @@ export const alertSchema = named(
     firedAt: nullableTime,
     /** Nobody is told while a maintenance window of its source lasts. */
     maintenanceUntil: nullableTime,
+    /** Nobody is told while its group is muted: until then, or until so many more of it have arrived. */
+    mute: z.nullable(
+      z.object({ id: idOut, until: nullableTime, untilMore: z.nullable(countOut), createdBy: z.string() }),
+    ),
     acknowledgedAt: nullableTime,
     acknowledgedBy: nullableText,
     acknowledgeNote: nullableText,
@@ -96,6 +100,7 @@ export const alertSchema = named(
     since: "2026-11-22T02:44:59.120Z",
     firedAt: "2026-11-22T02:44:59.120Z",
     maintenanceUntil: null,
+    mute: null,
     acknowledgedAt: null,
     acknowledgedBy: null,
     acknowledgeNote: null,

@@ -77,8 +77,9 @@ describe("an alert", () => {
     const [fired] = await told();
     const [first] = fired!.message.alerts;
     expect(fired).toMatchObject({ event: "fired", sentence: alert!.sentence, firing: 1 });
-    expect(fired!.message.url).toBe(`https://parkade.example.com/alerts/${alert!.id}`);
-    expect(first!.groups[0]!.url).toContain(`/events?fingerprint=${alert!.subject.fingerprint}&source=orders`);
+    // What an alert is about is where a person acts: the page of the group, which lists the alert.
+    const group = `https://parkade.example.com/groups/${alert!.subject.fingerprint}?source=orders`;
+    expect([fired!.message.url, first!.url, first!.groups[0]!.url]).toEqual([group, group, group]);
     expect(fired!.message.runbookUrl).toBe("https://parkade.example.com/runbooks/new-group");
     expect(first!.samples.map(({ eventId }) => eventId)).toEqual(["t-6", "t-5", "t-4"]);
     expect(first!.samples[0]!.url).toMatch(/^https:\/\/parkade\.example\.com\/events\/[0-9a-f-]{36}$/);

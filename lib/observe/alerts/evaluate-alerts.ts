@@ -17,9 +17,12 @@ import { readBrokenContracts } from "@/lib/observe/alerts/facts/broken-contracts
 import { type PlannedChange, planEvaluation } from "@/lib/observe/alerts/plan-evaluation.pure";
 import type { AlertKind } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { readRulesInForce } from "@/lib/observe/alerts/rules/alert-rules.read";
-import { tellChannels } from "@/lib/observe/channels/tell-channels";
+import { type Quiet, tellChannels } from "@/lib/observe/channels/tell-channels";
 import { covers } from "@/lib/observe/maintenance/maintenance.pure";
 import { readMaintenances } from "@/lib/observe/maintenance/maintenances.read";
+import { endMutes, splitMutes } from "@/lib/observe/mutes/end-mutes.write";
+import { mutes } from "@/lib/observe/mutes/group-mute.pure";
+import { readOpenMutes } from "@/lib/observe/mutes/group-mutes.read";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 
@@ -53,23 +56,29 @@ export async function evaluateAlerts(deps: AlertDeps, everyMs = EVALUATE_EVERY_M
 async function evaluateClaimed(deps: AlertDeps, generation: string): Promise<Evaluation | null> {
   const { db, clock, log } = deps;
   const nowMs = clock.wallMs();
-  const [rules, live, ended, maintenances] = [
+  const [rules, live, ended, maintenances, muted] = [
     await readRulesInForce(db),
     await readLiveAlerts(db),
     await readEndedGroups(db),
     await readMaintenances(db),
+    splitMutes(await readOpenMutes(db)),
   ];
   const watched = [...firingGroups(live), ...ended.map((group) => ({ ...group, fires: false }))];
   const note = (error: unknown, part: string) =>
     log.warn({ err: error, part }, "alerts were judged without a part of the facts");
   const facts = await readAlertFacts(
     db,
-    { bodies: rules.map(({ watch }) => watch), watched, nowMs, contracts: () => readBrokenContracts(db, nowMs) },
+    {
+      ...{ bodies: rules.map(({ watch }) => watch), watched, nowMs, muted: muted.inForce },
+      contracts: () => readBrokenContracts(db, nowMs),
+    },
     note,
   );
   const { changes, faults } = planEvaluation(rules, live, facts);
   const evidence = await evidenceOf(deps, changes);
-  const quiet = (source: string | null) => maintenances.some((maintenance) => covers(maintenance, source, nowMs));
+  const quiet: Quiet = ({ source, subject: { fingerprint } }) =>
+    maintenances.some((maintenance) => covers(maintenance, source, nowMs)) ||
+    (fingerprint !== undefined && muted.inForce.some((mute) => mutes(mute, { fingerprint, source })));
   const stored = changes.flatMap((change) => changeOf(change, { nowMs, quiet, evidence }) ?? []);
   return db.transaction(async (tx) => {
     if (!(await holdsEvaluation(tx, generation))) return null;
@@ -79,6 +88,7 @@ async function evaluateClaimed(deps: AlertDeps, generation: string): Promise<Eva
       changes.flatMap(({ to, known }) => (to === "dropped" && known ? known.id : [])),
     );
     await noteFaults(tx, faults);
+    await endMutes(tx, muted.ended, nowMs);
     const messages = await tellChannels(tx, { nowMs, quiet, publicUrl: deps.publicUrl });
     await endEvaluation(tx);
     const fired = changes.filter(({ fires }) => fires).length;
@@ -117,7 +127,7 @@ async function evidenceOf({ db, log }: AlertDeps, changes: readonly Change[]): P
 /** Kinds that are about parked events. */
 const OF_EVENTS: ReadonlySet<AlertKind> = new Set(["size", "inflow", "age", "new-group", "group-back", "success"]);
 
-type Moment = { nowMs: number; quiet: (source: string | null) => boolean; evidence: Evidence };
+type Moment = { nowMs: number; quiet: Quiet; evidence: Evidence };
 
 /** The alert as it is after the evaluation; null = it is forgotten. */
 function changeOf(change: Change, { nowMs, quiet, evidence }: Moment): AlertChange | null {
@@ -126,7 +136,7 @@ function changeOf(change: Change, { nowMs, quiet, evidence }: Moment): AlertChan
   if (to === "dropped") return null;
   // While its condition holds no more it says what it said last, and so does the message that it has ended.
   const shown = finding !== null && (finding.holds || known === null) ? finding : { ...known!, threshold: null };
-  const source = known ? known.source : shown.source;
+  const { source, subject } = known ?? shown;
   const firedAtMs = fires ? nowMs : (known?.firedAtMs ?? null);
   const told = known?.toldFromMs ?? null;
   return {
@@ -138,11 +148,11 @@ function changeOf(change: Change, { nowMs, quiet, evidence }: Moment): AlertChan
     severity: rule.severity,
     key: shown.key,
     source,
-    subject: known?.subject ?? shown.subject,
+    subject,
     state: to,
     sinceMs,
     firedAtMs,
-    toldFromMs: told ?? (to === "firing" && !quiet(source) ? nowMs : null),
+    toldFromMs: told ?? (to === "firing" && !quiet({ source, subject }) ? nowMs : null),
     clearSinceMs,
     value: shown.value,
     threshold: shown.threshold,

@@ -12,6 +12,7 @@ import type {
 } from "@/lib/observe/alerts/facts/alert-facts.pure";
 import { type AlertRuleBody, HYSTERESIS, sourcesOf } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { factorOf, usualOf } from "@/lib/observe/baseline.pure";
+import { beginningOf } from "@/lib/observe/group-verdict.pure";
 
 /** What an alert is about, beside its source. */
 export type AlertSubject = {
@@ -179,7 +180,8 @@ function inflows(body: OfKind<"inflow">, rows: readonly ArrivalRow[], firing: Re
       usual === null ? null : Math.max(body.atLeast, body.factor * usual.median, usual.median + 3 * usual.spread);
     const limit = threshold !== null && firing.has(key) ? threshold * (1 - HYSTERESIS) : threshold;
     const { windowMs } = body;
-    const facts = { count: value, usual, factor: factorOf(value, usual), windowMs };
+    const muted = sum(its.map((row) => row.muted ?? 0));
+    const facts = { count: value, usual, factor: factorOf(value, usual), windowMs, muted };
     return {
       ...of(named(body, key), words.inflow(named(body, key).source, facts)),
       // Without a usual number nothing is more than usual.
@@ -264,8 +266,8 @@ function groups(body: OfKind<"new-group" | "group-back">, rows: readonly GroupFa
 
 function beginsNow({ kind, quietMs }: OfKind<"new-group" | "group-back">, row: GroupFact, nowMs: number): boolean {
   if (kind === "new-group") return nowMs - row.firstSeenMs < BEGAN_MS;
-  if (row.beforeMs === null || nowMs - row.runSinceMs >= BEGAN_MS) return false;
-  return row.runSinceMs - row.beforeMs >= quietMs;
+  if (nowMs - row.runSinceMs >= BEGAN_MS) return false;
+  return beginningOf({ sinceMs: row.runSinceMs, beforeMs: row.beforeMs }, quietMs) === "back";
 }
 
 /** A source and the target of its main lane have one name, and each its own contract: no target is named `source:` and more. */

@@ -9,7 +9,7 @@ import {
 /**
  * What a channel is told. All alerts of a rule that a channel takes are one record there: it opens with the first, new ones
  * are told within it, it is repeated while nobody has acknowledged all of them, and it closes when none fires any more.
- * While a maintenance window covers an alert nobody is told that it fires; that one ends is told always.
+ * While a maintenance window covers an alert, or its group is muted, nobody is told that it fires; that one ends is told always.
  */
 export type Channel = {
   id: string;
@@ -28,10 +28,10 @@ export type FiringAlert = {
   severity: Severity;
   source: string | null;
   acknowledged: boolean;
-  /** It fired outside of a maintenance window since then; null = it has not yet. */
+  /** It fired and somebody could be told since then; null = not yet. */
   toldFromMs: number | null;
-  /** A maintenance window covers it now. */
-  inMaintenance: boolean;
+  /** Nobody is told now: a maintenance window covers it, or its group is muted. */
+  quiet: boolean;
 };
 
 /** What the channel knows of a rule. */
@@ -94,7 +94,7 @@ function tellingOf<Alert extends FiringAlert>(
   if (firing.length === 0) {
     return notice && { event: "resolved", alerts: [], openedAtMs: notice.openedAtMs, notice: null };
   }
-  const tellable = firing.filter(({ toldFromMs, inMaintenance }) => toldFromMs !== null && !inMaintenance);
+  const tellable = firing.filter(({ toldFromMs, quiet }) => toldFromMs !== null && !quiet);
   const ruleId = firing[0]!.ruleId;
   const isNew = ({ toldFromMs }: Alert) => toldFromMs! > (notice?.toldToMs ?? Number.NEGATIVE_INFINITY);
   const fresh = tellable.filter(isNew);

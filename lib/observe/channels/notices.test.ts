@@ -15,7 +15,7 @@ function alert(own: Partial<FiringAlert> = {}): FiringAlert {
     source: "orders",
     acknowledged: false,
     toldFromMs: NOW,
-    inMaintenance: false,
+    quiet: false,
     ...own,
   };
 }
@@ -62,7 +62,7 @@ describe("a channel", () => {
     ],
     ["hears nothing of an alert acknowledged before it was told", CHAT, [alert({ acknowledged: true })], [], null],
     ["hears that all have ended", CHAT, [], [notice()], "resolved"],
-    ["hears nothing in a maintenance window", CHAT, [alert({ inMaintenance: true })], [], null],
+    ["hears nothing in a maintenance window", CHAT, [alert({ quiet: true })], [], null],
     ["hears nothing before the end of a maintenance window", CHAT, [alert({ toldFromMs: null })], [], null],
     [
       "that pages hears of the acknowledgement",

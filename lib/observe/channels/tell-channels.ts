@@ -1,5 +1,6 @@
+import { groupPath } from "@/lib/events/groups/group-path.pure";
 import { insertOutbox, type OutboxEvent } from "@/lib/kit/outbox/insert";
-import { alertPath, groupPath, runbookAt } from "@/lib/observe/alerts/alert-paths.pure";
+import { aboutPath, runbookAt } from "@/lib/observe/alerts/alert-paths.pure";
 import { type LiveAlertRow, readLiveAlerts } from "@/lib/observe/alerts/alerts.read";
 import { evidenceOut } from "@/lib/observe/alerts/alerts.shapes";
 import { RUNBOOKS } from "@/lib/observe/alerts/rules/alert-rule.pure";
@@ -15,10 +16,12 @@ import { iso } from "@/lib/platform/plain/iso-time.pure";
 
 export const ALERT_OUTBOX = "alert_outbox";
 
+/** Whether nobody is told of such an alert now: in a maintenance window of its source, or while its group is muted. */
+export type Quiet = (alert: Pick<LiveAlertRow, "source" | "subject">) => boolean;
+
 type Moment = {
   nowMs: number;
-  /** A maintenance window covers the source now. */
-  quiet: (source: string | null) => boolean;
+  quiet: Quiet;
   publicUrl: string;
 };
 type Firing = FiringAlert & { row: LiveAlertRow };
@@ -33,7 +36,7 @@ export async function tellChannels(tx: Tx, moment: Moment): Promise<number> {
   const rules = new Map((await readRulesInForce(tx)).map((rule) => [rule.id, rule]));
   const firing = (await readLiveAlerts(tx))
     .filter(({ state }) => state === "firing")
-    .map((row): Firing => ({ ...row, row, inMaintenance: moment.quiet(row.source) }));
+    .map((row): Firing => ({ ...row, row, quiet: moment.quiet(row) }));
   const notices = Map.groupBy(await readNotices(tx), ({ channelId }) => channelId);
   const names = await namesOf(
     tx,
@@ -92,7 +95,7 @@ function messageOf(
     at: iso(nowMs),
     firing: alerts.length,
     alerts: alerts.slice(0, LISTED_MAX).map(({ row }) => messageAlert(row, publicUrl)),
-    url: `${publicUrl}${alerts.length === 1 ? alertPath(first!.id) : `/alerts?rule=${ruleId}`}`,
+    url: `${publicUrl}${alerts.length === 1 ? aboutPath(first!.row) : `/alerts?rule=${ruleId}`}`,
     runbookUrl: runbookUrl ?? (kind === null ? null : runbookAt(publicUrl)(RUNBOOKS[kind])),
   };
 }
@@ -110,7 +113,7 @@ function messageAlert(row: LiveAlertRow, publicUrl: string): MessageAlert {
     value: row.value,
     usual: row.usual,
     acknowledgedBy: row.acknowledgedBy,
-    url: `${publicUrl}${alertPath(row.id)}`,
+    url: `${publicUrl}${aboutPath(row)}`,
     samples: evidence.samples.map(({ id, eventId, errorCode, errorText, links }) => ({
       eventId,
       errorCode,

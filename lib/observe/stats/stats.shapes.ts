@@ -1,7 +1,9 @@
 import * as z from "zod/mini";
 import { stopSchema } from "@/lib/guard/stops/stops.shapes";
+import { VERDICTS } from "@/lib/observe/group-verdict.pure";
 import {
   countsOut,
+  described,
   hintsOut,
   idOut,
   named,
@@ -96,11 +98,17 @@ export const arrivalsShape = {
   /** `rising`: above usual by three spreads and half of it; `falling`: as far below. */
   trend: z.enum(["rising", "usual", "falling", "unknown"]),
 };
+/** What its arrivals say of a group: see `verdictOf`. */
+export const verdictOut = described(
+  z.enum(VERDICTS),
+  "new: never before the window; back: after a week without any; rising, falling: more or less than usual; steady: as usual, or too little is known",
+);
 /** `parked`: for the first time; `bounced`: come back after a redrive; `unstored`: counted in a storm and not stored. */
 const arrivals = { ...arrivalsShape, parked: count, bounced: count, unstored: count };
 const arrivedCodeSchema = z.object({ ...arrivals, errorCode: z.string() });
 const arrivedGroupSchema = z.object({
   ...arrivalsShape,
+  verdict: verdictOut,
   fingerprint: z.string(),
   errorCode: z.string(),
   pattern: z.string(),

@@ -104,7 +104,7 @@ const STALE_AFTER: Record<Change, string[]> = {
   forgets: ["forgets", "audit"],
   admission: ["admission", "audit"],
   redriveRules: ["redrive-rules", "audit"],
-  alerts: ["alerts", "alert-rules", "status", "audit"],
+  alerts: ["alerts", "alert-rules", "groups", "status", "audit"],
   channels: ["channels", "maintenances", "alerts", "audit"],
   sources: ["sources", "targets", "status", "audit"],
   targets: ["targets", "status", "audit"],

@@ -38,6 +38,8 @@ export const PROBLEM_CODES = [
   "unknown-alert-rule",
   "unknown-channel",
   "unknown-maintenance",
+  "unknown-group",
+  "unknown-mute",
   "unknown-runbook",
   "unknown-marker",
   "invalid-recipe",

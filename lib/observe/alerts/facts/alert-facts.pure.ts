@@ -24,7 +24,12 @@ type OfSource = { source: string; errorCode: string };
 export type CountRow = OfSource & { n: number };
 export type AgeRow = { source: string; errorCode: string | null; hourMs: number; n: number };
 /** `days`: arrivals in the same hours of each day before, as far as the flow is known. */
-export type ArrivalRow = OfSource & { count: number; days: number[] };
+export type ArrivalRow = OfSource & {
+  count: number;
+  days: number[];
+  /** Arrivals of muted groups, which `count` and `days` leave out; absent = none. */
+  muted?: number;
+};
 export type OutcomeRow = OfSource & { confirmed: number; bounced: number; failed: number };
 
 /** A group of one source that was seen lately. Times are epoch milliseconds. */

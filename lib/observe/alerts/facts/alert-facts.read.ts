@@ -16,6 +16,7 @@ import type {
 import { readArrivalsOf, readOutcomesOf } from "@/lib/observe/alerts/facts/arrivals.read";
 import { readLateGroups } from "@/lib/observe/alerts/facts/late-groups.read";
 import type { AlertRuleBody, SourceFault } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import type { GroupMute } from "@/lib/observe/mutes/group-mute.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { listRedrives } from "@/lib/redrive/list/redrives.read";
 import { LIVE_REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
@@ -31,6 +32,8 @@ export type WatchedGroup = { fingerprint: string; source: string; sinceMs: numbe
 export type Needs = {
   bodies: readonly AlertRuleBody[];
   watched: readonly WatchedGroup[];
+  /** Groups whose arrivals no alert of inflow counts. */
+  muted: readonly Pick<GroupMute, "fingerprint" | "source">[];
   nowMs: number;
   /** Checks the contracts of all targets. */
   contracts: () => Promise<ContractFact[]>;
@@ -42,7 +45,7 @@ export type Needs = {
  */
 export async function readAlertFacts(
   db: Queryable,
-  { bodies, watched, nowMs, contracts }: Needs,
+  { bodies, watched, muted, nowMs, contracts }: Needs,
   note: (error: unknown, part: string) => void,
 ): Promise<AlertFacts> {
   const kinds = new Set(bodies.map(({ kind }) => kind));
@@ -67,7 +70,7 @@ export async function readAlertFacts(
     levels: await part("sizes", kinds.has("size"), () => readLevels(db)),
     ages: await part("ages", kinds.has("age"), () => readAges(db, [...new Set(coded)])),
     arrivals: await part("arrivals", flowing.length > 0, () =>
-      byWindow(flowing, (ms) => readArrivalsOf(db, ms, nowMs)),
+      byWindow(flowing, (ms) => readArrivalsOf(db, ms, nowMs, muted)),
     ),
     outcomes: await part("outcomes", settling.length > 0, () =>
       byWindow(settling, (ms) => readOutcomesOf(db, ms, nowMs)),

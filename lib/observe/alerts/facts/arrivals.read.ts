@@ -1,6 +1,6 @@
 import type { ArrivalRow, OutcomeRow } from "@/lib/observe/alerts/facts/alert-facts.pure";
 import { asSum, flowPieces } from "@/lib/observe/flow.read";
-import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS } from "@/lib/observe/flow-tables.sql";
+import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
 import { windowsBefore } from "@/lib/observe/windows-before.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 
@@ -11,24 +11,48 @@ const endOf = (nowMs: number) => (Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS
 
 type Sums = { sql: string; values: unknown[] };
 
-/** SQL: the flow of each of these windows by source and error code, with a column for each kind and the window's `day`. */
-function flowOfWindows(windows: readonly { fromMs: number; toMs: number }[]): Sums {
+/** Groups of a source, or of every source. */
+type Groups = readonly { fingerprint: string; source: string | null }[];
+
+/**
+ * SQL: the flow of each of these windows by source and error code, with a column for each kind and the window's `day`; of these
+ * groups, where any are given.
+ */
+function flowOfWindows(windows: readonly { fromMs: number; toMs: number }[], groups: Groups | null = null): Sums {
   const values: unknown[] = [];
+  if (groups)
+    values.push(
+      groups.map(({ fingerprint }) => fingerprint),
+      groups.map(({ source }) => source),
+    );
+  const ofGroups = groups
+    ? `and fingerprint = any($1::text[]) and exists (select from unnest($1::text[], $2::text[]) w (fingerprint, source)
+         where w.fingerprint = flow.fingerprint
+           and (w.source is null or flow.source_id = (select id from sources where name = w.source)))`
+    : "";
   const between = (column: string, fromMs: number, toMs: number) =>
     `${column} >= to_timestamp($${values.push(fromMs)}::float8 / 1000) and ${column} < to_timestamp($${values.push(toMs)}::float8 / 1000)`;
   const parts = windows.flatMap(({ fromMs, toMs }, day) => [
-    ...flowPieces(CODE_FLOW, asSum(fromMs, toMs)).map(
+    ...flowPieces(groups ? GROUP_FLOW : CODE_FLOW, asSum(fromMs, toMs)).map(
       (piece) =>
-        `select ${day} as day, source_id, error_code, ${FLOW_KINDS.join(", ")} from ${piece.table}
-          where ${between("at", piece.fromMs, piece.toMs)}`,
+        `select ${day} as day, source_id, error_code, ${FLOW_KINDS.join(", ")} from ${piece.table} flow
+          where ${between("at", piece.fromMs, piece.toMs)} ${ofGroups}`,
     ),
-    `select ${day}, source_id, error_code, ${DELTA_KINDS} from dlq_flow where ${between("minute", fromMs, toMs)}`,
+    `select ${day}, source_id, error_code, ${DELTA_KINDS} from dlq_flow flow where ${between("minute", fromMs, toMs)} ${ofGroups}`,
   ]);
   return { sql: parts.join("\n union all "), values };
 }
 
-/** Arrivals by source and error code in the last `windowMs`, and in as long a time of the same hours on each day before, the latest first. */
-export async function readArrivalsOf(db: Queryable, windowMs: number, nowMs: number): Promise<ArrivalRow[]> {
+/**
+ * Arrivals by source and error code in the last `windowMs`, and in as long a time of the same hours on each day before, the latest
+ * first; without those of the muted groups.
+ */
+export async function readArrivalsOf(
+  db: Queryable,
+  windowMs: number,
+  nowMs: number,
+  muted: Groups,
+): Promise<ArrivalRow[]> {
   const toMs = endOf(nowMs);
   const window = { fromMs: toMs - windowMs, toMs };
   const [since] = await db.query<{ ms: number | null }>(
@@ -37,21 +61,29 @@ export async function readArrivalsOf(db: Queryable, windowMs: number, nowMs: num
     { name: "flow-since" },
   );
   const { windows, scale } = windowsBefore(window, since?.ms ?? null);
-  const flow = flowOfWindows([window, ...windows]);
-  const text = `select s.name as source, f.error_code as "errorCode", f.day, sum(f.parked + f.bounced + f.unstored)::bigint as n
-      from (${flow.sql}) f join sources s on s.id = f.source_id group by 1, 2, 3`;
-  const rows = await db.query<{ source: string; errorCode: string; day: number; n: number }>(text, flow.values, {
-    name: statementName("alert-arrivals", text),
-  });
+  const all = await arrivedByDay(db, flowOfWindows([window, ...windows]));
+  const left = muted.length === 0 ? [] : await arrivedByDay(db, flowOfWindows([window, ...windows], muted));
   const found = new Map<string, ArrivalRow>();
-  for (const { source, errorCode, day, n } of rows) {
+  const add = ({ source, errorCode, day, n }: DayRow, sign: 1 | -1) => {
     const key = JSON.stringify([source, errorCode]);
     const row = found.get(key) ?? { source, errorCode, count: 0, days: Array<number>(windows.length).fill(0) };
-    if (day === 0) row.count = n;
-    else row.days[day - 1] = n * scale;
+    if (day === 0) {
+      row.count += sign * n;
+      if (sign < 0) row.muted = n;
+    } else row.days[day - 1]! += sign * n * scale;
     found.set(key, row);
-  }
+  };
+  for (const row of all) add(row, 1);
+  for (const row of left) add(row, -1);
   return [...found.values()];
+}
+
+type DayRow = { source: string; errorCode: string; day: number; n: number };
+
+async function arrivedByDay(db: Queryable, flow: Sums): Promise<DayRow[]> {
+  const text = `select s.name as source, f.error_code as "errorCode", f.day, sum(f.parked + f.bounced + f.unstored)::bigint as n
+      from (${flow.sql}) f join sources s on s.id = f.source_id group by 1, 2, 3`;
+  return db.query<DayRow>(text, flow.values, { name: statementName("alert-arrivals", text) });
 }
 
 /** Outcomes of redriven events by source and error code in the last `windowMs`. */

@@ -41,7 +41,7 @@ export async function tryAlertRule(
     watch,
     await readAlertFacts(
       db,
-      { bodies: [watch], watched: [], nowMs, contracts: () => readBrokenContracts(db, nowMs) },
+      { bodies: [watch], watched: [], muted: [], nowMs, contracts: () => readBrokenContracts(db, nowMs) },
       note,
     ),
     new Set(),

@@ -2,16 +2,19 @@ import { handle } from "@/app/_server/handle";
 import { withSourceHints } from "@/app/_server/named-sources";
 import { groupListSchema } from "@/lib/events/events.shapes";
 import { listGroups } from "@/lib/events/groups/group-list.read";
-import { eventPageQuery } from "@/lib/events/list/event-page.shapes";
+import { groupPageQuery } from "@/lib/events/groups/group-page.shapes";
+import type { Verdict } from "@/lib/observe/group-verdict.pure";
 
 export const GET = handle({
   id: "listGroups",
-  summary: "Groups with events that match, the most parked first",
-  query: eventPageQuery,
+  summary: "Groups with events that match, the largest rise first",
+  query: groupPageQuery,
   answer: groupListSchema,
   coalesce: true,
   run: async (call) => {
     const { deps, viewer, query, nowMs } = call;
-    return withSourceHints(call, { sources: query.filter.source }, await listGroups(deps.db, viewer, query, nowMs));
+    const verdicts = query.verdict === null ? null : (query.verdict.split(",") as Verdict[]);
+    const list = await listGroups(deps.db, viewer, { ...query, verdicts }, nowMs);
+    return withSourceHints(call, { sources: query.filter.source }, list);
   },
 });

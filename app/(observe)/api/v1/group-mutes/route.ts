@@ -1,0 +1,33 @@
+import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
+import { muteGroups } from "@/lib/observe/mutes/change-group-mute";
+import { listGroupMutes, readGroupMutes } from "@/lib/observe/mutes/group-mutes.read";
+import {
+  groupMuteListSchema,
+  groupMuteRequestSchema,
+  groupMutesBegunSchema,
+  groupMutesQuery,
+} from "@/lib/observe/mutes/group-mutes.shapes";
+
+export const GET = handle({
+  id: "listGroupMutes",
+  summary: "Groups of which nobody is told until later, newest first",
+  query: groupMutesQuery,
+  answer: groupMuteListSchema,
+  run: ({ deps, viewer, query }) => listGroupMutes(deps.db, viewer, query),
+});
+
+export const POST = handle({
+  id: "muteGroups",
+  summary: "Tell nobody of groups until a time, or until so many more have arrived",
+  body: groupMuteRequestSchema,
+  idempotent: true,
+  status: 201,
+  answer: groupMutesBegunSchema,
+  problems: ["invalid-window", "unknown-source", "unknown-group"],
+  run: (call) =>
+    once(call, async () => {
+      const ids = await muteGroups(call.deps, call.body, call.viewer);
+      return { items: await readGroupMutes(call.deps.db, call.viewer, ids) };
+    }),
+});

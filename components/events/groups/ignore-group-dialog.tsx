@@ -1,0 +1,118 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { mustType } from "@/components/events/bulk/bulk-words";
+import { answerToast } from "@/components/events/bulk/say-changed";
+import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
+import { TextField, Tick } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { SelectField } from "@/components/ui/select";
+import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";
+import type { GroupOut } from "@/lib/events/events.shapes";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { useMuteGroups } from "@/lib/events/groups/groups.browser";
+import { useNow } from "@/lib/platform/browser/clock-zone.browser";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
+import { formatNumber, plural, visible } from "@/lib/platform/plain/format.pure";
+import { groupFilter, sourceOf } from "./group-filter";
+import { type MuteDraft, muteTerms } from "./mute-draft";
+
+const TIMES = [
+  { value: "", label: "its alerts go on" },
+  { value: "1h", label: "for 1 h" },
+  { value: "4h", label: "for 4 h" },
+  { value: "8h", label: "for 8 h" },
+  { value: "24h", label: "for 1 d" },
+  { value: "72h", label: "for 3 d" },
+  { value: "168h", label: "for 7 d" },
+  { value: "at", label: "until a time…" },
+];
+
+/**
+ * Ignores the parked events of groups, and tells nobody of the groups until a time or until so many more arrive: either or both.
+ */
+export function IgnoreGroupDialog(props: {
+  groups: readonly GroupOut[];
+  filter: EventFilter;
+  onClose: () => void;
+  onDone?: () => void;
+}) {
+  const { groups, filter, onClose, onDone } = props;
+  const client = useQueryClient();
+  const mute = useMuteGroups();
+  const now = useNow();
+  const [keyFor] = useState(() => idempotencyKeys(randomKey));
+  const parked = groups.reduce((sum, { counts }) => sum + counts.PENDING + counts.QUEUED, 0);
+  const [events, setEvents] = useState(false);
+  const [draft, setDraft] = useState<MuteDraft>({ time: "8h", at: "", more: "" });
+  const [typed, setTyped] = useState("");
+  const source = sourceOf(filter);
+  const wanted = events ? mustType(parked) : null;
+  const read = muteTerms(draft, now);
+  const name = groups.length === 1 ? visible(groups[0]!.errorCode) : plural(groups.length, "group");
+  const typedRight = wanted === null || typed.replaceAll(/[\s,.]/g, "") === wanted;
+  return (
+    <ReasonDialog
+      title={`Ignore ${name}`}
+      description={`While a group is ignored nobody is told of it${source === null ? "" : ` in ${source}`}: its alerts fire in the console alone, and what still fires at the end is told then.`}
+      size="sm"
+      verb={events && read.terms === null && read.faults === null ? `Ignore ${plural(parked, "event")}` : "Ignore"}
+      reasonHint="Kept in the audit for ever."
+      ready={() => now > 0 && typedRight && (events || read.terms !== null || read.faults !== null)}
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        if (read.faults !== null) return "stay";
+        if (read.terms !== null) {
+          const fingerprints = groups.map(({ fingerprint }) => fingerprint);
+          await mute.mutateAsync({ fingerprints, source, ...read.terms, reason });
+        }
+        onDone?.();
+        if (!events) return { title: `Nobody is told of ${name} until then`, tone: "success" };
+        const change = { kind: "ignore", select: { filter: groupFilter(filter, groups, "PENDING") }, reason } as const;
+        return answerToast(client, "ignore", await changeEvents(client, change, keyFor(change)));
+      }}
+    >
+      {(pressed) => (
+        <div className="grid gap-3">
+          <div className="grid grid-cols-2 gap-3">
+            <SelectField
+              label="tell nobody"
+              options={TIMES}
+              value={draft.time}
+              onValue={(time) => setDraft({ ...draft, time })}
+            />
+            <TextField
+              label="or until more arrive"
+              optional
+              inputMode="numeric"
+              placeholder="1,000"
+              error={pressed ? read.faults?.more : undefined}
+              value={draft.more}
+              onValue={(more) => setDraft({ ...draft, more })}
+            />
+          </div>
+          {draft.time === "at" ? (
+            <TextField
+              label="until"
+              type="datetime-local"
+              hint="In the time of this computer."
+              error={pressed ? read.faults?.at : undefined}
+              value={draft.at}
+              onValue={(at) => setDraft({ ...draft, at })}
+            />
+          ) : null}
+          <Tick
+            label={`Ignore the ${plural(parked, "event")} parked now`}
+            hint="they are not redriven until somebody releases them"
+            checked={events}
+            onChecked={setEvents}
+          />
+          {wanted === null ? null : (
+            <TextField label={`Type ${formatNumber(parked)} to confirm`} value={typed} onValue={setTyped} />
+          )}
+        </div>
+      )}
+    </ReasonDialog>
+  );
+}

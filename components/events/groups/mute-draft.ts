@@ -1,0 +1,23 @@
+import type { GroupMuteRequest } from "@/lib/observe/mutes/group-mutes.shapes";
+
+/** What is typed: `time` is "" (no time), a number of hours as `8h`, or "at" for the time in `at`. */
+export type MuteDraft = { time: string; at: string; more: string };
+
+type Terms = Pick<GroupMuteRequest, "until" | "more">;
+export type ReadDraft = { terms: Terms | null; faults: null } | { terms: null; faults: { at?: string; more?: string } };
+
+/** The terms of a mute. `terms` null without faults: nothing is muted. */
+export function muteTerms({ time, at, more }: MuteDraft, nowMs: number): ReadDraft {
+  const number = Number(more.replaceAll(/[\s,.]/g, ""));
+  const untilMs = time === "at" ? Date.parse(at) : time === "" ? null : nowMs + Number.parseInt(time, 10) * 3_600_000;
+  const faults = {
+    ...(time === "at" && !((untilMs ?? Number.NaN) > nowMs) ? { at: "give a time to come" } : {}),
+    ...(more.trim() !== "" && !(Number.isInteger(number) && number >= 1) ? { more: "a whole number above 0" } : {}),
+  };
+  if (Object.keys(faults).length > 0) return { terms: null, faults };
+  const terms = {
+    ...(untilMs === null ? {} : { until: new Date(untilMs).toISOString() }),
+    ...(more.trim() === "" ? {} : { more: number }),
+  };
+  return { terms: Object.keys(terms).length === 0 ? null : terms, faults: null };
+}

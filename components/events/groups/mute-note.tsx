@@ -1,0 +1,21 @@
+import { untilWords } from "@/components/events/groups/until-words";
+import { classNames } from "@/components/ui/class-names";
+import { Shape } from "@/components/ui/shape";
+import type { GroupMuteOut } from "@/lib/observe/mutes/group-mutes.shapes";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { formatAbsolute } from "@/lib/platform/plain/format.pure";
+
+/** `ignored until 18:00`, with all that is known on hover. */
+export function MuteNote({ mute, className }: { mute: GroupMuteOut; className?: string }) {
+  const zone = useZone();
+  const source = mute.source === null ? "" : `, of ${mute.source}`;
+  return (
+    <span
+      className={classNames("inline-flex min-w-0 items-center gap-1 whitespace-nowrap text-cooling", className)}
+      data-tip={`Nobody is told of it${source}: ${mute.createdBy}\n${mute.reason}${mute.until === null ? "" : `\nuntil ${formatAbsolute(Date.parse(mute.until), zone)}`}`}
+    >
+      <Shape name="clock" />
+      <span className="truncate">ignored {untilWords(mute, zone)}</span>
+    </span>
+  );
+}

@@ -1,0 +1,273 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useRouter } from "next/navigation";
+import { useState } from "react";
+import { windowed } from "@/components/observe/overview/parked-filter";
+import { redriveAtOnce } from "@/components/redrive/one-click/one-click";
+import { mendHref } from "@/components/repair/mends/mend-address";
+import { ActionButton } from "@/components/ui/action-button";
+import { LinkButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ReadError } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
+import { PageHeader } from "@/components/ui/page-header";
+import { Panel } from "@/components/ui/panel";
+import { Shape } from "@/components/ui/shape";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { STATE_LOOKS } from "@/components/ui/state-badge";
+import { TextLink } from "@/components/ui/text-link";
+import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
+import { failureToast, showToast } from "@/components/ui/toast";
+import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
+import type { GroupOut } from "@/lib/events/events.shapes";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { eventsHref, filterHref, withPart } from "@/lib/events/filter/filter-read.browser";
+import { useEventFilter } from "@/lib/events/filter/filter-url.browser";
+import { windowLabel } from "@/lib/events/filter/time-window.browser";
+import type { GroupDetail } from "@/lib/events/groups/group-detail.shapes";
+import { groupPath } from "@/lib/events/groups/group-path.pure";
+import { useGroup, useLiftMute } from "@/lib/events/groups/groups.browser";
+import { useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { randomKey } from "@/lib/platform/browser/random-key.browser";
+import { formatNumber, visible } from "@/lib/platform/plain/format.pure";
+import { sourceOf } from "../group-filter";
+import { MuteNote } from "../mute-note";
+import { VerdictBadge } from "../verdict-badge";
+import { GroupInflow } from "./group-inflow";
+import { Affected, Fact, GroupAlerts, Past, Sample } from "./group-panels";
+import { RedriveNow } from "./redrive-now";
+
+const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");
+const IgnoreGroupDialog = lazily(() => import("../ignore-group-dialog"), "IgnoreGroupDialog");
+
+/** One group: since when it rises and how much, who is affected, a sample, and what was done before. */
+export function GroupPage({ fingerprint }: { fingerprint: string }) {
+  const { filter } = useEventFilter();
+  const within = withinOf(filter ?? {});
+  const source = sourceOf(within);
+  const read = useGroup(fingerprint, within);
+  const back = filterHref("/groups", within);
+  if (read.data === undefined) {
+    return (
+      <>
+        <PageHeader title="Group" actions={<LinkButton href={back}>All groups</LinkButton>} />
+        {read.isPending ? <SkeletonRows rows={10} columns={["w-28", "flex-1", "w-40"]} /> : null}
+        {read.error?.code === "unknown-group" ? (
+          <EmptyState title="The group has no events">
+            All its events have left the store{source === null ? "" : `, or none was of ${source}`}.
+          </EmptyState>
+        ) : (
+          <ReadError read={read} />
+        )}
+      </>
+    );
+  }
+  return <Loaded detail={read.data} within={within} read={read} back={back} />;
+}
+
+/** The parts of the address that the page knows: a source, and the window of the arrivals. */
+function withinOf({ source, from, to }: EventFilter): EventFilter {
+  return {
+    ...(source ? { source } : {}),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  };
+}
+
+type Read = ReturnType<typeof useGroup>;
+
+function Loaded(props: { detail: GroupDetail; within: EventFilter; read: Read; back: string }) {
+  const { detail, within, read, back } = props;
+  const { group, affected } = detail;
+  const filter: EventFilter = {
+    ...(within.source ? { source: within.source } : {}),
+    fingerprint: [group.fingerprint],
+  };
+  return (
+    <>
+      <PageHeader
+        title={<bdi className="font-mono wrap-anywhere">{visible(group.errorCode)}</bdi>}
+        meta={
+          <span className="flex flex-wrap items-center gap-x-3">
+            <VerdictBadge group={group} />
+            {group.mute === null ? null : <MuteNote mute={group.mute} />}
+          </span>
+        }
+        actions={<Actions group={group} filter={filter} back={back} />}
+      />
+      <p className="px-4 pb-2 font-mono text-sm wrap-anywhere">
+        <bdi>{group.pattern === "" ? "without a message" : visible(group.pattern)}</bdi>
+      </p>
+      <ReadError read={read} stale />
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-3 px-3 pb-3 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
+        <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-3">
+          <GroupInflow
+            detail={detail}
+            readAtMs={read.dataUpdatedAt}
+            error={read.error}
+            onRetry={() => void read.refetch()}
+          />
+          <Sample id={group.sampleEvent} />
+        </div>
+        <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-3">
+          <Facts group={group} filter={filter} within={within} />
+          <Affected affected={affected} filter={filter} />
+          <GroupAlerts alerts={detail.alerts} />
+          <Past past={detail.past} events={affected?.events ?? 0} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Facts({ group, filter, within }: { group: GroupOut; filter: EventFilter; within: EventFilter }) {
+  const { arrivals, since, mute, unstored } = group;
+  const zone = useZone();
+  const source = sourceOf(within);
+  return (
+    <Panel title="Facts">
+      <dl className="pb-2">
+        {since.of === "rise" ? (
+          <Fact name="rising since">
+            <TimeAbsolute at={since.at} /> (<TimeAgo at={since.at} />)
+          </Fact>
+        ) : null}
+        <Fact name={windowLabel(windowed(within), zone).toLowerCase()}>
+          {formatNumber(arrivals.count)} arrived
+          {arrivals.usual === null
+            ? ", what is usual is not known yet"
+            : `, usual ${formatNumber(Math.round(arrivals.usual))} ± ${formatNumber(Math.round(arrivals.spread ?? 0))}`}
+        </Fact>
+        <Fact name="events">
+          <ul className="flex flex-wrap gap-x-3">
+            {EVENT_STATUSES.filter((status) => group.counts[status] > 0).map((status) => (
+              <li key={status} className={`inline-flex items-center gap-1.5 ${STATE_LOOKS[status].colour}`}>
+                <Shape name={STATE_LOOKS[status].shape} />
+                <TextLink
+                  href={eventsHref(withPart(filter, { status: [status] }))}
+                  className="font-mono text-sm text-inherit!"
+                >
+                  {formatNumber(group.counts[status])} {status}
+                </TextLink>
+              </li>
+            ))}
+          </ul>
+        </Fact>
+        {unstored === null ? null : (
+          <Fact name="not stored">
+            <span className="text-warning">
+              {formatNumber(unstored.count)} of {formatNumber(arrivals.count)} that came are not stored: sampled since{" "}
+              <TimeAbsolute at={unstored.since} />
+            </span>
+          </Fact>
+        )}
+        <Fact name={source === null ? "sources" : "source"}>
+          <ul className="flex flex-wrap gap-x-3">
+            {group.sources.map((name) => (
+              <li key={name}>
+                {source === null && group.sources.length > 1 ? (
+                  <TextLink href={groupPath(group.fingerprint, name, within)}>{visible(name)}</TextLink>
+                ) : (
+                  <TextLink href={`/sources/${encodeURIComponent(name)}`}>{visible(name)}</TextLink>
+                )}
+              </li>
+            ))}
+            {source === null ? null : (
+              <li>
+                <TextLink href={groupPath(group.fingerprint, null, within)}>in every source</TextLink>
+              </li>
+            )}
+          </ul>
+        </Fact>
+        <Fact name="first seen">
+          <TimeAgo at={group.firstSeen} />
+        </Fact>
+        <Fact name="last seen">
+          <TimeAgo at={group.lastSeen} />
+        </Fact>
+        {group.exceptionType === null ? null : (
+          <Fact name="exception">
+            <span className="font-mono text-sm">{visible(group.exceptionType)}</span>
+          </Fact>
+        )}
+        {group.firstFrame === null ? null : (
+          <Fact name="first frame">
+            <span className="font-mono text-sm">{visible(group.firstFrame)}</span>
+          </Fact>
+        )}
+        {mute === null ? null : <Muted mute={mute} />}
+      </dl>
+    </Panel>
+  );
+}
+
+function Muted({ mute }: { mute: NonNullable<GroupOut["mute"]> }) {
+  const lift = useLiftMute();
+  return (
+    <Fact name="ignored">
+      <MuteNote mute={mute} /> by {mute.createdBy}: {visible(mute.reason)}{" "}
+      <ActionButton
+        size="sm"
+        busy={lift.isPending}
+        onClick={() =>
+          lift.mutate(mute.id, {
+            onSuccess: () => void showToast({ title: "Its alerts are told again", tone: "success" }),
+            onError: (error) => failureToast("It was not lifted", error),
+          })
+        }
+      >
+        Lift
+      </ActionButton>
+    </Fact>
+  );
+}
+
+function Actions(props: { group: GroupOut; filter: EventFilter; back: string }) {
+  const { group, filter, back } = props;
+  const [act, setAct] = useState<"redrive" | "verify" | "ignore" | null>(null);
+  const client = useQueryClient();
+  const router = useRouter();
+  const pendingOnly = withPart(filter, { status: ["PENDING"] });
+  const pending = group.counts.PENDING;
+  const none = pending === 0 ? "None of its events is PENDING" : null;
+  return (
+    <>
+      <LinkButton href={back}>All groups</LinkButton>
+      <LinkButton prefetch={false} href={eventsHref(filter)}>
+        Events
+      </LinkButton>
+      <ActionButton onClick={() => setAct("ignore")}>Ignore…</ActionButton>
+      {pending === 0 ? null : (
+        <LinkButton prefetch={false} href={mendHref({ filter: pendingOnly }, randomKey)}>
+          Mend…
+        </LinkButton>
+      )}
+      <ActionButton refusal={none} onClick={() => setAct("verify")}>
+        Verify
+      </ActionButton>
+      <ActionButton refusal={none} onClick={() => setAct("redrive")}>
+        Redrive…
+      </ActionButton>
+      <RedriveNow
+        filter={pendingOnly}
+        pending={pending}
+        onClick={(count) =>
+          void redriveAtOnce(client, { filter: pendingOnly }, count, {
+            open: (href) => router.push(href),
+            onAsk: () => setAct("redrive"),
+          })
+        }
+      />
+      {act === "redrive" || act === "verify" ? (
+        <RedriveDialog
+          selection={{ filter: pendingOnly }}
+          total={pending}
+          initialMode={act === "verify" ? "verify" : "deliver"}
+          onClose={() => setAct(null)}
+        />
+      ) : null}
+      {act === "ignore" ? <IgnoreGroupDialog groups={[group]} filter={filter} onClose={() => setAct(null)} /> : null}
+    </>
+  );
+}

@@ -1,0 +1,124 @@
+import * as z from "zod/mini";
+import { groupSchema } from "@/lib/events/events.shapes";
+import {
+  type EventFilter,
+  FILTER_SHAPE,
+  fromSearchParams,
+  resolveWindow,
+} from "@/lib/events/filter/event-filter.shapes";
+import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import type { PathOf, QueryOf } from "@/lib/platform/api/query.shapes";
+import { countOut, idOut, named, nullableNumber, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+
+/** GET /api/v1/groups/{fingerprint}?source=&from=&to= */
+export const groupDetailSchema = named(
+  "GroupDetail",
+  z.object({
+    group: groupSchema,
+    /** The last seven days by the hour, the earliest first. `usual`: the median of the same hour on the days before; `usualMax`: the most that is as usual. */
+    hours: z.array(z.object({ at: timeOut, count: countOut, usual: nullableNumber, usualMax: nullableNumber })),
+    /** Of the newest events of the last seven days. null = they could not be counted in time. */
+    affected: z.nullable(
+      z.object({
+        /** Events that were looked at, and whether they are all of these days. */
+        events: countOut,
+        whole: z.boolean(),
+        since: timeOut,
+        aggregates: countOut,
+        /** Tags whose values repeat, five at most, with their five most frequent values. */
+        tags: z.array(
+          z.object({
+            key: z.string(),
+            values: z.array(z.object({ value: z.string(), count: countOut })),
+            /** Events with other values. */
+            others: countOut,
+          }),
+        ),
+      }),
+    ),
+    /** What was done to these events before, the latest first, twenty at most. null = it could not be read in time. */
+    past: z.nullable(
+      z.array(
+        z.object({
+          at: timeOut,
+          by: z.string(),
+          reason: nullableText,
+          /** `redrive`, or the action of the audit. */
+          what: z.enum(["redrive", "ignored", "released", "mended", "edited", "confirmed"]),
+          redriveId: z.nullable(idOut),
+          operationId: z.nullable(idOut),
+          /** Of the events that were looked at; a redrive may have had others. */
+          events: countOut,
+          /** Of these in a redrive: delivered and not come back; null for others. */
+          delivered: z.nullable(countOut),
+          failed: z.nullable(countOut),
+          state: nullableText,
+        }),
+      ),
+    ),
+    /** Alerts about it, the newest first, ten at most. */
+    alerts: z.array(
+      z.object({
+        id: idOut,
+        rule: z.string(),
+        sentence: z.string(),
+        severity: z.enum(SEVERITIES),
+        state: z.enum(["pending", "firing", "resolved"]),
+        since: timeOut,
+        acknowledgedBy: nullableText,
+      }),
+    ),
+  }),
+  {
+    group: {
+      ...{ fingerprint: "9f1c2b3a4d5e6f70", errorCode: "TIMEOUT", exceptionType: null, pattern: "no answer" },
+      ...{ firstFrame: null, sampleEvent: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00" },
+      ...{ firstSeen: "2026-11-21T08:00:00.000Z", lastSeen: "2026-11-22T02:44:59.120Z" },
+      counts: { PENDING: 12, QUEUED: 0, REDRIVEN: 3, IGNORED: 1 },
+      ...{ sources: ["orders"], trend: [0, 2, 10] },
+      arrivals: { count: 12, usual: 1.5, spread: 1.5, factor: 8, trend: "rising" },
+      ...{ verdict: "rising", since: { at: "2026-11-22T01:12:00.000Z", of: "rise" }, mute: null, unstored: null },
+    },
+    hours: [{ at: "2026-11-22T02:00:00.000Z", count: 10, usual: 1.5, usualMax: 6 }],
+    affected: null,
+    past: [],
+    alerts: [],
+  },
+);
+export type GroupDetail = z.infer<typeof groupDetailSchema>;
+
+/** The source and the window within which a group is judged. */
+export type GroupWithin = Pick<EventFilter, (typeof WITHIN)[number]>;
+const WITHIN = ["source", "from", "to"] as const;
+
+export const groupDetailQuery: QueryOf<GroupWithin> = {
+  parameters: Object.fromEntries(WITHIN.map((name) => [name, FILTER_SHAPE[name]])),
+  problems: ["invalid-filter", "invalid-window"],
+  read: (params, nowMs) => {
+    const filter = fromSearchParams(params);
+    const other = Object.keys(filter).find((name) => !(WITHIN as readonly string[]).includes(name));
+    if (other !== undefined) {
+      const detail = `unknown here: use ${WITHIN.join(", ")}`;
+      throw new DomainError("invalid-filter", `${other}: ${detail}`, { fields: [{ field: other, detail }] });
+    }
+    resolveWindow(filter, nowMs);
+    return filter;
+  },
+};
+
+/** The path parameter `fingerprint`: what is too long to be one names nothing. */
+export const byFingerprint: PathOf<{ fingerprint: string }> = {
+  parameters: { fingerprint: z.string() },
+  problems: ["unknown-group"],
+  read: ({ fingerprint = "" }) => {
+    if (/^[\w:.-]{1,64}$/.test(fingerprint)) return { fingerprint };
+    throw unknownGroup(fingerprint.slice(0, 64));
+  },
+};
+
+export function unknownGroup(fingerprint: string): DomainError {
+  return new DomainError("unknown-group", `There is no group ${fingerprint} with events`, {
+    fields: [{ field: "fingerprint", detail: "list groups with GET /api/v1/groups" }],
+  });
+}

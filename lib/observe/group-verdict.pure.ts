@@ -1,0 +1,72 @@
+import type { Trend } from "@/lib/observe/baseline.pure";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
+
+/**
+ * How the arrivals of a group in a window compare with what usually arrives. The overview, the groups, the page of a group, the
+ * API and the alerts all decide by these functions.
+ *
+ * - `new`: it arrived, and never before the window;
+ * - `back`: it arrived, and nothing of it had for BACK_QUIET_MS before the window;
+ * - `rising`, `falling`: more or less than usual, see `trendOf` in baseline.pure.ts;
+ * - `steady`: as usual, or too little is known.
+ */
+export const VERDICTS = ["new", "back", "rising", "steady", "falling"] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** A week: whatever comes once a day or once a week is not gone between two times. */
+const BACK_QUIET_MS = 7 * 86_400_000;
+
+/** How a run of arrivals began; null: it goes on from before. `beforeMs`: the last arrival before `sinceMs`, null = none. */
+export function beginningOf(
+  { sinceMs, beforeMs }: { sinceMs: number; beforeMs: number | null },
+  quietMs = BACK_QUIET_MS,
+): "new" | "back" | null {
+  if (beforeMs === null) return "new";
+  return sinceMs - beforeMs >= quietMs ? "back" : null;
+}
+
+/** `fromMs`: the start of the window. `beforeMs`: the last arrival before it, null = none. Times are epoch milliseconds. */
+export function verdictOf(group: { count: number; trend: Trend; fromMs: number; beforeMs: number | null }): Verdict {
+  const { count, trend, fromMs, beforeMs } = group;
+  const begun = count === 0 ? null : beginningOf({ sinceMs: fromMs, beforeMs });
+  if (begun !== null) return begun;
+  return trend === "rising" || trend === "falling" ? trend : "steady";
+}
+
+/** Whether more arrives than usual, so that there is a time since when. */
+export function isRise(verdict: Verdict): boolean {
+  return verdict === "new" || verdict === "back" || verdict === "rising";
+}
+
+/**
+ * The place in a list of groups by rise, the largest first: those of which more arrives than usual by how many more (all of
+ * them where nothing is usual), then those as usual by the number parked, then those of which less arrives.
+ */
+export function riseRank(group: { verdict: Verdict; count: number; usual: number | null; parked: number }): {
+  tier: 0 | 1 | 2;
+  value: number;
+} {
+  const { verdict, count, usual, parked } = group;
+  if (isRise(verdict)) return { tier: 2, value: count - (usual ?? 0) };
+  return { tier: verdict === "steady" ? 1 : 0, value: parked };
+}
+
+const WORDS: Record<Verdict, string> = {
+  new: "new",
+  back: "come back",
+  rising: "rising",
+  steady: "steady",
+  falling: "falling",
+};
+
+/** The verdict in words, with the factor where there is one: `new`, `rising, 7.6 × usual`, `falling, 0.2 × usual`. */
+export function verdictWords({ verdict, factor }: { verdict: Verdict; factor: number | null }): string {
+  const told = factor !== null && (verdict === "rising" || verdict === "falling");
+  return told ? `${WORDS[verdict]}, ${factorText(factor)} × usual` : WORDS[verdict];
+}
+
+/** `7.6`, `0.2`, `41`. */
+function factorText(factor: number): string {
+  if (factor > 0 && factor < 0.05) return "< 0.1";
+  return factor < 10 ? String(Math.round(factor * 10) / 10) : formatNumber(Math.round(factor));
+}

@@ -1,0 +1,142 @@
+import { factorOf, trendOf, usualOf } from "@/lib/observe/baseline.pure";
+import { asSum, type FlowSpan, floorHour, flowRows, HOUR_MS, inScope, scopeValues } from "@/lib/observe/flow.read";
+import { NARROW_SINCE } from "@/lib/observe/flow-tables.sql";
+import { type Verdict, verdictOf } from "@/lib/observe/group-verdict.pure";
+import type { Arrivals } from "@/lib/observe/stats/stats.shapes";
+import type { StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
+import { type Window, type WindowsBefore, windowsBefore } from "@/lib/observe/windows-before.pure";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
+
+/** What arrives, by code and by group, against what usually arrives. */
+
+const MINUTE_MS = 60_000;
+/** A longer window begins and ends at full hours, because minutes hardly change its length. */
+const BY_MINUTE_MS_MAX = 2 * 86_400_000;
+
+/** The counted window, and the times on the days before that give the usual number. */
+export type Times = Window & { before: WindowsBefore };
+
+/** The start of the flow, epoch milliseconds; null when no event ever arrived. */
+export async function knownSince(db: Queryable): Promise<number | null> {
+  const [row] = await db.query<{ since: number | null }>(
+    "select least((select min(at) from dlq_flow_hours), (select min(minute) from dlq_flow)) as since",
+    [],
+    { name: "flow-since" },
+  );
+  return row?.since ?? null;
+}
+
+export function timesOf({ fromMs, toMs }: Window, sinceMs: number | null): Times {
+  const byHour = toMs - fromMs > BY_MINUTE_MS_MAX;
+  const window = byHour
+    ? { fromMs: floorHour(fromMs), toMs: floorHour(toMs - 1) + HOUR_MS }
+    : { fromMs: Math.floor(fromMs / MINUTE_MS) * MINUTE_MS, toMs };
+  return { ...window, before: windowsBefore(window, sinceMs) };
+}
+
+/** The number in the window is one sum, and so is that of each day before; the earliest first. */
+export function spansOf({ fromMs, toMs, before }: Times): FlowSpan[] {
+  return [...before.windows.toReversed(), { fromMs, toMs }].map((window) => asSum(window.fromMs, window.toMs));
+}
+
+/** SQL: the sum over a window; `values` get its ends. */
+export function sumIn({ fromMs, toMs }: Window, sum: string, values: unknown[]): string {
+  const from = `at >= to_timestamp($${values.push(fromMs)}::float8 / 1000)`;
+  return `coalesce(sum(${sum}) filter (where ${from} and at < to_timestamp($${values.push(toMs)}::float8 / 1000)), 0)::bigint`;
+}
+
+/** SQL: arrivals of each day before. */
+export function daysIn({ before }: Times, values: unknown[]): string {
+  return `array[${before.windows.map((window) => sumIn(window, ARRIVED, values)).join(", ")}]::bigint[]`;
+}
+
+/** What came, whether it was stored or only counted. */
+export const ARRIVED = "parked + bounced + unstored";
+
+/** What usually arrives in as long a time of the same hours, and how the arrivals compare with it. */
+export function against(count: number, days: readonly number[], { before }: Times): Omit<Arrivals, "count"> {
+  const usual = usualOf(days.map((n) => Number(n) * before.scale));
+  const spread = usual?.spread ?? null;
+  return { usual: usual?.median ?? null, spread, factor: factorOf(count, usual), trend: trendOf(count, usual) };
+}
+
+/** SQL: arrivals by group in the window, and `days` of the days before. */
+export function groupsInFlow(filter: StatsQuery["filter"], times: Times): { sql: string; values: unknown[] } {
+  const { sql, values } = flowRows(filter, spansOf(times), { byGroup: true });
+  const count = sumIn(times, ARRIVED, values);
+  const text = `select fingerprint, ${count} as count, ${daysIn(times, values)} as days from (${sql}) flow group by fingerprint`;
+  return { sql: text, values };
+}
+
+/** `beforeMs`: the last arrival before the window; null = none. */
+export type GroupArrivalRow = { fingerprint: string; count: number; days: number[]; beforeMs: number | null };
+
+/** SQL: the last arrival of the group `fingerprint` before the window; `logged` is a common table expression that it needs. */
+export function lastBefore(
+  fingerprint: string,
+  { source }: Pick<StatsQuery["filter"], "source">,
+  { fromMs }: Window,
+  values: unknown[],
+): { logged: string; sql: string } {
+  const from = `to_timestamp($${values.push(fromMs)}::float8 / 1000)`;
+  // `$1` are the names of the sources, as in `inScope`.
+  const ofSource = source ? "and source_id = any(array(select id from sources where name = any($1::text[])))" : "";
+  const newest = (table: string, before: string) =>
+    `(select at from ${table} where fingerprint = ${fingerprint} and at < ${before} and ${ARRIVED} > 0 ${ofSource} order by at desc limit 1)`;
+  return {
+    logged: `logged as materialized (select fingerprint, max(minute) as at from dlq_flow
+       where minute < ${from} and kind in ('parked', 'bounced', 'unstored') ${ofSource} group by 1)`,
+    sql: `greatest(${newest("dlq_group_flow_minutes", from)}, ${newest("dlq_group_flow_hours", `date_trunc('hour', ${from}, 'UTC')`)},
+       (select at from logged where logged.fingerprint = ${fingerprint}))`,
+  };
+}
+
+/** The arrivals of a group in the window, and the verdict of every page on them. */
+export function judged({ count, days, beforeMs }: GroupArrivalRow, times: Times): Arrivals & { verdict: Verdict } {
+  const arrivals = { count, ...against(count, days, times) };
+  return { ...arrivals, verdict: verdictOf({ count, trend: arrivals.trend, fromMs: times.fromMs, beforeMs }) };
+}
+
+type GroupKinds = Pick<StatsQuery["filter"], "source" | "errorCode"> & { fingerprint: string[] };
+
+/** What arrived of these groups in the window, judged as the overview judges it. Absent = nothing arrived, now or before. */
+export async function readGroupArrivals(
+  db: Queryable,
+  filter: GroupKinds,
+  window: Window,
+): Promise<Map<string, Arrivals & { verdict: Verdict }>> {
+  const times = timesOf(window, await knownSince(db));
+  const arrived = groupsInFlow(filter, times);
+  const before = lastBefore("arrived.fingerprint", filter, times, arrived.values);
+  const text = `with arrived as materialized (${arrived.sql}), ${before.logged}
+    select arrived.*, case when count > 0 then ${before.sql} end as "beforeMs" from arrived`;
+  const rows = await db.query<GroupArrivalRow>(text, arrived.values, { name: statementName("group-arrivals", text) });
+  return new Map(rows.map((row) => [row.fingerprint, judged(row, times)]));
+}
+
+/** How many events of a group were counted and not stored in the window, and in which minute that began. */
+export type Unstored = { count: number; sinceMs: number };
+
+/** Of these groups, those of which events of the window were not stored. */
+export async function readUnstored(
+  db: Queryable,
+  filter: GroupKinds,
+  { fromMs, toMs }: Window,
+): Promise<Map<string, Unstored>> {
+  const scope = `fingerprint = any($3::text[]) and ${inScope(filter)}`;
+  const within = (column: string, width = "minute") =>
+    `${column} >= date_trunc('${width}', to_timestamp($4::float8 / 1000), 'UTC') and ${column} < to_timestamp($5::float8 / 1000)`;
+  const text = `select fingerprint, sum(n)::bigint as count, min(at) as "sinceMs" from (
+       select fingerprint, unstored as n, at from dlq_group_flow_minutes
+        where unstored > 0 and ${within("at")} and at >= ${NARROW_SINCE} and ${scope}
+       union all
+       select fingerprint, unstored, at from dlq_group_flow_hours
+        where unstored > 0 and ${within("at", "hour")} and at < ${NARROW_SINCE} and ${scope}
+       union all
+       select fingerprint, n, minute from dlq_flow where kind = 'unstored' and ${within("minute")} and ${scope}) counted
+      group by 1`;
+  const rows = await db.query<Unstored & { fingerprint: string }>(text, [...scopeValues(filter), fromMs, toMs], {
+    name: statementName("unstored", text),
+  });
+  return new Map(rows.map(({ fingerprint, ...unstored }) => [fingerprint, unstored]));
+}
