@@ -80,16 +80,16 @@ type FlowSql = { sql: string; values: unknown[] };
 
 /**
  * Rows of adjoining spans as SQL: `at, error_code`, a column for each kind, and `fingerprint` when a group is asked for or
- * `byGroup`. `values` are `$1` and on; the caller's own come after them.
+ * `byGroup`, and `source_id` with `bySource`. `values` are `$1` and on; the caller's own come after them.
  */
 export function flowRows(
   filter: StatsQuery["filter"],
   spans: readonly FlowSpan[],
-  { byGroup = filter.fingerprint !== undefined } = {},
+  { byGroup = filter.fingerprint !== undefined, bySource = false } = {},
 ): FlowSql {
   const values = scopeValues(filter) as unknown[];
   const pieces = spans.flatMap((span) => flowPieces(byGroup ? GROUP_FLOW : CODE_FLOW, span));
-  const keys = `error_code${byGroup ? ", fingerprint" : ""}`;
+  const keys = `error_code${byGroup ? ", fingerprint" : ""}${bySource ? ", source_id" : ""}`;
   const conditions = `${inScope(filter)} and ${byGroup ? inGroup(filter) : anyOf("$3")}`;
   const between = (column: string, fromMs: number, toMs: number) => {
     const after = `${column} >= to_timestamp($${values.push(fromMs)}::float8 / 1000)`;

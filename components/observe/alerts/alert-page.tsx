@@ -12,7 +12,7 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
-import { groupPath } from "@/lib/observe/alerts/alert-paths.pure";
+import { groupPath } from "@/lib/events/groups/group-path.pure";
 import { KIND_WORDS } from "@/lib/observe/alerts/alert-words.pure";
 import { useAlert } from "@/lib/observe/alerts/alerts.browser";
 import type { AlertOut } from "@/lib/observe/alerts/alerts.shapes";

@@ -22,25 +22,24 @@ const AWAITED = `
 with open as (select operation_id, bool_or(still_since is not null) as noted from operation_tells where ended_told_at is null group by 1)
 select r.id, case when r.mode = 'verify' then 'verify' else 'redrive' end as kind, r.state, r.reason, r.created_by as "createdBy",
        r.cancelled_by as "cancelledBy", r.created_at as "createdAtMs", r.total,
-       jsonb_build_object('delivered', r.delivered, 'passed', r.passed, 'failed', r.failed, 'refused', r.refused, 'cancelled', r.cancelled) as ends,
+       r.delivered, r.passed, null as changed, r.failed, r.refused, r.cancelled,
        r.failed_by_reason as "failedByReason", r.refused_by_reason as "refusedByReason",
        r.state in ${FINAL_REDRIVES} as ended, o.noted
   from open o join redrives r on r.id = o.operation_id
 union all
 select b.id, b.kind, b.state, b.reason, b.created_by, b.cancelled_by, b.created_at, greatest(b.expected, b.changed + b.refused),
-       jsonb_build_object('changed', b.changed, 'refused', b.refused), '{}'::jsonb, b.refused_by_reason,
+       null, null, b.changed, null, b.refused, null, '{}'::jsonb, b.refused_by_reason,
        b.finished_at is not null, o.noted
   from open o join bulk_operations b on b.id = o.operation_id
 order by 1
 limit $1`;
 
+/** In the order in which they are said. */
+const ENDS = ["delivered", "passed", "changed", "failed", "refused", "cancelled"] as const;
+type AwaitedRow = Omit<AwaitedOperation, "ends"> & Record<(typeof ENDS)[number], number | null>;
+
 /** The oldest first. */
 export async function readAwaitedOperations(db: Queryable, limit: number): Promise<AwaitedOperation[]> {
-  const rows = await db.query<AwaitedOperation>(AWAITED, [limit], { name: "awaited-operations" });
-  // jsonb orders its keys by length: said is in this order.
-  const order = ["delivered", "passed", "changed", "failed", "refused", "cancelled"];
-  return rows.map((row) => ({
-    ...row,
-    ends: Object.fromEntries(order.flatMap((end) => (row.ends[end] === undefined ? [] : [[end, row.ends[end]]]))),
-  }));
+  const rows = await db.query<AwaitedRow>(AWAITED, [limit], { name: "awaited-operations" });
+  return rows.map((row) => ({ ...row, ends: Object.fromEntries(ENDS.map((end) => [end, row[end] ?? 0])) }));
 }

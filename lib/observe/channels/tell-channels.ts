@@ -1,5 +1,6 @@
+import { groupPath } from "@/lib/events/groups/group-path.pure";
 import { insertOutbox, type OutboxEvent } from "@/lib/kit/outbox/insert";
-import { alertPath, groupPath, runbookAt } from "@/lib/observe/alerts/alert-paths.pure";
+import { alertPath, runbookAt } from "@/lib/observe/alerts/alert-paths.pure";
 import { type LiveAlertRow, readLiveAlerts } from "@/lib/observe/alerts/alerts.read";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import { RUNBOOKS } from "@/lib/observe/alerts/rules/alert-rule.pure";

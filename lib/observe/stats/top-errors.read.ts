@@ -55,7 +55,7 @@ async function readParked(db: Queryable, query: StatsQuery, nowMs: number): Prom
 }
 
 /** The counted window, and the times on the days before that give the usual number. */
-type Times = Window & { before: WindowsBefore };
+export type Times = Window & { before: WindowsBefore };
 
 async function readArrived(db: Queryable, viewer: Viewer, query: StatsQuery, nowMs: number): Promise<TopErrors> {
   const textOut = errorTextFor(viewer);
@@ -72,7 +72,7 @@ async function readArrived(db: Queryable, viewer: Viewer, query: StatsQuery, now
 }
 
 /** The start of the flow, epoch milliseconds; null when no event ever arrived. */
-async function knownSince(db: Queryable): Promise<number | null> {
+export async function knownSince(db: Queryable): Promise<number | null> {
   const [row] = await db.query<{ since: number | null }>(
     "select least((select min(at) from dlq_flow_hours), (select min(minute) from dlq_flow)) as since",
     [],
@@ -90,23 +90,23 @@ function timesOf({ fromMs, toMs }: Window, sinceMs: number | null): Times {
 }
 
 /** The number in the window is one sum, and so is that of each day before; the earliest first. */
-function spansOf({ fromMs, toMs, before }: Times): FlowSpan[] {
+export function spansOf({ fromMs, toMs, before }: Times): FlowSpan[] {
   return [...before.windows.toReversed(), { fromMs, toMs }].map((window) => asSum(window.fromMs, window.toMs));
 }
 
 /** SQL: the sum over a window; `values` get its ends. */
-function sumIn({ fromMs, toMs }: Window, sum: string, values: unknown[]): string {
+export function sumIn({ fromMs, toMs }: Window, sum: string, values: unknown[]): string {
   const from = `at >= to_timestamp($${values.push(fromMs)}::float8 / 1000)`;
   return `coalesce(sum(${sum}) filter (where ${from} and at < to_timestamp($${values.push(toMs)}::float8 / 1000)), 0)::bigint`;
 }
 
 /** SQL: arrivals of each day before. */
-function daysIn({ before }: Times, values: unknown[]): string {
+export function daysIn({ before }: Times, values: unknown[]): string {
   return `array[${before.windows.map((window) => sumIn(window, ARRIVED, values)).join(", ")}]::bigint[]`;
 }
 
 /** What came, whether it was stored or only counted. */
-const ARRIVED = "parked + bounced + unstored";
+export const ARRIVED = "parked + bounced + unstored";
 
 type CodeRow = { errorCode: string; parked: number; bounced: number; unstored: number; days: number[]; total: number };
 type ArrivedCodes = { buckets: ArrivedCode[]; total: number };
