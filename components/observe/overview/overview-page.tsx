@@ -87,7 +87,7 @@ function Overview({ filter, setFilter, patch, children }: Props) {
           <TopErrors filter={shown} />
           <div className="grid min-w-0 content-start gap-3 lg:grid-cols-2">
             <DifferencesPanel filter={shown} className="lg:col-span-2" />
-            <AgePanel age={age} onRetry={() => age.refetch()} />
+            <AgePanel filter={shown} age={age} onRetry={() => age.refetch()} />
             <FlowPanel filter={shown} />
             <SuccessPanel filter={shown} />
           </div>

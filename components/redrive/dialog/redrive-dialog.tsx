@@ -59,6 +59,7 @@ const DRAFT: RedriveDraft = {
   latencyMsMax: "",
   when: "now",
   startAt: "",
+  tell: [],
   reason: "",
   typed: "",
   earlier: null,

@@ -40,6 +40,16 @@ export function useDifferences(against: Against, source: string | null): UseQuer
   });
 }
 
+/** What happened in the window of a chart, of the sources of its filter; undefined = not known. */
+export function useMarkers({
+  from,
+  to,
+  source,
+}: Pick<EventFilter, "from" | "to" | "source">): Markers["items"] | undefined {
+  const filter = { ...(from && { from }), ...(to && { to }), ...(source && { source }) };
+  return useStats("markers", filter).data?.items;
+}
+
 /** The width of the buckets of a chart; without it the server chooses by the window. */
 export type Bucketing = { bucket?: string };
 
