@@ -106,6 +106,7 @@ export const ROUTES: Routes = {
   "/api/v1/stats/markers": () => import("@/app/(observe)/api/v1/stats/markers/route"),
   "/api/v1/stats/redrive-success": () => import("@/app/(observe)/api/v1/stats/redrive-success/route"),
   "/api/v1/stats/size": () => import("@/app/(observe)/api/v1/stats/size/route"),
+  "/api/v1/stats/differences": () => import("@/app/(observe)/api/v1/stats/differences/route"),
   "/api/v1/stats/top-errors": () => import("@/app/(observe)/api/v1/stats/top-errors/route"),
   "/api/v1/status": () => import("@/app/(observe)/api/v1/status/route"),
   "/api/v1/stops": () => import("@/app/(guard)/api/v1/stops/route"),

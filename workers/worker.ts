@@ -12,6 +12,7 @@ import { createLaneQueue } from "@/lib/lane/queue";
 import { openTokenBucket } from "@/lib/lane/token-bucket";
 import { removeOldAlerts } from "@/lib/observe/alerts/alerts.write";
 import { evaluateAlerts } from "@/lib/observe/alerts/evaluate-alerts";
+import { tellOperations } from "@/lib/observe/channels/tell-operations";
 import { removeHeartbeat, writeHeartbeat } from "@/lib/observe/health/heartbeat.write";
 import { removeOldMutes } from "@/lib/observe/mutes/end-mutes.write";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
@@ -159,10 +160,24 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     everyMs: ALERTS_MS,
     work: () => evaluateAlerts({ db, clock, log, publicUrl: env.publicUrl }),
   };
+  // Apart from the alerts: rules that cannot be judged keep no result back.
+  const results: RegularWork = {
+    name: "results",
+    everyMs: ALERTS_MS,
+    work: () => tellOperations({ db, clock, publicUrl: env.publicUrl }),
+  };
   const measures = env.room.disk !== null || env.room.storeBytesMax !== null;
   const room: RegularWork = { name: "room", everyMs: ROOM_EVERY_MS, work: () => measureRoom(db, env.room) };
   const regular = startRegularWork(
-    [beat, retention, forgets, alerts, ...(measures ? [room] : []), ...regularWorkOf(redriver, lostWork, upkeepDb)],
+    [
+      beat,
+      retention,
+      forgets,
+      alerts,
+      results,
+      ...(measures ? [room] : []),
+      ...regularWorkOf(redriver, lostWork, upkeepDb),
+    ],
     { clock, log },
   );
 

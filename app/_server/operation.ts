@@ -52,6 +52,7 @@ export const SELECT_PROBLEMS: readonly ProblemCode[] = [
   "unknown-operation",
   "unknown-redrive",
   "illegal-transition",
+  "channel-not-found",
 ];
 
 /** Of a change to the revisions of an event. */

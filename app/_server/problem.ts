@@ -37,6 +37,7 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   "unknown-alert": [404, "There is no such alert"],
   "unknown-alert-rule": [404, "There is no such rule of alerts"],
   "unknown-channel": [404, "There is no such channel"],
+  "channel-not-found": [422, "There is no such channel to tell"],
   "unknown-maintenance": [404, "There is no such maintenance window"],
   "unknown-group": [404, "There is no such group"],
   "unknown-mute": [404, "The group is not ignored until later"],

@@ -1,12 +1,15 @@
 "use client";
 
 import Link from "next/link";
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, useId, useMemo, useState } from "react";
+import { type MarkerGroup, markerLegend, placedMarkers } from "@/components/charts/marker-layout";
+import { MarkerList, MarkerStrip } from "@/components/charts/marker-strip";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { Skeleton } from "@/components/ui/skeleton";
 import { Td, Th, Tr } from "@/components/ui/table";
+import type { Markers } from "@/lib/observe/stats/stats.shapes";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatAbsolute, formatClock } from "@/lib/platform/plain/format.pure";
 // Imported here and not with the drawing: the legend shows its colours before recharts is loaded.
@@ -30,7 +33,9 @@ export type ChartPanelProps<Row extends { atMs: number }> = {
   empty: string;
   height?: string;
   className?: string;
-  children: (rows: Row[]) => ReactNode;
+  /** What happened, drawn over the chart and listed in the table. Absent or undefined = the chart has no marks, which is still correct. */
+  markers?: Markers["items"] | undefined;
+  children: (rows: Row[], markers: MarkerGroup[]) => ReactNode;
 };
 
 /**
@@ -42,6 +47,10 @@ export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<
   const [asTable, setAsTable] = useState(false);
   const zone = useZone();
   const id = useId();
+  const groups = useMemo(
+    () => placedMarkers(props.markers ?? [], rows?.[0]?.atMs ?? 0, rows?.at(-1)?.atMs ?? 0),
+    [props.markers, rows],
+  );
   return (
     <Panel
       title={props.title}
@@ -77,14 +86,22 @@ export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<
       ) : rows.length === 0 ? (
         <p className={`grid place-items-center px-3 text-muted ${props.height ?? "h-48"}`}>{props.empty}</p>
       ) : asTable ? (
-        <ChartTable rows={rows} columns={props.columns} title={props.title} />
+        <ChartTable
+          rows={rows}
+          columns={props.columns}
+          title={props.title}
+          markers={groups.flatMap(({ items }) => items)}
+        />
       ) : (
         <figure aria-labelledby={id}>
           <figcaption id={id} className="sr-only">
             {props.summary}
           </figcaption>
-          <div className={`px-2 pt-1 select-none ${props.height ?? "h-48"}`}>{props.children(rows)}</div>
-          {props.legend ? <Legend legend={props.legend} /> : <div className="h-2" />}
+          <div className="px-2 pt-1">
+            <MarkerStrip groups={groups} />
+            <div className={`select-none ${props.height ?? "h-48"}`}>{props.children(rows, groups)}</div>
+          </div>
+          {props.legend ? <Legend legend={[...props.legend, ...markerLegend(groups)]} /> : <div className="h-2" />}
         </figure>
       )}
     </Panel>
@@ -123,9 +140,9 @@ function Legend({ legend }: { legend: NonNullable<ChartPanelProps<{ atMs: number
 }
 
 function ChartTable<Row extends { atMs: number }>(
-  props: Pick<ChartPanelProps<Row>, "columns" | "title"> & { rows: Row[] },
+  props: Pick<ChartPanelProps<Row>, "columns" | "title"> & { rows: Row[]; markers: Markers["items"] },
 ) {
-  const { rows, columns, title } = props;
+  const { rows, columns, title, markers } = props;
   const zone = useZone();
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region without a link must take the focus itself
@@ -154,6 +171,12 @@ function ChartTable<Row extends { atMs: number }>(
           ))}
         </tbody>
       </table>
+      {markers.length === 0 ? null : (
+        <div className="px-3 py-2">
+          <h3 className="pb-1 font-medium">What happened</h3>
+          <MarkerList items={markers.toReversed()} />
+        </div>
+      )}
     </section>
   );
 }

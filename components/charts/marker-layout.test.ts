@@ -1,11 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { draggedWindow, groupMarkers, markerLegend } from "@/components/charts/marker-layout";
+import {
+  draggedWindow,
+  groupLabel,
+  groupMarkers,
+  markerLegend,
+  placedMarkers,
+} from "@/components/charts/marker-layout";
 
 const marker = (second: number, kind: "redrive" | "control") => ({
   at: new Date(Date.UTC(2026, 10, 20, 12, 0, second)).toISOString(),
   kind,
   label: `${kind} at ${second}`,
   id: `${kind}-${second}`,
+  href: null,
 });
 
 describe("markers on a chart", () => {
@@ -38,6 +45,22 @@ describe("markers on a chart", () => {
         10_000,
       ),
     ).toHaveLength(2);
+  });
+});
+
+describe("a mark on the axis", () => {
+  const at = (second: number) => Date.UTC(2026, 10, 20, 12, 0, second);
+  it("stands at its share of the time from the first to the last row, and none outside", () => {
+    const items = [marker(50, "control"), marker(25, "redrive"), marker(59, "redrive")];
+    expect(placedMarkers(items, at(0), at(50)).map(({ share }) => share)).toEqual([0.5, 1]);
+    expect(placedMarkers(items, at(5), at(5))).toEqual([]);
+  });
+  it("says what happened, and of several how many of each", () => {
+    const label = (...items: ReturnType<typeof marker>[]) => groupLabel(groupMarkers(items, 60_000)[0]!);
+    expect(label(marker(1, "control"))).toBe("a control was imposed: control at 1");
+    expect(label(marker(1, "control"), marker(2, "redrive"), marker(3, "redrive"))).toBe(
+      "3 marks: a control was imposed, 2 × a redrive began",
+    );
   });
 });
 

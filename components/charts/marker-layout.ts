@@ -13,16 +13,20 @@ export const MARKER_GLYPH: Record<MarkerKind, string> = {
   deploy: "▼",
   incident: "✕",
   alert: "!",
+  "alert-resolved": "✓",
   redrive: "▲",
+  "redrive-ended": "△",
   control: "■",
   note: "◆",
 };
 
-const MARKER_WORDS: Record<MarkerKind, string> = {
+export const MARKER_WORDS: Record<MarkerKind, string> = {
   deploy: "a deployment",
   incident: "an incident",
   alert: "an alert fired",
+  "alert-resolved": "an alert was resolved",
   redrive: "a redrive began",
+  "redrive-ended": "a redrive ended",
   control: "a control was imposed",
   note: "a note",
 };
@@ -55,6 +59,34 @@ export function groupMarkers(items: Markers["items"], nearMs: number): MarkerGro
     } else groups.push({ atMs, items: [item], kinds: [item.kind] });
   }
   return groups;
+}
+
+/** Markers closer than this share of the window are one group: a mark takes about so much of the width of a narrow chart. */
+const NEAR_SHARE = 1 / 40;
+
+/** The groups on a chart from its first to its last row, each with its place from 0 to 1. */
+export function placedMarkers(
+  items: Markers["items"],
+  fromMs: number,
+  toMs: number,
+): (MarkerGroup & { share: number })[] {
+  const spanMs = toMs - fromMs;
+  if (spanMs <= 0) return [];
+  const inside = items.filter(({ at }) => Date.parse(at) >= fromMs && Date.parse(at) <= toMs);
+  return groupMarkers(inside, spanMs * NEAR_SHARE).map((group) => ({
+    ...group,
+    share: (group.atMs - fromMs) / spanMs,
+  }));
+}
+
+/** `a deployment: orders 4.17.0`; of several: `3 marks: a deployment, 2 × a redrive began`. */
+export function groupLabel({ items, kinds }: MarkerGroup): string {
+  if (items.length === 1) return `${MARKER_WORDS[items[0]!.kind]}: ${items[0]!.label}`;
+  const counted = kinds.map((kind) => {
+    const count = items.filter((item) => item.kind === kind).length;
+    return count === 1 ? MARKER_WORDS[kind] : `${count} × ${MARKER_WORDS[kind]}`;
+  });
+  return `${items.length} marks: ${counted.join(", ")}`;
 }
 
 /** The window of a drag; null for a press without a movement. */

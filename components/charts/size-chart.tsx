@@ -16,7 +16,7 @@ import { seriesColours } from "@/components/charts/chart-palette";
 import { ChartTooltip } from "@/components/charts/chart-tooltip";
 import { draggedWindow, MARKER_GLYPH, type MarkerGroup } from "@/components/charts/marker-layout";
 import type { SizeSeries } from "@/components/charts/size-series";
-import { AXIS_TICK, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
+import { AXIS_TICK, AXIS_WIDTH, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatAbsolute, formatCompact, formatNumber } from "@/lib/platform/plain/format.pure";
 
@@ -90,7 +90,7 @@ export default function SizeChart({ data, markers, chosen, onChoose, onPick }: S
         <CartesianGrid {...GRID} />
         <XAxis {...timeAxis(data.rows, zone)} />
         <YAxis
-          width={44}
+          width={AXIS_WIDTH}
           tick={AXIS_TICK}
           tickLine={false}
           axisLine={false}
@@ -115,16 +115,10 @@ export default function SizeChart({ data, markers, chosen, onChoose, onPick }: S
         ))}
         {markers.map((group) => (
           <ReferenceLine
-            key={group.items[0]?.id}
+            key={`${group.items[0]!.kind}-${group.items[0]!.id}`}
             x={group.atMs}
             stroke="var(--muted)"
             strokeDasharray="2 3"
-            label={{
-              value: group.kinds.map((kind) => MARKER_GLYPH[kind]).join(""),
-              position: "insideTop",
-              fill: "var(--muted)",
-              fontSize: 10,
-            }}
           />
         ))}
         {shaded ? (
@@ -169,7 +163,7 @@ function SizeTooltip(
         }))
         .reverse()}
       note={near.slice(0, 3).map((marker) => (
-        <p key={marker.id} className="mt-1 truncate text-muted">
+        <p key={`${marker.kind}-${marker.id}`} className="mt-1 truncate text-muted">
           {MARKER_GLYPH[marker.kind]} {marker.label}
         </p>
       ))}

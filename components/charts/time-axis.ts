@@ -39,4 +39,6 @@ function tickText(ms: number, spanMs: number, zone: Zone): string {
 export const AXIS_TICK = { fill: "var(--faint)", fontSize: 11 } as const;
 export const GRID = { stroke: "var(--line)", vertical: false } as const;
 export const CURSOR = { stroke: "var(--control)", strokeWidth: 1 } as const;
+/** Of the axis of numbers, px: the marks above a chart are placed by it. */
+export const AXIS_WIDTH = 48;
 export const CHART_MARGIN = { top: 8, right: 8, bottom: 0, left: 0 } as const;

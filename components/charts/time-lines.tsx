@@ -2,7 +2,8 @@
 
 import { CartesianGrid, Line, LineChart, ReferenceLine, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
 import { ChartTooltip } from "@/components/charts/chart-tooltip";
-import { AXIS_TICK, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
+import type { MarkerGroup } from "@/components/charts/marker-layout";
+import { AXIS_TICK, AXIS_WIDTH, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatAbsolute } from "@/lib/platform/plain/format.pure";
 
@@ -26,10 +27,20 @@ export type TimeLinesProps = {
   ticks?: number[];
   /** A horizontal line. Its name stands in the legend, because a line of data could run through a label. */
   level?: number | null;
+  /** Vertical lines at what happened. */
+  markers?: readonly MarkerGroup[];
 };
 
 /** Lines over time: ages, flows, rates. A bucket without a value is a gap in the line. */
-export default function TimeLines({ rows, series, format, scale = "linear", ticks, level }: TimeLinesProps) {
+export default function TimeLines({
+  rows,
+  series,
+  format,
+  scale = "linear",
+  ticks,
+  level,
+  markers = [],
+}: TimeLinesProps) {
   const zone = useZone();
   return (
     <ResponsiveContainer width="100%" height="100%">
@@ -37,7 +48,7 @@ export default function TimeLines({ rows, series, format, scale = "linear", tick
         <CartesianGrid {...GRID} />
         <XAxis {...timeAxis(rows, zone, 5)} />
         <YAxis
-          width={48}
+          width={AXIS_WIDTH}
           scale={scale}
           domain={ticks ? [ticks[0] ?? 0, ticks.at(-1) ?? 1] : [0, "auto"]}
           {...(ticks ? { ticks } : {})}
@@ -50,6 +61,14 @@ export default function TimeLines({ rows, series, format, scale = "linear", tick
         {level == null ? null : (
           <ReferenceLine y={level} stroke="var(--muted)" strokeDasharray="6 4" ifOverflow="extendDomain" />
         )}
+        {markers.map(({ atMs, items }) => (
+          <ReferenceLine
+            key={`${items[0]!.kind}-${items[0]!.id}`}
+            x={atMs}
+            stroke="var(--muted)"
+            strokeDasharray="2 3"
+          />
+        ))}
         {series.map((line) => (
           <Line
             key={line.key}

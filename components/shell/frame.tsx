@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { RunningOperations } from "@/components/events/bulk/running-operations";
 import { HeldRedrives } from "@/components/redrive/one-click/held-redrives";
+import { FollowedRedrives } from "@/components/redrive/results/followed-redrives";
 import { StopBand } from "@/components/shell/stop/stop-band";
 import { TopBar } from "@/components/shell/top-bar/top-bar";
 import { GlobalKeys } from "./global-keys";
@@ -39,6 +40,7 @@ export function Frame({ children }: { children: ReactNode }) {
             {children}
           </main>
           <HeldRedrives />
+          <FollowedRedrives />
           <RunningOperations />
         </div>
         <StatusStrip />

@@ -90,17 +90,21 @@ const SOURCE_TABLES = [...SOURCE_FLOW, ...CODE_FLOW.filter(({ widthMs }) => widt
 
 /**
  * Rows of adjoining spans as SQL: `at`, a column for each kind, and `fingerprint` when a group is asked for or `byGroup`;
- * `error_code` unless the caller asks for rows without it. `values` are `$1` and on; the caller's own come after them.
+ * `error_code` unless the caller asks for rows without it; `source_id` with `bySource`. `values` are `$1` and on; the caller's own come after them.
  */
 export function flowRows(
   filter: StatsQuery["filter"],
   spans: readonly FlowSpan[],
-  { byGroup = filter.fingerprint !== undefined, byCode = true }: { byGroup?: boolean; byCode?: boolean } = {},
+  { byGroup = filter.fingerprint !== undefined, bySource = false, byCode = true } = {},
 ): FlowSql {
   const values = scopeValues(filter) as unknown[];
-  const bySource = !byCode && !byGroup && !filter.errorCode;
-  const pieces = spans.flatMap((span) => flowPieces(bySource ? SOURCE_TABLES : byGroup ? GROUP_FLOW : CODE_FLOW, span));
-  const keys = [...(bySource ? [] : ["error_code"]), ...(byGroup ? ["fingerprint"] : [])];
+  const noCodes = !byCode && !byGroup && !filter.errorCode;
+  const pieces = spans.flatMap((span) => flowPieces(noCodes ? SOURCE_TABLES : byGroup ? GROUP_FLOW : CODE_FLOW, span));
+  const keys = [
+    ...(noCodes ? [] : ["error_code"]),
+    ...(byGroup ? ["fingerprint"] : []),
+    ...(bySource ? ["source_id"] : []),
+  ];
   const conditions = `${inScope(filter)} and ${byGroup ? inGroup(filter) : anyOf("$3")}`;
   const between = (column: string, fromMs: number, toMs: number) => {
     const after = `${column} >= to_timestamp($${values.push(fromMs)}::float8 / 1000)`;

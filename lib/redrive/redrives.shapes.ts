@@ -131,6 +131,8 @@ const redriveShape = {
   rateNow: nullableNumber,
   /** Until the last open event is sent, what is left of the hold included. */
   etaMs: nullableNumber,
+  /** Names of the channels that are told when it ends or stands still. */
+  tell: z.array(z.string()),
   /** null = it moves, is over or has just begun. */
   stalled: z.nullable(stalledSchema),
 };
@@ -185,6 +187,7 @@ const REDRIVE_EXAMPLE = {
 export const redriveSchema = named("Redrive", z.object(redriveShape), {
   ...REDRIVE_EXAMPLE,
   despite: [],
+  tell: [],
   waitsFor: [],
   brake: { ...REDRIVE_EXAMPLE.brake },
 });

@@ -27,6 +27,7 @@ const CHOSEN: Record<string, string> = {
   "forgets.phase": "'audit'",
   "legal_holds.scope": "'tag'",
   "markers.kind": "'note'",
+  "operation_tells.channel_id": "(select id from alert_channels limit 1)",
   "outbox.status": "'SENT'",
   "payload_schemas.origin": "'inferred'",
   "payload_schemas.source_id": "(select id from sources limit 1)",

@@ -5,7 +5,8 @@ import { Ban, Undo2 } from "lucide-react";
 import Link from "next/link";
 import { useState } from "react";
 import { ApprovalPanel } from "@/components/guard/approvals/approval-panel";
-import { WorkFacts } from "@/components/redrive/page/redrive-facts";
+import { Fact, WorkFacts } from "@/components/redrive/page/redrive-facts";
+import { TellChoice } from "@/components/redrive/tell-choice";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
@@ -15,7 +16,7 @@ import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { INVERSE, isRemoval } from "@/lib/events/bulk/bulk-operation.pure";
-import { runs, useBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
+import { runs, useBulkOperation, useChangeBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { archiveHref } from "@/lib/keep/archive/archive.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
@@ -71,8 +72,23 @@ function Loaded({ operation }: { operation: BulkOperationOut }) {
           work={operation}
           name="operation"
           audit={{ href: `/audit?operationId=${operation.id}`, text: "which events, and by whom" }}
-        />
+        >
+          <Fact name="tells">
+            <OperationTells operation={operation} />
+          </Fact>
+        </WorkFacts>
       </div>
+    </>
+  );
+}
+
+function OperationTells({ operation: { id, tell, state } }: { operation: BulkOperationOut }) {
+  const change = useChangeBulkOperation(id);
+  if (!runs({ state })) return <>{tell.length === 0 ? "nobody" : tell.join(", ")}</>;
+  return (
+    <>
+      <TellChoice tell={tell} disabled={change.isPending} onTell={(next) => change.mutate({ tell: next })} />
+      {change.isError ? <ErrorPanel error={change.error} inline /> : null}
     </>
   );
 }

@@ -4,6 +4,8 @@ import { useMemo } from "react";
 import { durationTicks } from "@/components/charts/axis";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { useMarkers } from "@/lib/observe/stats/stats.browser";
 import type { AgeStats } from "@/lib/observe/stats/stats.shapes";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
 import { type AgeRow, ageRows } from "./age-rows";
@@ -16,7 +18,9 @@ const SERIES = [
 ] as const;
 
 /** The time that events have been parked, on a logarithmic axis: minutes and weeks fit in one chart. */
-export function AgePanel({ age, onRetry }: { age: Part<AgeStats>; onRetry: () => void }) {
+export function AgePanel(props: { filter: EventFilter; age: Part<AgeStats>; onRetry: () => void }) {
+  const { filter, age, onRetry } = props;
+  const markers = useMarkers(filter);
   const rows = useMemo(() => (age.data ? ageRows(age.data) : undefined), [age.data]);
   return (
     <ChartPanel
@@ -28,16 +32,18 @@ export function AgePanel({ age, onRetry }: { age: Part<AgeStats>; onRetry: () =>
       onRetry={onRetry}
       empty="Nothing was parked in this window."
       legend={SERIES}
+      markers={markers}
       columns={SERIES.map((series) => ({
         label: series.label,
         value: (row: AgeRow) => ageText(row.values[series.key]),
       }))}
     >
-      {(drawn) => {
+      {(drawn, marks) => {
         const values = drawn.flatMap((row) => Object.values(row.values)).filter((value) => value !== null);
         return (
           <TimeLines
             rows={drawn}
+            markers={marks}
             series={SERIES}
             format={formatDuration}
             scale="log"

@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { useStats } from "@/lib/observe/stats/stats.browser";
+import { useMarkers, useStats } from "@/lib/observe/stats/stats.browser";
 import { formatCompact, formatNumber } from "@/lib/platform/plain/format.pure";
 import { flowRows } from "./flow-view";
 
@@ -18,6 +18,7 @@ type Values = Record<"in" | "out" | "unstored", number>;
 /** Inflow and outflow over time. Where the lines cross, the number of parked events starts to rise or to fall. */
 export function FlowPanel({ filter }: { filter: EventFilter }) {
   const flow = useStats("flow", filter);
+  const markers = useMarkers(filter);
   const rows = useMemo(() => {
     if (!flow.data) return undefined;
     const all = flowRows(flow.data).map(({ atMs, ...values }) => ({ atMs, values }));
@@ -36,12 +37,13 @@ export function FlowPanel({ filter }: { filter: EventFilter }) {
       onRetry={() => flow.refetch()}
       empty="Nothing came in and nothing went out."
       legend={series}
+      markers={markers}
       columns={series.map(({ key }) => ({
         label: key,
         value: (row: { values: Values }) => formatNumber(row.values[key]),
       }))}
     >
-      {(drawn) => <TimeLines rows={drawn} series={series} format={formatCompact} />}
+      {(drawn, marks) => <TimeLines markers={marks} rows={drawn} series={series} format={formatCompact} />}
     </ChartPanel>
   );
 }

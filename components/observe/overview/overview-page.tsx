@@ -11,6 +11,7 @@ import { useStats } from "@/lib/observe/stats/stats.browser";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { AgePanel } from "./age-panel";
 import { ControlsInForce } from "./controls-in-force";
+import { DifferencesPanel } from "./differences-panel";
 import { FilteredBy } from "./filtered-by";
 import { FlowPanel } from "./flow-panel";
 import { NothingParked } from "./nothing-parked";
@@ -85,7 +86,8 @@ function Overview({ filter, setFilter, patch, children }: Props) {
           <SizePanel filter={shown} size={size} onRetry={() => size.refetch()} onZoom={patch} />
           <TopErrors filter={shown} />
           <div className="grid min-w-0 content-start gap-3 lg:grid-cols-2">
-            <AgePanel age={age} onRetry={() => age.refetch()} />
+            <DifferencesPanel filter={shown} className="lg:col-span-2" />
+            <AgePanel filter={shown} age={age} onRetry={() => age.refetch()} />
             <FlowPanel filter={shown} />
             <SuccessPanel filter={shown} />
           </div>

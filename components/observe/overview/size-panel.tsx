@@ -6,22 +6,18 @@ import { useMemo, useState } from "react";
 import { seriesColours } from "@/components/charts/chart-palette";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { SizeChart } from "@/components/charts/lazy-charts";
-import { groupMarkers, markerLegend } from "@/components/charts/marker-layout";
 import { sizeSeries } from "@/components/charts/size-series";
 import { Button, IconButton, LinkButton } from "@/components/ui/button";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref, withPart } from "@/lib/events/filter/filter-read.browser";
-import { useStats } from "@/lib/observe/stats/stats.browser";
+import { useMarkers } from "@/lib/observe/stats/stats.browser";
 import type { SizeStats } from "@/lib/observe/stats/stats.shapes";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatNumber, formatShort } from "@/lib/platform/plain/format.pure";
-import { parkedNow, windowOf } from "./parked-filter";
+import { parkedNow } from "./parked-filter";
 import type { Part } from "./tile";
 
 type Window = { fromMs: number; toMs: number };
-
-/** Markers closer than this share of the window are drawn as one. */
-const MARKER_SHARE = 1 / 80;
 
 /** Parked events over time by error code. A drag chooses a window, a press on an area lists its events. */
 export function SizePanel(props: {
@@ -33,15 +29,10 @@ export function SizePanel(props: {
   const { filter, size } = props;
   const router = useRouter();
   const [chosen, setChosen] = useState<Window | null>(null);
-  const markers = useStats("markers", windowOf(filter));
+  // A chart without marks is still correct, so a failed read of them shows no error.
+  const markers = useMarkers(filter);
   const data = useMemo(() => (size.data ? sizeSeries(size.data) : undefined), [size.data]);
   const colours = useMemo(() => seriesColours(data?.series.map((series) => series.key) ?? []), [data]);
-  const spanMs = data ? (data.rows.at(-1)?.atMs ?? 0) - (data.rows[0]?.atMs ?? 0) : 0;
-  const groups = useMemo(
-    // A chart without markers is still correct, so a failed read of the markers shows no error.
-    () => groupMarkers(markers.data?.items ?? [], spanMs * MARKER_SHARE),
-    [markers.data, spanMs],
-  );
   const codesHref = (codes: string[]) => eventsHref(parkedNow(filter, { errorCode: codes }));
 
   return (
@@ -58,17 +49,13 @@ export function SizePanel(props: {
       error={size.error}
       onRetry={props.onRetry}
       empty="Nothing was parked in this window."
-      legend={
-        data && [
-          ...data.series.map((series) => ({
-            key: series.key,
-            label: `${series.key} ${formatNumber(series.last)}`,
-            colour: colours.get(series.key)!,
-            href: codesHref(series.codes),
-          })),
-          ...markerLegend(groups),
-        ]
-      }
+      legend={data?.series.map((series) => ({
+        key: series.key,
+        label: `${series.key} ${formatNumber(series.last)}`,
+        colour: colours.get(series.key)!,
+        href: codesHref(series.codes),
+      }))}
+      markers={markers}
       columns={[
         { label: "parked", value: (row) => formatNumber(row.total) },
         ...(data?.series ?? []).map((series) => ({
@@ -77,7 +64,7 @@ export function SizePanel(props: {
         })),
       ]}
     >
-      {() =>
+      {(_, groups) =>
         data ? (
           <div className="relative h-full">
             <SizeChart

@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { useStats } from "@/lib/observe/stats/stats.browser";
+import { useMarkers, useStats } from "@/lib/observe/stats/stats.browser";
 import { formatCompact, formatNumber } from "@/lib/platform/plain/format.pure";
 
 const SERIES = [
@@ -17,6 +17,7 @@ const SERIES = [
 /** What became of redriven events over time: an event counts when it was sent, and again when its outcome is known. */
 export function SuccessPanel({ filter }: { filter: EventFilter }) {
   const success = useStats("redrive-success", filter);
+  const markers = useMarkers(filter);
   const rows = useMemo(() => {
     if (!success.data) return undefined;
     const all = success.data.buckets.map(({ at, delivered, confirmed, bounced, failed }) => ({
@@ -36,12 +37,13 @@ export function SuccessPanel({ filter }: { filter: EventFilter }) {
       onRetry={() => success.refetch()}
       empty="Nothing was redriven in this window."
       legend={SERIES}
+      markers={markers}
       columns={SERIES.map(({ key, label }) => ({
         label,
         value: (row: NonNullable<typeof rows>[number]) => formatNumber(row.values[key]),
       }))}
     >
-      {(drawn) => <TimeLines rows={drawn} series={SERIES} format={formatCompact} />}
+      {(drawn, marks) => <TimeLines markers={marks} rows={drawn} series={SERIES} format={formatCompact} />}
     </ChartPanel>
   );
 }

@@ -20,6 +20,7 @@ import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { restoreOnUndo } from "@/lib/redrive/request/holds.browser";
+import { followRedrive } from "@/lib/redrive/results.browser";
 import { useTargets } from "@/lib/sources/targets/targets.browser";
 import {
   buttonWords,
@@ -58,6 +59,7 @@ const DRAFT: RedriveDraft = {
   latencyMsMax: "",
   when: "now",
   startAt: "",
+  tell: [],
   reason: "",
   typed: "",
   earlier: null,
@@ -66,7 +68,7 @@ const DRAFT: RedriveDraft = {
 };
 
 /** Fields of the request that the dialog folds. */
-const FOLDED_FIELD = /^(target|ratePerSecond|canary|brake|startAt|startWhen)\b/;
+const FOLDED_FIELD = /^(target|ratePerSecond|canary|brake|startAt|startWhen|tell)\b/;
 
 /** The previews of what is chosen. `shown`: the last one of a choice, also while another choice is counted. */
 function usePreviews(selection: Selection, mode: RedriveOut["mode"], draft: RedriveDraft) {
@@ -114,6 +116,7 @@ function useStart({ selection, onClose, onDone, onUndone }: RedriveDialogProps, 
       if (error instanceof ApiError && error.fields.some(({ field }) => FOLDED_FIELD.test(field))) onFolded();
       return; // shown from request.error; the dialog stays, with everything that was typed
     }
+    followRedrive(accepted.id);
     if (onUndone) restoreOnUndo(accepted.id, onUndone);
     onDone?.(accepted);
     onClose();

@@ -49,6 +49,7 @@ const draft = (over: Partial<RedriveDraft> = {}): RedriveDraft => ({
   brakePercent: "20",
   brakeWindow: "50",
   latencyMsMax: "",
+  tell: [],
   reason: "stock service back since 13:58",
   earlier: null,
   typedStrand: "",

@@ -33,6 +33,8 @@ export type RedriveDraft = {
   when: "now" | "time" | "breaker";
   /** As the browser's field has it: `2026-11-22T14:05`, in the browser's time zone. */
   startAt: string;
+  /** Names of channels that are told when it ends or stands still. */
+  tell: string[];
   reason: string;
   typed: string;
   /** The choice about the earlier versions that the selection leaves parked; null = no choice, see `earlierOf`. */
@@ -132,6 +134,7 @@ export function redriveRequest(
     ...(draft.despite.length > 0 ? { despite: draft.despite } : {}),
     ...(sends ? startOf(draft) : {}),
     ...(reason === "" ? {} : { reason }),
+    ...(draft.tell.length === 0 ? {} : { tell: draft.tell }),
   };
 }
 
@@ -223,6 +226,7 @@ export function foldedWords(
         ]
       : []),
     ...(reasonFolded && (reason !== "" || !sends) ? [reason === "" ? "no reason" : `reason: ${reason}`] : []),
+    ...(draft.tell.length === 0 ? [] : [`tells ${draft.tell.join(", ")}`]),
   ].join(" · ");
 }
 

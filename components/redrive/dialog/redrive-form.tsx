@@ -3,6 +3,7 @@
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useId } from "react";
 import { ApprovalNotice } from "@/components/guard/approvals/approval-notice";
+import { TellChoice } from "@/components/redrive/tell-choice";
 import { Button } from "@/components/ui/button";
 import { Skeleton } from "@/components/ui/skeleton";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
@@ -97,6 +98,10 @@ export function RedriveForm(props: RedriveFormProps) {
         {mode === "deliver" && nothing ? null : <TargetSection {...section} targets={props.targets} />}
         {sends ? <PaceSection {...section} /> : null}
         {sends ? <WhenSection {...section} /> : null}
+        <LabelledRow label="Tell">
+          <TellChoice tell={draft.tell} onTell={(tell) => set({ tell })} />
+          <p className="text-sm text-muted">when it ends or stands still</p>
+        </LabelledRow>
         {optional ? <ReasonSection {...section} optional /> : null}
       </More>
       {optional ? null : <ReasonSection {...section} optional={false} />}

@@ -20,6 +20,7 @@ import {
   requestRedrive,
 } from "@/lib/redrive/redrives.browser";
 import { HOLD_MS, restoreOnUndo, showInToast } from "@/lib/redrive/request/holds.browser";
+import { followRedrive } from "@/lib/redrive/results.browser";
 import { HoldCountdown } from "./hold-countdown";
 import { undoHeld } from "./undo-held";
 
@@ -214,6 +215,7 @@ export async function redriveAtOnce(
       });
       return null;
     }
+    followRedrive(accepted.id);
     if (on.onUndone) restoreOnUndo(accepted.id, on.onUndone);
     return accepted;
   } catch (error) {

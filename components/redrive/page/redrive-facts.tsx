@@ -5,11 +5,15 @@ import type { ReactNode } from "react";
 import { LongText } from "@/components/redrive/long-text";
 import { selectionTerms } from "@/components/redrive/redrive-title";
 import { refusalShort } from "@/components/redrive/refusal-words";
+import { TellChoice } from "@/components/redrive/tell-choice";
+import { ErrorPanel } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import { formatDuration, plural } from "@/lib/platform/plain/format.pure";
+import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
+import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
 
 type Work = Pick<RedriveOut, "id" | "createdBy" | "reason" | "selection" | "createdAt" | "startedAt" | "finishedAt">;
 
@@ -95,7 +99,21 @@ export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; clas
         </Fact>
       ) : null}
       <Fact name="canary">{canary ? `${canary.steps.join(", ")}, then all` : "none"}</Fact>
+      <Fact name="tells">
+        <RedriveTells redrive={redrive} />
+      </Fact>
     </WorkFacts>
+  );
+}
+
+function RedriveTells({ redrive: { id, tell, state } }: { redrive: RedriveOut }) {
+  const change = useChangeRedrive(id);
+  if (isFinal(state)) return <>{tell.length === 0 ? "nobody" : tell.join(", ")}</>;
+  return (
+    <>
+      <TellChoice tell={tell} disabled={change.isPending} onTell={(next) => change.mutate({ tell: next })} />
+      {change.isError ? <ErrorPanel error={change.error} inline /> : null}
+    </>
   );
 }
 
@@ -104,7 +122,7 @@ function isMoment(term: { name: string; values: string[] }): boolean {
   return (term.name === "from" || term.name === "to") && !Number.isNaN(Date.parse(term.values[0] ?? ""));
 }
 
-function Fact({ name, children }: { name: string; children: ReactNode }) {
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
       <dt className="text-muted">{name}</dt>

@@ -5,6 +5,7 @@ import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
 import { rateWords } from "@/components/redrive/eta-words";
 import { went } from "@/components/redrive/progress-segments";
+import { useMarkers } from "@/lib/observe/stats/stats.browser";
 import { formatRate } from "@/lib/platform/plain/format.pure";
 import { useRedriveRate } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
@@ -15,6 +16,8 @@ export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; cl
   const { redrive, live, className } = props;
   const rate = useRedriveRate(redrive.id, live);
   const rows = useMemo(() => (rate.data ? rateRows(rate.data) : undefined), [rate.data]);
+  const window = useMemo(() => windowOf(rows), [rows]);
+  const markers = useMarkers(window);
   const set = redrive.effectiveRatePerSecond;
   const { deduplicated } = redrive;
   const series = useMemo(() => rateLines(deduplicated), [deduplicated]);
@@ -32,6 +35,7 @@ export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; cl
           ? series
           : [...series, { key: "set", label: `set rate ${rateWords(set)}`, colour: "var(--muted)", dash: "6 4" }]
       }
+      markers={rows && rows.length > 1 ? markers : undefined}
       columns={[...series, { key: "refused", label: "refused" } as const].map(({ key, label }) => ({
         label,
         value: (row: RateRow) => formatRate(row.values[key]),
@@ -41,7 +45,13 @@ export function RedriveRateChart(props: { redrive: RedriveOut; live: boolean; cl
         live ? "Nothing was sent yet." : went(redrive) > 0 ? "Its rate over time is not kept." : "Nothing was sent."
       }
     >
-      {(drawn) => <TimeLines rows={drawn} series={series} format={formatRate} level={set} />}
+      {(drawn, marks) => <TimeLines markers={marks} rows={drawn} series={series} format={formatRate} level={set} />}
     </ChartPanel>
   );
+}
+
+/** From the first sample on; its end is that of the read, so that the address does not change with each poll. */
+function windowOf(rows: RateRow[] | undefined): { from?: string } {
+  const fromMs = rows?.[0]?.atMs;
+  return fromMs === undefined ? {} : { from: new Date(fromMs).toISOString() };
 }

@@ -4,6 +4,7 @@ import { latestApprovals } from "@/lib/guard/approvals/approvals.read";
 import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
 import { seesOperation } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { tellsOf } from "@/lib/observe/channels/operation-tells.read";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -34,6 +35,7 @@ const COLUMNS = `o.id, o.kind, o.state, o.selection - 'asOfMs' as selection, o.e
                               'changed', least(sum(u.changed), o.changed))
       from bulk_operations u where u.kind = 'undo-mend' and u.id > o.id and u.selection ->> 'operation' = o.id::text
     having count(*) > 0) end as undo,
+  ${tellsOf("o.id")} as tell,
   case when o.state = ${BULK.RUNNING} then o.fault end as fault,
   o.state = ${BULK.RUNNING} and coalesce(o.worked_at, o.created_at) < now() - interval '${STALLED_S} s' as idle,
   (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as "workersAlive"`;

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { BULK_KINDS, BULK_STATES, type BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { approvalSchema } from "@/lib/guard/approvals/approvals.shapes";
+import { tellSchema } from "@/lib/observe/channels/tell.shapes";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import { thenRead } from "@/lib/platform/api/query.shapes";
 import {
@@ -48,6 +49,8 @@ export const bulkOperationSchema = named(
     etaMs: nullableNumber,
     /** Why it does not move, with the way out; null = it moves, is over or has just begun. */
     stalled: nullableText,
+    /** Names of the channels that are told when it ends or stands still. */
+    tell: z.array(z.string()),
     /** The approval that a mend needs before it changes anything; null = it needed none. */
     approval: z.nullable(approvalSchema),
     /** What was undone of a mend: its last undo, whether that still runs, and the events of all its undos; null = none was asked for. */
@@ -73,6 +76,7 @@ export const bulkOperationSchema = named(
     ratePerSecond: 6_000,
     etaMs: 2_000,
     stalled: null,
+    tell: [],
     approval: null,
     undo: null,
   },
@@ -84,10 +88,11 @@ export type BulkOperationList = z.infer<typeof bulkOperationListSchema>;
 /** PATCH /api/v1/operations/{id} */
 export const bulkOperationChangeSchema = named(
   "BulkOperationChange",
-  z.strictObject({
-    action: z.enum(["cancel"], "must be cancel"),
-    reason: z.optional(reasonSchema),
-  }),
+  z.union([
+    z.strictObject({ action: z.enum(["cancel"], "must be cancel"), reason: z.optional(reasonSchema) }),
+    /** The channels that are told when it ends or stands still, instead of those before. */
+    z.strictObject({ tell: tellSchema }),
+  ]),
   { action: "cancel", reason: "wrong filter" },
 );
 export type BulkOperationChange = z.infer<typeof bulkOperationChangeSchema>;

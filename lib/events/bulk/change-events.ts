@@ -10,6 +10,7 @@ import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { channelIds, setOperationTells } from "@/lib/observe/channels/operation-tells.write";
 import { isRowFault, type Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest, rememberAnswer } from "@/lib/platform/database/idempotent-request.write";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -42,6 +43,8 @@ export type BulkRequest = {
   select: Selection;
   reason: string;
   options?: BulkOptions;
+  /** Channels that are told when the operation of a larger set ends. */
+  tell?: readonly string[] | undefined;
   idempotency?: IdempotentRequest | null;
 };
 
@@ -54,7 +57,7 @@ export type BulkRequest = {
  */
 export async function changeEvents(
   deps: Deps,
-  { kind, change, ...request }: BulkRequest & { kind: BulkKind; change: ChangeChunk | null },
+  { kind, change, tell = [], ...request }: BulkRequest & { kind: BulkKind; change: ChangeChunk | null },
   viewer: Viewer,
 ): Promise<BulkAnswer> {
   const selection = scopeSelection(viewer, BULK_ACTION[kind], request.select);
@@ -67,7 +70,12 @@ export async function changeEvents(
     inTransaction(deps.db, (tx) =>
       answerOnce(tx, request.idempotency, asOfMs, async () => {
         const events = await selectEvents(tx, selected, nowMax);
-        if (change === null || events.candidates.length > nowMax) return leaveToWorker(tx, selected, events, context);
+        if (change === null || events.candidates.length > nowMax) {
+          const left = await leaveToWorker(tx, selected, events, context);
+          if (left.id !== null && tell.length > 0) await setOperationTells(tx, left.id, tell, { viewer, atMs: asOfMs });
+          return left;
+        }
+        await channelIds(tx, tell, viewer);
         const changed = await change(tx, events.candidates, context);
         inFlight = changed.inFlight;
         withdrawn = changed.withdrawn ?? [];

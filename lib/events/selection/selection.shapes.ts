@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { eventFilterSchema } from "@/lib/events/filter/event-filter.shapes";
 import { SELECTED_IDS_MAX } from "@/lib/events/selection/selected-ids.shapes";
+import { tellSchema } from "@/lib/observe/channels/tell.shapes";
 import { named, uuidText } from "@/lib/platform/api/schemas.shapes";
 import { ITEM_OUTCOMES } from "@/lib/redrive/states/item-state.pure";
 
@@ -35,11 +36,18 @@ export const reasonSchema = z
   .string("say why: the reason is kept in the audit")
   .check(z.regex(/\S/, "say why: the reason is kept in the audit"), z.maxLength(2_000, "at most 2,000 characters"));
 
-/** POST /api/v1/events/ignore */
-export const bulkChangeSchema = named("BulkChange", z.strictObject({ select: selectionSchema, reason: reasonSchema }), {
-  select: { filter: { source: ["orders"], errorCode: ["TIMEOUT"] } },
-  reason: "fixed at the producer",
-});
+/**
+ * POST /api/v1/events/ignore. `tell`: channels that are told when the operation of a larger set ends or stands still; a small set is
+ * done with the answer, and nobody is told.
+ */
+export const bulkChangeSchema = named(
+  "BulkChange",
+  z.strictObject({ select: selectionSchema, reason: reasonSchema, tell: z.optional(tellSchema) }),
+  {
+    select: { filter: { source: ["orders"], errorCode: ["TIMEOUT"] } },
+    reason: "fixed at the producer",
+  },
+);
 
 /**
  * POST /api/v1/events/release. `keepLimits`: failures, redrives and cooldown stay as they were, as when an ignore is
@@ -51,6 +59,7 @@ export const releaseSchema = named(
     select: selectionSchema,
     reason: reasonSchema,
     keepLimits: z._default(z.boolean(), false),
+    tell: z.optional(tellSchema),
   }),
   { select: { filter: { source: ["orders"], status: ["IGNORED"] } }, reason: "they are needed after all" },
 );

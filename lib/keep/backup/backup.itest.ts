@@ -120,9 +120,10 @@ test("a backup of every table comes back byte for byte, into the same schema, wi
   expect(report).toMatchObject({ skipped: [], migrated: [], work: { redrives: 1, rules: 1 } });
   const silenced = (await restored.query("select 1 from alert_channels where enabled")).length;
   expect([silenced, await restored.query("select 1 from alert_notices")]).toEqual([0, []]);
+  expect(await restored.query("select 1 from operation_tells")).toEqual([]);
   await restored.run("update alert_channels set enabled = true");
-  const { stops, audit_entries: audit, alert_notices: _, ...rest } = await contents(restored);
-  const { stops: knownStops, audit_entries: knownAudit, alert_notices: __, ...knownRest } = known;
+  const { stops, audit_entries: audit, alert_notices: _, operation_tells: ____, ...rest } = await contents(restored);
+  const { stops: knownStops, audit_entries: knownAudit, alert_notices: __, operation_tells: ___, ...knownRest } = known;
   // What was being written then may have been named since: the restored store does not remove it from the archive.
   const isKept = (row: string) => !row.includes("being-written");
   expect(rest).toEqual({ ...knownRest, archive_leftovers: knownRest.archive_leftovers!.filter(isKept) });

@@ -3,10 +3,10 @@ import { formatAbsolute, formatAgo, formatNumber, plural } from "@/lib/platform/
 
 /**
  * One message to a channel, as it waits to be sent. `fired`: something fires that the channel does not know; `repeated`:
- * it still fires and nobody has acknowledged it.
+ * it still fires and nobody has acknowledged it. `ended`, `stands-still`: of a redrive or a bulk operation.
  */
 export type AlertMessage = {
-  event: "fired" | "repeated" | "acknowledged" | "resolved" | "digest" | "test";
+  event: "fired" | "repeated" | "acknowledged" | "resolved" | "digest" | "test" | "ended" | "stands-still";
   /** The same from the first message of an open record to the one that closes it. */
   recordKey: string;
   rule: string;
@@ -57,6 +57,8 @@ const EVENT_WORDS: Record<AlertMessage["event"], string> = {
   resolved: "Resolved: ",
   digest: "",
   test: "Test: ",
+  ended: "",
+  "stands-still": "",
 };
 
 /** The sentence with what happened to it. */
@@ -68,6 +70,11 @@ export function headline({ event, sentence }: AlertMessage): string {
 export function sinceWords({ since, at }: AlertMessage): string {
   const sinceMs = Date.parse(since);
   return `since ${formatAbsolute(sinceMs, "utc")}, ${formatAgo(sinceMs, Date.parse(at))}`;
+}
+
+/** It closes what a receiver has open under its key, and opens nothing. */
+export function closesRecord({ event, severity }: AlertMessage): boolean {
+  return event === "resolved" || (event === "ended" && severity === "info");
 }
 
 /** What a channel shows of each alert: its own sentence where there are several. */

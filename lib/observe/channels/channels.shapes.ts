@@ -196,7 +196,7 @@ const deliverySchema = named(
   "AlertDelivery",
   z.object({
     id: z.string(),
-    event: z.enum(["fired", "repeated", "acknowledged", "resolved", "digest", "test"]),
+    event: z.enum(["fired", "repeated", "acknowledged", "resolved", "digest", "test", "ended", "stands-still"]),
     rule: z.string(),
     severity: z.enum(SEVERITIES),
     sentence: z.string(),

@@ -1,5 +1,6 @@
 import type { ChannelRequest } from "@/lib/observe/channels/channels.shapes";
 import type { Notice } from "@/lib/observe/channels/notices.pure";
+import { dropOperationTells } from "@/lib/observe/channels/operation-tells.write";
 import type { Tx } from "@/lib/platform/database/db";
 
 export type StoredChannel = Pick<ChannelRequest, "enabled" | "severities" | "sources" | "config">;
@@ -78,5 +79,6 @@ export async function silenceChannels(tx: Tx): Promise<string[]> {
   );
   await tx.run("delete from alert_outbox where status = 'NEW'");
   await tx.run("delete from alert_notices");
+  await dropOperationTells(tx);
   return off.map(({ name }) => name).sort();
 }

@@ -41,6 +41,15 @@ test("deployments, alerts, redrives and controls of a window are marks of the ch
   await expect(addMarker(world.deps, { kind: "note", label: "x", source: "odrers" }, ADA)).rejects.toMatchObject({
     code: "unknown-source",
   });
+  await world.db.run("update alerts set state = 'resolved', resolved_at = now() where source = 'billing'");
+  await world.db.run("update redrives set state = 'CANCELLED', finished_at = now()");
+  const query = statsQueryFrom(new URLSearchParams("from=-2h&source=billing"), Date.now(), ["source"]);
+  const ofBilling = (await readMarkers(world.db, ADA, query)).items;
+  expect(ofBilling.map(({ kind }) => kind).sort()).toEqual(["alert", "alert-resolved", "incident"]);
+  const ended = (await readMarkers(world.db, CLERK, { ...query, filter: {} })).items.filter(
+    ({ kind }) => kind === "redrive-ended",
+  );
+  expect(ended).toEqual([expect.objectContaining({ href: `/redrives/${ended[0]!.id}` })]);
   const actions = await world.db.query("select action from audit_entries where subject_kind = 'marker' order by id");
   expect(actions.map(({ action }) => action)).toEqual([
     "marker.added",

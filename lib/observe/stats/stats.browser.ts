@@ -1,6 +1,8 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
+import type { Against } from "@/lib/observe/stats/difference.pure";
+import type { Differences } from "@/lib/observe/stats/differences.shapes";
 import type {
   AgeStats,
   FlowStats,
@@ -14,6 +16,8 @@ import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { keys } from "@/lib/platform/browser/keys.browser";
 
 const POLL_MS = 10_000;
+/** They compare hours: a poll each few seconds changes nothing in them. */
+const DIFFERENCES_POLL_MS = 30_000;
 
 type StatsByName = {
   size: SizeStats;
@@ -23,6 +27,28 @@ type StatsByName = {
   "redrive-success": RedriveSuccess;
   markers: Markers;
 };
+
+/** `source`: null = all. */
+export function useDifferences(against: Against, source: string | null): UseQueryResult<Differences, ApiError> {
+  const params = new URLSearchParams({ against, ...(source === null ? {} : { source }) });
+  return useQuery<Differences, ApiError>({
+    queryKey: keys.stats("differences", { query: params.toString() }),
+    queryFn: ({ signal }) => fetchJson<Differences>(`/api/v1/stats/differences?${params}`, { signal }),
+    refetchInterval: DIFFERENCES_POLL_MS,
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+}
+
+/** What happened in the window of a chart, of the sources of its filter; undefined = not known. */
+export function useMarkers({
+  from,
+  to,
+  source,
+}: Pick<EventFilter, "from" | "to" | "source">): Markers["items"] | undefined {
+  const filter = { ...(from && { from }), ...(to && { to }), ...(source && { source }) };
+  return useStats("markers", filter).data?.items;
+}
 
 /** The width of the buckets of a chart; without it the server chooses by the window. */
 export type Bucketing = { bucket?: string };

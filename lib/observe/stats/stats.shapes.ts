@@ -166,9 +166,11 @@ export const markersSchema = z.object({
   items: z.array(
     z.object({
       at: timeOut,
-      kind: z.enum(["redrive", "control", "alert", "deploy", "incident", "note"]),
+      kind: z.enum(["redrive", "redrive-ended", "control", "alert", "alert-resolved", "deploy", "incident", "note"]),
       label: z.string(),
       id: idOut,
+      /** What it is about: a path of the console, or the address that a marker was given; null = none. */
+      href: nullableText,
     }),
   ),
 });

@@ -37,6 +37,7 @@ export const PROBLEM_CODES = [
   "unknown-alert",
   "unknown-alert-rule",
   "unknown-channel",
+  "channel-not-found",
   "unknown-maintenance",
   "unknown-group",
   "unknown-mute",

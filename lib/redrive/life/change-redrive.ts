@@ -1,6 +1,8 @@
 import { reviewApproval } from "@/lib/guard/approvals/approval";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { readOperationTells } from "@/lib/observe/channels/operation-tells.read";
+import { sameNames, setOperationTells } from "@/lib/observe/channels/operation-tells.write";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
@@ -56,7 +58,7 @@ export async function changeRedrive(
     const redrive = await lockRedrive(tx, input.id);
     if (!redrive || !seesAll(viewer, redrive.sources)) throw unknownRedrive(input.id);
     if ("action" in input.change && input.change.action === "undo") await assertHeld(tx, redrive);
-    const changed = await apply(tx, redrive, input.change, { actor, nowMs });
+    const changed = await apply(tx, redrive, input.change, { actor, nowMs, viewer });
     if (!changed) return null;
     await auditChange(tx, redrive, input.change, { ...changed, actor, nowMs });
     const after = await lockRedrive(tx, input.id);
@@ -71,7 +73,7 @@ export async function changeRedrive(
   return { underWay: stops ? await awaitOpenSends(deps, { redriveId: input.id }) : 0 };
 }
 
-type By = { actor: string; nowMs: number };
+type By = { actor: string; nowMs: number; viewer: Viewer };
 type Move = Exclude<Extract<RedriveChange, { action: unknown }>, { action: "start" }>;
 type Change = { action: string; before: Record<string, unknown>; after: Record<string, unknown> };
 
@@ -101,6 +103,13 @@ async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, by: By)
       before: { concurrency: redrive.concurrency },
       after: { concurrency },
     };
+  }
+  if ("tell" in change) {
+    refuseIfFinal(redrive, "other channels to tell");
+    const before = await readOperationTells(tx, redrive.id);
+    if (sameNames(before, change.tell)) return null;
+    await setOperationTells(tx, redrive.id, change.tell, { viewer: by.viewer, atMs: by.nowMs });
+    return { action: "redrive.tell-changed", before: { tell: before }, after: { tell: change.tell } };
   }
   refuseIfFinal(redrive, "another lane");
   if (redrive.lane === change.lane) return null;

@@ -5,6 +5,7 @@ import { readSettings } from "@/lib/guard/settings/settings.read";
 import type { FrozenSelection } from "@/lib/guard/viewer/scope.shapes";
 import { ofSeenRedrive, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { tellsOf } from "@/lib/observe/channels/operation-tells.read";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -47,6 +48,7 @@ const COLUMNS = `r.id, r.state, r.mode, r.lane, r.target_id as "targetId",
   (select coalesce(sum(t.delivered + t.failed + case when t.at > r.planned_at then t.refused else 0 end), 0)
      from redrive_ticks t
     where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "decidedRecently",
+  ${tellsOf("r.id")} as tell,
   (select array_agg(s.name order by s.name) from sources s where r.state in ${LIVE_REDRIVES} and s.id in ${OPEN_SOURCES})
     as "openSources"`;
 
@@ -87,6 +89,7 @@ type ListedRedrive = RedriveCounts & {
   breakerUntilMs: number | null;
   sentRecently: number;
   decidedRecently: number;
+  tell: string[];
   openSources: string[] | null;
 };
 
@@ -254,6 +257,7 @@ function redriveOut(
     pauseReason: row.pauseReason,
     createdBy: row.createdBy,
     reason: row.reason,
+    tell: row.tell,
     selection,
     createdAt: iso(row.createdAtMs),
     plannedAt: isoOrNull(row.plannedAtMs),

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { reasonSchema, selectionSchema } from "@/lib/events/selection/selection.shapes";
+import { tellSchema } from "@/lib/observe/channels/tell.shapes";
 import { EARLIER_CHOICES } from "@/lib/order/order-gate.pure";
 import { countOut, countsOut, idOut, named, nullableTime } from "@/lib/platform/api/schemas.shapes";
 import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
@@ -83,6 +84,8 @@ export const redriveRequestSchema = named(
     startWhen: z.optional(z.strictObject({ breakerCloses: z.literal(true), until: z.optional(time) })),
     /** Absent = Parkade writes what was selected; a deliver redrive above the setting `reasonRequiredAbove` needs one. */
     reason: z.optional(reasonSchema),
+    /** Channels that are told when it ends or stands still. */
+    tell: z.optional(tellSchema),
   }),
   { select: { filter: { source: ["orders"], errorCode: ["TIMEOUT"] } }, lane: "slow", reason: "stock service is back" },
 );
@@ -112,6 +115,8 @@ export const redriveChangeSchema = named(
       ),
     }),
     z.strictObject({ lane: laneSchema }),
+    /** The channels that are told when it ends or stands still, instead of those before. */
+    z.strictObject({ tell: tellSchema }),
   ]),
   { action: "pause", reason: "watch the first ones" },
 );

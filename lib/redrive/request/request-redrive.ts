@@ -8,6 +8,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { scopeSelection, sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { setOperationTells } from "@/lib/observe/channels/operation-tells.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -78,6 +79,8 @@ export async function requestRedrive(
     const frozen =
       size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
     if (input.request.mode === "deliver") await assertRate(tx, redrive.id, input.request.ratePerSecond);
+    const { tell } = input.request;
+    if (tell && tell.length > 0) await setOperationTells(tx, redrive.id, tell, { viewer, atMs: nowMs });
     // Last: what counts a bounce locks events before it locks the rule of their redrive, and so does this transaction.
     await input.claim?.(tx, redrive.id);
     countMissing(frozen.answer, missing);

@@ -11,6 +11,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { type FrozenSelection, type ScopedSelection, scopeSelection, sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { setOperationTells } from "@/lib/observe/channels/operation-tells.write";
 import type { Tx } from "@/lib/platform/database/db";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -48,7 +49,7 @@ type Idempotent = { idempotency: IdempotentRequest | null };
  */
 export async function requestMend(
   deps: Deps & MendingDeps,
-  { select, recipe, reason, breaking, idempotency }: MendRequest & Idempotent,
+  { select, recipe, reason, breaking, tell = [], idempotency }: MendRequest & Idempotent,
   viewer: Viewer,
 ): Promise<BulkAnswer> {
   const selection = scopeSelection(viewer, "edit", select);
@@ -79,6 +80,7 @@ export async function requestMend(
     await tx.run("update bulk_operations set expected = $2 where id = $1", [id, frozen + first.missing]);
     if (!("filter" in selection) && selection.sources === undefined) await nameSources(tx, id);
     await assertChanges(deps, tx, mend, { id, breaking });
+    if (tell.length > 0) await setOperationTells(tx, id, tell, { viewer, atMs: asOfMs });
     await askForMend(tx, { id, options, reason, createdBy: viewer.name }, frozen, asOfMs);
     return { id, state: BULK_BEGINS, changed: 0, refused: missingOf(first.missing), ids: null, underWay: 0 };
   });

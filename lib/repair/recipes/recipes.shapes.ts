@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import { bulkAnswerSchema } from "@/lib/events/events.shapes";
 import { reasonSchema, selectionSchema } from "@/lib/events/selection/selection.shapes";
+import { tellSchema } from "@/lib/observe/channels/tell.shapes";
 import {
   countsOut,
   described,
@@ -283,6 +284,8 @@ export const mendRequestSchema = named(
     reason: reasonSchema,
     /** Revise also the events that then break their JSON Schema. */
     breaking: z._default(z.boolean(), false),
+    /** Channels that are told when it ends or stands still. */
+    tell: z.optional(tellSchema),
   }),
   { ...EXAMPLE, reason: "the producer renamed custId", breaking: false },
 );

@@ -9,6 +9,7 @@ import { TimeAbsolute } from "@/components/ui/time-ago";
 import { useAlertTrial } from "@/lib/observe/alerts/alerts.browser";
 import type { AlertKind } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import type { AlertTrialOut, AlertWatch } from "@/lib/observe/alerts/rules/alert-rules.shapes";
+import { useMarkers } from "@/lib/observe/stats/stats.browser";
 import { formatDuration, formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
 
 const SERIES = [
@@ -32,6 +33,7 @@ export function TrialPanel({ watch }: { watch: AlertWatch | null }) {
 function Trial({ trial, kind, onRetry }: { trial: AlertTrialOut; kind: AlertKind; onRetry: () => void }) {
   const { fired, moreFired, now, noPast, fault, series } = trial;
   const count = fired.length + moreFired;
+  const markers = useMarkers({ from: trial.from });
   const rows = series.points.map(({ at, value, threshold }) => {
     const atMs = Date.parse(at);
     const inside = fired.some(
@@ -65,6 +67,7 @@ function Trial({ trial, kind, onRetry }: { trial: AlertTrialOut; kind: AlertKind
           legend={SERIES}
           empty="Nothing was watched in this time."
           height="h-40"
+          markers={markers}
           columns={SERIES.map(({ key, label }) => ({
             label,
             value: (row: (typeof rows)[number]) => {
@@ -73,7 +76,7 @@ function Trial({ trial, kind, onRetry }: { trial: AlertTrialOut; kind: AlertKind
             },
           }))}
         >
-          {(drawn) => <TimeLines rows={drawn} series={SERIES} format={format} />}
+          {(drawn, marks) => <TimeLines markers={marks} rows={drawn} series={SERIES} format={format} />}
         </ChartPanel>
       )}
       {fired.length + now.length === 0 ? null : (

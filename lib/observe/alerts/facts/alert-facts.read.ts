@@ -175,7 +175,8 @@ const PLANNED_WAITS = new Set([
 
 const REDRIVES_MAX = 200;
 
-async function readStillRedrives(db: Queryable, nowMs: number): Promise<RedriveFact[]> {
+/** Redrives that send nothing and should, with the reason. */
+export async function readStillRedrives(db: Queryable, nowMs: number): Promise<RedriveFact[]> {
   const query = { limit: REDRIVES_MAX, cursor: null, states: LIVE_REDRIVE_STATES, waitsFor: null };
   const { items } = await listRedrives(db, systemViewer("alerts"), query, nowMs);
   const still = items.flatMap(({ id, reason, stalled, brakeSeen }) => {

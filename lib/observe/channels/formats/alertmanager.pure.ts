@@ -1,4 +1,4 @@
-import { type AlertMessage, textLines } from "@/lib/observe/channels/alert-message.pure";
+import { type AlertMessage, closesRecord, textLines } from "@/lib/observe/channels/alert-message.pure";
 import { ALERTMANAGER_KEEP_MS } from "@/lib/observe/channels/channel.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 
@@ -14,7 +14,7 @@ export function alertmanagerBody(message: AlertMessage): object[] {
     job: "parkade",
     record: message.recordKey,
   };
-  const ends = message.event === "resolved" ? message.at : iso(Date.parse(message.at) + ALERTMANAGER_KEEP_MS);
+  const ends = closesRecord(message) ? message.at : iso(Date.parse(message.at) + ALERTMANAGER_KEEP_MS);
   return [
     {
       labels,

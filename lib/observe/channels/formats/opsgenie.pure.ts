@@ -1,5 +1,5 @@
 import type { Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
-import { type AlertMessage, cutText, textLines } from "@/lib/observe/channels/alert-message.pure";
+import { type AlertMessage, closesRecord, cutText, textLines } from "@/lib/observe/channels/alert-message.pure";
 
 /** https://docs.opsgenie.com/docs/alert-api: the longest texts. */
 const MESSAGE_MAX = 130;
@@ -11,7 +11,7 @@ const PRIORITIES: Record<Severity, string> = { critical: "P1", warning: "P3", in
 export function opsgenieRequest(message: AlertMessage): { path: string; body: object } {
   const alias = encodeURIComponent(message.recordKey);
   const note = cutText(textLines(message).join("\n"), DESCRIPTION_MAX);
-  if (message.event === "resolved") {
+  if (closesRecord(message)) {
     return { path: `/v2/alerts/${alias}/close?identifierType=alias`, body: { source: "Parkade", note } };
   }
   if (message.event === "acknowledged") {

@@ -1,5 +1,6 @@
 import {
   type AlertMessage,
+  closesRecord,
   cutText,
   listed,
   type MessageSample,
@@ -16,12 +17,16 @@ const ACTIONS = {
   resolved: "resolve",
   digest: "trigger",
   test: "trigger",
+  ended: "trigger",
+  "stands-still": "trigger",
 } as const satisfies Record<AlertMessage["event"], string>;
+
+const actionOf = (message: AlertMessage) => (closesRecord(message) ? "resolve" : ACTIONS[message.event]);
 
 /** An event of the Events API v2. A repeat with the same `dedup_key` changes the open incident and makes no other. */
 export function pagerdutyBody(message: AlertMessage, routingKey: string): object {
   const { alerts, severity, rule, kind, url, runbookUrl } = message;
-  const event = { routing_key: routingKey, event_action: ACTIONS[message.event], dedup_key: message.recordKey };
+  const event = { routing_key: routingKey, event_action: actionOf(message), dedup_key: message.recordKey };
   if (event.event_action !== "trigger") return event;
   const sources = [...new Set(alerts.flatMap(({ source }) => source ?? []))];
   return {

@@ -1,6 +1,7 @@
 import type { Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import {
   type AlertMessage,
+  closesRecord,
   cutText,
   headline,
   listed,
@@ -38,7 +39,7 @@ const section = (text: string) => ({ type: "section", text: { type: "mrkdwn", te
 
 /** The body of an incoming webhook. */
 export function slackBody(message: AlertMessage): object {
-  const mark = message.event === "resolved" ? ":white_check_mark:" : MARKS[message.severity];
+  const mark = closesRecord(message) ? ":white_check_mark:" : MARKS[message.severity];
   const alerts = listed(message).map((alert) => {
     const lines = listed(message).length > 1 ? [link(alert.url, alert.sentence)] : [];
     for (const group of alert.groups) lines.push(`${plural(group.count, "event")}: ${link(group.url, group.sentence)}`);

@@ -1,6 +1,7 @@
 import type { Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import {
   type AlertMessage,
+  closesRecord,
   cutText,
   headline,
   listed,
@@ -34,7 +35,7 @@ const link = (text: string, url: string) => `[${escaped(text)}](${url.replaceAll
  * https://learn.microsoft.com/en-us/connectors/teams/ "When a Teams webhook request is received"
  */
 export function teamsBody(message: AlertMessage): object {
-  const colour = message.event === "resolved" ? "good" : COLOURS[message.severity];
+  const colour = closesRecord(message) ? "good" : COLOURS[message.severity];
   const lines = listed(message).flatMap((alert) => [
     ...(listed(message).length > 1 ? [block(link(alert.sentence, alert.url), { separator: true })] : []),
     ...alert.groups.map((group) => block(`${plural(group.count, "event")}: ${link(group.sentence, group.url)}`)),

@@ -2,6 +2,7 @@ import { handle } from "@/app/_server/handle";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
 import { bulkOperationChangeSchema, bulkOperationSchema } from "@/lib/events/bulk/bulk-operations.shapes";
 import { cancelBulkOperation } from "@/lib/events/bulk/cancel-bulk-operation";
+import { tellOfOperation } from "@/lib/events/bulk/tell-of-operation";
 import { byId } from "@/lib/platform/api/query.shapes";
 
 const params = byId("unknown-operation");
@@ -18,13 +19,14 @@ export const GET = handle({
 
 export const PATCH = handle({
   id: "changeBulkOperation",
-  summary: "Cancel it: what it has changed stays changed",
+  summary: "Cancel it: what it has changed stays changed; or name the channels that are told of its end",
   params,
   body: bulkOperationChangeSchema,
   answer: bulkOperationSchema,
-  problems: ["illegal-transition"],
-  run: async ({ deps, viewer, params: { id }, body: { reason } }) => {
-    await cancelBulkOperation(deps, { id, reason }, viewer);
+  problems: ["illegal-transition", "channel-not-found"],
+  run: async ({ deps, viewer, params: { id }, body }) => {
+    if ("tell" in body) await tellOfOperation(deps, { id, tell: body.tell }, viewer);
+    else await cancelBulkOperation(deps, { id, reason: body.reason }, viewer);
     return readBulkOperation(deps.db, viewer, id);
   },
 });

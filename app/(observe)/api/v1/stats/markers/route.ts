@@ -6,7 +6,7 @@ import { statsQuery } from "@/lib/observe/stats/stats-query.shapes";
 export const GET = handle({
   id: "readMarkers",
   summary: "Redrives, controls, alerts and markers of the window",
-  query: statsQuery([]),
+  query: statsQuery(["source"]),
   answer: markersSchema,
   coalesce: true,
   run: ({ deps, viewer, query }) => readMarkers(deps.db, viewer, query),

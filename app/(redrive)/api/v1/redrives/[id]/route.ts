@@ -24,7 +24,7 @@ export const PATCH = handle({
   params,
   body: redriveChangeSchema,
   answer: changedRedriveSchema,
-  problems: ["illegal-transition", "above-ceiling"],
+  problems: ["illegal-transition", "above-ceiling", "channel-not-found"],
   run: async ({ deps, params: { id }, body, viewer, nowMs }) => {
     const { underWay } = await changeRedrive(deps, { id, change: body }, viewer);
     return { ...(await readRedrive(deps.db, viewer, id, nowMs)), underWay };

@@ -1,0 +1,114 @@
+"use client";
+
+import Link from "next/link";
+import { useState } from "react";
+import { ReadError } from "@/components/ui/error-panel";
+import { Panel } from "@/components/ui/panel";
+import { Shape, type ShapeName } from "@/components/ui/shape";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { Toggles } from "@/components/ui/toggles";
+import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { groupPath } from "@/lib/events/groups/group-path.pure";
+import type { Against, Difference } from "@/lib/observe/stats/difference.pure";
+import type { Differences } from "@/lib/observe/stats/differences.shapes";
+import { useDifferences } from "@/lib/observe/stats/stats.browser";
+import { formatNumber } from "@/lib/platform/plain/format.pure";
+
+const AGAINST: { value: Against; label: string }[] = [
+  { value: "hour", label: "1 h" },
+  { value: "day", label: "1 d" },
+  { value: "week", label: "1 w" },
+];
+
+const LOOKS: Record<Difference, { word: string; shape: ShapeName; colour: string }> = {
+  new: { word: "new", shape: "disc", colour: "text-danger" },
+  back: { word: "come back", shape: "return", colour: "text-bounced" },
+  rising: { word: "rising", shape: "triangle", colour: "text-warning" },
+  falling: { word: "falling", shape: "half", colour: "text-redriven" },
+  gone: { word: "gone", shape: "ring", colour: "text-muted" },
+};
+
+const SHOWN = 8;
+
+/** The groups that differ from an hour, a day or a week ago: one list, what is new first. */
+export function DifferencesPanel({ filter, className }: { filter: EventFilter; className?: string }) {
+  const [against, setAgainst] = useState<Against>("day");
+  const [all, setAll] = useState(false);
+  const source = filter.source?.length === 1 ? filter.source[0]! : null;
+  const read = useDifferences(against, source);
+  const items = read.data?.items ?? [];
+  return (
+    <Panel
+      title="What is different"
+      className={className}
+      meta={source === null ? `from ${WORDS[against]} ago` : `from ${WORDS[against]} ago, in ${source}`}
+      actions={<Toggles label="Different from" options={AGAINST} value={against} onChange={setAgainst} />}
+    >
+      <ReadError read={read} stale={read.data !== undefined} />
+      {read.isPending ? <SkeletonRows rows={4} columns={["w-24", "flex-1", "w-20"]} /> : null}
+      {read.data && items.length === 0 ? (
+        <p className="px-3 py-6 text-center text-muted">
+          Nothing is different: each group arrived as it did {WORDS[against]} ago, or as usual.
+        </p>
+      ) : null}
+      <ul className="pb-1">
+        {items.slice(0, all ? items.length : SHOWN).map((item) => (
+          <Row key={item.fingerprint} item={item} source={source} />
+        ))}
+      </ul>
+      {!all && items.length > SHOWN ? (
+        <button
+          type="button"
+          className="min-h-6 px-3 pb-2 text-sm text-accent hover:underline"
+          onClick={() => setAll(true)}
+        >
+          {formatNumber(items.length - SHOWN)} more
+        </button>
+      ) : null}
+      {all && (read.data?.more ?? 0) > 0 ? (
+        <p className="px-3 pb-2 text-sm text-muted">and {formatNumber(read.data!.more)} smaller ones</p>
+      ) : null}
+    </Panel>
+  );
+}
+
+const WORDS: Record<Against, string> = { hour: "an hour", day: "a day", week: "a week" };
+
+function Row({ item, source }: { item: Differences["items"][number]; source: string | null }) {
+  const { word, shape, colour } = LOOKS[item.verdict];
+  return (
+    <li>
+      <Link
+        href={groupPath(item.fingerprint, source)}
+        prefetch={false}
+        className="grid min-h-8 grid-cols-[6.5rem_minmax(0,1fr)_auto] items-center gap-x-3 px-3 py-1 hover:bg-hover"
+        data-tip={`${item.errorCode}\n${item.pattern}\n${item.sources.join(", ")}`}
+      >
+        <span className={`inline-flex items-center gap-1.5 text-sm whitespace-nowrap ${colour}`}>
+          <Shape name={shape} className="size-3 shrink-0" />
+          {word}
+        </span>
+        <span className="flex min-w-0 flex-wrap items-baseline gap-x-2">
+          <span className="max-w-full truncate font-mono text-sm">{item.errorCode}</span>
+          <span className="min-w-0 flex-1 basis-40 truncate">{item.pattern}</span>
+          <span className="max-w-32 truncate text-sm text-faint">{sourcesWords(item.sources)}</span>
+        </span>
+        <span className="text-right text-sm whitespace-nowrap">
+          <span className="font-mono text-base">{formatNumber(item.now)}</span>
+          <span className="text-muted">
+            {item.before === 0 ? ", was 0" : `, was ${formatNumber(item.before)}${factorWords(item)}`}
+          </span>
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+function factorWords({ factor, verdict }: Differences["items"][number]): string {
+  if (factor === null || verdict !== "rising") return "";
+  return `, × ${factor < 10 ? factor.toFixed(1) : formatNumber(Math.round(factor))}`;
+}
+
+function sourcesWords([first, ...more]: string[]): string {
+  return more.length === 0 ? (first ?? "") : `${first} and ${more.length} more`;
+}

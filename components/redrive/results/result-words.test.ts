@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { groupWords, isUndone, resultOf } from "./result-words";
+
+const redrive = (change: Partial<Parameters<typeof resultOf>[0]>) => ({
+  ...{ state: "RUNNING" as const, mode: "deliver" as const, total: 1_250, delivered: 0, passed: 0, failed: 0 },
+  ...{ refused: 0, cancelled: 0, open: 1_250, stalled: null, ...change },
+});
+
+test.each([
+  [{ open: 1_000 }, "running", "250 of 1,250 events"],
+  [{ state: "DONE" as const, open: 0, delivered: 1_250 }, "ended", "Ended: 1,250 delivered"],
+  [
+    { state: "DONE" as const, delivered: 40, failed: 3, refused: 2 },
+    "failed",
+    "Ended: 40 delivered, 3 failed, 2 refused",
+  ],
+  [{ state: "CANCELLED" as const, delivered: 4, cancelled: 6 }, "ended", "Cancelled: 4 delivered, 6 cancelled"],
+  [
+    { state: "DONE" as const, mode: "verify" as const, passed: 7, refused: 1 },
+    "ended",
+    "Ended: 7 would be sent, 1 would be refused",
+  ],
+  [{ state: "DONE" as const, total: 0 }, "ended", "Ended: no event"],
+])("%j reads as %s: %s", (change, tone, words) => {
+  expect(resultOf(redrive(change))).toEqual({ tone, words });
+});
+
+test("one that stands still says why", () => {
+  const stalled = {
+    code: "no-worker" as const,
+    text: "No worker is alive.",
+    until: null,
+    target: null,
+    redriveId: null,
+  };
+  expect(resultOf(redrive({ stalled }))).toEqual({ tone: "still", words: "No worker is alive." });
+});
+
+test("several are one line", () => {
+  const tones = ["running", "ended", "ended", "failed"] as const;
+  expect(groupWords(tones.map((tone) => ({ tone, words: "" })))).toBe(
+    "4 redrives: 1 run, 2 ended, 1 ended with failures",
+  );
+});
+
+test("one that was taken back in time needs no end", () => {
+  expect(isUndone(redrive({ state: "CANCELLED", cancelled: 3 }))).toBe(true);
+  expect(isUndone(redrive({ state: "CANCELLED", delivered: 1 }))).toBe(false);
+});

@@ -1,0 +1,44 @@
+"use client";
+
+import { useId } from "react";
+import { Checkbox } from "@/components/ui/input";
+import { TextLink } from "@/components/ui/text-link";
+import { useChannels } from "@/lib/observe/channels/channels.browser";
+
+/** Which channels are told when an operation ends or stands still. */
+export function TellChoice(props: { tell: readonly string[]; onTell: (tell: string[]) => void; disabled?: boolean }) {
+  const { tell, onTell, disabled = false } = props;
+  const id = useId();
+  const channels = useChannels();
+  const names = [...new Set([...tell, ...(channels.data?.items ?? []).map(({ name }) => name)])].sort();
+  if (names.length === 0) {
+    return (
+      <p className="text-muted">
+        {channels.data ? (
+          <>
+            There is no channel: <TextLink href="/alerts/channels">add one</TextLink>.
+          </>
+        ) : (
+          "The channels are not known now."
+        )}
+      </p>
+    );
+  }
+  return (
+    <fieldset className="flex flex-wrap gap-x-4 gap-y-1" disabled={disabled}>
+      <legend className="sr-only">Channels that are told when it ends or stands still</legend>
+      {names.map((name, index) => (
+        <span key={name} className="flex min-w-0 items-center gap-2">
+          <Checkbox
+            id={`${id}-${index}`}
+            checked={tell.includes(name)}
+            onChange={({ target }) => onTell(target.checked ? [...tell, name] : tell.filter((each) => each !== name))}
+          />
+          <label htmlFor={`${id}-${index}`} className="wrap-anywhere">
+            {name}
+          </label>
+        </span>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,45 @@
+import { BULK_ACTION } from "@/lib/events/bulk/bulk-operation.pure";
+import { unknownOperation } from "@/lib/events/bulk/bulk-operations.read";
+import { lockBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { sourcesOf } from "@/lib/guard/viewer/scope.shapes";
+import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { readOperationTells } from "@/lib/observe/channels/operation-tells.read";
+import { sameNames, setOperationTells } from "@/lib/observe/channels/operation-tells.write";
+import type { Deps } from "@/lib/platform/low-rate-deps";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+
+/**
+ * Names the channels that are told when a bulk operation ends or stands still. Throws DomainError `unknown-operation`,
+ * `illegal-transition` when it has ended, `channel-not-found`.
+ */
+export async function tellOfOperation(
+  deps: Pick<Deps, "db" | "clock">,
+  { id, tell }: { id: string; tell: readonly string[] },
+  viewer: Viewer,
+): Promise<void> {
+  await deps.db.transaction(async (tx) => {
+    const operation = await lockBulkOperation(tx, id);
+    if (!operation || !seesAll(viewer, sourcesOf(operation.selection))) throw unknownOperation(id);
+    assertMay(viewer, BULK_ACTION[operation.kind]);
+    if (operation.state !== "RUNNING") {
+      throw new DomainError("illegal-transition", `An operation that is ${operation.state} has ended already`, {
+        fields: [{ field: "tell", detail: "its page has the result" }],
+      });
+    }
+    const before = await readOperationTells(tx, id);
+    if (sameNames(before, tell)) return;
+    const atMs = deps.clock.wallMs();
+    await setOperationTells(tx, id, tell, { viewer, atMs });
+    await appendAudit(tx, {
+      actor: viewer.name,
+      action: "operation.tell-changed",
+      subjectKind: "operation",
+      subjectId: id,
+      before: { tell: before },
+      after: { tell },
+      count: 1,
+      atMs,
+    });
+  });
+}

@@ -1,0 +1,45 @@
+import type { ToldOperation } from "@/lib/observe/channels/operation-message.pure";
+import type { Queryable } from "@/lib/platform/database/db";
+import { FINAL_REDRIVES } from "@/lib/redrive/states/state.sql";
+
+/** SQL: names of the channels that are told of the operation whose id is `id`. */
+export const tellsOf = (id: string): string =>
+  `array(select c.name from operation_tells t join alert_channels c on c.id = t.channel_id where t.operation_id = ${id} order by 1)`;
+
+export async function readOperationTells(db: Queryable, id: string): Promise<string[]> {
+  const [row] = await db.query<{ names: string[] }>(`select ${tellsOf("$1::uuid")} as names`, [id]);
+  return row!.names;
+}
+
+/** An operation of which a channel is still to be told something. */
+export type AwaitedOperation = ToldOperation & {
+  ended: boolean;
+  /** A channel knows of a standstill, or a standstill has begun. */
+  noted: boolean;
+};
+
+const AWAITED = `
+with open as (select operation_id, bool_or(still_since is not null) as noted from operation_tells where ended_told_at is null group by 1)
+select r.id, case when r.mode = 'verify' then 'verify' else 'redrive' end as kind, r.state, r.reason, r.created_by as "createdBy",
+       r.cancelled_by as "cancelledBy", r.created_at as "createdAtMs", r.total,
+       r.delivered, r.passed, null as changed, r.failed, r.refused, r.cancelled,
+       r.failed_by_reason as "failedByReason", r.refused_by_reason as "refusedByReason",
+       r.state in ${FINAL_REDRIVES} as ended, o.noted
+  from open o join redrives r on r.id = o.operation_id
+union all
+select b.id, b.kind, b.state, b.reason, b.created_by, b.cancelled_by, b.created_at, greatest(b.expected, b.changed + b.refused),
+       null, null, b.changed, null, b.refused, null, '{}'::jsonb, b.refused_by_reason,
+       b.finished_at is not null, o.noted
+  from open o join bulk_operations b on b.id = o.operation_id
+order by 1
+limit $1`;
+
+/** In the order in which they are said. */
+const ENDS = ["delivered", "passed", "changed", "failed", "refused", "cancelled"] as const;
+type AwaitedRow = Omit<AwaitedOperation, "ends"> & Record<(typeof ENDS)[number], number | null>;
+
+/** The oldest first. */
+export async function readAwaitedOperations(db: Queryable, limit: number): Promise<AwaitedOperation[]> {
+  const rows = await db.query<AwaitedRow>(AWAITED, [limit], { name: "awaited-operations" });
+  return rows.map((row) => ({ ...row, ends: Object.fromEntries(ENDS.map((end) => [end, row[end] ?? 0])) }));
+}

@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
+import { addChannel } from "@/lib/observe/channels/change-channel";
+import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
+import { STILL_TOLD_AFTER_MS, tellOperations } from "@/lib/observe/channels/tell-operations";
+import { changeRedrive } from "@/lib/redrive/life/change-redrive";
+import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
+import { requestRedrive } from "@/lib/redrive/request/request-redrive";
+import { type HookReceiver, startHookReceiver } from "@/lib/testing/receivers";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
+
+const world = worldOfEachTest();
+const ADA = localViewer("ada");
+const CLERK: Viewer = { name: "clerk", means: "session", sources: ["billing"], actions: "all" };
+
+let receiver: HookReceiver;
+beforeEach(async () => {
+  receiver = await startHookReceiver();
+});
+afterEach(() => receiver.stop());
+
+async function channel(name: string): Promise<void> {
+  const request = channelRequestSchema.parse({ name, config: { kind: "webhook", url: receiver.url } });
+  await addChannel({ ...world.deps, limits: world.deps.env }, request, ADA);
+}
+
+const request = (change: object) =>
+  requestRedrive(
+    world.deps,
+    {
+      request: redriveRequestSchema.parse({ select: { filter: {} }, reason: "stock is back", brake: false, ...change }),
+      idempotency: null,
+    },
+    ADA,
+  );
+const tell = () => tellOperations({ ...world.deps, publicUrl: "https://parkade.example.com" });
+const told = async () =>
+  (
+    await world.db.query<{ message: AlertMessage }>(
+      "select convert_from(payload, 'UTF8')::jsonb as message from alert_outbox order by seq",
+    )
+  ).map(({ message }) => message);
+
+describe("a channel that asked to be told of a redrive", () => {
+  test("is told once of its end, with its counts and a link, however many workers look", async () => {
+    await channel("ops");
+    await world.park(3, (index) => ({ eventId: `e-${index}` }));
+    const { id } = await request({ tell: ["ops"] });
+    expect(await tell()).toBe(0);
+    await changeRedrive(world.deps, { id, change: { action: "cancel", reason: "not now" } }, ADA);
+    const counts = await Promise.all([tell(), tell(), tell()]);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1);
+    expect(await tell()).toBe(0);
+    const [message, ...more] = await told();
+    expect(more).toEqual([]);
+    expect(message).toMatchObject({
+      event: "ended",
+      severity: "info",
+      sentence: "Redrive was cancelled by ada: 3 cancelled of 3",
+      rule: "Redrive by ada: stock is back",
+      url: `https://parkade.example.com/redrives/${id}`,
+    });
+  });
+
+  test("is told of nothing by a transaction that dies before its commit, and of the end by the next round", async () => {
+    await channel("ops");
+    await world.park(1, () => ({ eventId: "e-1" }));
+    const { id } = await request({ tell: ["ops"] });
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, ADA);
+    const dying: typeof world.db = Object.create(world.db, {
+      transaction: {
+        value: (run: Parameters<typeof world.db.transaction>[0]) =>
+          world.db.transaction(async (tx) => {
+            await run(tx);
+            throw new Error("the worker is killed before the commit");
+          }),
+      },
+    });
+    await expect(tellOperations({ ...world.deps, db: dying, publicUrl: "" })).rejects.toThrow("killed");
+    expect(await told()).toEqual([]);
+    expect(await tell()).toBe(1);
+    expect(await told()).toHaveLength(1);
+  });
+
+  test("is told once of a standstill, with its reason, and again of the next one", async () => {
+    await channel("ops");
+    await world.park(1, () => ({ eventId: "e-1" }));
+    // No worker is alive.
+    const { id } = await request({ tell: ["ops"] });
+    expect(await tell()).toBe(0);
+    const age = () =>
+      world.db.run("update operation_tells set still_since = now() - make_interval(secs => $1::float8 / 1000)", [
+        STILL_TOLD_AFTER_MS,
+      ]);
+    await age();
+    expect([await tell(), await tell()]).toEqual([1, 0]);
+    expect((await told()).map(({ event, sentence }) => [event, sentence])).toEqual([
+      ["stands-still", expect.stringMatching(/^Redrive stands still, nothing was done of 1: No worker is alive/)],
+    ]);
+    await changeRedrive(world.deps, { id, change: { action: "pause" } }, ADA);
+    // A person who pauses it knows.
+    expect(await tell()).toBe(0);
+    await changeRedrive(world.deps, { id, change: { action: "resume" } }, ADA);
+    expect(await tell()).toBe(0);
+    await age();
+    expect(await tell()).toBe(1);
+  });
+
+  test("may be named later, and is not told when it is taken back", async () => {
+    await channel("ops");
+    await channel("chat");
+    await world.park(1, () => ({ eventId: "e-1" }));
+    const { id } = await request({});
+    await changeRedrive(world.deps, { id, change: { tell: ["ops", "chat"] } }, ADA);
+    await changeRedrive(world.deps, { id, change: { tell: ["chat"] } }, ADA);
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, ADA);
+    expect(await tell()).toBe(1);
+  });
+
+  test("must exist, and be seen by the one who asks", async () => {
+    await channel("ops");
+    await world.park(1, () => ({ eventId: "e-1" }));
+    await expect(request({ tell: ["ops", "nobody"] })).rejects.toMatchObject({
+      code: "channel-not-found",
+      fields: [{ field: "tell.1" }],
+    });
+    expect(await world.db.query("select 1 from redrives")).toEqual([]);
+    const { id } = await request({});
+    await expect(changeRedrive(world.deps, { id, change: { tell: ["ops"] } }, CLERK)).rejects.toMatchObject({
+      code: "unknown-redrive",
+    });
+  });
+});
+
+test("a receiver gets one message of a redrive that has ended, though workers were killed", async () => {
+  await channel("ops");
+  await world.park(4, (index) => ({ eventId: `e-${index}` }));
+  await request({ tell: ["ops"] });
+  for (const afterMs of [0, 30, 120]) {
+    const worker = await world.doomedWorker();
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    worker.kill("SIGKILL");
+  }
+  await world.worker();
+  const ids = () =>
+    new Set(
+      receiver.got.flatMap(({ body, headers }) =>
+        JSON.parse(body).type === "operation.ended" ? headers["webhook-id"] : [],
+      ),
+    );
+  await expect.poll(() => ids().size, { timeout: 90_000 }).toBe(1);
+  expect(JSON.parse(receiver.got[0]!.body).data.sentence).toMatch(/^Redrive ended: .* of 4$/);
+});

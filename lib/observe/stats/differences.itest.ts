@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { readDifferences } from "@/lib/observe/stats/differences.read";
+import { statsQueryFrom } from "@/lib/observe/stats/stats-query.shapes";
+import { readTopErrors } from "@/lib/observe/stats/top-errors.read";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
+
+const world = worldOfEachTest();
+const ADA = localViewer("ada");
+const CLERK: Viewer = { name: "clerk", means: "session", sources: ["billing"], actions: "all" };
+const HOUR_MS = 3_600_000;
+
+/** Arrivals of a group of the source orders, so many hours ago. */
+async function arrived(fingerprint: string, hoursAgo: number, parked: number): Promise<void> {
+  for (const table of ["dlq_group_flow_minutes", "dlq_group_flow_hours", "dlq_group_flow_days"]) {
+    const unit = table.endsWith("minutes") ? "minute" : table.endsWith("hours") ? "hour" : "day";
+    await world.db.run(
+      `insert into ${table} as t (at, source_id, error_code, fingerprint, parked)
+       select date_trunc('${unit}', now() - make_interval(hours => $2), 'UTC'), id, 'TIMEOUT', $1, $3 from sources where name = 'orders'
+       on conflict (at, source_id, error_code, fingerprint) do update set parked = t.parked + excluded.parked`,
+      [fingerprint, hoursAgo, parked],
+    );
+  }
+}
+
+async function group(fingerprint: string, hoursAgo: number): Promise<void> {
+  await world.db.run(
+    `insert into dlq_groups (fingerprint, error_code, message_pattern, sample_event, first_seen, last_seen)
+     values ($1, 'TIMEOUT', 'stock timed out', gen_random_uuid(), now() - make_interval(hours => $2), now())`,
+    [fingerprint, hoursAgo],
+  );
+}
+
+test("each group that differs is one row, with its verdict, both numbers and its source", async () => {
+  await world.source("billing");
+  for (const [fingerprint, firstHoursAgo, before, now] of [
+    ["fresh", 1, 0, 4],
+    ["risen", 100, 10, 400],
+    ["fallen", 100, 400, 10],
+    ["returned", 100, 0, 90],
+    ["vanished", 100, 90, 0],
+    ["steady", 100, 100, 104],
+  ] as const) {
+    await group(fingerprint, firstHoursAgo);
+    if (before > 0) await arrived(fingerprint, 30, before);
+    if (now > 0) await arrived(fingerprint, 2, now);
+  }
+  const read = (viewer: Viewer, source: string | null = null) =>
+    readDifferences(world.db, viewer, { against: "day", source }, Date.now());
+  const { items, more } = await read(ADA);
+  expect(items.map(({ verdict, fingerprint, before, now }) => [verdict, fingerprint, before, now])).toEqual([
+    ["new", "fresh", 0, 4],
+    ["back", "returned", 0, 90],
+    ["rising", "risen", 10, 400],
+    ["falling", "fallen", 400, 10],
+    ["gone", "vanished", 90, 0],
+  ]);
+  expect(more).toBe(0);
+  expect(items[2]).toMatchObject({ sources: ["orders"], errorCode: "TIMEOUT", factor: 40, usual: null });
+  expect((await read(ADA, "billing")).items).toEqual([]);
+  expect((await read(CLERK)).items).toEqual([]);
+});
+
+test("says of no group what the overview does not say of the same window", async () => {
+  await group("busy", 1_000);
+  // As much as on each of the days before; a day ago a quiet day.
+  for (let day = 0; day < 9; day++) await arrived("busy", 2 + 24 * day, day === 1 ? 5 : 100);
+  const nowMs = Date.now();
+  const { items } = await readDifferences(world.db, ADA, { against: "day", source: null }, nowMs);
+  const from = new Date(nowMs - 24 * HOUR_MS).toISOString();
+  const top = await readTopErrors(
+    world.db,
+    ADA,
+    statsQueryFrom(new URLSearchParams({ from }), nowMs, ["source", "errorCode", "status"]),
+    nowMs,
+  );
+  expect(top.counts === "arrived" && top.groups[0]).toMatchObject({ fingerprint: "busy", count: 100, trend: "usual" });
+  expect(items).toEqual([]);
+});

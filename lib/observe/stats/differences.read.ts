@@ -1,0 +1,109 @@
+import { errorTextFor } from "@/lib/events/list/event-rows.read";
+import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { asSum, flowRows } from "@/lib/observe/flow.read";
+import {
+  ARRIVED,
+  daysIn,
+  type GroupArrivalRow,
+  judged,
+  knownSince,
+  lastBefore,
+  spansOf,
+  sumIn,
+  type Times,
+  timesOf,
+} from "@/lib/observe/stats/arrivals.read";
+import { AGAINST_MS, type Against, byDifference, differenceOf } from "@/lib/observe/stats/difference.pure";
+import type { Differences } from "@/lib/observe/stats/differences.shapes";
+import type { StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
+import type { Window } from "@/lib/observe/windows-before.pure";
+import { type Queryable, statementName } from "@/lib/platform/database/db";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+
+type DifferenceRow = GroupArrivalRow & { sources: string[] };
+type Sum = Pick<DifferenceRow, "fingerprint" | "count" | "sources">;
+
+/** Groups of one comparison: of more, those with the fewest arrivals are left out. */
+const COMPARED_MAX = 5_000;
+const DIFFERENCES_MAX = 100;
+
+/** How the groups differ from a window ago, judged as the other pages judge arrivals. */
+export async function readDifferences(
+  db: Queryable,
+  viewer: Viewer,
+  { against, source }: { against: Against; source: string | null },
+  nowMs: number,
+): Promise<Differences> {
+  const lengthMs = AGAINST_MS[against];
+  const sources = sourceScope(viewer, source === null ? undefined : [source]) ?? (source === null ? null : [source]);
+  const filter = sources === null ? {} : { source: sources };
+  const times = timesOf({ fromMs: nowMs - lengthMs, toMs: nowMs }, await knownSince(db));
+  const then = await sumsOf(db, filter, { fromMs: times.fromMs - lengthMs, toMs: times.fromMs });
+  const now = await comparedGroups(db, filter, times, [...then.keys()]);
+  const known = await readGroupFacts(db, [...now.keys()]);
+  const textOut = errorTextFor(viewer);
+  const rows = [...now].flatMap(([fingerprint, row]) => {
+    const group = known.get(fingerprint);
+    const earlier = then.get(fingerprint);
+    const arrivals = judged(row, times);
+    const counts = { now: row.count, before: earlier?.count ?? 0 };
+    const verdict = differenceOf({ ...counts, verdict: arrivals.verdict });
+    if (!group || !verdict) return [];
+    return {
+      ...{ verdict, fingerprint, errorCode: group.errorCode, pattern: textOut(group.pattern) },
+      sources: [...new Set([...row.sources, ...(earlier?.sources ?? [])])].sort(),
+      ...counts,
+      factor: counts.before === 0 ? null : counts.now / counts.before,
+      usual: arrivals.usual,
+    };
+  });
+  const items = byDifference(rows);
+  const more = Math.max(0, items.length - DIFFERENCES_MAX);
+  return { asOf: iso(nowMs), from: iso(times.fromMs), items: items.slice(0, DIFFERENCES_MAX), more };
+}
+
+const SOURCE_NAMES = "array(select name from sources s where s.id = any(sources))";
+
+/** What arrived of each group in a window. */
+async function sumsOf(db: Queryable, filter: StatsQuery["filter"], window: Window): Promise<Map<string, Sum>> {
+  const flow = flowRows(filter, [asSum(window.fromMs, window.toMs)], { byGroup: true, bySource: true });
+  const text = `select fingerprint, count, ${SOURCE_NAMES} as sources from (
+      select fingerprint, sum(${ARRIVED})::bigint as count, array_agg(distinct source_id) as sources from (${flow.sql}) flow
+       where ${ARRIVED} > 0 group by 1 order by 2 desc limit ${COMPARED_MAX}) summed`;
+  const rows = await db.query<Sum>(text, flow.values, { name: statementName("differences-then", text) });
+  return new Map(rows.map((row) => [row.fingerprint, row]));
+}
+
+/** Arrivals in the window and on the days before, of the groups that arrived in it and of these. */
+async function comparedGroups(
+  db: Queryable,
+  filter: StatsQuery["filter"],
+  times: Times,
+  fingerprints: readonly string[],
+): Promise<Map<string, DifferenceRow>> {
+  const { sql, values } = flowRows(filter, spansOf(times), { byGroup: true, bySource: true });
+  const count = sumIn(times, ARRIVED, values);
+  const days = daysIn(times, values);
+  const before = lastBefore("counted.fingerprint", filter, times, values);
+  const inWindow = `at >= to_timestamp($${values.push(times.fromMs)}::float8 / 1000)`;
+  const text = `with counted as materialized (
+      select fingerprint, ${count} as count, ${days} as days, array_agg(distinct source_id) filter (where ${inWindow}) as sources
+        from (${sql}) flow group by fingerprint), ${before.logged}
+    select fingerprint, count, days, ${SOURCE_NAMES} as sources, case when count > 0 then ${before.sql} end as "beforeMs"
+      from counted where count > 0 or fingerprint = any($${values.push(fingerprints)}::text[])
+     order by count desc limit ${2 * COMPARED_MAX}`;
+  const rows = await db.query<DifferenceRow>(text, values, { name: statementName("differences-now", text) });
+  return new Map(rows.map((row) => [row.fingerprint, row]));
+}
+
+type GroupFacts = { fingerprint: string; errorCode: string; pattern: string };
+
+async function readGroupFacts(db: Queryable, fingerprints: readonly string[]): Promise<Map<string, GroupFacts>> {
+  const rows = await db.query<GroupFacts>(
+    `select fingerprint, error_code as "errorCode", message_pattern as pattern
+       from dlq_groups where fingerprint = any($1::text[])`,
+    [fingerprints],
+    { name: "groups-compared" },
+  );
+  return new Map(rows.map((row) => [row.fingerprint, row]));
+}

@@ -1,0 +1,70 @@
+import * as z from "zod/mini";
+import { AGAINST_MS, DIFFERENCES } from "@/lib/observe/stats/difference.pure";
+import { queryOf, thenRead } from "@/lib/platform/api/query.shapes";
+import { countOut, described, named, nullableNumber, timeOut } from "@/lib/platform/api/schemas.shapes";
+
+const AGAINST = Object.keys(AGAINST_MS) as [keyof typeof AGAINST_MS];
+const SOURCE_MAX = 200;
+
+export const differencesQuery = thenRead(
+  queryOf({
+    against: described(
+      z.optional(z.enum(AGAINST, `must be one of ${AGAINST.join(", ")}`)),
+      "The last hour against the hour before it, or the same of a day or a week; default: day",
+    ),
+    source: described(
+      z.optional(z.string().check(z.minLength(1), z.maxLength(SOURCE_MAX))),
+      "Only arrivals of this source",
+    ),
+  }),
+  [],
+  ({ against, source }) => ({ against: against ?? ("day" as const), source }),
+);
+
+/** GET /api/v1/stats/differences: groups that differ from a window ago. */
+export const differencesSchema = named(
+  "Differences",
+  z.object({
+    asOf: timeOut,
+    /** The last window begins here, and ends at `asOf`; the window before it is as long. */
+    from: timeOut,
+    items: z.array(
+      z.object({
+        verdict: z.enum(DIFFERENCES),
+        fingerprint: z.string(),
+        errorCode: z.string(),
+        pattern: z.string(),
+        /** Names of the sources of its arrivals. */
+        sources: z.array(z.string()),
+        /** Arrivals in the last window, and in the one before. */
+        now: countOut,
+        before: countOut,
+        /** now / before; null when nothing arrived before. */
+        factor: nullableNumber,
+        /** The median of the same hours on the days before; null when fewer than three are known. */
+        usual: nullableNumber,
+      }),
+    ),
+    /** Differences that are not listed. */
+    more: countOut,
+  }),
+  {
+    asOf: "2026-11-22T02:45:00.000Z",
+    from: "2026-11-21T02:45:00.000Z",
+    items: [
+      {
+        verdict: "rising",
+        fingerprint: "5f3d2c1b0a998877",
+        errorCode: "TIMEOUT",
+        pattern: "stock <n> timed out",
+        sources: ["orders"],
+        now: 480,
+        before: 60,
+        factor: 8,
+        usual: 55,
+      },
+    ],
+    more: 0,
+  },
+);
+export type Differences = z.infer<typeof differencesSchema>;
