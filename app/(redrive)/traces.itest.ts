@@ -18,12 +18,13 @@ let collector: OtlpCollector;
 let sink: Sink;
 let console: TestConsole;
 let worker: ChildProcess;
-let lines: string[];
+/** What the worker has logged. */
+let output: string;
 
 beforeEach(async () => {
   collector = await startOtlpCollector();
   sink = await startSink();
-  lines = [];
+  output = "";
 });
 afterEach(async () => {
   if (worker.exitCode === null && worker.signalCode === null) {
@@ -50,8 +51,10 @@ async function start(endpoint: string): Promise<void> {
     env: { ...process.env, ...tracing, DATABASE_URL: console.database.url, REDIS_URL: "", PARKADE_LOG_LEVEL: "info" },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  worker.stdout!.on("data", (chunk: Buffer) => lines.push(...chunk.toString().split("\n").filter(Boolean)));
-  await expect.poll(() => lines.some((line) => line.includes("worker ready"))).toBe(true);
+  worker.stdout!.on("data", (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  await expect.poll(() => output.includes("worker ready")).toBe(true);
 }
 
 async function parkAndRedrive(count: number, headers: Record<string, string> = {}): Promise<void> {
@@ -72,7 +75,12 @@ async function parkAndRedrive(count: number, headers: Record<string, string> = {
 }
 
 const named = (name: string) => collector.spans.filter((span) => span.name === name);
-const logged = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+const logged = () =>
+  output
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+const attempted = () => logged().find(({ msg }) => msg === "attempt");
 
 describe("OpenTelemetry", () => {
   test("a collector that decodes OTLP gets one trace from the HTTP request over the job and the attempt to the publish", async () => {
@@ -113,8 +121,7 @@ describe("OpenTelemetry", () => {
     expect(headers).not.toHaveProperty("tracestate");
     expect(headers["x-tenant"]).toBe("eu");
     // The log names the same ids.
-    const line = logged().find(({ msg }) => msg === "attempt");
-    expect(line).toMatchObject({
+    await expect.poll(attempted).toMatchObject({
       traceId: CALLER.traceId,
       spanId: attempt.spanId,
       parkedTraceId: PARKED.traceId,
@@ -168,7 +175,7 @@ describe("OpenTelemetry", () => {
       const [code] = await once(worker, "exit");
       expect(code).toBe(0);
       expect(lost()).toHaveLength(1);
-      expect(lines.join("")).not.toContain("hunter2");
+      expect(output).not.toContain("hunter2");
     },
   );
 
@@ -179,7 +186,7 @@ describe("OpenTelemetry", () => {
     const { headers } = sink.of("event-0")[0]!;
     expect(headers.traceparent).toContain(PARKED.traceId);
     expect(headers.tracestate).toBe("vendor=1");
-    expect(logged().find(({ msg }) => msg === "attempt")).toMatchObject({ traceId: PARKED.traceId });
+    await expect.poll(attempted).toMatchObject({ traceId: PARKED.traceId });
     expect(collector.requests).toEqual([]);
   });
 });

@@ -55,11 +55,12 @@ const WORD_CHARS_MIN = 6;
 export type Patterns = { text: string; json: string };
 
 export function patternsOf(values: readonly string[]): Patterns {
-  const long = values.filter((value) => value.length >= WORD_CHARS_MIN);
+  const long = values.filter((value) => value.length >= WORD_CHARS_MIN).flatMap(writtenForms);
   const short = values.filter((value) => value.length < WORD_CHARS_MIN);
   const inJson = (value: string) => JSON.stringify(value).slice(1, -1);
   // In JSON the letter of an escape, such as \n, stands before a word and is no part of it.
-  const begins = (json: boolean) => `(?:(?<![[:alnum:]_])${json ? "|(?<=\\\\[nrtbf])" : ""})`;
+  // In an address it may stand behind an encoded sign, such as %22.
+  const begins = (json: boolean) => `(?:(?<![[:alnum:]_])|(?<=%[0-9A-F][0-9A-F])${json ? "|(?<=\\\\[nrtbf])" : ""})`;
   const word = (of: (value: string) => string, json: boolean) =>
     long.length === 0 ? [] : [`${begins(json)}(?:${anyOf(long.map(of))})(?![[:alnum:]_])`];
   const whole = (of: (value: string) => string, [before, after]: [string, string]) =>
@@ -68,6 +69,12 @@ export function patternsOf(values: readonly string[]): Patterns {
     text: [...word((value) => value, false), ...whole((value) => value, ["^", "$"])].join("|"),
     json: [...word(inJson, true), ...whole(inJson, ['(?<=")', '(?=")'])].join("|"),
   };
+}
+
+/** As it is, and as it stands in an address of a link to a log or a trace. */
+function writtenForms(value: string): string[] {
+  const encoded = encodeURIComponent(value.toWellFormed());
+  return [...new Set([value, encoded, encoded.replaceAll("'", "%27")])];
 }
 
 /** The longest first: one may be the beginning of another. */

@@ -28,6 +28,8 @@ import { worldOfEachTest } from "@/lib/testing/redrive-world";
 const world = worldOfEachTest();
 const ADA = localViewer("ada");
 const WHO = "grace.hopper@example.org";
+/** As links of alerts have it. */
+const IN_ADDRESS = encodeURIComponent(WHO);
 const KEY = { tag: { name: "customer", value: WHO } } satisfies ForgetRequest["key"];
 
 let folder: string;
@@ -150,7 +152,8 @@ async function leaveTraces(): Promise<void> {
     `insert into outbox (id, aggregate_id, event_type, payload, destination) values ('m', 'order-1-of-' || $1, 'confirmed', convert_to(json_build_object('eventId', $1::text)::text, 'UTF8'), 'x')`,
   );
   await run(
-    `insert into redrive_rule_trials (id, digest, result, created_by) values (gen_random_uuid(), 'd', jsonb_build_object('sample', $1::text), 'ada')`,
+    `insert into redrive_rule_trials (id, digest, result, created_by) values (gen_random_uuid(), 'd', jsonb_build_object('sample', $1::text, 'link', 'https://logs.example/?q=%22' || $2 || '%22'), 'ada')`,
+    [WHO, IN_ADDRESS],
   );
   await run(`update sources set mode_reason = 'asked by ' || $1 where name = 'orders'`);
   await run(`update dlq_groups set message_pattern = 'no account ' || $1 where message_pattern is not null`);
@@ -202,6 +205,7 @@ describe("a forget", () => {
     });
     expect(report.counts.auditEntries).toBeGreaterThan(2);
     expect(await placesOf(WHO)).toEqual([]);
+    expect(await placesOf(IN_ADDRESS)).toEqual([]);
     expect((await placesOf("other-")).length).toBeGreaterThanOrEqual(before);
     const [other] = await archivedIds();
     expect(await restoreArchived(deps(), { ids: [other!] }, ADA)).toMatchObject({ restored: 1, refused: [] });
@@ -471,6 +475,8 @@ const NAMES_NOBODY: Record<string, readonly string[]> = {
   retention_runs: ["*"],
   settings: ["*"],
   slice_waits: ["*"],
+  // Addresses that a person wrote, with placeholders in place of values.
+  sources: ["links"],
   source_positions: ["*"],
   targets: ["*"],
   worker_heartbeats: ["*"],
