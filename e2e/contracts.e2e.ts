@@ -25,7 +25,7 @@ test("a policy is edited as fields and as JSON, with a contract beside it @phone
   ]);
 
   // A fault is at its field, and nothing is stored.
-  const attempt = dialog.getByRole("textbox", { name: "One attempt" });
+  const attempt = dialog.getByRole("textbox", { name: "One attempt", exact: true });
   await expect(attempt).toHaveValue("650");
   await attempt.fill("soon");
   await expect(attempt).toHaveAttribute("aria-invalid", "true");
@@ -59,7 +59,7 @@ test("a policy is edited as fields and as JSON, with a contract beside it @phone
   await json.fill(JSON.stringify({ ...typed, maxAttempts: 2 }));
   expect(await violations(page)).toEqual([]);
   await dialog.getByRole("tab", { name: "Fields" }).click();
-  await expect(dialog.getByRole("textbox", { name: "Attempts" })).toHaveValue("2");
+  await expect(dialog.getByRole("textbox", { name: "Attempts", exact: true })).toHaveValue("2");
   await dialog.getByRole("textbox", { name: "Reason" }).fill("calls of the shop");
   await dialog.getByRole("button", { name: "Store version" }).click();
   await expect(toast(page, `Stored a new version of ${name}`)).toBeVisible();
