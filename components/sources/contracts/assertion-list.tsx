@@ -36,8 +36,8 @@ const FIELDS: Record<string, string> = {
   reorderingSpanMs: "reordering span",
   promisedLatencyMs: "promised time",
   callerDeadlineMs: "deadline of the callers",
-  promisedSuccess: "share that succeeds",
-  expectedPerSecond: "arrivals a second",
+  promisedSuccess: "share of successes",
+  expectedPerSecond: "expected rate",
 };
 
 const plainWords = (reason: string) => reason.replace(/\b[a-z]+[A-Z]\w*/g, (name) => FIELDS[name] ?? name);

@@ -417,7 +417,7 @@ function breaker(body: Body, { ms, number, choice }: Fields): PolicyPart {
             ms("breaker.openMs", "Open for"),
             ms("breaker.openMsMax", "Open at most"),
             number("breaker.probes", "Probes that close it", "successes"),
-            ms("breaker.probeEveryMs", "One probe every", "empty is not allowed: 0 sends them at once"),
+            ms("breaker.probeEveryMs", "One probe every", "0: probes pass at once"),
             ms("breaker.probeMsMax", "A probe is lost after"),
           ]),
       choice("stopOnOverload", "Sends less to an overloaded target", {
