@@ -44,7 +44,7 @@ const TREND_HOURS = 24;
  * The verdict on a group is decided outside of SQL, so that there is one definition of it. More groups than these are no list
  * that a person reads: those with the most parked events are judged, and the answer says how many are left out.
  */
-const JUDGED_MAX = 5_000;
+const JUDGED_MAX = 2_000;
 /** Onsets that an order by them reads: two weeks of hours for each. */
 const ONSETS_MAX = 500;
 
