@@ -44,7 +44,7 @@ const TREND_HOURS = 24;
  * The verdict on a group is decided outside of SQL, so that there is one definition of it. More groups than these are no list
  * that a person reads: those with the most parked events are judged, and the answer says how many are left out.
  */
-const JUDGED_MAX = 5_000;
+const JUDGED_MAX = 2_000;
 /** Onsets that an order by them reads: two weeks of hours for each. */
 const ONSETS_MAX = 500;
 
@@ -119,13 +119,16 @@ async function readMatching(db: Db, filter: ScopedFilter, nowMs: number) {
   const counted = countedSql(filter, nowMs, params);
   const rows = await db.query<MatchingGroup & { ofAll: number }>(
     `with counted as materialized (${counted}), summed as (
-       select fingerprint, (coalesce(sum(n) filter (where status in ${PARKED}), 0))::bigint as parked,
-              array_agg(distinct source_id) as sources
+       select fingerprint, (coalesce(sum(n) filter (where status in ${PARKED}), 0))::bigint as parked
          from counted where n > 0 group by fingerprint),
-     chosen as (select *, count(*) over () as of_all from summed order by parked desc, fingerprint desc limit ${JUDGED_MAX})
+     chosen as materialized (
+       select *, count(*) over () as of_all from summed order by parked desc, fingerprint desc limit ${JUDGED_MAX}),
+     named as (
+       select fingerprint, min(name) as source from counted join chosen using (fingerprint) join sources s on s.id = source_id
+        where n > 0 group by 1)
      select c.fingerprint, c.parked, c.of_all as "ofAll", g.error_code as "errorCode", g.first_seen as "firstMs",
-            g.last_seen as "lastMs", coalesce((select min(name) from sources where id = any(c.sources)), '') as source
-       from chosen c join dlq_groups g using (fingerprint)`,
+            g.last_seen as "lastMs", coalesce(named.source, '') as source
+       from chosen c join dlq_groups g using (fingerprint) left join named using (fingerprint)`,
     params.values,
   );
   const groups = rows.map(({ ofAll: _, ...group }) => group);

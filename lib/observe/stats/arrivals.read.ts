@@ -71,7 +71,7 @@ export function groupsInFlow(filter: StatsQuery["filter"], times: Times): { sql:
 /** `beforeMs`: the last arrival before the window; null = none. */
 export type GroupArrivalRow = { fingerprint: string; count: number; days: number[]; beforeMs: number | null };
 
-/** SQL: the last arrival of the group `fingerprint` before the window; `logged` is a common table expression that it needs. */
+/** SQL: the last arrival of the group `fingerprint` before the window; `logged` is a common table expression that is joined to it. */
 export function lastBefore(
   fingerprint: string,
   { source }: Pick<StatsQuery["filter"], "source">,
@@ -87,7 +87,7 @@ export function lastBefore(
     logged: `logged as materialized (select fingerprint, max(minute) as at from dlq_flow
        where minute < ${from} and kind in ('parked', 'bounced', 'unstored') ${ofSource} group by 1)`,
     sql: `greatest(${newest("dlq_group_flow_minutes", from)}, ${newest("dlq_group_flow_hours", `date_trunc('hour', ${from}, 'UTC')`)},
-       (select at from logged where logged.fingerprint = ${fingerprint}))`,
+       logged.at)`,
   };
 }
 
@@ -109,7 +109,8 @@ export async function readGroupArrivals(
   const arrived = groupsInFlow(filter, times);
   const before = lastBefore("arrived.fingerprint", filter, times, arrived.values);
   const text = `with arrived as materialized (${arrived.sql}), ${before.logged}
-    select arrived.*, case when count > 0 then ${before.sql} end as "beforeMs" from arrived`;
+    select arrived.*, case when count > 0 then ${before.sql} end as "beforeMs"
+      from arrived left join logged on logged.fingerprint = arrived.fingerprint`;
   const rows = await db.query<GroupArrivalRow>(text, arrived.values, { name: statementName("group-arrivals", text) });
   return new Map(rows.map((row) => [row.fingerprint, judged(row, times)]));
 }

@@ -99,7 +99,8 @@ async function arrivedGroups(db: Queryable, { filter }: StatsQuery, times: Times
   const text = `with arrived as (${arrived.sql}), chosen as (
        select * from arrived where count > 0 order by count desc, fingerprint limit ${GROUPS_MAX}), ${before.logged}
      select a.fingerprint, g.error_code as "errorCode", g.message_pattern as pattern, a.count, a.days, ${before.sql} as "beforeMs"
-       from chosen a join dlq_groups g using (fingerprint) order by a.count desc, a.fingerprint`;
+       from chosen a join dlq_groups g on g.fingerprint = a.fingerprint left join logged on logged.fingerprint = a.fingerprint
+      order by a.count desc, a.fingerprint`;
   const rows = await db.query<GroupRow>(text, arrived.values, { name: statementName("arrived-groups", text) });
   return rows.map((row) => {
     const { fingerprint, errorCode, pattern } = row;
