@@ -37,9 +37,13 @@ export async function readDifferences(
   const times = { fromMs, toMs: nowMs, before: windowsBefore({ fromMs, toMs }, await knownSince(db)) };
   const then = await sumsOf(db, filter, { fromMs: fromMs - lengthMs, toMs: fromMs });
   const now = await comparedGroups(db, filter, times, [...then.keys()]);
-  const known = await readGroupFacts(db, [...now.keys()]);
+  const fingerprints = [...new Set([...now.keys(), ...then.keys()])];
+  const known = await readGroupFacts(db, fingerprints);
+  // Of a group without any row in the last window and on the days before.
+  const none = { count: 0, days: times.before.windows.map(() => 0), sources: [] };
   const textOut = errorTextFor(viewer);
-  const rows = [...now].flatMap(([fingerprint, row]) => {
+  const rows = fingerprints.flatMap((fingerprint) => {
+    const row = now.get(fingerprint) ?? none;
     const group = known.get(fingerprint);
     const earlier = then.get(fingerprint);
     const usual = usualOf(row.days.map((n) => Number(n) * times.before.scale));
@@ -48,7 +52,7 @@ export async function readDifferences(
     if (!group || !verdict) return [];
     return {
       ...{ verdict, fingerprint, errorCode: group.errorCode, pattern: textOut(group.pattern) },
-      sources: [...new Set([...row.sources, ...(earlier?.sources ?? [])])].sort(),
+      sources: [...new Set([...(row.sources ?? []), ...(earlier?.sources ?? [])])].sort(),
       ...counts,
       factor: counts.before === 0 ? null : counts.now / counts.before,
       usual: usual?.median ?? null,
