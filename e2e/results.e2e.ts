@@ -20,7 +20,12 @@ test("a redrive is followed on other pages and after a reload to its end, and a 
   const source = await parkade.source("results");
   await source.park(numbered("r", 3));
   const name = `results-${source.name}`;
-  const channel = { name, severities: ["critical"], sources: [source.name], config: { kind: "webhook", url: receiver.url } };
+  const channel = {
+    name,
+    severities: ["critical"],
+    sources: [source.name],
+    config: { kind: "webhook", url: receiver.url },
+  };
   expect((await request.post("/api/v1/channels", { data: channel })).ok()).toBe(true);
 
   await page.goto(source.href);
