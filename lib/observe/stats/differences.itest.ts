@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readDifferences } from "@/lib/observe/stats/differences.read";
 import { statsQueryFrom } from "@/lib/observe/stats/stats-query.shapes";
@@ -6,6 +6,11 @@ import { readTopErrors } from "@/lib/observe/stats/top-errors.read";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const world = worldOfEachTest();
+// The flow is written here without its events: nothing else may count on it.
+afterEach(() =>
+  world.db.run("truncate dlq_group_flow_minutes, dlq_group_flow_hours, dlq_group_flow_days, dlq_flow_hours"),
+);
+
 const ADA = localViewer("ada");
 const CLERK: Viewer = { name: "clerk", means: "session", sources: ["billing"], actions: "all" };
 const HOUR_MS = 3_600_000;
@@ -21,6 +26,15 @@ async function arrived(fingerprint: string, hoursAgo: number, parked: number): P
       [fingerprint, hoursAgo, parked],
     );
   }
+}
+
+/** The flow is known since then. */
+async function knownSince(hoursAgo: number): Promise<void> {
+  await world.db.run(
+    `insert into dlq_flow_hours (at, source_id, error_code, parked)
+     select date_trunc('hour', now() - make_interval(hours => $1), 'UTC'), id, 'TIMEOUT', 1 from sources where name = 'orders'`,
+    [hoursAgo],
+  );
 }
 
 async function group(fingerprint: string, hoursAgo: number): Promise<void> {
@@ -63,6 +77,7 @@ test("each group that differs is one row, with its verdict, both numbers and its
 
 test("says of no group what the overview does not say of the same window", async () => {
   await group("busy", 1_000);
+  await knownSince(24 * 20);
   // As much as on each of the days before; a day ago a quiet day.
   for (let day = 0; day < 9; day++) await arrived("busy", 2 + 24 * day, day === 1 ? 5 : 100);
   const nowMs = Date.now();

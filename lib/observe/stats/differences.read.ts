@@ -40,9 +40,13 @@ export async function readDifferences(
   const times = timesOf({ fromMs: nowMs - lengthMs, toMs: nowMs }, await knownSince(db));
   const then = await sumsOf(db, filter, { fromMs: times.fromMs - lengthMs, toMs: times.fromMs });
   const now = await comparedGroups(db, filter, times, [...then.keys()]);
-  const known = await readGroupFacts(db, [...now.keys()]);
+  const fingerprints = [...new Set([...now.keys(), ...then.keys()])];
+  const known = await readGroupFacts(db, fingerprints);
+  // Of a group without any row in the last window and on the days before.
+  const none = { count: 0, days: times.before.windows.map(() => 0), sources: [] };
   const textOut = errorTextFor(viewer);
-  const rows = [...now].flatMap(([fingerprint, row]) => {
+  const rows = fingerprints.flatMap((fingerprint) => {
+    const row = now.get(fingerprint) ?? none;
     const group = known.get(fingerprint);
     const earlier = then.get(fingerprint);
     const arrivals = judged(row, times);
@@ -51,7 +55,7 @@ export async function readDifferences(
     if (!group || !verdict) return [];
     return {
       ...{ verdict, fingerprint, errorCode: group.errorCode, pattern: textOut(group.pattern) },
-      sources: [...new Set([...row.sources, ...(earlier?.sources ?? [])])].sort(),
+      sources: [...new Set([...(row.sources ?? []), ...(earlier?.sources ?? [])])].sort(),
       ...counts,
       factor: counts.before === 0 ? null : counts.now / counts.before,
       usual: arrivals.usual,
