@@ -53,7 +53,7 @@ export function DifferencesPanel({ filter, className }: { filter: EventFilter; c
       ) : null}
       <ul className="pb-1">
         {items.slice(0, all ? items.length : SHOWN).map((item) => (
-          <Row key={item.fingerprint} item={item} source={source} />
+          <Row key={item.fingerprint} item={item} path={groupPath(item.fingerprint, source, { from: FROM[against] })} />
         ))}
       </ul>
       {!all && items.length > SHOWN ? (
@@ -73,13 +73,15 @@ export function DifferencesPanel({ filter, className }: { filter: EventFilter; c
 }
 
 const WORDS: Record<Against, string> = { hour: "an hour", day: "a day", week: "a week" };
+/** The page of a group judges the same window. */
+const FROM: Record<Against, string> = { hour: "-1h", day: "-24h", week: "-7d" };
 
-function Row({ item, source }: { item: Differences["items"][number]; source: string | null }) {
+function Row({ item, path }: { item: Differences["items"][number]; path: string }) {
   const { word, shape, colour } = LOOKS[item.verdict];
   return (
     <li>
       <Link
-        href={groupPath(item.fingerprint, source)}
+        href={path}
         prefetch={false}
         className="grid min-h-8 grid-cols-[6.5rem_minmax(0,1fr)_auto] items-center gap-x-3 px-3 py-1 hover:bg-hover"
         data-tip={`${item.errorCode}\n${item.pattern}\n${item.sources.join(", ")}`}

@@ -47,18 +47,20 @@ async function group(fingerprint: string, hoursAgo: number): Promise<void> {
 
 test("each group that differs is one row, with its verdict, both numbers and its source", async () => {
   await world.source("billing");
-  for (const [fingerprint, firstHoursAgo, before, now] of [
-    ["fresh", 1, 0, 4],
-    ["risen", 100, 10, 400],
-    ["fallen", 100, 400, 10],
-    ["returned", 100, 0, 90],
-    ["vanished", 100, 90, 0],
-    ["steady", 100, 100, 104],
+  await knownSince(24 * 20);
+  for (const [fingerprint, before, now] of [
+    ["fresh", 0, 4],
+    ["risen", 10, 400],
+    ["fallen", 400, 10],
+    ["returned", 0, 90],
+    ["vanished", 90, 0],
+    ["steady", 100, 104],
   ] as const) {
-    await group(fingerprint, firstHoursAgo);
-    if (before > 0) await arrived(fingerprint, 30, before);
+    await group(fingerprint, 24 * 10);
+    if (before > 0) for (let day = 1; day < 10; day++) await arrived(fingerprint, 2 + 24 * day, before);
     if (now > 0) await arrived(fingerprint, 2, now);
   }
+  await arrived("returned", 2 + 24 * 9, 90);
   const read = (viewer: Viewer, source: string | null = null) =>
     readDifferences(world.db, viewer, { against: "day", source }, Date.now());
   const { items, more } = await read(ADA);
@@ -70,7 +72,7 @@ test("each group that differs is one row, with its verdict, both numbers and its
     ["gone", "vanished", 90, 0],
   ]);
   expect(more).toBe(0);
-  expect(items[2]).toMatchObject({ sources: ["orders"], errorCode: "TIMEOUT", factor: 40, usual: null });
+  expect(items[2]).toMatchObject({ sources: ["orders"], errorCode: "TIMEOUT", factor: 40, usual: 10 });
   expect((await read(ADA, "billing")).items).toEqual([]);
   expect((await read(CLERK)).items).toEqual([]);
 });

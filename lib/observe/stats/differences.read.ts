@@ -43,10 +43,10 @@ export async function readDifferences(
   const fingerprints = [...new Set([...now.keys(), ...then.keys()])];
   const known = await readGroupFacts(db, fingerprints);
   // Of a group without any row in the last window and on the days before.
-  const none = { count: 0, days: times.before.windows.map(() => 0), sources: [] };
+  const none = { count: 0, days: times.before.windows.map(() => 0), sources: [], beforeMs: null };
   const textOut = errorTextFor(viewer);
   const rows = fingerprints.flatMap((fingerprint) => {
-    const row = now.get(fingerprint) ?? none;
+    const row = now.get(fingerprint) ?? { fingerprint, ...none };
     const group = known.get(fingerprint);
     const earlier = then.get(fingerprint);
     const arrivals = judged(row, times);
@@ -93,8 +93,9 @@ async function comparedGroups(
   const text = `with counted as materialized (
       select fingerprint, ${count} as count, ${days} as days, array_agg(distinct source_id) filter (where ${inWindow}) as sources
         from (${sql}) flow group by fingerprint), ${before.logged}
-    select fingerprint, count, days, ${SOURCE_NAMES} as sources, case when count > 0 then ${before.sql} end as "beforeMs"
-      from counted where count > 0 or fingerprint = any($${values.push(fingerprints)}::text[])
+    select counted.fingerprint, count, days, ${SOURCE_NAMES} as sources, case when count > 0 then ${before.sql} end as "beforeMs"
+      from counted left join logged on logged.fingerprint = counted.fingerprint
+     where count > 0 or counted.fingerprint = any($${values.push(fingerprints)}::text[])
      order by count desc limit ${2 * COMPARED_MAX}`;
   const rows = await db.query<DifferenceRow>(text, values, { name: statementName("differences-now", text) });
   return new Map(rows.map((row) => [row.fingerprint, row]));
