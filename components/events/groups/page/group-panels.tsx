@@ -2,6 +2,7 @@
 
 import { type ReactNode, useState } from "react";
 import { ErrorView } from "@/components/events/error-view";
+import { EventLinks } from "@/components/events/event-links";
 import { PayloadView } from "@/components/events/payload/payload-view";
 import { SeverityBadge } from "@/components/observe/alerts/alert-looks";
 import { ActionButton } from "@/components/ui/action-button";
@@ -181,6 +182,7 @@ export function Sample({ id }: { id: string }) {
       <ReadError read={read} stale={event !== undefined} />
       {event ? (
         <>
+          <EventLinks links={event.links} className="px-3 pb-2" />
           <ErrorView event={event} />
           <div className="max-h-96 overflow-y-auto border-t border-line">
             <PayloadView key={event.id} eventId={event.id} body={event.body} />
