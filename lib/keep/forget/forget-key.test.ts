@@ -34,7 +34,12 @@ test("a key finds an event by its aggregate, its tag or its payloads", () => {
 });
 
 test("a long text is found as a word, a short one as a whole value", () => {
-  const { text, json } = patternsOf(["ada@example.org", "42"]);
+  const { text, json } = patternsOf(["ada@example.org", "42"], "42");
   expect(text).toBe(String.raw`(?:(?<![[:alnum:]_]))(?:ada\@example\.org)(?![[:alnum:]_])|^(?:42)$`);
   expect(json).toContain(`(?<=")(?:42)(?=")`);
+});
+
+test("the person's value is found where a text was cut within it", () => {
+  const { text } = patternsOf(["ada@ex", "order-17"], "ada@ex");
+  expect(text.split("|").at(-1)).toBe(String.raw`(?:(?<![[:alnum:]_]))ada(?:\@(?:e(?:x)?)?)?…`);
 });
