@@ -1,5 +1,6 @@
 import { insertOutbox, type OutboxEvent } from "@/lib/kit/outbox/insert";
 import { alertPath, groupPath, runbookAt } from "@/lib/observe/alerts/alert-paths.pure";
+import { quoted } from "@/lib/observe/alerts/alert-words.pure";
 import { type LiveAlertRow, readLiveAlerts } from "@/lib/observe/alerts/alerts.read";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import { RUNBOOKS } from "@/lib/observe/alerts/rules/alert-rule.pure";
@@ -112,13 +113,13 @@ function messageAlert(row: LiveAlertRow, publicUrl: string): MessageAlert {
     acknowledgedBy: row.acknowledgedBy,
     url: `${publicUrl}${alertPath(row.id)}`,
     samples: evidence.samples.map(({ id, eventId, errorCode, errorText }) => ({
-      eventId,
-      errorCode,
+      eventId: quoted(eventId),
+      errorCode: quoted(errorCode),
       text: errorText ?? "",
       url: `${publicUrl}/events/${id}`,
     })),
     groups: evidence.groups.map(({ fingerprint, errorCode, pattern, count }) => ({
-      sentence: `${errorCode} ${pattern}`,
+      sentence: `${quoted(errorCode)} ${pattern}`,
       count,
       url: `${publicUrl}${groupPath(fingerprint, row.source)}`,
     })),
