@@ -45,7 +45,10 @@ beforeEach(async () => {
   receiver = await startHookReceiver();
   receiver.says = `{"echo":"${SECRET}"}`;
   logged = "";
-  const log = createLog({ level: "trace", process: "test", destination: { write: (line) => void (logged += line) } });
+  const write = (line: string) => {
+    logged += line;
+  };
+  const log = createLog({ level: "trace", process: "test", destination: { write } });
   variables = {};
   publisher = startAlertPublisher({
     ...{ db: parkade.deps.db, clock: parkade.deps.clock, random: Math.random, log },
