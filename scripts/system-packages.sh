@@ -1,7 +1,8 @@
 #!/bin/bash
 # Installs from Debian's packages what the tests need and the machine lacks: Redis, RabbitMQ, Chromium, pip, which fetches Celery,
 # the API fuzzer and, where there is none, Go, and what scripts/test-servers needs: Java, Maven, debootstrap. openssl makes the certificates of tests;
-# zsh reads the completion of the command line; promtool of Prometheus checks the metrics and the rules of docs/monitoring.
+# zsh reads the completion of the command line; promtool of Prometheus checks the metrics and the rules of docs/monitoring, and
+# Alertmanager takes alerts.
 # Needs root and apt-get; prints one line and ends with 0 when it may do nothing, with 1 when an install failed.
 set -euo pipefail
 
@@ -16,6 +17,7 @@ command -v debootstrap >/dev/null || [ -x /usr/sbin/debootstrap ] || missing+=(d
 command -v openssl >/dev/null || missing+=(openssl)
 command -v zsh >/dev/null || missing+=(zsh)
 command -v promtool >/dev/null || missing+=(prometheus)
+command -v prometheus-alertmanager >/dev/null || missing+=(prometheus-alertmanager)
 
 if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then

@@ -263,6 +263,22 @@ describe("a receiver", () => {
     await expect.poll(() => receiver.got.filter(({ url }) => url === "/well").length, { timeout: 20_000 }).toBe(2);
   });
 
+  test("of mail that is not there is named, tried again, and holds up no other", async () => {
+    const gone = await startMailReceiver();
+    await gone.stop();
+    const mail = { kind: "email", server: gone.server, from: "parkade@example.com", to: ["ada@example.com"] };
+    await channel("mail", mail);
+    await channel("ops", { kind: "webhook", url: receiver.url });
+    await send("mail");
+    await send("ops");
+    start();
+    await one();
+    await expect
+      .poll(async () => (await deliveries("mail"))[0]!.lastError, { timeout: 10_000 })
+      .toMatch(/127\.0\.0\.1:\d+/);
+    expect((await deliveries("mail"))[0]!.state).toBe("waiting");
+  });
+
   test("that refuses for good is named with what it said, and no address that is a secret", async () => {
     receiver.answer = () => 404;
     await channel("chat", { kind: "slack", url: "env:PARKADE_SECRET_HOOK" });

@@ -80,7 +80,10 @@ describeWith(missing, "promtool", () => {
     expect(tested.status).toBe(0);
     const cases: { name: string }[] = parse(readFileSync(join(FOLDER, "parkade.rules.test.yml"), "utf8")).tests;
     const alerts = rules.flatMap(({ alert }) => alert ?? []);
-    expect(cases.map(({ name }) => name).sort()).toEqual(
+    const names = cases.map(({ name }) => name);
+    for (const ratio of rules.flatMap(({ record }) => (record?.endsWith("_ratio") ? [record] : [])))
+      expect(names.some((name) => name.startsWith(`${ratio} is`))).toBe(true);
+    expect(names.filter((name) => !name.startsWith("parkade:")).sort()).toEqual(
       alerts.flatMap((alert) => [`${alert} fires`, `${alert} stays silent`]).sort(),
     );
   });

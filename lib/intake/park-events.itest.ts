@@ -488,6 +488,67 @@ describe("a bounce", () => {
   });
 });
 
+describe("what arrives is counted", () => {
+  const flow = async () =>
+    Object.fromEntries(
+      (
+        await db.query<{ kind: string; n: number }>(
+          "select kind, sum(n)::bigint as n from dlq_flow group by 1 order by 1",
+        )
+      ).map(({ kind, n }) => [kind, n]),
+    );
+
+  /** Parks, and returns the names of the statements of the transaction. */
+  async function statementsOf(arrivals: { source: string; letter: DeadLetter }[]): Promise<string[]> {
+    const names: string[] = [];
+    const recorded = <T extends object>(real: T): T =>
+      new Proxy(real, {
+        get(target, property) {
+          const value = Reflect.get(target, property, target);
+          if (typeof value !== "function") return value;
+          return (...given: unknown[]) => {
+            if (property === "transaction") {
+              const [work, ...rest] = given as [(tx: object) => unknown, ...unknown[]];
+              return value.call(target, (tx: object) => work(recorded(tx)), ...rest);
+            }
+            if (["run", "query", "copyIn"].includes(String(property))) {
+              names.push((given[2] as { name?: string } | undefined)?.name ?? String(given[0]).slice(0, 20));
+            }
+            return value.apply(target, given);
+          };
+        },
+      });
+    await parkEvents({ db: recorded(db), clock: systemClock }, arrivals, localViewer("tester"));
+    return names;
+  }
+
+  test("once, as what it became: new, repeated in its batch, and come again", async () => {
+    await park([...letters(3), ...letters(1)]);
+    expect(await flow()).toEqual({ parked: 3, duplicate: 1 });
+    await park(letters(5));
+    expect(await flow()).toEqual({ parked: 5, duplicate: 4 });
+    expect(
+      await db.query("select distinct kind from dlq_flow where error_code is null or fingerprint is null"),
+    ).toEqual([]);
+  });
+
+  test("as rejected, when the store refuses a value, and nothing else of its batch", async () => {
+    await db.run("alter table dlq_events add constraint refuses check (event_id <> 'event-4')");
+    await park(letters(9));
+    expect(await flow()).toEqual({ parked: 8, rejected: 1 });
+  });
+
+  test("in no further statement when all is new, and in one when any number is known", async () => {
+    await park(letters(1, () => ({ eventId: "first" })));
+    const all = await statementsOf(letters(60));
+    expect(all.filter((name) => name.startsWith("count-"))).toEqual(["count-parked"]);
+    const few = await statementsOf(letters(2));
+    const many = await statementsOf(letters(60));
+    expect(many).toEqual(few);
+    expect(many.filter((name) => name.startsWith("count-"))).toEqual(["count-not-parked"]);
+  });
+});
+
 describe("a row that the store refuses", () => {
   test("is rejected by its place, and its neighbours are stored", async () => {
     await db.run("alter table dlq_events add constraint refuses check (event_id <> 'event-4')");

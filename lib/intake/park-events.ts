@@ -17,6 +17,7 @@ import {
   RulesChanged,
 } from "@/lib/intake/admission/admit-arrivals";
 import type { Arrival } from "@/lib/intake/arrival.shapes";
+import { type CountedArrival, countNotParked, countRejected, type NotParked } from "@/lib/intake/arrival-counts.write";
 import { claimKeys, keyOf, reviveKeys } from "@/lib/intake/event-keys.write";
 import { markSuperseded } from "@/lib/intake/mark-superseded";
 import { holdSources, insertEvents, type ParkContext, type Parking } from "@/lib/intake/park.write";
@@ -89,7 +90,10 @@ async function parkHalving(deps: ArrivalDeps, batch: AdmittedBatch, options: Par
     return await parkRepeating(deps, batch, options);
   } catch (error) {
     if (!isRowFault(error)) throw error;
-    if (arrivals.length === 1) return ["rejected"];
+    if (arrivals.length === 1) {
+      await countRejected(deps.db, arrivals[0]!, options.atMs ?? deps.clock.wallMs());
+      return ["rejected"];
+    }
     const middle = arrivals.length >> 1;
     const half = (from: number, to: number, withLast: ParkOptions["withLast"]) =>
       parkHalving(deps, { ...batch, arrivals: arrivals.slice(from, to) }, { ...options, withLast });
@@ -228,8 +232,22 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
     const bounced = await recordKnownEvents(tx, group, context);
     for (const parking of group) settle([parking], bounced.has(parking.id) ? "bounced" : "duplicate");
   }
+  await countNotParked(tx, notParked(incoming, outcomes, places), nowMs);
   await recordAdmission(tx, incoming, (id) => outcomes[places.get(id)!]!, context);
   return outcomes;
+}
+
+const NOT_PARKED: readonly ParkOutcome[] = ["duplicate", "dropped", "unstored"] satisfies NotParked[];
+
+function notParked(
+  incoming: readonly Incoming[],
+  outcomes: readonly ParkOutcome[],
+  places: ReadonlyMap<string, number>,
+): CountedArrival[] {
+  return incoming.flatMap((parking) => {
+    const outcome = outcomes[places.get(parking.id)!]!;
+    return NOT_PARKED.includes(outcome) ? [{ kind: outcome as NotParked, parking }] : [];
+  });
 }
 
 /**

@@ -3,8 +3,8 @@ import { EVENT_MOVES, type EventMove, type EventStatus, isParked } from "@/lib/e
 /**
  * How each kind of `dlq_flow` changes the number of parked events (`dlq_size`). The kinds of an event's history add up to
  * whether it is parked now: see I15 in docs/invariants.md. `corrected` is written by migrations alone, with a sign; `expired` by the
- * removal of events that were kept for their time; `unstored` by arrivals
- * that became no event.
+ * removal of events that were kept for their time; the last four by arrivals
+ * that became no event: counted in a storm, known already, dropped as noise, or refused by the store.
  */
 export const SIZE_EFFECT = {
   parked: 1,
@@ -18,6 +18,9 @@ export const SIZE_EFFECT = {
   unconfirmed: 0,
   failed: 0,
   unstored: 0,
+  duplicate: 0,
+  dropped: 0,
+  rejected: 0,
 } as const;
 export type FlowKind = keyof typeof SIZE_EFFECT;
 

@@ -12,8 +12,17 @@ const SERIES = [
   { key: "in", label: "in: parked, bounced, released", colour: "var(--state-pending)" },
   { key: "out", label: "out: redriven, ignored, expired", colour: "var(--state-redriven)", dash: "5 3" },
 ] as const;
-const UNSTORED = { key: "unstored", colour: "var(--state-bounced)", dash: "1 3" } as const;
-type Values = Record<"in" | "out" | "unstored", number>;
+/** Drawn where there are any. */
+const NOT_PARKED = [
+  {
+    key: "unstored",
+    colour: "var(--state-bounced)",
+    dash: "1 3",
+    words: "came in storms, and are counted and not stored",
+  },
+  { key: "duplicate", colour: "var(--state-ignored)", dash: "8 3 1 3", words: "came again and were stored already" },
+] as const;
+type Values = Record<"in" | "out" | "unstored" | "duplicate", number>;
 
 /** Inflow and outflow over time. Where the lines cross, the number of parked events starts to rise or to fall. */
 export function FlowPanel({ filter }: { filter: EventFilter }) {
@@ -22,11 +31,13 @@ export function FlowPanel({ filter }: { filter: EventFilter }) {
   const rows = useMemo(() => {
     if (!flow.data) return undefined;
     const all = flowRows(flow.data).map(({ atMs, ...values }) => ({ atMs, values }));
-    return all.some((row) => row.values.in + row.values.out + row.values.unstored > 0) ? all : [];
+    return all.some((row) => Object.values(row.values).some((count) => count > 0)) ? all : [];
   }, [flow.data]);
-  const unstored = rows?.reduce((sum, { values }) => sum + values.unstored, 0) ?? 0;
-  const label = `${formatNumber(unstored)} came in storms, and are counted and not stored`;
-  const series = unstored === 0 ? SERIES : [...SERIES, { ...UNSTORED, label }];
+  const further = NOT_PARKED.flatMap(({ words, ...line }) => {
+    const count = rows?.reduce((sum, { values }) => sum + values[line.key], 0) ?? 0;
+    return count === 0 ? [] : [{ ...line, label: `${formatNumber(count)} ${words}` }];
+  });
+  const series = [...SERIES, ...further];
   return (
     <ChartPanel
       title="Inflow against outflow"

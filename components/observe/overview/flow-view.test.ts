@@ -12,6 +12,9 @@ const bucket = (minute: number, over: object = {}) => ({
   expired: 0,
   released: 0,
   unstored: 0,
+  duplicate: 0,
+  dropped: 0,
+  rejected: 0,
   ...over,
 });
 
@@ -27,9 +30,10 @@ describe("inflow and outflow", () => {
       confirmed: 999,
       failed: 888,
       unstored: 777,
+      duplicate: 666,
     });
     expect(flowRows({ buckets: [full] })).toEqual([
-      { atMs: Date.UTC(2026, 10, 20, 12), in: 123, out: 59, unstored: 777 },
+      { atMs: Date.UTC(2026, 10, 20, 12), in: 123, out: 59, unstored: 777, duplicate: 666 },
     ]);
   });
 

@@ -12,8 +12,8 @@ export function outflow(bucket: FlowBucket): number {
   return bucket.redriven + bucket.ignored + bucket.expired;
 }
 
-/** `unstored` came in, too, and is not parked. */
-export type FlowRow = { atMs: number; in: number; out: number; unstored: number };
+/** `unstored` and `duplicate` came in, too, and are not parked. */
+export type FlowRow = { atMs: number; in: number; out: number; unstored: number; duplicate: number };
 
 /** Inflow and outflow per bucket, as rows of a chart. */
 export function flowRows(stats: Pick<FlowStats, "buckets">): FlowRow[] {
@@ -22,6 +22,7 @@ export function flowRows(stats: Pick<FlowStats, "buckets">): FlowRow[] {
     in: inflow(bucket),
     out: outflow(bucket),
     unstored: bucket.unstored,
+    duplicate: bucket.duplicate,
   }));
 }
 

@@ -30,21 +30,3 @@ export async function readMinute(tx: Tx, parkings: readonly Parking[], nowMs: nu
   );
   return new Map(rows.map(({ sourceId, fingerprint, n }) => [groupKey(sourceId, fingerprint), n]));
 }
-
-/** Counts events that are not stored in the flow of the minute. */
-export async function countUnstored(tx: Tx, parkings: readonly Parking[], nowMs: number): Promise<void> {
-  if (parkings.length === 0) return;
-  await tx.run(
-    `insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
-     select ${MINUTE}, source_id, error_code, fingerprint, 'unstored', count(*)
-       from unnest($2::uuid[], $3::text[], $4::text[]) as w (source_id, fingerprint, error_code)
-      group by source_id, error_code, fingerprint`,
-    [
-      nowMs,
-      parkings.map(({ sourceId }) => sourceId),
-      parkings.map(({ group }) => group.fingerprint),
-      parkings.map(({ letter }) => letter.errorCode),
-    ],
-    { name: "count-unstored" },
-  );
-}

@@ -162,7 +162,10 @@ test("every place with numbers says how many are not stored", async () => {
       buckets: [{ count: 100, parked: 100 - left, unstored: left }],
       groups: [{ count: 100 }],
     });
-    expect((await web.call(metrics.GET)).text).toContain(`dlq_flow_24h{kind="unstored"} ${left}\n`);
+    const scraped = (await web.call(metrics.GET)).text;
+    expect(scraped).toContain(`dlq_flow_24h{kind="unstored"} ${left}\n`);
+    for (const [outcome, count] of Object.entries({ parked: 100 - left, unstored: left, duplicate: 0 }))
+      expect(scraped).toContain(`parkade_intake_arrivals_total{source="orders",outcome="${outcome}"} ${count}\n`);
   }
 });
 

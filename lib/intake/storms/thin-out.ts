@@ -2,7 +2,7 @@ import { storedAmong } from "@/lib/intake/admission/admission.write";
 import { keyOf } from "@/lib/intake/event-keys.write";
 import type { Parking } from "@/lib/intake/park.write";
 import { endOfMinute, isStored } from "@/lib/intake/storms/storm.pure";
-import { countUnstored, groupKey, readMinute } from "@/lib/intake/storms/storm-counts.write";
+import { groupKey, readMinute } from "@/lib/intake/storms/storm-counts.write";
 import type { Tx } from "@/lib/platform/database/db";
 
 /** More events of one group came than the source stores whole in a minute. */
@@ -20,7 +20,7 @@ export type ThinOptions = {
 };
 
 /**
- * Separates the arrivals that are counted and not stored. Never one of an event that is stored, or that a redrive has sent, and
+ * Separates the arrivals that the caller counts and does not store. Never one of an event that is stored, or that a redrive has sent, and
  * never one of an aggregate: a later version must not be sent past one that nobody kept.
  */
 export async function thinOut<One extends Parking>(
@@ -55,7 +55,6 @@ export async function thinOut<One extends Parking>(
     if (isStored(place, limits.get(one.sourceId)!)) chosen.add(key);
     else unstored.push(one);
   }
-  await countUnstored(tx, unstored, nowMs);
   const left = new Set(unstored);
   return { kept: arrivals.filter((one) => !left.has(one)), unstored };
 }

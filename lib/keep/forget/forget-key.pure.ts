@@ -54,7 +54,11 @@ const WORD_CHARS_MIN = 6;
 /** Regular expressions of PostgreSQL that find these texts: in text, and in the text of JSON. */
 export type Patterns = { text: string; json: string };
 
-export function patternsOf(values: readonly string[]): Patterns {
+/**
+ * `person`: of the values, the one that is found as well where a text ends within it. Samples of alerts are short: "no account ada.lo…"
+ * still names ada.lovelace@example.org.
+ */
+export function patternsOf(values: readonly string[], person: string): Patterns {
   const long = values.filter((value) => value.length >= WORD_CHARS_MIN).flatMap(writtenForms);
   const short = values.filter((value) => value.length < WORD_CHARS_MIN);
   const inJson = (value: string) => JSON.stringify(value).slice(1, -1);
@@ -65,9 +69,15 @@ export function patternsOf(values: readonly string[]): Patterns {
     long.length === 0 ? [] : [`${begins(json)}(?:${anyOf(long.map(of))})(?![[:alnum:]_])`];
   const whole = (of: (value: string) => string, [before, after]: [string, string]) =>
     short.length === 0 ? [] : [`${before}(?:${anyOf(short.map(of))})${after}`];
+  const cut = (of: (value: string) => string, json: boolean) =>
+    person.length < WORD_CHARS_MIN ? [] : [`${begins(json)}${beginningOf([...person].map(of))}…`];
   return {
-    text: [...word((value) => value, false), ...whole((value) => value, ["^", "$"])].join("|"),
-    json: [...word(inJson, true), ...whole(inJson, ['(?<=")', '(?=")'])].join("|"),
+    text: [
+      ...word((value) => value, false),
+      ...whole((value) => value, ["^", "$"]),
+      ...cut((sign) => sign, false),
+    ].join("|"),
+    json: [...word(inJson, true), ...whole(inJson, ['(?<=")', '(?=")']), ...cut(inJson, true)].join("|"),
   };
 }
 
@@ -75,6 +85,18 @@ export function patternsOf(values: readonly string[]): Patterns {
 function writtenForms(value: string): string[] {
   const encoded = encodeURIComponent(value.toWellFormed());
   return [...new Set([value, encoded, encoded.replaceAll("'", "%27")])];
+}
+
+/** Fewer characters of a value than these name nobody. */
+const CUT_CHARS_MIN = 3;
+/** A cut text is not longer than this, nor is what it has of a value. */
+const CUT_CHARS_MAX = 200;
+
+/** An expression that finds any beginning of a value, the longest first: for `abcde` it is `abc(?:d(?:e)?)?`. */
+function beginningOf(signs: readonly string[]): string {
+  const escaped = signs.slice(0, CUT_CHARS_MAX).map((sign) => anyOf([sign]));
+  const further = escaped.slice(CUT_CHARS_MIN).reduceRight((rest, sign) => `(?:${sign}${rest})?`, "");
+  return `${escaped.slice(0, CUT_CHARS_MIN).join("")}${further}`;
 }
 
 /** The longest first: one may be the beginning of another. */

@@ -34,9 +34,14 @@ test("a key finds an event by its aggregate, its tag or its payloads", () => {
 });
 
 test("a long text is found as a word, a short one as a whole value", () => {
-  const { text, json } = patternsOf(["ada@example.org", "42"]);
+  const { text, json } = patternsOf(["ada@example.org", "42"], "42");
   expect(text).toBe(
     String.raw`(?:(?<![[:alnum:]_])|(?<=%[0-9A-F][0-9A-F]))(?:ada\%40example\.org|ada\@example\.org)(?![[:alnum:]_])|^(?:42)$`,
   );
   expect(json).toContain(`(?<=")(?:42)(?=")`);
+});
+
+test("the person's value is found where a text was cut within it", () => {
+  const { text } = patternsOf(["ada@ex", "order-17"], "ada@ex");
+  expect(text.endsWith(String.raw`|(?<=%[0-9A-F][0-9A-F]))ada(?:\@(?:e(?:x)?)?)?…`)).toBe(true);
 });

@@ -14,6 +14,7 @@ import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { ForgetRequest } from "@/lib/keep/forget/forget.shapes";
 import { forgetData } from "@/lib/keep/forget/forget-data";
+import { patternsOf } from "@/lib/keep/forget/forget-key.pure";
 import { readForget } from "@/lib/keep/forget/forgets.read";
 import { previewForget } from "@/lib/keep/forget/preview-forget";
 import { TRACES } from "@/lib/keep/forget/traces.sql";
@@ -21,6 +22,7 @@ import { workForget, workForgets } from "@/lib/keep/forget/work-forget";
 import { liftHold } from "@/lib/keep/holds/lift-hold";
 import { placeHold } from "@/lib/keep/holds/place-hold";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
+import { quoted } from "@/lib/observe/alerts/alert-words.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
@@ -210,6 +212,39 @@ describe("a forget", () => {
     const [other] = await archivedIds();
     expect(await restoreArchived(deps(), { ids: [other!] }, ADA)).toMatchObject({ restored: 1, refused: [] });
     expect(await world.statuses()).toEqual({ PENDING: 2, IGNORED: 1 });
+  });
+
+  test.each([1, 4, 5, 12, WHO.length - 1])(
+    "finds a value of which a sample of an alert has the first %i characters",
+    async (length) => {
+      await world.park(1, hers);
+      const errorText = quoted(`${"x".repeat(158 - length)} ${WHO} was not found`);
+      expect(errorText.endsWith(` ${WHO.slice(0, length)}…`)).toBe(true);
+      await world.db.run(
+        `insert into alerts (id, rule_id, rule_name, kind, severity, key, subject, state, since, sentence, evidence)
+         values (gen_random_uuid(), gen_random_uuid(), 'New', 'new-group', 'warning', 'k', '{}', 'firing', now(), 'New group', $1)`,
+        [JSON.stringify({ samples: [{ eventId: "another", errorText }], groups: [] })],
+      );
+      await forget();
+      const [alert] = await world.db.query<{ text: string }>(
+        "select evidence->'samples'->0->>'errorText' as text from alerts",
+      );
+      // Two characters name nobody, and stand in many texts.
+      expect(alert!.text.endsWith(length < 3 ? ` ${WHO.slice(0, length)}…` : " [forgotten]")).toBe(true);
+    },
+  );
+
+  test("finds the beginning of a value that is longer than any text", async () => {
+    const signs = 'aé\\"|(1.é'.repeat(60);
+    const { text, json } = patternsOf([signs], signs);
+    const cut = `no account ${signs.slice(0, 130)}…`;
+    const [found] = await world.db.query<{ text: boolean; json: boolean }>("select $1 ~ $3 as text, $2 ~ $4 as json", [
+      cut,
+      JSON.stringify({ cut }),
+      text,
+      json,
+    ]);
+    expect(found).toEqual({ text: true, json: true });
   });
 
   test("of an aggregate and of a pointer into the payload find the same", async () => {

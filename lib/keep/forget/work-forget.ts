@@ -167,7 +167,7 @@ async function forgetTraces(tx: Tx, forget: ForgetRow): Promise<void> {
   // The name of an aggregate that has other events stands there as well, and is not the person's alone.
   const names = await forgetNamedKeys(tx, forget.names, empty);
   const values = [...new Set([personOf(scope.key), ...names])];
-  const patterns = patternsOf(values);
+  const patterns = patternsOf(values, personOf(scope.key));
   const messages = await forgetMessages(tx, values);
   const ended = await endNamedControls(tx, patterns, forget.createdBy);
   const replaced = await replaceTraces(tx, patterns);

@@ -101,6 +101,24 @@ describe("an alert", () => {
     expect(await evaluate()).toMatchObject({ fired: 1 });
   });
 
+  test.each([
+    ["years behind", "1971-03-01T00:00:00Z"],
+    ["years ahead", "2071-03-01T00:00:00Z"],
+  ])("goes by the time of arrival where a source's clock is %s", async (_, failedAt) => {
+    await onlyRule({ kind: "age", aboveMs: 60 * MINUTE });
+    await addAlertRule(
+      { ...world.deps, expires: true },
+      alertRuleRequestSchema.parse({ name: "New", severity: "warning", watch: { ...NEW_GROUP, clearMs: 0 } }),
+      ADA,
+    );
+    const before = Date.now();
+    await world.park(6, (index) => ({ ...timeouts(index), failedAtMs: Date.parse(failedAt) }));
+    expect(await evaluate()).toMatchObject({ fired: 1 });
+    const [alert] = await alerts();
+    expect(alert!.rule.name).toBe("New");
+    expect(Math.abs(Date.parse(alert!.since) - before)).toBeLessThan(5 * MINUTE);
+  });
+
   test("waits for its time, and is forgotten when the condition ends before", async () => {
     await onlyRule({ kind: "size", above: 2, perSource: true, forMs: 5 * MINUTE });
     await world.park(3);

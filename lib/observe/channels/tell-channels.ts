@@ -1,6 +1,7 @@
 import { groupPath } from "@/lib/events/groups/group-path.pure";
 import { insertOutbox, type OutboxEvent } from "@/lib/kit/outbox/insert";
 import { aboutPath, runbookAt } from "@/lib/observe/alerts/alert-paths.pure";
+import { quoted } from "@/lib/observe/alerts/alert-words.pure";
 import { type LiveAlertRow, readLiveAlerts } from "@/lib/observe/alerts/alerts.read";
 import { evidenceOut } from "@/lib/observe/alerts/alerts.shapes";
 import { RUNBOOKS } from "@/lib/observe/alerts/rules/alert-rule.pure";
@@ -115,14 +116,14 @@ function messageAlert(row: LiveAlertRow, publicUrl: string): MessageAlert {
     acknowledgedBy: row.acknowledgedBy,
     url: `${publicUrl}${aboutPath(row)}`,
     samples: evidence.samples.map(({ id, eventId, errorCode, errorText, links }) => ({
-      eventId,
-      errorCode,
+      eventId: quoted(eventId),
+      errorCode: quoted(errorCode),
       text: errorText ?? "",
       url: `${publicUrl}/events/${id}`,
       links: links.map(({ label, url }) => ({ label, url })),
     })),
     groups: evidence.groups.map(({ fingerprint, errorCode, pattern, count }) => ({
-      sentence: `${errorCode} ${pattern}`,
+      sentence: `${quoted(errorCode)} ${pattern}`,
       count,
       url: `${publicUrl}${groupPath(fingerprint, row.source)}`,
     })),

@@ -1,6 +1,7 @@
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import {
   ageMetrics,
+  arrivalMetrics,
   controlMetrics,
   flowMetrics,
   type Scrape,
@@ -26,6 +27,7 @@ const FAMILIES: readonly ((db: Queryable, scrape: Scrape) => Promise<Metric[]>)[
   sizeMetrics,
   ageMetrics,
   flowMetrics,
+  arrivalMetrics,
   controlMetrics,
   stopMetrics,
   intakeMetrics,

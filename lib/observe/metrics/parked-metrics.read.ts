@@ -4,7 +4,7 @@ import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { agePercentile, type HourCount } from "@/lib/observe/age-percentiles.pure";
 import type { FlowKind } from "@/lib/observe/flow.pure";
 import { asSum, END_MS, flowRows } from "@/lib/observe/flow.read";
-import { FLOW_KINDS } from "@/lib/observe/flow-tables.sql";
+import { DELTA_KINDS, FLOW_KINDS } from "@/lib/observe/flow-tables.sql";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 import { gauge, type Metric } from "@/lib/platform/plain/prometheus.pure";
 
@@ -126,6 +126,35 @@ export async function flowMetrics(db: Queryable, { scope, nowMs }: Scrape): Prom
       "Events by what happened to them in 24 h.",
       [...day].map(([kind, value]) => ({ labels: { kind }, value })),
     ),
+  ];
+}
+
+/** What became of an arrival, by its kind of flow. */
+const ARRIVED = ["parked", "bounced", "duplicate", "dropped", "unstored", "rejected"] as const satisfies FlowKind[];
+
+/**
+ * All arrivals since the store began: sums of whole days, which are kept for good, so that a restart resets no counter. A row for each
+ * day and source is read.
+ */
+export async function arrivalMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
+  const sums = ARRIVED.map((kind) => `sum(${kind})::bigint as ${kind}`).join(", ");
+  const rows = await db.query<Record<(typeof ARRIVED)[number], number> & { source: string }>(
+    `select s.name as source, ${sums} from (
+       select source_id, ${ARRIVED.join(", ")} from dlq_source_flow_days
+       union all select source_id, ${ARRIVED.join(", ")} from (select source_id, ${DELTA_KINDS} from dlq_flow) deltas) f
+       join sources s on s.id = f.source_id where ${ofSources("s.id", "$1")} group by 1 order by 1`,
+    [scope],
+    { name: "arrivals-ever" },
+  );
+  return [
+    {
+      name: "parkade_intake_arrivals_total",
+      help: "Arrivals by what became of them: parked, bounced, duplicate, dropped (noise), unstored (in a storm), rejected.",
+      type: "counter",
+      samples: rows.flatMap(({ source, ...counts }) =>
+        ARRIVED.map((outcome) => ({ labels: { source, outcome }, value: counts[outcome] })),
+      ),
+    },
   ];
 }
 

@@ -103,6 +103,9 @@ const CHARTED = [
   "expired",
   "released",
   "unstored",
+  "duplicate",
+  "dropped",
+  "rejected",
   "unconfirmed",
 ] as const;
 type FlowCounts = Record<(typeof CHARTED)[number], number>;

@@ -52,6 +52,12 @@ export const flowStatsSchema = named(
         released: count,
         /** Counted in a storm and not stored. */
         unstored: count,
+        /** Arrivals of events that were stored already. */
+        duplicate: count,
+        /** Left out by a rule of admission. */
+        dropped: count,
+        /** The store refused a value of them. */
+        rejected: count,
       }),
     ),
   }),
@@ -70,6 +76,9 @@ export const flowStatsSchema = named(
         expired: 0,
         released: 0,
         unstored: 0,
+        duplicate: 4,
+        dropped: 0,
+        rejected: 0,
       },
     ],
   },

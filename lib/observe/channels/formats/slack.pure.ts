@@ -59,7 +59,8 @@ export function slackBody(message: AlertMessage): object {
   if (message.runbookUrl !== null) links.push(link(message.runbookUrl, "What to do"));
   const more = moreWords(message);
   return {
-    text: cutText(headline(message), TEXT_MAX),
+    // Markup as well: `<!channel>` in it would call everybody.
+    text: escaped(cutText(headline(message), TEXT_MAX)),
     blocks: [
       section(`${mark} *${escaped(headline(message))}*`),
       {
