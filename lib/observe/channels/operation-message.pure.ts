@@ -31,12 +31,12 @@ const KIND_WORDS: Record<string, string> = {
   expire: "Expiry",
 };
 
-export function operationPath({ id, kind }: Pick<ToldOperation, "id" | "kind">): string {
+function operationPath({ id, kind }: Pick<ToldOperation, "id" | "kind">): string {
   return kind === "redrive" || kind === "verify" ? `/redrives/${id}` : `/operations/${id}`;
 }
 
 /** `120 delivered, 3 failed of 125`; what is zero is not said. */
-export function endsWords({ ends, total }: Pick<ToldOperation, "ends" | "total">): string {
+function endsWords({ ends, total }: Pick<ToldOperation, "ends" | "total">): string {
   const parts = Object.entries(ends).flatMap(([end, count]) => (count > 0 ? [`${formatNumber(count)} ${end}`] : []));
   return `${parts.length === 0 ? "nothing was done" : parts.join(", ")} of ${formatNumber(total)}`;
 }
