@@ -45,6 +45,13 @@ export function FollowedRedrives() {
   const grouped = shown.length > APART_MAX;
   return (
     <section aria-label="Results" className="border-t border-line-strong bg-raised">
+      {/* Progress is not read aloud; an end and a standstill are. */}
+      <p role="status" className="sr-only">
+        {shown
+          .filter((redrive) => resultOf(redrive).tone !== "running")
+          .map((redrive) => `${redriveTitle(redrive)}: ${resultOf(redrive).words}`)
+          .join(". ")}
+      </p>
       {grouped ? (
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-1.5">
           <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -57,7 +64,7 @@ export function FollowedRedrives() {
         </div>
       ) : null}
       {grouped && !open ? null : (
-        <ul role="status" className="max-h-40 overflow-y-auto">
+        <ul className="max-h-40 overflow-y-auto">
           {shown.map((redrive, index) => (
             <Row key={redrive.id} redrive={redrive}>
               {index === 0 && !grouped ? <Notify notices={notices} /> : null}
