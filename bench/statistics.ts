@@ -1,5 +1,6 @@
 import * as groups from "@/app/(events)/api/v1/groups/route";
 import * as age from "@/app/(observe)/api/v1/stats/age/route";
+import * as differences from "@/app/(observe)/api/v1/stats/differences/route";
 import * as flow from "@/app/(observe)/api/v1/stats/flow/route";
 import * as markers from "@/app/(observe)/api/v1/stats/markers/route";
 import * as success from "@/app/(observe)/api/v1/stats/redrive-success/route";
@@ -19,6 +20,7 @@ const ROUTES = {
   "stats/redrive-success": success.GET,
   "stats/top-errors": top.GET,
   "stats/markers": markers.GET,
+  "stats/differences": differences.GET,
   groups: groups.GET,
   status: status.GET,
 };
@@ -53,6 +55,7 @@ export function measureStatistic({ route, name, query }: Asked, requests: number
 /** The groups of a window count events: that is a list's work, and not a statistic. */
 function takes(route: Route, window: string, filter: keyof Names | ""): boolean {
   if (route === "status") return window === "" && filter === "";
+  if (route === "stats/differences") return window === "" && (filter === "" || filter === "source");
   if (route === "stats/markers") return filter === "";
   if (route === "groups") return window === "";
   return filter !== "fingerprint" || (route !== "stats/age" && route !== "stats/top-errors");

@@ -8,6 +8,7 @@ import {
 } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { followedIds } from "@/lib/platform/browser/followed.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 import { usePages } from "@/lib/platform/browser/pages.browser";
 import type { Comparison } from "@/lib/redrive/list/comparison.shapes";
@@ -226,3 +227,6 @@ export function useChangeRedrive(id: string) {
   const client = useQueryClient();
   return useMutation({ mutationFn: (change: RedriveChange) => changeRedrive(client, id, change) });
 }
+
+/** Redrives that were started in this browser: their progress and their end are shown on every page. */
+export const followedRedrives = followedIds("parkade.followed-redrives");

@@ -2,24 +2,26 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import Link from "next/link";
-import { useRouter } from "next/navigation";
-import { useEffect, useRef, useState } from "react";
+import { usePathname, useRouter } from "next/navigation";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
+import { NotifyChoice } from "@/components/ui/notify-choice";
 import { showToast } from "@/components/ui/toast";
 import { isRemoval } from "@/lib/events/bulk/bulk-operation.pure";
 import {
+  followedOperations,
   runs,
   useBulkOperation,
-  useFollowedOperations,
   useRunningOperations,
 } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { archiveHref } from "@/lib/keep/archive/archive.browser";
 import { useStatus } from "@/lib/observe/health/status.browser";
 import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
+import { notify, useNotices } from "@/lib/platform/browser/notices.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
-import { operationTitle, paceWords, shareWords } from "./bulk-words";
+import { changedText, operationTitle, paceWords, shareWords } from "./bulk-words";
 import { OperationBar } from "./operation-bar";
 import { changedToast } from "./say-changed";
 
@@ -28,7 +30,8 @@ const CancelDialog = lazily(() => import("./cancel-operation-dialog"), "CancelOp
 /** The running bulk operations with their progress, below every page. A toast shows an end. */
 export function RunningOperations() {
   const status = useStatus();
-  const [followed, unfollow] = useFollowedOperations();
+  const followed = followedOperations.useIds();
+  const notices = useNotices();
   const some = followed.length > 0 || (status.data?.operationsRunning ?? 0) > 0;
   const { data } = useRunningOperations(some);
   const [cancelling, setCancelling] = useState<BulkOperationOut | null>(null);
@@ -39,20 +42,23 @@ export function RunningOperations() {
         <section aria-label="Running operations">
           <ul className="grid border-t border-line-strong bg-raised">
             {running.map((operation) => (
-              <Running key={operation.id} operation={operation} onCancel={() => setCancelling(operation)} />
+              <Running key={operation.id} operation={operation} onCancel={() => setCancelling(operation)}>
+                {followed[0] === operation.id ? <NotifyChoice notices={notices} /> : null}
+              </Running>
             ))}
           </ul>
         </section>
       )}
       {followed.map((id) => (
-        <End key={id} id={id} onEnd={unfollow} />
+        <End key={id} id={id} tells={notices.state === "on"} />
       ))}
       {cancelling ? <CancelDialog operation={cancelling} onClose={() => setCancelling(null)} /> : null}
     </>
   );
 }
 
-function Running({ operation, onCancel }: { operation: BulkOperationOut; onCancel: () => void }) {
+function Running(props: { operation: BulkOperationOut; onCancel: () => void; children: ReactNode }) {
+  const { operation, onCancel, children } = props;
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-1.5">
       <Link href={`/operations/${operation.id}`} prefetch={false} className="truncate font-medium hover:underline">
@@ -66,9 +72,12 @@ function Running({ operation, onCancel }: { operation: BulkOperationOut; onCance
       <span className={`text-sm ${operation.stalled ? "text-warning" : "text-muted"}`}>
         {operation.stalled ?? paceWords(operation)}
       </span>
-      <Button size="sm" className="ml-auto" onClick={onCancel}>
-        Cancel…
-      </Button>
+      <span className="ml-auto flex items-center gap-2">
+        {children}
+        <Button size="sm" onClick={onCancel}>
+          Cancel…
+        </Button>
+      </span>
     </li>
   );
 }
@@ -77,26 +86,36 @@ function Running({ operation, onCancel }: { operation: BulkOperationOut; onCance
  * Shows the end of an operation in a toast with Undo, that of a removal with the way to the archive. After a cancel the
  * person has seen an answer already.
  */
-function End({ id, onEnd }: { id: string; onEnd: (id: string) => void }) {
+function End({ id, tells }: { id: string; tells: boolean }) {
   const client = useQueryClient();
   const router = useRouter();
-  const { data } = useBulkOperation(id);
+  const pathname = usePathname();
+  const { data, error } = useBulkOperation(id, { inBackground: tells });
+  // Another store answers at this address now.
+  const unknown = error?.code === "unknown-operation";
+  useEffect(() => {
+    if (unknown) followedOperations.unfollow([id]);
+  }, [unknown, id]);
   const said = useRef(false);
   useEffect(() => {
     if (!data || runs(data) || said.current) return;
     said.current = true;
-    onEnd(id);
+    followedOperations.unfollow([id]);
     void invalidateAfter(client, "events");
     if (data.state === "CANCELLED") return;
     const { kind, state, changed, refusedByReason: refused } = data;
     const select = changed === 0 ? null : { operation: id };
     const archived = isRemoval(kind) && changed > 0;
     const toArchive = { label: "Archive", onSelect: () => router.push(archiveHref({ operation: id })) };
+    const { title, detail: body = "" } = changedText(kind, { changed, refused });
+    if (tells) notify({ title, body, tag: id, href: `/operations/${id}` });
+    // The page of a mend says how it ended.
+    if (kind === "mend" && pathname === "/mend") return;
     void showToast({
       ...changedToast(client, kind, { state, changed, refused, underWay: 0, select }),
       ...(archived ? { action: toArchive } : {}),
       id,
     });
-  }, [client, data, id, onEnd, router]);
+  }, [client, data, id, pathname, router, tells]);
   return null;
 }

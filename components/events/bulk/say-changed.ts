@@ -2,7 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
 import { BULK_EFFECT, type BulkKind, INVERSE } from "@/lib/events/bulk/bulk-operation.pure";
-import { changeEvents, followOperation } from "@/lib/events/bulk/bulk-operations.browser";
+import { changeEvents, followedOperations } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkAnswer } from "@/lib/events/events.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
@@ -34,7 +34,7 @@ export function changedToast(client: QueryClient, kind: BulkKind, changed: Chang
 export function answerToast(client: QueryClient, kind: BulkKind, answer: BulkAnswer): Toast {
   // The toast at its end has the same id and replaces this one.
   if (answer.id !== null) {
-    followOperation(client, answer.id);
+    followedOperations.follow(answer.id);
     return { id: answer.id, title: `${VERBS[kind].doing} them`, detail: "You can leave this page." };
   }
   const { ids } = answer;

@@ -17,10 +17,14 @@ import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { plural } from "@/lib/platform/plain/format.pure";
 import { CANARY_STEPS } from "@/lib/redrive/pace/canary.pure";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
-import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/lib/redrive/redrives.browser";
+import {
+  followedRedrives,
+  type RedriveAccepted,
+  useRedrivePreview,
+  useRequestRedrive,
+} from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { restoreOnUndo } from "@/lib/redrive/request/holds.browser";
-import { followRedrive } from "@/lib/redrive/results.browser";
 import { useTargets } from "@/lib/sources/targets/targets.browser";
 import {
   buttonWords,
@@ -116,7 +120,7 @@ function useStart({ selection, onClose, onDone, onUndone }: RedriveDialogProps, 
       if (error instanceof ApiError && error.fields.some(({ field }) => FOLDED_FIELD.test(field))) onFolded();
       return; // shown from request.error; the dialog stays, with everything that was typed
     }
-    followRedrive(accepted.id);
+    followedRedrives.follow(accepted.id);
     if (onUndone) restoreOnUndo(accepted.id, onUndone);
     onDone?.(accepted);
     onClose();

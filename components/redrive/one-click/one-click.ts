@@ -13,6 +13,7 @@ import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { shortenId } from "@/lib/platform/plain/format.pure";
 import { CONFIRMABLE_REFUSALS } from "@/lib/redrive/gate/refusal.pure";
 import {
+  followedRedrives,
   previewRedrive,
   type RedriveAccepted,
   readItems,
@@ -20,7 +21,6 @@ import {
   requestRedrive,
 } from "@/lib/redrive/redrives.browser";
 import { HOLD_MS, restoreOnUndo, showInToast } from "@/lib/redrive/request/holds.browser";
-import { followRedrive } from "@/lib/redrive/results.browser";
 import { HoldCountdown } from "./hold-countdown";
 import { undoHeld } from "./undo-held";
 
@@ -215,7 +215,7 @@ export async function redriveAtOnce(
       });
       return null;
     }
-    followRedrive(accepted.id);
+    followedRedrives.follow(accepted.id);
     if (on.onUndone) restoreOnUndo(accepted.id, on.onUndone);
     return accepted;
   } catch (error) {

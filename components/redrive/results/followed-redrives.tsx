@@ -1,19 +1,20 @@
 "use client";
 
 import { useQueries } from "@tanstack/react-query";
-import { BellRing, X } from "lucide-react";
+import { X } from "lucide-react";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { useEffect, useRef, useState } from "react";
 import { redriveTitle } from "@/components/redrive/redrive-title";
 import { SegmentedBar } from "@/components/redrive/segmented-bar";
 import { Button, IconButton } from "@/components/ui/button";
+import { NotifyChoice } from "@/components/ui/notify-choice";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { keys } from "@/lib/platform/browser/keys.browser";
-import { readRedrive } from "@/lib/redrive/redrives.browser";
+import { notify, useNotices } from "@/lib/platform/browser/notices.browser";
+import { followedRedrives, readRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { notify, unfollowRedrives, useFollowedRedrives, useNotices } from "@/lib/redrive/results.browser";
 import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
 import { groupWords, isUndone, type Result, resultOf } from "./result-words";
 
@@ -33,7 +34,7 @@ const LOOKS: Record<Result["tone"], { shape: ShapeName; colour: string }> = {
  * cover no toast with Undo and no bar of a phone. A redrive in its hold is shown by the bar with Undo, and one whose page is open by its page.
  */
 export function FollowedRedrives() {
-  const ids = useFollowedRedrives();
+  const ids = followedRedrives.useIds();
   const notices = useNotices();
   const pathname = usePathname();
   const [open, setOpen] = useState(false);
@@ -57,8 +58,12 @@ export function FollowedRedrives() {
           <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
             {groupWords(shown.map(resultOf))}
           </Button>
-          <Notify notices={notices} />
-          <IconButton size="sm" label="Dismiss all results" onClick={() => unfollowRedrives(shown.map(({ id }) => id))}>
+          <NotifyChoice notices={notices} />
+          <IconButton
+            size="sm"
+            label="Dismiss all results"
+            onClick={() => followedRedrives.unfollow(shown.map(({ id }) => id))}
+          >
             <X size={12} aria-hidden />
           </IconButton>
         </div>
@@ -67,7 +72,7 @@ export function FollowedRedrives() {
         <ul className="max-h-40 overflow-y-auto">
           {shown.map((redrive, index) => (
             <Row key={redrive.id} redrive={redrive}>
-              {index === 0 && !grouped ? <Notify notices={notices} /> : null}
+              {index === 0 && !grouped ? <NotifyChoice notices={notices} /> : null}
             </Row>
           ))}
         </ul>
@@ -101,22 +106,12 @@ function Row({ redrive, children }: { redrive: RedriveOut; children: React.React
         <IconButton
           size="sm"
           label={`Dismiss the result of ${redriveTitle(redrive)}`}
-          onClick={() => unfollowRedrives([redrive.id])}
+          onClick={() => followedRedrives.unfollow([redrive.id])}
         >
           <X size={12} aria-hidden />
         </IconButton>
       </span>
     </li>
-  );
-}
-
-function Notify({ notices: { state, turn } }: { notices: ReturnType<typeof useNotices> }) {
-  if (state === "impossible") return null;
-  if (state === "denied") return <span className="text-sm text-muted">This browser denies notifications.</span>;
-  return (
-    <Button size="sm" aria-pressed={state === "on"} onClick={() => void turn(state === "off")}>
-      <BellRing size={12} aria-hidden /> {state === "on" ? "Notifies you" : "Notify me"}
-    </Button>
   );
 }
 
@@ -139,7 +134,7 @@ function useFollowed(ids: string[], inBackground: boolean): RedriveOut[] {
   const goneText = gone.join(",");
   // Another store answers at this address now.
   useEffect(() => {
-    if (goneText !== "") unfollowRedrives(goneText.split(","));
+    if (goneText !== "") followedRedrives.unfollow(goneText.split(","));
   }, [goneText]);
   return reads.flatMap(({ data }) => (data ? [data] : []));
 }
@@ -165,7 +160,7 @@ function useForget(redrives: RedriveOut[], pathname: string): void {
     .map(({ id }) => id)
     .join(",");
   useEffect(() => {
-    if (seen !== "") unfollowRedrives(seen.split(","));
+    if (seen !== "") followedRedrives.unfollow(seen.split(","));
   }, [seen]);
 }
 

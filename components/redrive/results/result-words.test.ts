@@ -39,7 +39,7 @@ test("one that stands still says why", () => {
 test("several are one line", () => {
   const tones = ["running", "ended", "ended", "failed"] as const;
   expect(groupWords(tones.map((tone) => ({ tone, words: "" })))).toBe(
-    "4 redrives: 1 run, 2 ended, 1 ended with failures",
+    "4 redrives: 1 running, 2 ended, 1 ended with failures",
   );
 });
 

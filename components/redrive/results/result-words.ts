@@ -31,12 +31,12 @@ function countWords({ mode, delivered, passed, failed, refused, cancelled }: Cou
   return said.length === 0 ? "no event" : said.join(", ");
 }
 
-/** The one line of several: `3 redrives: 1 runs, 2 ended`. */
+/** The one line of several: `3 redrives: 1 running, 2 ended`. */
 export function groupWords(results: readonly Result[]): string {
   const count = (...tones: Result["tone"][]) => results.filter(({ tone }) => tones.includes(tone)).length;
   const parts = [
-    [count("running"), "run"],
-    [count("still"), "stand still"],
+    [count("running"), "running"],
+    [count("still"), "standing still"],
     [count("ended"), "ended"],
     [count("failed"), "ended with failures"],
   ] as const;

@@ -8,6 +8,7 @@ import { ActionButton } from "@/components/ui/action-button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Checkbox, TextField } from "@/components/ui/input";
 import { ReasonField } from "@/components/ui/reason-field";
+import { followedOperations } from "@/lib/events/bulk/bulk-operations.browser";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
@@ -49,7 +50,9 @@ export function MendApply({
     try {
       const body = { select: selection, recipe, reason: reason.trim(), breaking };
       const answer = await startMend(client, body, keyFor(body));
-      if (answer.id !== null) onStarted(answer.id);
+      if (answer.id === null) return;
+      followedOperations.follow(answer.id);
+      onStarted(answer.id);
     } catch (failure) {
       setError(failure);
       setBusy(false);

@@ -1,5 +1,4 @@
-import { type QueryClient, skipToken, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback } from "react";
+import { type QueryClient, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { BULK_BEGINS, type BulkKind, type BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import type {
   BulkOperationChange,
@@ -10,6 +9,7 @@ import type { BulkAnswer } from "@/lib/events/events.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { followedIds } from "@/lib/platform/browser/followed.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 import { usePages } from "@/lib/platform/browser/pages.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
@@ -40,32 +40,11 @@ export async function changeEvents(
   return answer;
 }
 
-/** Operations of this tab without a known end: one may end before the running operations are read. */
-const FOLLOWED = ["followed-operations"] as const;
-
 /**
- * The end of the operation is shown in a toast from now on. To be called where the toast of its beginning is made: an end
- * that came first would be replaced by it.
+ * Operations that were started in this browser and whose end is shown in a toast. One is to be followed where the toast of its
+ * beginning is made: an end that came first would be replaced by it.
  */
-export function followOperation(client: QueryClient, id: string): void {
-  client.setQueryData<string[]>(FOLLOWED, (ids = []) => [...ids, id]);
-}
-
-export function useFollowedOperations(): [ids: string[], unfollow: (id: string) => void] {
-  const client = useQueryClient();
-  const { data = [] } = useQuery<string[]>({
-    queryKey: FOLLOWED,
-    initialData: [],
-    queryFn: skipToken,
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: Number.POSITIVE_INFINITY,
-  });
-  const unfollow = useCallback(
-    (id: string) => client.setQueryData<string[]>(FOLLOWED, (ids = []) => ids.filter((each) => each !== id)),
-    [client],
-  );
-  return [data, unfollow];
-}
+export const followedOperations = followedIds("parkade.followed-operations");
 
 export function useBulkOperations(state: BulkState | "all") {
   const path = `/api/v1/operations?limit=${PAGE}${state === "all" ? "" : `&state=${state}`}`;
@@ -86,11 +65,13 @@ export function useRunningOperations(some: boolean) {
   });
 }
 
-export function useBulkOperation(id: string) {
+/** `inBackground`: also while the person looks at another tab. */
+export function useBulkOperation(id: string, { inBackground = false } = {}) {
   return useQuery<BulkOperationOut, ApiError>({
     queryKey: keys.operations.detail(id),
     queryFn: ({ signal }) => fetchJson<BulkOperationOut>(`/api/v1/operations/${encodeURIComponent(id)}`, { signal }),
     refetchInterval: ({ state: { data } }) => (data && !runs(data) && !data.undo?.running ? false : LIVE_MS),
+    refetchIntervalInBackground: inBackground,
   });
 }
 

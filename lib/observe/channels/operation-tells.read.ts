@@ -19,7 +19,9 @@ export type AwaitedOperation = ToldOperation & {
 };
 
 const AWAITED = `
-with open as (select operation_id, bool_or(still_since is not null) as noted from operation_tells where ended_told_at is null group by 1)
+with open as (
+  select t.operation_id, bool_or(t.still_since is not null) as noted
+    from operation_tells t join alert_channels c on c.id = t.channel_id and c.enabled where t.ended_told_at is null group by 1)
 select r.id, case when r.mode = 'verify' then 'verify' else 'redrive' end as kind, r.state, r.reason, r.created_by as "createdBy",
        r.cancelled_by as "cancelledBy", r.created_at as "createdAtMs", r.total,
        r.delivered, r.passed, null as changed, r.failed, r.refused, r.cancelled,
@@ -31,14 +33,14 @@ select b.id, b.kind, b.state, b.reason, b.created_by, b.cancelled_by, b.created_
        null, null, b.changed, null, b.refused, null, '{}'::jsonb, b.refused_by_reason,
        b.finished_at is not null, o.noted
   from open o join bulk_operations b on b.id = o.operation_id
-order by 1
+order by ended desc, 1
 limit $1`;
 
 /** In the order in which they are said. */
 const ENDS = ["delivered", "passed", "changed", "failed", "refused", "cancelled"] as const;
 type AwaitedRow = Omit<AwaitedOperation, "ends"> & Record<(typeof ENDS)[number], number | null>;
 
-/** The oldest first. */
+/** Those that have ended first, then the oldest: many that go on keep no end waiting. Channels that are off wait until they are on. */
 export async function readAwaitedOperations(db: Queryable, limit: number): Promise<AwaitedOperation[]> {
   const rows = await db.query<AwaitedRow>(AWAITED, [limit], { name: "awaited-operations" });
   return rows.map((row) => ({ ...row, ends: Object.fromEntries(ENDS.map((end) => [end, row[end] ?? 0])) }));

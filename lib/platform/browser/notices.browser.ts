@@ -1,34 +1,6 @@
 import { useCallback } from "react";
 import { storedValue, useStoredValue } from "@/lib/platform/browser/stored-value.browser";
 
-/** Redrives that were started in this browser and whose end is shown on every page; it outlives a reload. */
-const FOLLOWED = storedValue("parkade.followed-redrives");
-/** More are not shown: the oldest leaves. */
-const FOLLOWED_MAX = 20;
-
-function idsOf(text: string | null): string[] {
-  return text === null || text === "" ? [] : text.split(",").filter((id) => /^[0-9a-f-]{36}$/.test(id));
-}
-
-/** Its progress and its end are shown on every page of this browser, until it is dismissed. */
-export function followRedrive(id: string): void {
-  const ids = idsOf(FOLLOWED.get()).filter((each) => each !== id);
-  FOLLOWED.set([...ids, id].slice(-FOLLOWED_MAX).join(","));
-}
-
-export function unfollowRedrives(ids: readonly string[]): void {
-  FOLLOWED.set(
-    idsOf(FOLLOWED.get())
-      .filter((id) => !ids.includes(id))
-      .join(","),
-  );
-}
-
-/** The last one started comes last. */
-export function useFollowedRedrives(): string[] {
-  return idsOf(useStoredValue(FOLLOWED));
-}
-
 const NOTIFY = storedValue("parkade.notify");
 
 export type Notices = {
@@ -38,7 +10,7 @@ export type Notices = {
   turn: (on: boolean) => Promise<void>;
 };
 
-/** Whether this browser shows a notification when a redrive ends or stands still. */
+/** Whether this browser shows a notification when what was started in it ends or stands still. */
 export function useNotices(): Notices {
   const stored = useStoredValue(NOTIFY);
   const turn = useCallback(async (on: boolean) => {
