@@ -42,3 +42,13 @@ export function TellChoice(props: { tell: readonly string[]; onTell: (tell: stri
     </fieldset>
   );
 }
+
+/** The choice with its label, in the form of a change of many events. */
+export function TellField(props: { tell: readonly string[]; onTell: (tell: string[]) => void }) {
+  return (
+    <div className="grid gap-1">
+      <p className="text-sm font-medium text-muted">Tell, when it ends or stands still</p>
+      <TellChoice {...props} />
+    </div>
+  );
+}

@@ -3,6 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
+import { TellField } from "@/components/redrive/tell-choice";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import type { BulkKind, Removal } from "@/lib/events/bulk/bulk-operation.pure";
@@ -29,6 +30,7 @@ export function BulkDialog(props: {
   const client = useQueryClient();
   const [keyFor] = useState(() => idempotencyKeys(randomKey));
   const [typed, setTyped] = useState("");
+  const [tell, setTell] = useState<string[]>([]);
   const words = `${VERBS[kind].verb} ${total === null ? "all matching events" : plural(total, "event")}`;
   const wanted = mustType(total);
   return (
@@ -41,22 +43,28 @@ export function BulkDialog(props: {
       ready={(reason) => reason !== "" && (wanted === null || typed.replaceAll(/[\s,.]/g, "") === wanted)}
       onClose={onClose}
       onSubmit={async (reason) => {
-        const change = { kind, select: selection, reason };
+        const change = { kind, select: selection, reason, ...(tell.length > 0 ? { tell } : {}) };
         const answer = await changeEvents(client, change, keyFor(change));
         onDone?.();
         return answerToast(client, kind, answer);
       }}
     >
       {wanted === null ? null : (
-        <TextField
-          label={total === null ? "Type all to confirm" : `Type ${formatNumber(total)} to confirm`}
-          value={typed}
-          onValue={setTyped}
-        />
+        <>
+          {TELLS.includes(kind) ? <TellField tell={tell} onTell={setTell} /> : null}
+          <TextField
+            label={total === null ? "Type all to confirm" : `Type ${formatNumber(total)} to confirm`}
+            value={typed}
+            onValue={setTyped}
+          />
+        </>
       )}
     </ReasonDialog>
   );
 }
+
+/** A confirmation by hand is short, and tells nobody. */
+const TELLS: readonly Kind[] = ["ignore", "release"];
 
 const CONSEQUENCE: Record<Kind, { one: string; many: string }> = {
   ignore: {

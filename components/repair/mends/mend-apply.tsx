@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { mustType } from "@/components/events/bulk/bulk-words";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
+import { TellField } from "@/components/redrive/tell-choice";
 import { ActionButton } from "@/components/ui/action-button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Checkbox, TextField } from "@/components/ui/input";
@@ -31,6 +32,7 @@ export function MendApply({
   const [keyFor] = useState(() => idempotencyKeys(randomKey));
   const [reason, setReason] = useState("");
   const [typed, setTyped] = useState("");
+  const [tell, setTell] = useState<string[]>([]);
   const [breaking, setBreaking] = useState(false);
   const [pressed, setPressed] = useState(false);
   const [busy, setBusy] = useState(false);
@@ -48,7 +50,7 @@ export function MendApply({
     setBusy(true);
     setError(null);
     try {
-      const body = { select: selection, recipe, reason: reason.trim(), breaking };
+      const body = { select: selection, recipe, reason: reason.trim(), breaking, ...(tell.length > 0 ? { tell } : {}) };
       const answer = await startMend(client, body, keyFor(body));
       if (answer.id === null) return;
       followedOperations.follow(answer.id);
@@ -85,6 +87,7 @@ export function MendApply({
         onChange={setReason}
         onSubmit={() => void apply()}
       />
+      {wanted === null ? null : <TellField tell={tell} onTell={setTell} />}
       {wanted === null ? null : (
         <TextField
           label={

@@ -25,6 +25,8 @@ export type BulkChange = {
   reason: string;
   /** For a release: failures, redrives and cooldown stay unchanged. */
   keepLimits?: boolean;
+  /** Names of the channels that are told when the operation ends or stands still. */
+  tell?: string[];
 };
 
 /** Changes the status of events. BulkAnswer says which part was done before the answer. */
