@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import { addChannel } from "@/lib/observe/channels/change-channel";
@@ -7,6 +8,7 @@ import { STILL_TOLD_AFTER_MS, tellOperations } from "@/lib/observe/channels/tell
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
 import { requestRedrive } from "@/lib/redrive/request/request-redrive";
+import { requestMend } from "@/lib/repair/mends/request-mend";
 import { type HookReceiver, startHookReceiver } from "@/lib/testing/receivers";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
@@ -131,6 +133,30 @@ describe("a channel that asked to be told of a redrive", () => {
       code: "unknown-redrive",
     });
   });
+});
+
+test("a mend is told of when it has ended, and a channel that is off when it is on again", async () => {
+  await channel("ops");
+  await channel("chat");
+  await world.db.run("update alert_channels set enabled = false where name = 'chat'");
+  await world.park(2, () => ({ payload: new TextEncoder().encode('{"custId":1}') }));
+  const { id } = await requestMend(
+    world.deps,
+    {
+      select: { filter: {} },
+      recipe: { kind: "form", steps: [{ op: "rename", at: "/custId", to: "customerId" }] },
+      ...{ reason: "renamed by the producer", breaking: false, tell: ["ops", "chat"], idempotency: null },
+    },
+    ADA,
+  );
+  expect(await tell()).toBe(0);
+  await workBulkOperation(world.deps, id!, new AbortController().signal);
+  expect([await tell(), await tell()]).toEqual([1, 0]);
+  expect(await told()).toMatchObject([
+    { event: "ended", sentence: "Mend ended: 2 changed of 2", url: `https://parkade.example.com/operations/${id}` },
+  ]);
+  await world.db.run("update alert_channels set enabled = true where name = 'chat'");
+  expect([await tell(), await tell()]).toEqual([1, 0]);
 });
 
 test("a receiver gets one message of a redrive that has ended, though workers were killed", async () => {
