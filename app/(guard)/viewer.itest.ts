@@ -73,9 +73,16 @@ async function furnish(source: string): Promise<Record<string, string>> {
   }));
   await parkEvents(web.deps, arrivals, localViewer(`${mark}-parker`));
   const event = (index: number) => idOf("select id from dlq_events where event_id = $1", [`${mark}-event-${index}`]);
+  const groupOf = (index: number) =>
+    idOf("select fingerprint as id from dlq_events where event_id = $1", [`${mark}-event-${index}`]);
   const made = async (route: string, options: Case) => (await ask(ADMIN, route, options)).body as { id: string };
   const controls = "POST api/v1/controls/route.ts";
   const control = async (kind: string, scope: object) => (await made(controls, post({ kind, scope, reason: mark }))).id;
+  const mutedGroup = async () => {
+    const fingerprints = [await groupOf(0)];
+    await made("POST api/v1/group-mutes/route.ts", post({ fingerprints, source, more: 1_000, reason: mark }));
+    return idOf("select id from group_mutes where source = $1", [source]);
+  };
   const select = { ids: [await event(0)] };
   const request = { select, mode: "verify", lane: "main", reason: mark };
   const ids = {
@@ -131,6 +138,8 @@ async function furnish(source: string): Promise<Record<string, string>> {
        values (gen_random_uuid(), gen_random_uuid(), $1, 'size', 'warning', $1, $1, '{}', 'firing', now(), now(), $1) returning id`,
       [mark],
     ),
+    group: await groupOf(0),
+    mute: await mutedGroup(),
     marker: (await made("POST api/v1/markers/route.ts", post({ kind: "note", label: mark, source }))).id,
     forget: (
       await made(
@@ -216,6 +225,11 @@ const READS: Record<string, () => Case[]> = {
   "channels/[name]": () => [{ params: { name: "zzb" } }],
   "channels/[name]/deliveries": () => [{ params: { name: "zzb" } }],
   maintenances: () => [{}, { query: "?state=live" }],
+  "group-mutes": () => [{}, { query: "?state=live" }, { query: `?fingerprint=${other.group}` }],
+  "groups/[fingerprint]": () => [
+    { params: { fingerprint: other.group! } },
+    { params: { fingerprint: other.group! }, query: "?source=zzb" },
+  ],
   markers: () => [{}],
   "approvals/[id]": () => [{ params: { id: other.redrive! } }],
   approvals: () => [{}, { query: "?state=asked" }],
@@ -302,6 +316,7 @@ const READS: Record<string, () => Case[]> = {
   "stats/age": () => [{}, { query: "?source=zzb" }],
   "stats/flow": () => [{}, { query: "?source=zzb" }],
   "stats/markers": () => [{}],
+  "stats/differences": () => [{}, { query: "?source=zzb" }, { query: "?against=hour" }],
   "stats/redrive-success": () => [{}, { query: "?source=zzb" }],
   "stats/size": () => [{}, { query: "?source=zzb" }, { query: "?errorCode=ZZB" }],
   "stats/top-errors": () => [{}, { query: "?source=zzb" }, { query: "?from=-1h" }],
@@ -346,6 +361,11 @@ const CHANGES: Record<string, () => Case[]> = {
   ],
   "DELETE api/v1/channels/[name]/route.ts": () => [post({ reason: "no" }, { name: "zzb" })],
   "POST api/v1/channels/[name]/test/route.ts": () => [post(undefined, { name: "zzb" })],
+  "POST api/v1/group-mutes/route.ts": () =>
+    [{ source: "zzb" }, { source: null }, { source: "orders" }].map((of) =>
+      post({ fingerprints: [other.group!], more: 10, reason: "no", ...of }),
+    ),
+  "DELETE api/v1/group-mutes/[id]/route.ts": () => [{ params: { id: other.mute! } }],
   "POST api/v1/markers/route.ts": () => [post({ label: "no", source: "zzb" }), post({ label: "no" })],
   "DELETE api/v1/markers/[id]/route.ts": () => [{ params: { id: other.marker! } }],
   "POST api/v1/maintenances/route.ts": () =>

@@ -510,8 +510,8 @@ const NAMES_NOBODY: Record<string, readonly string[]> = {
   retention_runs: ["*"],
   settings: ["*"],
   slice_waits: ["*"],
-  // Addresses that a person wrote, with placeholders in place of values.
-  sources: ["links"],
+  // Addresses that a person wrote, with placeholders in place of values; numbers that a source promises.
+  sources: ["links", "contract"],
   source_positions: ["*"],
   targets: ["*"],
   worker_heartbeats: ["*"],

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { AGAINST_MS, DIFFERENCES } from "@/lib/observe/stats/difference.pure";
 import { queryOf, thenRead } from "@/lib/platform/api/query.shapes";
-import { countOut, described, named, nullableNumber, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { countOut, described, hintsOut, named, nullableNumber, timeOut } from "@/lib/platform/api/schemas.shapes";
 
 const AGAINST = Object.keys(AGAINST_MS) as [keyof typeof AGAINST_MS];
 const SOURCE_MAX = 200;
@@ -26,6 +26,7 @@ export const differencesSchema = named(
   "Differences",
   z.object({
     asOf: timeOut,
+    hints: hintsOut,
     /** The last window begins here, and ends at `asOf`; the window before it is as long. */
     from: timeOut,
     items: z.array(
