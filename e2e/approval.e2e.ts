@@ -113,7 +113,7 @@ test("a redrive at a time waits, says so, and is started now", async ({ page, pa
   await dialog.getByLabel("Start at, in the time zone of this browser").fill(at);
   await dialog.getByRole("button", { name: "Redrive 2 events" }).click();
   await page.getByRole("button", { name: "View", exact: true }).click();
-  await expect(page.getByText(`Starts at`)).toContainText(at.slice(11));
+  await expect(page.getByRole("main").getByText("Starts at")).toContainText(at.slice(11));
   expect(await source.statuses()).toEqual({ QUEUED: 2 });
   expect(await violations(page)).toEqual([]);
   await page.getByRole("button", { name: "Start now" }).click();

@@ -16,7 +16,11 @@ export function TellChoice(props: { tell: readonly string[]; onTell: (tell: stri
       <p className="text-muted">
         {channels.data ? (
           <>
-            There is no channel: <TextLink href="/alerts/channels">add one</TextLink>.
+            There is no channel:{" "}
+            <TextLink href="/alerts/channels" className="underline">
+              add one
+            </TextLink>
+            .
           </>
         ) : (
           "The channels are not known now."

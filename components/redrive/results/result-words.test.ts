@@ -36,6 +36,17 @@ test("one that stands still says why", () => {
   expect(resultOf(redrive({ stalled }))).toEqual({ tone: "still", words: "No worker is alive." });
 });
 
+test("one that waits as planned does not stand still", () => {
+  const stalled = {
+    code: "starts-later" as const,
+    text: "Starts at 14:15.",
+    until: null,
+    target: null,
+    redriveId: null,
+  };
+  expect(resultOf(redrive({ stalled }))).toEqual({ tone: "running", words: "Starts at 14:15." });
+});
+
 test("several are one line", () => {
   const tones = ["running", "ended", "ended", "failed"] as const;
   expect(groupWords(tones.map((tone) => ({ tone, words: "" })))).toBe(

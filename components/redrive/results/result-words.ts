@@ -1,4 +1,5 @@
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
+import { PLANNED_WAITS } from "@/lib/redrive/life/stalled.pure";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
 
@@ -13,7 +14,9 @@ type Counted = Pick<
 export function resultOf(redrive: Counted): Result {
   const { state, total, open, stalled } = redrive;
   if (!isFinal(state)) {
-    if (stalled !== null) return { tone: "still", words: stalled.text };
+    if (stalled !== null) {
+      return { tone: PLANNED_WAITS.includes(stalled.code) ? "running" : "still", words: stalled.text };
+    }
     return { tone: "running", words: `${formatNumber(total - open)} of ${plural(total, "event")}` };
   }
   const ended = state === "CANCELLED" ? "Cancelled" : "Ended";

@@ -58,6 +58,17 @@ export const STALL_CODES = [
 ] as const;
 type StallCode = (typeof STALL_CODES)[number];
 
+/** A wait that somebody asked for, or that ends by itself as planned, is no standstill. */
+export const PLANNED_WAITS: readonly StallCode[] = [
+  "approval",
+  "starts-later",
+  "waits-for-breaker",
+  "hold",
+  "canary-waits",
+  "rate",
+  "stopped",
+];
+
 export type Stall = {
   code: StallCode;
   /** One sentence: why nothing is sent, and how to change that. */

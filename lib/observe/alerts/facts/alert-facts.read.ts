@@ -18,6 +18,7 @@ import { readLateGroups } from "@/lib/observe/alerts/facts/late-groups.read";
 import type { AlertRuleBody, SourceFault } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import type { GroupMute } from "@/lib/observe/mutes/group-mute.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
+import { PLANNED_WAITS } from "@/lib/redrive/life/stalled.pure";
 import { listRedrives } from "@/lib/redrive/list/redrives.read";
 import { LIVE_REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
 import { PARKED } from "@/lib/redrive/states/state.sql";
@@ -162,17 +163,6 @@ async function readSourceFacts(db: Queryable): Promise<SourceFact[]> {
   });
 }
 
-/** A wait that somebody asked for, or that ends by itself as planned, is no standstill. */
-const PLANNED_WAITS = new Set([
-  "approval",
-  "starts-later",
-  "waits-for-breaker",
-  "hold",
-  "canary-waits",
-  "rate",
-  "stopped",
-]);
-
 const REDRIVES_MAX = 200;
 
 /** Redrives that send nothing and should, with the reason. */
@@ -180,7 +170,7 @@ export async function readStillRedrives(db: Queryable, nowMs: number): Promise<R
   const query = { limit: REDRIVES_MAX, cursor: null, states: LIVE_REDRIVE_STATES, waitsFor: null };
   const { items } = await listRedrives(db, systemViewer("alerts"), query, nowMs);
   const still = items.flatMap(({ id, reason, stalled, brakeSeen }) => {
-    if (stalled === null || PLANNED_WAITS.has(stalled.code)) return [];
+    if (stalled === null || PLANNED_WAITS.includes(stalled.code)) return [];
     // A person who pauses a redrive knows; the brake does not ask.
     return stalled.code === "paused" && brakeSeen === null ? [] : [{ id, reason, why: redactText(stalled.text) }];
   });
