@@ -196,6 +196,7 @@ function parkFor(
         systemViewer(`source:${source.name}`),
         {
           withLast: held === null ? undefined : (tx) => writePosition(tx, held, progress!.position),
+          whole: true,
           onStorm: facts?.keepsAcknowledged ? undefined : (now) => (storm = now),
         },
       );

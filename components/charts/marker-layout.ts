@@ -72,10 +72,11 @@ export function placedMarkers(
 ): (MarkerGroup & { share: number })[] {
   const spanMs = toMs - fromMs;
   if (spanMs <= 0) return [];
-  const inside = items.filter(({ at }) => Date.parse(at) >= fromMs && Date.parse(at) <= toMs);
+  // A row may stand for the time behind it: what lies behind the last row is of its bucket.
+  const inside = items.filter(({ at }) => Date.parse(at) >= fromMs);
   return groupMarkers(inside, spanMs * NEAR_SHARE).map((group) => ({
     ...group,
-    share: (group.atMs - fromMs) / spanMs,
+    share: Math.min(1, (group.atMs - fromMs) / spanMs),
   }));
 }
 

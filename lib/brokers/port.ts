@@ -31,6 +31,8 @@ export type OutboundMessage = {
    * The span of this send, when sends are traced. It stands among the headers, too, in place of the parked one.
    */
   traceparent?: string;
+  /** No parked header made room for it: a wire that has none left leaves it out, since no send fails by its trace. */
+  traceparentAdded?: boolean;
   /** Of the event, where it is known. */
   eventType?: string | null;
   aggregateId?: string | null;

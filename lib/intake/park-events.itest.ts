@@ -550,6 +550,18 @@ describe("what arrives is counted", () => {
 });
 
 describe("a row that the store refuses", () => {
+  test("refuses a whole batch where its messages stay at their broker, and counts nothing of it", async () => {
+    await db.run("alter table dlq_events add constraint refuses check (event_id <> 'event-1')");
+    const whole = letters(3);
+    const parked = (arrivals: typeof whole) =>
+      parkEvents({ db, clock: systemClock }, arrivals, localViewer("tester"), { whole: true });
+    expect(await parked(whole)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(await db.query("select count(*)::int as n from dlq_events")).toEqual([{ n: 0 }]);
+    expect(await db.query("select kind from dlq_flow")).toEqual([]);
+    expect(await parked([whole[1]!])).toEqual(["rejected"]);
+    expect(await db.query("select kind from dlq_flow")).toEqual([]);
+  });
+
   test("is rejected by its place, and its neighbours are stored", async () => {
     await db.run("alter table dlq_events add constraint refuses check (event_id <> 'event-4')");
     const outcomes = await park(letters(9));

@@ -62,19 +62,22 @@ export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unst
  * so all are stored, and the caller reads slower.
  *
  * `withLast` runs in the transaction that stores the last of the batch, unless an arrival is rejected.
+ *
+ * `whole`: a batch with a value that the store refuses is `rejected` as a whole, and nothing of it is counted: its messages stay at
+ * their broker, and the caller parks them one by one.
  */
 export async function parkEvents(
   deps: ArrivalDeps,
   arrivals: readonly Arrival[],
   viewer: Viewer,
-  { atMs, onStorm, withLast }: Partial<Omit<ParkOptions, "actor">> = {},
+  { atMs, onStorm, withLast, whole = false }: Partial<Omit<ParkOptions, "actor">> = {},
 ): Promise<ParkOutcome[]> {
   if (arrivals.length > PARK_BATCH_MAX) throw new RangeError(`at most ${PARK_BATCH_MAX} arrivals at a time`);
   if (arrivals.length === 0) return [];
   if (viewer.sources !== "all" || viewer.actions !== "all") {
     assertMay(viewer, "ingest", [...new Set(arrivals.map(({ source }) => source))]);
   }
-  return parkHalving(deps, await admitArrivals(deps, arrivals), { actor: viewer.name, atMs, onStorm, withLast });
+  return parkHalving(deps, await admitArrivals(deps, arrivals), { actor: viewer.name, atMs, onStorm, withLast, whole });
 }
 
 type ParkOptions = {
@@ -82,6 +85,7 @@ type ParkOptions = {
   atMs: number | undefined;
   onStorm: ((storm: Storm) => void) | undefined;
   withLast: ((tx: Tx) => Promise<void>) | undefined;
+  whole: boolean;
 };
 
 async function parkHalving(deps: ArrivalDeps, batch: AdmittedBatch, options: ParkOptions): Promise<ParkOutcome[]> {
@@ -90,6 +94,7 @@ async function parkHalving(deps: ArrivalDeps, batch: AdmittedBatch, options: Par
     return await parkRepeating(deps, batch, options);
   } catch (error) {
     if (!isRowFault(error)) throw error;
+    if (options.whole) return arrivals.map(() => "rejected");
     if (arrivals.length === 1) {
       await countRejected(deps.db, arrivals[0]!, options.atMs ?? deps.clock.wallMs());
       return ["rejected"];

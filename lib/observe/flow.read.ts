@@ -6,6 +6,7 @@ import {
   type FlowTable,
   GROUP_FLOW,
   SOURCE_FLOW,
+  UNGROUPED_KINDS,
 } from "@/lib/observe/flow-tables.sql";
 import { bucketStarts, type StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
 
@@ -85,6 +86,8 @@ const anyOf = (param: string) => `${param}::text[] is null`;
 
 type FlowSql = { sql: string; values: unknown[] };
 
+const GROUPED = `kind <> all(array['${UNGROUPED_KINDS.join("', '")}'])`;
+
 /** What is narrower than an hour is kept by error code only. */
 const SOURCE_TABLES = [...SOURCE_FLOW, ...CODE_FLOW.filter(({ widthMs }) => widthMs < HOUR_MS)];
 
@@ -116,7 +119,7 @@ export function flowRows(
   );
   const log = between("minute", spans[0]!.fromMs, spans.at(-1)!.toMs);
   parts.push(
-    `select ${["minute", ...keys, DELTA_KINDS].join(", ")} from dlq_flow where ${log} and ${conditions} and ${inGroup(filter)}`,
+    `select ${["minute", ...keys, DELTA_KINDS].join(", ")} from dlq_flow where ${log} and ${conditions} and ${inGroup(filter)}${byGroup ? ` and ${GROUPED}` : ""}`,
   );
   return { sql: parts.join("\n union all "), values };
 }

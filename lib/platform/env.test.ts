@@ -84,7 +84,7 @@ describe("the environment", () => {
     expect(tracing({ OTEL_EXPORTER_OTLP_ENDPOINT: "" })).toBeNull();
     const OTEL_EXPORTER_OTLP_ENDPOINT = "http://collector:4318/";
     expect(tracing({ OTEL_EXPORTER_OTLP_ENDPOINT })).toEqual({
-      ...{ url: "http://collector:4318/v1/traces", serviceName: null, ratio: 1 },
+      ...{ url: "http://collector:4318/v1/traces", serviceName: null, ratio: 1, parentBased: true },
     });
     const own = "https://traces.example/ingest/";
     expect(
@@ -95,10 +95,26 @@ describe("the environment", () => {
         OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
         OTEL_TRACES_SAMPLER_ARG: "0.25",
       }),
-    ).toEqual({ url: own, serviceName: "dead-letters", ratio: 0.25 });
-    expect(tracing({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER: "always_off" })?.ratio).toBe(0);
+    ).toEqual({ url: own, serviceName: "dead-letters", ratio: 0.25, parentBased: true });
+    expect(tracing({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER: "always_on" })).toMatchObject({
+      parentBased: false,
+    });
+    expect(tracing({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER: "always_off" })).toBeNull();
     expect(tracing({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SDK_DISABLED: "true" })).toBeNull();
     expect(tracing({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER: "none" })).toBeNull();
+  });
+
+  test.each([
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:hunter2" }, /^OTEL_EXPORTER_OTLP_ENDPOINT must look like http:/],
+    [{ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, /^OTEL_EXPORTER_OTLP_PROTOCOL must be http\/protobuf/],
+    [{ OTEL_TRACES_EXPORTER: "console" }, /^OTEL_TRACES_EXPORTER must be otlp or none/],
+    [{ OTEL_TRACES_SAMPLER: "parentbased_jaeger_remote" }, /^OTEL_TRACES_SAMPLER must be one of/],
+    [{ OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "2" }, /^OTEL_TRACES_SAMPLER_ARG must be/],
+  ])("%j stops no process: nothing is traced, and the fault names the variable", (variables, fault) => {
+    const asked = { DATABASE_URL, OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318", ...variables };
+    const { tracing } = readEnv(asked);
+    expect(tracing).toEqual({ fault: expect.stringMatching(fault) });
+    expect(JSON.stringify(tracing)).not.toContain("hunter2");
   });
 
   test.each([
@@ -115,15 +131,6 @@ describe("the environment", () => {
       /^PARKADE_DISK_FREE_MIN is "10%": it must be a size such as 500MiB/,
     ],
     [{ DATABASE_URL, PARKADE_STORE_SIZE_MAX: "-1" }, /^PARKADE_STORE_SIZE_MAX is "-1": it must be a size such as/],
-    [
-      { DATABASE_URL, OTEL_EXPORTER_OTLP_ENDPOINT: "collector:hunter2" },
-      /^OTEL_EXPORTER_OTLP_ENDPOINT must look like http:/,
-    ],
-    [{ DATABASE_URL, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, /^OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": it must be http/],
-    [
-      { DATABASE_URL, OTEL_TRACES_SAMPLER_ARG: "2" },
-      /^OTEL_TRACES_SAMPLER_ARG is "2": it must be a number from 0 to 1/,
-    ],
     [{ DATABASE_URL, PARKADE_LOG_LEVEL: "loud" }, /^PARKADE_LOG_LEVEL is "loud": it must be one of/],
   ])("%j names the variable and the fix, and no secret", (source, message) => {
     expect(() => readEnv(source)).toThrow(EnvError);

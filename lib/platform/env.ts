@@ -7,7 +7,12 @@ import {
 } from "@/lib/keep/archive/archive-location.pure";
 import { type AddressFilter, addressFilter, parseNetworks, REFUSED_BY_DEFAULT } from "@/lib/platform/address-filter";
 import { parseRedisUrl, REDIS_URL_RULE } from "@/lib/platform/plain/redis-address.pure";
-import { TRACING_VARIABLES, type TracingSettings, tracingSettingsOf } from "@/lib/platform/tracing/tracing-settings";
+import {
+  TRACING_VARIABLES,
+  type TracingFault,
+  type TracingSettings,
+  tracingSettingsOf,
+} from "@/lib/platform/tracing/tracing-settings";
 
 /**
  * What the environment says, parsed once when a process starts (never at import: a build or a test has none of it).
@@ -176,7 +181,7 @@ export type Env = {
   /** See `RequestLimits`; 0 = no limit. */
   limits: { clientRequests: number; sourceRequests: number; clientBytes: number };
   /** null = nothing is traced. */
-  tracing: TracingSettings | null;
+  tracing: TracingSettings | TracingFault | null;
 };
 
 /** The environment cannot be used. `message` has one sentence for each variable: its name, the fault and the fix. */

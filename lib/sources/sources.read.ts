@@ -6,6 +6,7 @@ import type { Source } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { nearName } from "@/lib/platform/plain/near-name.pure";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
+import { isSeenCaller } from "@/lib/sources/contracts/seen-callers.pure";
 import type { LinkTemplate } from "@/lib/sources/links/source-links.pure";
 import { consumerOut, readConsumers, stateOf } from "@/lib/sources/source-consumers.read";
 import type { SourceList, SourceOut } from "@/lib/sources/sources.shapes";
@@ -91,7 +92,7 @@ export async function listSources(
     readSourceSchemas(db, ids),
   ]);
   const items = shown.map((source) => ({
-    ...sourceOut(source, held, schemas),
+    ...sourceOut(viewer, source, held, schemas),
     state: stateOf(consumers.get(source.id) ?? []),
   }));
   return { items, nextCursor: found.length > page.limit ? (items.at(-1)?.name ?? null) : null };
@@ -108,7 +109,7 @@ export async function readSource({ db, lowRate }: Stores, viewer: Viewer, name: 
     readSourceSchemas(db, [source.id]),
   ]);
   const rows = consumers.get(source.id) ?? [];
-  return { ...sourceOut(source, held, schemas), state: stateOf(rows), consumers: rows.map(consumerOut) };
+  return { ...sourceOut(viewer, source, held, schemas), state: stateOf(rows), consumers: rows.map(consumerOut) };
 }
 
 type Held = { parked: number; events: number };
@@ -138,7 +139,13 @@ async function readSourceSchemas(
   return new Map(rows.map(({ sourceId, body }) => [sourceId, body]));
 }
 
+function contractFor(viewer: Viewer, contract: SourceOut["contract"]): SourceOut["contract"] {
+  if (contract === null) return null;
+  return { ...contract, callers: contract.callers.filter((caller) => isSeenCaller(viewer, caller)) };
+}
+
 function sourceOut(
+  viewer: Viewer,
   source: Source,
   held: Map<string, Held>,
   schemas: Map<string, Record<string, unknown>>,
@@ -158,7 +165,7 @@ function sourceOut(
     stormPerMinute: source.stormPerMinute,
     knownDays: source.knownDays,
     links: source.links as LinkTemplate[],
-    contract: source.contract as SourceOut["contract"],
+    contract: contractFor(viewer, source.contract as SourceOut["contract"]),
     createdAt: source.createdAt.toISOString(),
     updatedAt: source.updatedAt.toISOString(),
     ...(held.get(source.id) ?? { parked: 0, events: 0 }),

@@ -12,6 +12,7 @@ import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure"
 import { assertPayloadSchema } from "@/lib/repair/schemas/payload-schema";
 import { currentSchema } from "@/lib/repair/schemas/payload-schemas.write";
 import { writeSourceSchema } from "@/lib/repair/schemas/store-schema";
+import { isSeenCaller } from "@/lib/sources/contracts/seen-callers.pure";
 import type { SourceContract } from "@/lib/sources/contracts/source-contract.pure";
 import { assertModeOf, type SourceDeps } from "@/lib/sources/create-source";
 import { parseEditedConfig } from "@/lib/sources/edited-config.shapes";
@@ -46,7 +47,14 @@ export async function updateSource(
       const targets = await prisma.target.findMany({ where: { sourceId: stored.id, lane: null } });
       for (const target of targets) assertDelivers(target, source, deps.env);
     }
-    if (contract) await assertContract(prisma, { name, contract }, viewer);
+    if (contract) {
+      await assertContract(prisma, { name, contract }, viewer);
+      // Callers that the viewer does not see stay: the viewer's form did not have them.
+      const hidden = ((stored.contract as SourceContract | null)?.callers ?? []).filter(
+        (caller) => !isSeenCaller(viewer, caller),
+      );
+      columns.contract = { ...contract, callers: [...contract.callers, ...hidden] };
+    }
     const mode = modeAfter(stored.mode as SourceMode, change);
     if (mode !== stored.mode) {
       assertModeOf(stored.kind, mode);

@@ -7,25 +7,33 @@ import {
   NARROW_SINCE,
   SIZE_EFFECT_SQL,
   SOURCE_FLOW,
+  UNGROUPED_KINDS,
 } from "@/lib/observe/flow-tables.sql";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 
-/** The narrowest that is never removed. */
+/** The narrowest that are never removed: by group, and for the kinds that are not kept by group. */
 const KEPT = GROUP_FLOW.find(({ table }) => table.endsWith("hours"))!;
+const KEPT_BY_CODE = CODE_FLOW.find(({ table }) => table.endsWith("hours"))!;
+const GROUPED_KINDS = FLOW_KINDS.filter((kind) => !(UNGROUPED_KINDS as readonly string[]).includes(kind));
 
-/** Rows of a table of the flow that are not the sum of the hours of its groups; of a narrower one those of each hour together. */
-function againstKept({ table, widthMs }: (typeof CODE_FLOW)[number]): string {
+/** Rows of a table of the flow that are not the sum of the kept hours; of a narrower one those of each hour together. */
+function againstKept(
+  { table, widthMs }: (typeof CODE_FLOW)[number],
+  kept: string = KEPT.table,
+  kinds: readonly string[] = GROUPED_KINDS,
+): string {
   const codes = SOURCE_FLOW.some((one) => one.table === table) ? "" : ", error_code";
   const keys = `source_id${codes}${table.includes("group") ? ", fingerprint" : ""}`;
-  const sums = `array[${FLOW_KINDS.map((kind) => `sum(${kind})`).join(", ")}] as n`;
+  const sums = `array[${kinds.map((kind) => `sum(${kind})`).join(", ")}] as n`;
+  const some = kinds.map((kind) => `${kind} <> 0`).join(" or ");
   const width = `'${Math.max(widthMs, KEPT.widthMs) / 1000} s'`;
-  const since = widthMs < KEPT.widthMs ? `where at >= ${NARROW_SINCE}` : "";
+  const since = `where (${some})${widthMs < KEPT.widthMs ? ` and at >= ${NARROW_SINCE}` : ""}`;
   const binned = (from: string) =>
     `select date_bin(${width}, at, 'epoch') as at, ${keys}, ${sums} from ${from} ${since} group by 1, ${keys}`;
   return `
     union all
     select '${table}', row_to_json(l), row_to_json(c)
-      from (${binned(table)}) l full join (${binned(KEPT.table)}) c using (at, ${keys})
+      from (${binned(table)}) l full join (${binned(kept)}) c using (at, ${keys})
      where l.n is distinct from c.n`;
 }
 
@@ -82,7 +90,11 @@ export async function rollupDrift(db: Queryable): Promise<unknown[]> {
      where l.n is distinct from c.n
     ${[...SOURCE_FLOW, ...CODE_FLOW, ...GROUP_FLOW]
       .filter((table) => table !== KEPT)
-      .map(againstKept)
+      .map((table) => againstKept(table))
+      .join("")}
+    ${[...SOURCE_FLOW, ...CODE_FLOW]
+      .filter((table) => table !== KEPT_BY_CODE)
+      .map((table) => againstKept(table, KEPT_BY_CODE.table, UNGROUPED_KINDS))
       .join("")}`);
 }
 

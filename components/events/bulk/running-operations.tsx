@@ -20,6 +20,7 @@ import { archiveHref } from "@/lib/keep/archive/archive.browser";
 import { useStatus } from "@/lib/observe/health/status.browser";
 import { invalidateAfter } from "@/lib/platform/browser/keys.browser";
 import { notify, useNotices } from "@/lib/platform/browser/notices.browser";
+import { useVisible } from "@/lib/platform/browser/visible.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { changedText, operationTitle, paceWords, shareWords } from "./bulk-words";
 import { OperationBar } from "./operation-bar";
@@ -96,26 +97,31 @@ function End({ id, tells }: { id: string; tells: boolean }) {
   useEffect(() => {
     if (unknown) followedOperations.unfollow([id]);
   }, [unknown, id]);
+  const visible = useVisible();
+  const notified = useRef(false);
   const said = useRef(false);
   useEffect(() => {
     if (!data || runs(data) || said.current) return;
+    const { kind, state, changed, refusedByReason: refused } = data;
+    const { title, detail: body = "" } = changedText(kind, { changed, refused });
+    const taken = state === "CANCELLED";
+    if (tells && !taken && !notified.current) notify({ title, body, tag: id, href: `/operations/${id}` });
+    notified.current = true;
+    // The toast has Undo: it is said where a person sees it.
+    if (!visible) return;
     said.current = true;
     followedOperations.unfollow([id]);
     void invalidateAfter(client, "events");
-    if (data.state === "CANCELLED") return;
-    const { kind, state, changed, refusedByReason: refused } = data;
+    // The page of a mend says how it ended.
+    if (taken || (kind === "mend" && pathname === "/mend")) return;
     const select = changed === 0 ? null : { operation: id };
     const archived = isRemoval(kind) && changed > 0;
     const toArchive = { label: "Archive", onSelect: () => router.push(archiveHref({ operation: id })) };
-    const { title, detail: body = "" } = changedText(kind, { changed, refused });
-    if (tells) notify({ title, body, tag: id, href: `/operations/${id}` });
-    // The page of a mend says how it ended.
-    if (kind === "mend" && pathname === "/mend") return;
     void showToast({
       ...changedToast(client, kind, { state, changed, refused, underWay: 0, select }),
       ...(archived ? { action: toArchive } : {}),
       id,
     });
-  }, [client, data, id, pathname, router, tells]);
+  }, [client, data, id, pathname, router, tells, visible]);
   return null;
 }

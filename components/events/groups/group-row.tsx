@@ -79,7 +79,9 @@ export function GroupRow({ group, filter, index, selected, active, onToggle, onO
         >
           <bdi>{group.pattern === "" ? "without a message" : visible(group.pattern)}</bdi>
         </Link>
-        {group.mute === null ? null : <MuteNote mute={group.mute} className="max-w-[50%] shrink-0 text-sm" />}
+        {group.mute === null ? null : (
+          <MuteNote mute={group.mute} sources={group.sources} className="max-w-[50%] shrink-0 text-sm" />
+        )}
       </td>
       <td className={classNames(styles.source, "truncate text-muted")} data-tip={group.sources.map(visible).join("\n")}>
         <bdi>{visible(group.sources[0] ?? "")}</bdi>

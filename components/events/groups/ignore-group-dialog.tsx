@@ -1,7 +1,7 @@
 "use client";
 
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { mustType } from "@/components/events/bulk/bulk-words";
 import { answerToast } from "@/components/events/bulk/say-changed";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
@@ -15,7 +15,7 @@ import { useMuteGroups } from "@/lib/events/groups/groups.browser";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural, visible } from "@/lib/platform/plain/format.pure";
-import { groupFilter, sourceOf } from "./group-filter";
+import { groupFilter } from "./group-filter";
 import { type MuteDraft, muteTerms } from "./mute-draft";
 
 const TIMES = [
@@ -43,34 +43,43 @@ export function IgnoreGroupDialog(props: {
   const mute = useMuteGroups();
   const now = useNow();
   const [keyFor] = useState(() => idempotencyKeys(randomKey));
-  const parked = groups.reduce((sum, { counts }) => sum + counts.PENDING + counts.QUEUED, 0);
+  const pending = groups.reduce((sum, { counts }) => sum + counts.PENDING, 0);
+  const queued = groups.reduce((sum, { counts }) => sum + counts.QUEUED, 0);
   const [events, setEvents] = useState(false);
   const [draft, setDraft] = useState<MuteDraft>({ time: "8h", at: "", more: "" });
   const [typed, setTyped] = useState("");
-  const source = sourceOf(filter);
-  const wanted = events ? mustType(parked) : null;
+  // When the events are refused after it, a second try does not begin with it again.
+  const muted = useRef(false);
+  const sources = filter.source?.length ? filter.source : [null];
+  const where = sources[0] === null ? "in every source" : `in ${sources.join(", ")}`;
+  const wanted = events ? mustType(pending) : null;
   const read = muteTerms(draft, now);
   const name = groups.length === 1 ? visible(groups[0]!.errorCode) : plural(groups.length, "group");
   const typedRight = wanted === null || typed.replaceAll(/[\s,.]/g, "") === wanted;
   return (
     <ReasonDialog
       title={`Ignore ${name}`}
-      description={`While a group is ignored nobody is told of it${source === null ? "" : ` in ${source}`}: its alerts fire in the console alone, and what still fires at the end is told then.`}
+      description={`While a group is ignored nobody is told of it ${where}: its alerts fire in the console alone, and what still fires at the end is told then.`}
       size="sm"
-      verb={events && read.terms === null && read.faults === null ? `Ignore ${plural(parked, "event")}` : "Ignore"}
+      verb={events && read.terms === null && read.faults === null ? `Ignore ${plural(pending, "event")}` : "Ignore"}
       reasonHint="Kept in the audit for ever."
       ready={() => now > 0 && typedRight && (events || read.terms !== null || read.faults !== null)}
       onClose={onClose}
       onSubmit={async (reason) => {
         if (read.faults !== null) return "stay";
-        if (read.terms !== null) {
+        if (read.terms !== null && !muted.current) {
           const fingerprints = groups.map(({ fingerprint }) => fingerprint);
-          await mute.mutateAsync({ fingerprints, source, ...read.terms, reason });
+          for (const source of sources) await mute.mutateAsync({ fingerprints, source, ...read.terms, reason });
+          muted.current = true;
         }
-        onDone?.();
-        if (!events) return { title: `Nobody is told of ${name} until then`, tone: "success" };
+        if (!events) {
+          onDone?.();
+          return { title: `Nobody is told of ${name} until then`, tone: "success" };
+        }
         const change = { kind: "ignore", select: { filter: groupFilter(filter, groups, "PENDING") }, reason } as const;
-        return answerToast(client, "ignore", await changeEvents(client, change, keyFor(change)));
+        const answer = await changeEvents(client, change, keyFor(change));
+        onDone?.();
+        return answerToast(client, "ignore", answer);
       }}
     >
       {(pressed) => (
@@ -103,13 +112,13 @@ export function IgnoreGroupDialog(props: {
             />
           ) : null}
           <Tick
-            label={`Ignore the ${plural(parked, "event")} parked now`}
-            hint="they are not redriven until somebody releases them"
+            label={`Ignore the ${plural(pending, "event")} parked now`}
+            hint={`they are not redriven until somebody releases them${queued === 0 ? "" : `; ${formatNumber(queued)} QUEUED are left out`}`}
             checked={events}
             onChecked={setEvents}
           />
           {wanted === null ? null : (
-            <TextField label={`Type ${formatNumber(parked)} to confirm`} value={typed} onValue={setTyped} />
+            <TextField label={`Type ${formatNumber(pending)} to confirm`} value={typed} onValue={setTyped} />
           )}
         </div>
       )}

@@ -5,9 +5,11 @@ import type { GroupMuteOut } from "@/lib/observe/mutes/group-mutes.shapes";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatAbsolute } from "@/lib/platform/plain/format.pure";
 
-/** `ignored until 18:00`, with all that is known on hover. */
-export function MuteNote({ mute, className }: { mute: GroupMuteOut; className?: string }) {
+/** `ignored until 18:00`, with all that is known on hover. `sources`: those of the group; where it has several, that of the mute is said. */
+export function MuteNote(props: { mute: GroupMuteOut; sources: readonly string[]; className?: string }) {
+  const { mute, sources, className } = props;
   const zone = useZone();
+  const where = mute.source !== null && sources.length > 1 ? ` in ${mute.source}` : "";
   const source = mute.source === null ? "" : `, of ${mute.source}`;
   return (
     <span
@@ -15,7 +17,9 @@ export function MuteNote({ mute, className }: { mute: GroupMuteOut; className?: 
       data-tip={`Nobody is told of it${source}: ${mute.createdBy}\n${mute.reason}${mute.until === null ? "" : `\nuntil ${formatAbsolute(Date.parse(mute.until), zone)}`}`}
     >
       <Shape name="clock" />
-      <span className="truncate">ignored {untilWords(mute, zone)}</span>
+      <span className="truncate">
+        ignored{where} {untilWords(mute, zone)}
+      </span>
     </span>
   );
 }

@@ -35,13 +35,15 @@ export function DifferencesPanel({ filter, className }: { filter: EventFilter; c
   const [against, setAgainst] = useState<Against>("day");
   const [all, setAll] = useState(false);
   const source = filter.source?.length === 1 ? filter.source[0]! : null;
+  // The list can be narrowed to one source alone.
+  const narrower = (filter.source?.length ?? 0) > 1 || (source === null && (filter.errorCode?.length ?? 0) > 0);
   const read = useDifferences(against, source);
   const items = read.data?.items ?? [];
   return (
     <Panel
       title="What is different"
       className={className}
-      meta={source === null ? `from ${WORDS[against]} ago` : `from ${WORDS[against]} ago, in ${source}`}
+      meta={`from ${WORDS[against]} ago${source === null ? "" : `, in ${source}`}${narrower ? ", of all sources and codes" : ""}`}
       actions={<Toggles label="Different from" options={AGAINST} value={against} onChange={setAgainst} />}
     >
       <ReadError read={read} stale={read.data !== undefined} />

@@ -122,7 +122,7 @@ function useFollowed(ids: string[], inBackground: boolean): RedriveOut[] {
       queryKey: keys.redrives.detail(id),
       queryFn: ({ signal }: { signal: AbortSignal }) => readRedrive(id, signal),
       refetchInterval: ({ state }: { state: { data?: RedriveOut | undefined } }) =>
-        state.data && isFinal(state.data.state) ? (false as const) : POLL_MS,
+        state.data && isFinal(state.data.state) && state.data.open === 0 ? (false as const) : POLL_MS,
       // A notification is for whoever looks at another tab.
       refetchIntervalInBackground: inBackground,
     })),

@@ -3,7 +3,7 @@ import { groupWords, isUndone, resultOf } from "./result-words";
 
 const redrive = (change: Partial<Parameters<typeof resultOf>[0]>) => ({
   ...{ state: "RUNNING" as const, mode: "deliver" as const, total: 1_250, delivered: 0, passed: 0, failed: 0 },
-  ...{ refused: 0, cancelled: 0, open: 1_250, stalled: null, ...change },
+  ...{ refused: 0, cancelled: 0, open: 0, stalled: null, brakeSeen: null, ...change },
 });
 
 test.each([
@@ -45,6 +45,18 @@ test("one that waits as planned does not stand still", () => {
     redriveId: null,
   };
   expect(resultOf(redrive({ stalled }))).toEqual({ tone: "running", words: "Starts at 14:15." });
+});
+
+test("one that a person paused does not stand still, and one that the brake paused does", () => {
+  const stalled = { code: "paused" as const, text: "Paused.", until: null, target: null, redriveId: null };
+  expect(resultOf(redrive({ stalled })).tone).toBe("running");
+  const brakeSeen = {} as NonNullable<Parameters<typeof resultOf>[0]["brakeSeen"]>;
+  expect(resultOf(redrive({ stalled, brakeSeen })).tone).toBe("still");
+});
+
+test("one that was cancelled has ended when its items were given back", () => {
+  const cancelled = redrive({ state: "CANCELLED", cancelled: 5_000, open: 195_000 });
+  expect(resultOf(cancelled)).toEqual({ tone: "running", words: "Cancelling: 195,000 events left" });
 });
 
 test("several are one line", () => {

@@ -1,5 +1,5 @@
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
-import { PLANNED_WAITS } from "@/lib/redrive/life/stalled.pure";
+import { isStandstill } from "@/lib/redrive/life/stalled.pure";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
 
@@ -7,16 +7,25 @@ export type Result = { tone: "running" | "still" | "ended" | "failed"; words: st
 
 type Counted = Pick<
   RedriveOut,
-  "state" | "mode" | "total" | "delivered" | "passed" | "failed" | "refused" | "cancelled" | "open" | "stalled"
+  | "state"
+  | "mode"
+  | "total"
+  | "delivered"
+  | "passed"
+  | "failed"
+  | "refused"
+  | "cancelled"
+  | "open"
+  | "stalled"
+  | "brakeSeen"
 >;
 
 /** What a followed redrive does, or how it ended: `Ended: 120 delivered, 3 failed`. */
 export function resultOf(redrive: Counted): Result {
   const { state, total, open, stalled } = redrive;
+  if (isFinal(state) && open > 0) return { tone: "running", words: `Cancelling: ${plural(open, "event")} left` };
   if (!isFinal(state)) {
-    if (stalled !== null) {
-      return { tone: PLANNED_WAITS.includes(stalled.code) ? "running" : "still", words: stalled.text };
-    }
+    if (stalled !== null) return { tone: isStandstill(redrive) ? "still" : "running", words: stalled.text };
     return { tone: "running", words: `${formatNumber(total - open)} of ${plural(total, "event")}` };
   }
   const ended = state === "CANCELLED" ? "Cancelled" : "Ended";

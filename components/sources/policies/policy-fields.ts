@@ -51,10 +51,10 @@ export function typedNumber(text: string): unknown {
   return Number.isFinite(number) ? number : trimmed;
 }
 
-/** A typed list; empty = null. */
+/** A typed list; no numbers = null. No codes are an empty list, which the rules of a policy refuse: null would repeat every failure. */
 export function typedList(text: string, of: "numbers" | "codes"): unknown {
   const entries = text.split(/[\s,]+/).filter((entry) => entry !== "");
-  if (entries.length === 0) return null;
+  if (entries.length === 0) return of === "numbers" ? null : [];
   return of === "numbers" ? entries.map(typedNumber) : entries;
 }
 

@@ -71,7 +71,8 @@ function attributesOf(message: OutboundMessage): Record<string, string> {
     else if (!MARK.test(name))
       throw refuse("PUBSUB_INVALID_MESSAGE", `header ${name} is longer than the ${VALUE_BYTES_MAX} bytes of Pub/Sub`);
   }
-  for (const name of LEFT_OUT_FIRST) if (Object.keys(attributes).length > ATTRIBUTES_MAX) delete attributes[name];
+  const first = message.traceparentAdded ? ["traceparent", ...LEFT_OUT_FIRST] : LEFT_OUT_FIRST;
+  for (const name of first) if (Object.keys(attributes).length > ATTRIBUTES_MAX) delete attributes[name];
   const count = Object.keys(attributes).length;
   if (count > ATTRIBUTES_MAX)
     throw refuse(

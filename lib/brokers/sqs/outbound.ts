@@ -79,7 +79,7 @@ function ownAttributes(message: OutboundMessage): Attributes {
   const own: Attributes = {};
   for (const header of stripFailureHeaders(message.headers, origin.convention)) {
     const [name] = header;
-    if (inEnvelope.has(name)) continue;
+    if (inEnvelope.has(name) || (message.traceparentAdded && name === "traceparent")) continue;
     // The text is kept: an attribute of the same name with another case is another attribute.
     if (Object.hasOwn(own, name))
       throw refuse("SQS_INVALID_MESSAGE_CONTENTS", `header ${name} is there twice, which SQS does not carry`);
@@ -125,7 +125,10 @@ function attributesOf(message: OutboundMessage, bodyBytes: number): Attributes {
   const own = { ...received, ...addedContentType(message, received) };
   const counted = { ...own, ...recounted(message, own) };
   const revised = Object.fromEntries(furtherMarks(message).map(([name, value]) => [name, text(value)]));
+  const traced: Attributes =
+    message.traceparentAdded && message.traceparent !== undefined ? { traceparent: text(message.traceparent) } : {};
   const choices = [
+    { ...counted, ...separate, ...revised, ...traced },
     { ...counted, ...separate, ...revised },
     { ...counted, ...separate },
     { ...counted, ...packed },

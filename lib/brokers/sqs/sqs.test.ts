@@ -234,6 +234,18 @@ describe("the room for marks", () => {
     expect(again(letter).redrive).not.toBeNull();
   });
 
+  it("leaves the trace of a send out of a message without room for it", () => {
+    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    const traced = (count: number) => {
+      const letter = parked({ ...own(count), Attributes: MOVED });
+      const headers = [...letter.headers, ["traceparent", traceparent] as const];
+      return sent({ ...letter, headers: headers as typeof letter.headers }, { traceparent, traceparentAdded: true });
+    };
+    expect(traced(2).entry.MessageAttributes!.traceparent!.StringValue).toBe(traceparent);
+    expect(Object.keys(traced(10).entry.MessageAttributes!).filter((name) => name.startsWith("own-"))).toHaveLength(10);
+    expect(traced(10).entry.MessageAttributes).not.toHaveProperty("traceparent");
+  });
+
   it("leaves marks out of a message of the greatest size", () => {
     const letter = parked({ Body: "x".repeat(1_048_576), Attributes: MOVED });
     expect(sent(letter).entry.MessageAttributes).toBeUndefined();

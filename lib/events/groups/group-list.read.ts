@@ -18,7 +18,7 @@ import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { flowRows, HOUR_MS } from "@/lib/observe/flow.read";
 import { isRise, type Verdict } from "@/lib/observe/group-verdict.pure";
 import { readMutesOf } from "@/lib/observe/mutes/group-mutes.read";
-import { readGroupArrivals, readUnstored } from "@/lib/observe/stats/arrivals.read";
+import { ARRIVED, readGroupArrivals, readUnstored } from "@/lib/observe/stats/arrivals.read";
 import { readOnsets } from "@/lib/observe/stats/group-onsets.read";
 import { WINDOW_DEFAULT_MS } from "@/lib/observe/stats/stats-query.shapes";
 import { type Db, type Queryable, statementName } from "@/lib/platform/database/db";
@@ -192,8 +192,10 @@ async function readPage(
     const { verdict, ...arrived } = arrivals.get(name) ?? NO_ARRIVALS;
     const onset = onsets.get(name);
     const found = unstored.get(name);
-    // A mute of one source says nothing of the others.
-    const mute = mutes.get(name)?.find(({ source }) => source === null || scope?.every((seen) => seen === source));
+    // One of every source comes first; one of a source says which.
+    const muted = mutes.get(name) ?? [];
+    const mute =
+      muted.find(({ source }) => source === null) ?? muted.find(({ source }) => scope?.includes(source!) ?? true);
     return {
       ...groupOut(row, trends.get(name), errorTextFor(viewer)),
       arrivals: arrived,
@@ -259,7 +261,7 @@ async function readTrends(
   const filter = { fingerprint: fingerprints, ...(scope === null ? {} : { source: scope }) };
   const flow = flowRows(filter, [{ fromMs: firstHour, toMs: nowMs, bucketMs: HOUR_MS }]);
   const text = `select fingerprint, floor((extract(epoch from at) * 1000 - $${flow.values.push(firstHour)}) / ${HOUR_MS})::int as hour,
-                       sum(parked + unstored)::bigint as n
+                       sum(${ARRIVED})::bigint as n
                   from (${flow.sql}) flow group by 1, 2`;
   const rows = await db.query<{ fingerprint: string; hour: number; n: number }>(text, flow.values, {
     name: statementName("group-trends", text),

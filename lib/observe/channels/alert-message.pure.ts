@@ -73,8 +73,8 @@ export function sinceWords({ since, at }: AlertMessage): string {
 }
 
 /** It closes what a receiver has open under its key, and opens nothing. */
-export function closesRecord({ event, severity }: AlertMessage): boolean {
-  return event === "resolved" || (event === "ended" && severity === "info");
+export function closesRecord({ event }: AlertMessage): boolean {
+  return event === "resolved" || event === "ended";
 }
 
 /** What a channel shows of each alert: its own sentence where there are several. */

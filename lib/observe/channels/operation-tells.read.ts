@@ -18,6 +18,7 @@ export type AwaitedOperation = ToldOperation & {
   noted: boolean;
 };
 
+/** A cancelled redrive has ended when its open items were given back, which takes a while for many. */
 const AWAITED = `
 with open as (
   select t.operation_id, bool_or(t.still_since is not null) as noted
@@ -26,7 +27,7 @@ select r.id, case when r.mode = 'verify' then 'verify' else 'redrive' end as kin
        r.cancelled_by as "cancelledBy", r.created_at as "createdAtMs", r.total,
        r.delivered, r.passed, null as changed, r.failed, r.refused, r.cancelled,
        r.failed_by_reason as "failedByReason", r.refused_by_reason as "refusedByReason",
-       r.state in ${FINAL_REDRIVES} as ended, o.noted
+       r.state in ${FINAL_REDRIVES} and r.delivered + r.passed + r.failed + r.refused + r.cancelled >= r.total as ended, o.noted
   from open o join redrives r on r.id = o.operation_id
 union all
 select b.id, b.kind, b.state, b.reason, b.created_by, b.cancelled_by, b.created_at, greatest(b.expected, b.changed + b.refused),

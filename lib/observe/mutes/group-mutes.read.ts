@@ -28,8 +28,9 @@ export async function readOpenMutes(db: Queryable): Promise<OpenMute[]> {
   );
 }
 
-/** One of every source is seen by everybody: it says why nobody is told. */
-const SEEN = "($1::text[] is null or m.source is null or m.source = any($1))";
+/** One of every source is seen by whoever sees the group: it says why nobody is told. */
+const SEEN = `($1::text[] is null or m.source = any($1) or (m.source is null and exists (
+  select from dlq_group_levels l join sources s on s.id = l.source_id where l.fingerprint = m.fingerprint and s.name = any($1))))`;
 
 const COLUMNS = `m.id, m.fingerprint, m.source, m.until_at as until, m.until_more as "untilMore",
   case when m.until_more is not null and m.ended_at is null then ${arrivedEver("m.fingerprint", "m.source")} - m.arrived_start end as arrived,

@@ -6,6 +6,7 @@ import {
   type FlowTable,
   GROUP_FLOW,
   SOURCE_FLOW,
+  UNGROUPED_KINDS,
 } from "@/lib/observe/flow-tables.sql";
 import type { Db, Tx } from "@/lib/platform/database/db";
 
@@ -19,14 +20,15 @@ const ROWS_MAX = 50_000;
 function foldFlow(): string {
   const sums = FLOW_KINDS.map((kind) => `sum(${kind})`).join(", ");
   const added = (table: string) => FLOW_KINDS.map((kind) => `${kind} = ${table}.${kind} + excluded.${kind}`).join(", ");
-  const into = ({ table, widthMs }: FlowTable, keys: string) => `
+  const into = ({ table, widthMs }: FlowTable, keys: string, of = "") => `
     insert into ${table} (at, ${keys}, ${FLOW_KINDS.join(", ")})
-    select date_bin('${widthMs / 1000} s', minute, 'epoch'), ${keys}, ${sums} from moved group by 1, ${keys} order by 1
+    select date_bin('${widthMs / 1000} s', minute, 'epoch'), ${keys}, ${sums} from moved ${of} group by 1, ${keys} order by 1
     on conflict (at, ${keys}) do update set ${added(table)}`;
+  const grouped = `where ${UNGROUPED_KINDS.join(" + ")} = 0`;
   const inserts = [
     ...SOURCE_FLOW.map((table) => into(table, "source_id")),
     ...CODE_FLOW.map((table) => into(table, "source_id, error_code")),
-    ...GROUP_FLOW.map((table) => into(table, "source_id, error_code, fingerprint")),
+    ...GROUP_FLOW.map((table) => into(table, "source_id, error_code, fingerprint", grouped)),
   ];
   const parts = inserts.map((insert, index) => `, into_${index} as (${insert})`);
   return `with gone as (

@@ -1,14 +1,15 @@
 import type { Clock } from "@/lib/platform/clock";
 import type { Log } from "@/lib/platform/log";
 import { setTracer } from "@/lib/platform/tracing/spans";
-import type { TracingSettings } from "@/lib/platform/tracing/tracing-settings";
+import type { TracingFault, TracingSettings } from "@/lib/platform/tracing/tracing-settings";
 
 /** Gives this process a tracer if it has an address for traces. The SDK is loaded only then. */
 export function openTracer(
-  settings: TracingSettings | null,
+  settings: TracingSettings | TracingFault | null,
   parts: { process: "web" | "worker"; log: Log; clock: Clock },
 ): void {
-  if (settings === null) {
+  if (settings === null || "fault" in settings) {
+    if (settings !== null) parts.log.error({ fault: settings.fault }, "traces cannot be recorded");
     setTracer(null);
     return;
   }

@@ -42,13 +42,14 @@ export function createOtlpTracer(
   { process, log, clock }: { process: string; log: Log; clock: Clock },
 ): Tracer {
   const exporter = new OTLPTraceExporter({ url: settings.url, timeoutMillis: EXPORT_MS_MAX });
+  const sampler = new TraceIdRatioBasedSampler(settings.ratio);
   const provider = new TracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ "service.name": `parkade-${process}` }))
       .merge(detectResources({ detectors: [envDetector] }))
       .merge(resourceFromAttributes(settings.serviceName === null ? {} : { "service.name": settings.serviceName }))
       .merge(resourceFromAttributes({ "parkade.process": process })),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.ratio) }),
+    sampler: settings.parentBased ? new ParentBasedSampler({ root: sampler }) : sampler,
     spanLimits: { attributeValueLengthLimit: VALUE_CHARACTERS_MAX },
     spanProcessors: [
       new BatchSpanProcessor({

@@ -59,7 +59,7 @@ export const STALL_CODES = [
 type StallCode = (typeof STALL_CODES)[number];
 
 /** A wait that somebody asked for, or that ends by itself as planned, is no standstill. */
-export const PLANNED_WAITS: readonly StallCode[] = [
+const PLANNED_WAITS: readonly StallCode[] = [
   "approval",
   "starts-later",
   "waits-for-breaker",
@@ -68,6 +68,18 @@ export const PLANNED_WAITS: readonly StallCode[] = [
   "rate",
   "stopped",
 ];
+
+/** Whether a redrive stands still against the wish of all. A person who pauses it knows; the brake does not ask. */
+export function isStandstill({
+  stalled,
+  brakeSeen,
+}: {
+  stalled: { code: StallCode } | null;
+  brakeSeen: unknown;
+}): boolean {
+  if (stalled === null || PLANNED_WAITS.includes(stalled.code)) return false;
+  return stalled.code !== "paused" || brakeSeen !== null;
+}
 
 export type Stall = {
   code: StallCode;

@@ -57,7 +57,8 @@ export function publishInSpan(
 /** The state of the parked trace (`tracestate`) belongs to the vendor of that trace alone. */
 function continued(message: OutboundMessage, traceparent: string): OutboundMessage {
   const others = message.headers.filter(([name]) => !/^trace(?:parent|state)$/i.test(name));
-  return { ...message, traceparent, headers: [...others, ["traceparent", traceparent]] };
+  const traceparentAdded = others.length === message.headers.length;
+  return { ...message, traceparent, traceparentAdded, headers: [...others, ["traceparent", traceparent]] };
 }
 
 /** Where only the trace is known the link names the trace and, for want of a span, its first half. */

@@ -20,10 +20,11 @@ export async function readSourceContracts(db: Queryable): Promise<SourceContract
     `select s.name, s.contract, s.known_days as "knownDays", coalesce(l.parked, 0)::bigint as parked, l.oldest as "oldestHourMs",
             coalesce(f.arrived, 0)::bigint as arrived
        from sources s
-       left join lateral (
-         select sum(n) as parked, min(hour) filter (where n > 0) + interval '1 hour' as oldest
-           from (select hour, sum(n) as n from dlq_level_ages where source_id = s.id and status = any($1::text[]) group by hour) hours
-       ) l on s.contract is not null
+       left join (
+         select source_id, sum(n) as parked, min(hour) filter (where n > 0) + interval '1 hour' as oldest
+           from (select source_id, hour, sum(n) as n from dlq_source_level_ages where status = any($1::text[]) group by 1, 2) hours
+          group by source_id
+       ) l on l.source_id = s.id and s.contract is not null
        left join lateral (
          select sum(n) as arrived from (
            select parked + bounced + unstored as n from dlq_flow_minutes where source_id = s.id and at > now() - interval '1 hour'

@@ -64,7 +64,7 @@ export function templateFault(url: string): string | null {
   if (username !== "" || password !== "")
     return "must hold no user and no password: everybody who sees an event sees it";
   // An event must not decide to which server a click leads.
-  if (/^https?:\/\/[^/?#]*\{/i.test(url))
+  if (/^https?:\/\/[^/?#]*\{/i.test(url) || /^https?:[\\/]{3}/i.test(url) || url.includes("\\"))
     return "has a placeholder in the name of the server: it may stand behind it alone";
   return null;
 }
@@ -95,11 +95,14 @@ export function linksOf(templates: readonly LinkTemplate[], facts: LinkFacts): E
 
 function linkOf({ label, kind, url }: LinkTemplate, facts: LinkFacts): EventLink {
   const lacking = new Set<string>();
-  const made = url.replace(PLACEHOLDER, (whole, name: string) => {
+  const made = url.replace(PLACEHOLDER, (whole, name: string, at: number) => {
     const value = Object.hasOwn(VALUES, name) ? VALUES[name]! : null;
     const text = value?.of(facts) ?? null;
     if (text === null || text === "") lacking.add(value?.words ?? whole);
-    return encodeURIComponent((text ?? "").toWellFormed());
+    // A segment of dots would take away the one before it.
+    if (/^\.{1,2}$/.test(text ?? "") && !/[?#]/.test(url.slice(0, at)))
+      lacking.add(`${value?.words ?? whole} that an address can hold`);
+    return encoded(text ?? "");
   });
   if (lacking.size > 0) return { label, kind, url: null, lacks: `no ${[...lacking].join(", no ")}` };
   if (made.length > MADE_CHARS_MAX) return { label, kind, url: null, lacks: "its values are too long for an address" };
@@ -109,6 +112,14 @@ function linkOf({ label, kind, url }: LinkTemplate, facts: LinkFacts): EventLink
   }
   // Chats read a vertical bar as the end of an address.
   return { label, kind, url: new URL(made).href.replaceAll("|", "%7C"), lacks: null };
+}
+
+/** Quotes and brackets, too: in a fragment they end a value of Kibana's addresses. */
+function encoded(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 export type MadeLink = { label: string; kind: LinkKind; url: string };

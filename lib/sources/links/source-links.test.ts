@@ -40,6 +40,8 @@ describe("a template", () => {
     ["https://", /must be an address/],
     ["ftp://x.example/{traceId}", /must be an address/],
     ["https://{eventId}.example/", /placeholder in the name of the server/],
+    ["https:///{aggregateId}/x", /placeholder in the name of the server/],
+    ["https://\\/{eventId}", /placeholder in the name of the server/],
     ["https://x.example:{atMs}/", /must be an address|in the name of the server/],
     ["https://ada:hunter2@x.example/{traceId}", /no user and no password/],
     [`https://x.example/${"a".repeat(2_048)}`, /longer than 2048/],

@@ -91,7 +91,7 @@ function Loaded(props: { detail: GroupDetail; within: EventFilter; read: Read; b
         meta={
           <span className="flex flex-wrap items-center gap-x-3">
             <VerdictBadge group={group} />
-            {group.mute === null ? null : <MuteNote mute={group.mute} />}
+            {group.mute === null ? null : <MuteNote mute={group.mute} sources={group.sources} />}
           </span>
         }
         actions={<Actions group={group} filter={filter} back={back} />}
@@ -196,17 +196,17 @@ function Facts({ group, filter, within }: { group: GroupOut; filter: EventFilter
             <span className="font-mono text-sm">{visible(group.firstFrame)}</span>
           </Fact>
         )}
-        {mute === null ? null : <Muted mute={mute} />}
+        {mute === null ? null : <Muted mute={mute} sources={group.sources} />}
       </dl>
     </Panel>
   );
 }
 
-function Muted({ mute }: { mute: NonNullable<GroupOut["mute"]> }) {
+function Muted({ mute, sources }: { mute: NonNullable<GroupOut["mute"]>; sources: readonly string[] }) {
   const lift = useLiftMute();
   return (
     <Fact name="ignored">
-      <MuteNote mute={mute} /> by {mute.createdBy}: {visible(mute.reason)}{" "}
+      <MuteNote mute={mute} sources={sources} /> by {mute.createdBy}: {visible(mute.reason)}{" "}
       <ActionButton
         size="sm"
         busy={lift.isPending}

@@ -18,7 +18,7 @@ import { readLateGroups } from "@/lib/observe/alerts/facts/late-groups.read";
 import type { AlertRuleBody, SourceFault } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import type { GroupMute } from "@/lib/observe/mutes/group-mute.pure";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
-import { PLANNED_WAITS } from "@/lib/redrive/life/stalled.pure";
+import { isStandstill } from "@/lib/redrive/life/stalled.pure";
 import { listRedrives } from "@/lib/redrive/list/redrives.read";
 import { LIVE_REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
 import { PARKED } from "@/lib/redrive/states/state.sql";
@@ -169,11 +169,9 @@ const REDRIVES_MAX = 200;
 export async function readStillRedrives(db: Queryable, nowMs: number): Promise<RedriveFact[]> {
   const query = { limit: REDRIVES_MAX, cursor: null, states: LIVE_REDRIVE_STATES, waitsFor: null };
   const { items } = await listRedrives(db, systemViewer("alerts"), query, nowMs);
-  const still = items.flatMap(({ id, reason, stalled, brakeSeen }) => {
-    if (stalled === null || PLANNED_WAITS.includes(stalled.code)) return [];
-    // A person who pauses a redrive knows; the brake does not ask.
-    return stalled.code === "paused" && brakeSeen === null ? [] : [{ id, reason, why: redactText(stalled.text) }];
-  });
+  const still = items
+    .filter(isStandstill)
+    .map(({ id, reason, stalled }) => ({ id, reason, why: redactText(stalled!.text) }));
   if (still.length === 0) return [];
   const rows = await db.query<{ id: string; sources: string[] }>(
     "select id, sources from redrives where id = any($1::uuid[])",

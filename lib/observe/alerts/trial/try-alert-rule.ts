@@ -8,6 +8,8 @@ import { type AlertRuleDeps, assertCanFire } from "@/lib/observe/alerts/rules/ch
 import { readPastFacts, trialSpan } from "@/lib/observe/alerts/trial/past-facts.read";
 import { readPastGroups } from "@/lib/observe/alerts/trial/past-groups.read";
 import { type Trial, tryRule } from "@/lib/observe/alerts/trial/trial.pure";
+import { splitMutes } from "@/lib/observe/mutes/end-mutes.write";
+import { readOpenMutes } from "@/lib/observe/mutes/group-mutes.read";
 import type { Log } from "@/lib/platform/log";
 import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 
@@ -41,7 +43,13 @@ export async function tryAlertRule(
     watch,
     await readAlertFacts(
       db,
-      { bodies: [watch], watched: [], muted: [], nowMs, contracts: () => readBrokenContracts(db, nowMs) },
+      {
+        bodies: [watch],
+        watched: [],
+        muted: splitMutes(await readOpenMutes(db)).inForce,
+        nowMs,
+        contracts: () => readBrokenContracts(db, nowMs),
+      },
       note,
     ),
     new Set(),
