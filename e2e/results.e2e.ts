@@ -39,6 +39,7 @@ test("a redrive is followed on other pages and after a reload to its end, and a 
   await dialog.getByRole("checkbox", { name }).check();
   await dialog.getByRole("textbox", { name: /reason/i }).fill("stock is back");
   await dialog.getByRole("button", { name: "Redrive 3 events" }).click();
+  await expect(dialog).toBeHidden();
 
   await page.goto("/audit");
   const results = page.getByRole("region", { name: "Results" });
