@@ -46,12 +46,17 @@ export function markerLegend(groups: readonly MarkerGroup[]) {
  * Markers that would overlap become one group: twenty redrives in a minute are one line.
  *
  * @param nearMs markers closer than this to the first marker of a group join the group
+ * @param lastMs later markers stand here
  */
-export function groupMarkers(items: Markers["items"], nearMs: number): MarkerGroup[] {
+export function groupMarkers(
+  items: Markers["items"],
+  nearMs: number,
+  lastMs = Number.POSITIVE_INFINITY,
+): MarkerGroup[] {
   const ordered = [...items].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
   const groups: MarkerGroup[] = [];
   for (const item of ordered) {
-    const atMs = Date.parse(item.at);
+    const atMs = Math.min(Date.parse(item.at), lastMs);
     const open = groups.at(-1);
     if (open && atMs - open.atMs < nearMs) {
       open.items.push(item);
@@ -74,9 +79,9 @@ export function placedMarkers(
   if (spanMs <= 0) return [];
   // A row may stand for the time behind it: what lies behind the last row is of its bucket.
   const inside = items.filter(({ at }) => Date.parse(at) >= fromMs);
-  return groupMarkers(inside, spanMs * NEAR_SHARE).map((group) => ({
+  return groupMarkers(inside, spanMs * NEAR_SHARE, toMs).map((group) => ({
     ...group,
-    share: Math.min(1, (group.atMs - fromMs) / spanMs),
+    share: (group.atMs - fromMs) / spanMs,
   }));
 }
 
