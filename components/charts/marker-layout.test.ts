@@ -51,7 +51,7 @@ describe("markers on a chart", () => {
 describe("a mark on the axis", () => {
   const at = (second: number) => Date.UTC(2026, 10, 20, 12, 0, second);
   it("stands at its share of the time from the first to the last row, and none before it; those behind it stand at its end", () => {
-    const items = [marker(50, "control"), marker(25, "redrive"), marker(59, "redrive"), marker(1, "note")];
+    const items = [marker(50, "control"), marker(25, "redrive"), marker(59, "redrive"), marker(1, "control")];
     const placed = placedMarkers(items, at(5), at(45));
     expect(placed.map(({ share, items }) => [share, items.length])).toEqual([
       [0.5, 1],
