@@ -67,7 +67,7 @@ const COLUMNS = `a.id, jsonb_build_object('id', a.rule_id, 'name', a.rule_name) 
        and (m.sources is null or a.source = any(m.sources))) end as "maintenanceUntil",
   case when a.state = 'firing' and a.subject ? 'fingerprint' then (
     select jsonb_build_object('id', m.id, 'until', to_char(m.until_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-             'untilMore', greatest(0, m.until_more - (${arrivedEver("m.fingerprint", "m.source")} - m.arrived_start)), 'createdBy', m.created_by)
+             'untilMore', case when m.until_more is not null then greatest(0, m.until_more - (${arrivedEver("m.fingerprint", "m.source")} - m.arrived_start)) end, 'createdBy', m.created_by)
       from group_mutes m where m.ended_at is null and (m.until_at is null or m.until_at > now())
        and m.fingerprint = a.subject ->> 'fingerprint' and (m.source is null or m.source = a.source)
      order by m.id desc limit 1) end as mute`;
