@@ -58,10 +58,13 @@ function messageIdOf({ job, properties }: Origin): unknown {
 function partText(part: unknown): string {
   if (typeof part === "number" || typeof part === "bigint") return String(part);
   if (typeof part !== "string") return "";
+  // Nearly always: the expression below costs more than the rest of a header.
+  if (/^[\x20-\x7e]*$/.test(part)) return part;
   return part.toWellFormed().replace(/[\p{C}\p{Zl}\p{Zp}]/gu, encodeURIComponent);
 }
 
 function bounded(text: string): string {
+  if (text.length * 3 <= ORIGIN_BYTES_MAX) return text;
   const bytes = Buffer.from(text, "utf8");
   if (bytes.length <= ORIGIN_BYTES_MAX) return text;
   let end = ORIGIN_BYTES_MAX - CUT.length;

@@ -60,6 +60,11 @@ export function tracerOpening(): Promise<void> | null {
   return tracing.opening;
 }
 
+/** Whether spans are recorded: what only a span needs is not put together without. */
+export function isTracing(): boolean {
+  return tracing.tracer !== null;
+}
+
 /** Opens a span; null = there is no tracer. */
 export function startSpan(name: string, facts: SpanFacts): Span | null {
   if (tracing.tracer === null) return null;

@@ -1,7 +1,7 @@
 import type { OutboundMessage, PublishReceipt } from "@/lib/brokers/port";
 import type { EventBody } from "@/lib/events/bodies.read";
 import type { Header } from "@/lib/intake/dead-letter.pure";
-import { inSpan, type Span, type SpanLink, startSpan, withSpan } from "@/lib/platform/tracing/spans";
+import { inSpan, isTracing, type Span, type SpanLink, startSpan, withSpan } from "@/lib/platform/tracing/spans";
 import { formatTraceparent, parseTraceparent } from "@/lib/platform/tracing/traceparent.pure";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import type { SliceTarget } from "@/lib/redrive/targets/target";
@@ -15,6 +15,7 @@ export function startAttemptSpan(
   body: EventBody,
   { target, attempt }: { target: SliceTarget; attempt: number },
 ): Span | null {
+  if (!isTracing()) return null;
   return startSpan("attempt", {
     kind: "internal",
     attributes: {
