@@ -8,10 +8,12 @@ const QUIET_HOURS = 6;
 
 /** What usually arrives in each of these hours: the median of the same hour on the USUAL_DAYS days before, with its spread. */
 export function usualByHour(hours: readonly number[], knownFrom = 0): (Usual | null)[] {
-  return hours.map((_, at) => {
-    const before = Array.from({ length: USUAL_DAYS }, (_, day) => at - (day + 1) * HOURS_A_DAY);
-    return usualOf(before.filter((hour) => hour >= Math.max(0, knownFrom)).map((hour) => hours[hour]!));
-  });
+  return hours.map((_, at) => usualAt(hours, at, knownFrom));
+}
+
+function usualAt(hours: readonly number[], at: number, knownFrom: number): Usual | null {
+  const before = Array.from({ length: USUAL_DAYS }, (_, day) => at - (day + 1) * HOURS_A_DAY);
+  return usualOf(before.filter((hour) => hour >= Math.max(0, knownFrom)).map((hour) => hours[hour]!));
 }
 
 export type Onset = {
@@ -31,17 +33,17 @@ export type Onset = {
  * @param knownFrom the place of the first hour in which the store kept the flow
  */
 export function onsetOf(hours: readonly number[], knownFrom = 0): Onset | null {
-  const usual = usualByHour(hours, knownFrom);
-  const outside = hours.map((count, at) => {
-    if (at < HISTORY_HOURS) return false;
-    const trend = trendOf(count, usual[at]!);
-    return trend === "unknown" ? count > 0 : trend === "rising";
-  });
-  const last = outside.lastIndexOf(true);
-  if (last === -1) return null;
-  let first = last;
-  for (let at = last - 1; at >= 0 && first - at <= QUIET_HOURS + 1; at--) if (outside[at]) first = at;
-  return { hour: first, usual: usual[first]?.median ?? null };
+  // From the end, as far as the run reaches: a list has this of each group that rises.
+  const isOutside = (at: number) => {
+    const trend = trendOf(hours[at]!, usualAt(hours, at, knownFrom));
+    return trend === "unknown" ? hours[at]! > 0 : trend === "rising";
+  };
+  let first: number | null = null;
+  for (let at = hours.length - 1; at >= HISTORY_HOURS; at--) {
+    if (first !== null && first - at > QUIET_HOURS + 1) break;
+    if (isOutside(at)) first = at;
+  }
+  return first === null ? null : { hour: first, usual: usualAt(hours, first, knownFrom)?.median ?? null };
 }
 
 /**

@@ -260,16 +260,15 @@ async function readTrends(
   const firstHour = (Math.floor(nowMs / HOUR_MS) - TREND_HOURS + 1) * HOUR_MS;
   const filter = { fingerprint: fingerprints, ...(scope === null ? {} : { source: scope }) };
   const flow = flowRows(filter, [{ fromMs: firstHour, toMs: nowMs, bucketMs: HOUR_MS }]);
-  const text = `select fingerprint, floor((extract(epoch from at) * 1000 - $${flow.values.push(firstHour)}) / ${HOUR_MS})::int as hour,
-                       sum(${ARRIVED})::bigint as n
+  const text = `select fingerprint, date_bin('1 hour', at, 'epoch') as "hourMs", sum(${ARRIVED})::bigint as n
                   from (${flow.sql}) flow group by 1, 2`;
-  const rows = await db.query<{ fingerprint: string; hour: number; n: number }>(text, flow.values, {
+  const rows = await db.query<{ fingerprint: string; hourMs: number; n: number }>(text, flow.values, {
     name: statementName("group-trends", text),
   });
   const trends = new Map(fingerprints.map((fingerprint) => [fingerprint, Array<number>(TREND_HOURS).fill(0)]));
-  for (const { fingerprint, hour, n } of rows) {
-    const trend = trends.get(fingerprint)!;
-    if (hour >= 0 && hour < TREND_HOURS) trend[hour]! += n;
+  for (const { fingerprint, hourMs, n } of rows) {
+    const hour = (hourMs - firstHour) / HOUR_MS;
+    if (hour >= 0 && hour < TREND_HOURS) trends.get(fingerprint)![hour]! += n;
   }
   return trends;
 }

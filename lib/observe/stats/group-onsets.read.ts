@@ -1,14 +1,12 @@
 import { usualMaxOf } from "@/lib/observe/baseline.pure";
 import { flowRows, HOUR_MS } from "@/lib/observe/flow.read";
 import { HISTORY_HOURS, type Onset, onsetMinute, onsetOf, usualByHour } from "@/lib/observe/onset.pure";
-import { knownSince } from "@/lib/observe/stats/arrivals.read";
+import { ARRIVED, knownSince } from "@/lib/observe/stats/arrivals.read";
 import { type Queryable, statementName } from "@/lib/platform/database/db";
 
 /** Hours in which an onset is looked for; as many before them say what is usual. */
 const LOOKED_AT_HOURS = 7 * 24;
 const ALL_HOURS = HISTORY_HOURS + LOOKED_AT_HOURS;
-
-const ARRIVED = "parked + bounced + unstored";
 
 /** Groups within sources; null = within all. */
 type Scope = { fingerprints: readonly string[]; sources: readonly string[] | null };
@@ -18,13 +16,14 @@ async function readHours(db: Queryable, { fingerprints, sources }: Scope, nowMs:
   const fromMs = (Math.floor(nowMs / HOUR_MS) - ALL_HOURS + 1) * HOUR_MS;
   const filter = { fingerprint: [...fingerprints], ...(sources === null ? {} : { source: [...sources] }) };
   const flow = flowRows(filter, [{ fromMs, toMs: nowMs, bucketMs: HOUR_MS }]);
-  const text = `select fingerprint, floor((extract(epoch from at) * 1000 - $${flow.values.push(fromMs)}) / ${HOUR_MS})::int as hour,
-                       sum(${ARRIVED})::bigint as n from (${flow.sql}) flow group by 1, 2`;
-  const rows = await db.query<{ fingerprint: string; hour: number; n: number }>(text, flow.values, {
+  const text = `select fingerprint, date_bin('1 hour', at, 'epoch') as "hourMs", sum(${ARRIVED})::bigint as n
+                  from (${flow.sql}) flow group by 1, 2`;
+  const rows = await db.query<{ fingerprint: string; hourMs: number; n: number }>(text, flow.values, {
     name: statementName("group-hours", text),
   });
   const hours = new Map<string, number[]>();
-  for (const { fingerprint, hour, n } of rows) {
+  for (const { fingerprint, hourMs, n } of rows) {
+    const hour = (hourMs - fromMs) / HOUR_MS;
     const its = hours.get(fingerprint) ?? Array<number>(ALL_HOURS).fill(0);
     if (hour >= 0 && hour < ALL_HOURS) its[hour]! += n;
     hours.set(fingerprint, its);
