@@ -1,6 +1,7 @@
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { addressFilter, DEFAULT_ADDRESSES, parseNetworks } from "@/lib/platform/address-filter";
+import { addressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
+import { parseNetworks } from "@/lib/platform/networks";
 
 describe("addressFilter", () => {
   it.each([
@@ -34,6 +35,54 @@ describe("addressFilter", () => {
     for (const address of ["10.2.3.4", "127.0.0.1"]) expect(() => filter.assertAllowed(address)).not.toThrow();
     for (const address of ["10.1.2.3", "127.0.0.2", "8.8.8.8", "::1"])
       expect(() => filter.assertAllowed(address), address).toThrow();
+  });
+
+  it.each([
+    "10.1.2.3",
+    "::ffff:10.1.2.3",
+    "::ffff:a01:203",
+    "::ffff:0:a01:203",
+    "::10.1.2.3",
+    "64:ff9b::a01:203",
+    "2002:a01:203::1",
+    "2001:0:1234:5678:0:0:f5fe:fdfc",
+  ])("refuses %s with 10.0.0.0/8, in whose place it is reached", (address) => {
+    const filter = addressFilter({ refused: parseNetworks("10.0.0.0/8")!, allowed: null });
+    expect(() => filter.assertAllowed(address)).toThrow("PARKADE_REFUSED_ADDRESSES");
+    expect(() => filter.assertAllowed(address.replace(/a01:203|10\.1\.2\.3|f5fe:fdfc/, "0808:0808"))).not.toThrow();
+  });
+
+  it.each(["0.0.0.0", "::", "::1", "[::]"])("refuses %s with 127.0.0.0/8: it is the machine itself", (address) => {
+    const filter = addressFilter({ refused: parseNetworks("127.0.0.0/8")!, allowed: null });
+    expect(() => filter.assertAllowed(address)).toThrow("PARKADE_REFUSED_ADDRESSES");
+    expect(() => DEFAULT_ADDRESSES.assertAllowed(address)).not.toThrow();
+  });
+
+  it("lets no form of IPv6 pass for an address of IPv4 that is allowed, but for the mapped one", () => {
+    const filter = addressFilter({ refused: parseNetworks("")!, allowed: parseNetworks("10.0.0.0/8") });
+    expect(() => filter.assertAllowed("::ffff:10.1.2.3")).not.toThrow();
+    for (const address of ["64:ff9b::a01:203", "2002:a01:203::1", "::10.1.2.3"])
+      expect(() => filter.assertAllowed(address), address).toThrow();
+  });
+
+  it("lets no host pass but the names that are listed, when it is said and when it is looked up", async () => {
+    const filter = addressFilter({
+      refused: parseNetworks("10.0.0.0/8")!,
+      allowed: null,
+      names: ["localhost", "*.example.com", "127.0.0.1", "10.0.0.1"],
+      resolve: (_, __, done) => done(null, [{ address: "127.0.0.1", family: 4 }]),
+    });
+    for (const host of ["localhost", "LOCALHOST.", "a.example.com", "127.0.0.1"])
+      expect(() => filter.assertAllowed(host), host).not.toThrow();
+    for (const host of ["example.com", "a.example.com.evil.test", "127.0.0.2", "[::1]", "2130706433"])
+      expect(() => filter.assertAllowed(host), host).toThrow("PARKADE_ALLOWED_TARGETS");
+    expect(() => filter.assertAllowed("10.0.0.1")).toThrow("PARKADE_REFUSED_ADDRESSES");
+    const lookup = promisify(filter.lookup);
+    await expect(lookup("a.example.com", { family: 4 })).resolves.toBe("127.0.0.1");
+    await expect(lookup("other.test", { family: 4 })).rejects.toMatchObject({ code: "ADDRESS_REFUSED" });
+    // What a client looked up by itself stands for a name that was checked.
+    expect(() => filter.assertAddress("127.0.0.9")).not.toThrow();
+    expect(() => filter.assertAddress("10.0.0.9")).toThrow("PARKADE_REFUSED_ADDRESSES");
   });
 
   it("checks what a name resolves to, and leaves out the addresses that are refused", async () => {

@@ -1,12 +1,16 @@
-import { type LookupAllOptions, type LookupOneOptions, lookup as resolve } from "node:dns";
-import { BlockList, isIP, type LookupFunction, Socket } from "node:net";
+import { type LookupAddress, type LookupAllOptions, type LookupOneOptions, lookup as resolveName } from "node:dns";
+import { type BlockList, isIP, type LookupFunction, Socket } from "node:net";
+import { embeddedAddresses } from "./embedded-address";
+import { isIn, parseNetworks } from "./networks";
+import { matchesName } from "./plain/host-names.pure";
 
 /**
  * Addresses that sources and targets may not have, unless an operator says otherwise: link-local ones, and those at which
- * clouds answer a machine's credentials to whoever asks from it (AWS also on IPv6, Azure, Alibaba; link-local ones written as IPv6).
+ * clouds answer a machine's credentials to whoever asks from it (AWS also on IPv6, Azure, Alibaba). A network of IPv4 stands for its
+ * forms in IPv6 as well: see `embeddedAddresses`.
  */
 export const REFUSED_BY_DEFAULT =
-  "169.254.0.0/16 fe80::/10 fd00:ec2::254 168.63.129.16 100.100.100.200 64:ff9b::a9fe:0/112 64:ff9b:1::/48 ::a9fe:0/112 2002:a9fe::/32";
+  "169.254.0.0/16 fe80::/10 fd00:ec2::254 168.63.129.16 100.100.100.200 64:ff9b:1::/48 2002:a9fe::/32";
 
 /** The code of an address that may not be reached; nothing was sent to it. */
 export const ADDRESS_REFUSED = "ADDRESS_REFUSED";
@@ -18,42 +22,62 @@ class AddressRefused extends Error {
 
 /** Which addresses may be connected to. Asked for the address itself at each connect: a name may change its address. */
 export type AddressFilter = {
-  /** Throws AddressRefused for an IP address that may not be reached. A name passes: its address is checked by `lookup`. */
+  /**
+   * Throws AddressRefused for a host that may not be reached: an IP address, or a name that PARKADE_ALLOWED_TARGETS does not list.
+   * Any other name passes: its address is checked by `lookup`.
+   */
   assertAllowed(host: string): void;
+  /** The same for an address that a client has looked up by itself: the name that it stands for was checked before. */
+  assertAddress(address: string): void;
   /** As that of node:dns, without the addresses that may not be reached; AddressRefused when no other is left. */
   lookup: LookupFunction;
 };
 
-/** Parses addresses and networks, `10.0.0.0/8 fd00::1`, separated by spaces or commas. null: one of them is neither. */
-export function parseNetworks(text: string): BlockList | null {
-  const networks = new BlockList();
-  for (const part of text.split(/[\s,]+/).filter(Boolean)) {
-    const [address = "", prefix, ...rest] = part.split("/");
-    const family = isIP(address);
-    const bitsMax = family === 4 ? 32 : 128;
-    const bits = prefix === undefined ? bitsMax : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1;
-    if (family === 0 || rest.length > 0 || bits < 0 || bits > bitsMax) return null;
-    networks.addSubnet(address, bits, family === 4 ? "ipv4" : "ipv6");
-  }
-  return networks;
-}
+type Resolve = (
+  host: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
+) => void;
 
-/** `allowed`: when it is given, nothing else may be reached; `refused` counts within it, too. */
-export function addressFilter({ refused, allowed }: { refused: BlockList; allowed: BlockList | null }): AddressFilter {
+export type AddressRules = {
+  refused: BlockList;
+  /** When it is given, nothing else may be reached; `refused` counts within it, too. */
+  allowed: BlockList | null;
+  /** When they are given, no other host may be named: names, `*.example.com` for all below one, and IP addresses. */
+  names?: readonly string[] | null;
+  /** How names are looked up; the resolver of the system when it is left out. */
+  resolve?: Resolve;
+};
+
+export function addressFilter({ refused, allowed, names = null, resolve = resolveName }: AddressRules): AddressFilter {
   const isAllowed = (address: string) => {
-    const family = isIP(address) === 4 ? "ipv4" : "ipv6";
-    return !refused.check(address, family) && (allowed === null || allowed.check(address, family));
+    const reached = [address, ...embeddedAddresses(address, isIP(address) as 4 | 6)];
+    return !reached.some((one) => isIn(refused, one)) && (allowed === null || isIn(allowed, address));
   };
   const fault = (host: string, addresses: string[]) =>
     new AddressRefused(
       `${host} is ${host === addresses[0] ? "" : `${addresses.join(", ")}, `}an address that sources and targets may not have: see PARKADE_REFUSED_ADDRESSES and PARKADE_ALLOWED_ADDRESSES`,
     );
+  const assertAddress = (text: string) => {
+    const address = text.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
+    if (isIP(address) !== 0 && !isAllowed(address)) throw fault(address, [address]);
+  };
+  const assertName = (host: string) => {
+    if (names === null || matchesName(host, names)) return;
+    throw new AddressRefused(`${host} is a host that sources and targets may not have: see PARKADE_ALLOWED_TARGETS`);
+  };
   return {
     assertAllowed: (host) => {
-      const address = host.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
-      if (isIP(address) !== 0 && !isAllowed(address)) throw fault(address, [address]);
+      assertName(host);
+      assertAddress(host);
     },
+    assertAddress,
     lookup: (host, options, callback) => {
+      try {
+        assertName(host);
+      } catch (error) {
+        return callback(error as Error, "", 0);
+      }
       resolve(host, { ...(options as LookupOneOptions), all: true } satisfies LookupAllOptions, (error, found) => {
         if (error) return callback(error, "", 0);
         const left = found.filter(({ address }) => isAllowed(address.replace(/%.*$/, "")));

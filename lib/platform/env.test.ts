@@ -117,13 +117,40 @@ describe("the environment", () => {
     expect(JSON.stringify(tracing)).not.toContain("hunter2");
   });
 
+  test("the secret of anchors signs and verifies, and former ones verify", () => {
+    const anchors = (former: string) =>
+      readEnv({
+        ...{ DATABASE_URL, PARKADE_SECRET_AUDIT_ANCHORS: "new" },
+        PARKADE_SECRET_AUDIT_ANCHORS_FORMER: former,
+      }).auditAnchors;
+    expect(anchors("")).toMatchObject({ secret: "new", secrets: ["new"] });
+    expect(anchors("old older")).toMatchObject({ secret: "new", secrets: ["new", "old older", "old", "older"] });
+    expect(readEnv({ DATABASE_URL }).auditAnchors).toMatchObject({ secret: null, secrets: [] });
+  });
+
   test.each([
     [{}, /^DATABASE_URL is not set: it must look like postgres:/],
     [{ DATABASE_URL: "mysql://u:hunter2@h/d" }, /^DATABASE_URL must look like/],
+    [
+      { DATABASE_URL: "postgres://u:hunter2@db.example.com/d?sslmode=no-verify" },
+      /^DATABASE_URL must not switch off the check .*sslmode=verify-full.*PARKADE_CA_FILE/,
+    ],
     [{ DATABASE_URL, REDIS_URL: "http://h" }, /^REDIS_URL must look like redis:/],
     [{ DATABASE_URL, REDIS_URL: "redis+cluster://:hunter2@a:x" }, /^REDIS_URL must look like .*redis\+cluster:/],
     [{ DATABASE_URL, PORT: "70000" }, /^PORT is "70000": it must be a whole number from 0 to 65535/],
     [{ DATABASE_URL, PARKADE_HEADERS_MAX: "many" }, /^PARKADE_HEADERS_MAX is "many"/],
+    [
+      { DATABASE_URL, PARKADE_AUDIT_ANCHORS: "https://siem.example.com/hunter2 https://SIEM.example.com:443/hunter2" },
+      /^PARKADE_AUDIT_ANCHORS names the same place twice/,
+    ],
+    [
+      { DATABASE_URL, PARKADE_AUDIT_ANCHORS: "file:///srv/hunter2 file:///srv/hunter2/" },
+      /^PARKADE_AUDIT_ANCHORS names the same place twice/,
+    ],
+    [
+      { DATABASE_URL, PARKADE_SECRET_AUDIT_ANCHORS_FORMER: "hunter2" },
+      /^PARKADE_SECRET_AUDIT_ANCHORS_FORMER only verifies.*PARKADE_SECRET_AUDIT_ANCHORS is not set/,
+    ],
     [{ DATABASE_URL, PARKADE_ARCHIVE: "/srv/hunter2" }, /^PARKADE_ARCHIVE must look like file:/],
     [{ DATABASE_URL, PARKADE_ARCHIVE: "s3://id:hunter2@bucket" }, /^PARKADE_ARCHIVE must hold no credentials/],
     [
@@ -131,7 +158,17 @@ describe("the environment", () => {
       /^PARKADE_DISK_FREE_MIN is "10%": it must be a size such as 500MiB/,
     ],
     [{ DATABASE_URL, PARKADE_STORE_SIZE_MAX: "-1" }, /^PARKADE_STORE_SIZE_MAX is "-1": it must be a size such as/],
+    [
+      { DATABASE_URL, PARKADE_PASSWORD_SIGN_IN: "off" },
+      /^PARKADE_PASSWORD_SIGN_IN is "off", and no OpenID provider is set: .* set PARKADE_OIDC_ISSUER/,
+    ],
+    [{ DATABASE_URL, PARKADE_PASSWORD_SIGN_IN: "no" }, /^PARKADE_PASSWORD_SIGN_IN is "no": it must be on or off/],
+    [
+      { DATABASE_URL, PARKADE_OIDC_TOKENS_DAYS: "0" },
+      /^PARKADE_OIDC_TOKENS_DAYS is "0": it must be a whole number from 1/,
+    ],
     [{ DATABASE_URL, PARKADE_LOG_LEVEL: "loud" }, /^PARKADE_LOG_LEVEL is "loud": it must be one of/],
+    [{ DATABASE_URL, PARKADE_PLAIN_SECRETS: "some" }, /^PARKADE_PLAIN_SECRETS is "some": it must be one of refuse/],
   ])("%j names the variable and the fix, and no secret", (source, message) => {
     expect(() => readEnv(source)).toThrow(EnvError);
     expect(() => readEnv(source)).toThrow(message);

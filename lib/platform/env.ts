@@ -1,11 +1,25 @@
 import * as z from "zod";
+import {
+  listedReferences,
+  PLAIN_SECRET_MODES,
+  type PlainSecretMode,
+  plainSecretModeOf,
+} from "@/lib/brokers/kinds/secret-references.pure";
+import { type AnchorLocation, parseAnchorLocations } from "@/lib/guard/audit-chain/anchors/anchor-location.pure";
+import { parseSyslogAddress, SYSLOG_RULE, type SyslogAddress } from "@/lib/guard/audit-syslog/syslog-address.pure";
+import { type OidcSettings, oidcSettingsOf } from "@/lib/guard/oidc/oidc-settings.pure";
+import { TOKEN_DAYS_MAX } from "@/lib/guard/tokens/token.pure";
+import { SIGN_IN_MODES, type SignInMode, signInModeOf } from "@/lib/guard/viewer/sign-in-mode.pure";
 import type { RoomLimits } from "@/lib/intake/room/room.pure";
 import {
   type ArchiveLocation,
   ArchiveLocationError,
   parseArchiveLocation,
 } from "@/lib/keep/archive/archive-location.pure";
-import { type AddressFilter, addressFilter, parseNetworks, REFUSED_BY_DEFAULT } from "@/lib/platform/address-filter";
+import { type AddressFilter, addressFilter, REFUSED_BY_DEFAULT } from "@/lib/platform/address-filter";
+import { parseNetworks } from "@/lib/platform/networks";
+import { parseHostNames } from "@/lib/platform/plain/host-names.pure";
+import { takesAnyCertificate, VERIFIED_TLS_RULE } from "@/lib/platform/plain/postgres-tls.pure";
 import { parseRedisUrl, REDIS_URL_RULE } from "@/lib/platform/plain/redis-address.pure";
 import {
   TRACING_VARIABLES,
@@ -79,6 +93,16 @@ function networks(fallback: string | null) {
   return z.preprocess((value) => (value === undefined || value === "" ? fallback : value), z.nullable(parsed));
 }
 
+const FOLDER_RULE = "must be the absolute path of a folder such as /run/secrets";
+
+const NAMES_RULE = "must list names such as orders.example.com *.example.com";
+
+const hostNames = z.string().transform((text, { addIssue }) => {
+  const names = parseHostNames(text);
+  if (names === null) addIssue(NAMES_RULE);
+  return names;
+});
+
 const archiveLocation = z.string().transform((text, { addIssue }): ArchiveLocation => {
   try {
     return parseArchiveLocation(text);
@@ -87,6 +111,23 @@ const archiveLocation = z.string().transform((text, { addIssue }): ArchiveLocati
     addIssue(error.rule);
     return z.NEVER;
   }
+});
+
+const anchorLocations = z.string().transform((text, { addIssue }): AnchorLocation[] => {
+  try {
+    return parseAnchorLocations(text);
+  } catch (error) {
+    if (!(error instanceof ArchiveLocationError) && !(error instanceof RangeError)) throw error;
+    addIssue(error instanceof ArchiveLocationError ? error.rule : error.message);
+    return z.NEVER;
+  }
+});
+
+const syslogAddress = z.string().transform((text, { addIssue }): SyslogAddress => {
+  const address = parseSyslogAddress(text);
+  if (address !== null) return address;
+  addIssue(SYSLOG_RULE);
+  return z.NEVER;
 });
 
 const ENCRYPTION_KEY = /^(?:[0-9a-f]{64}|[A-Za-z0-9+/]{43}=)$/i;
@@ -116,9 +157,29 @@ const schema = z.object({
   PARKADE_HOST: orDefault(z.string(), "127.0.0.1"),
   PARKADE_PUBLIC_URL: orDefault(z.nullable(url(["http:", "https:"], "https://parkade.example.com")), null),
   PARKADE_ALLOWED_HOSTS: orDefault(z.string(), ""),
+  // Read by the web server itself, before anything else of the process: here it is checked with the others.
+  PARKADE_TRUSTED_PROXIES: networks(null),
+  PARKADE_SIGN_IN: orDefault(z.nullable(z.enum(SIGN_IN_MODES, `must be one of ${SIGN_IN_MODES.join(", ")}`)), null),
+  PARKADE_PLAIN_SECRETS: orDefault(
+    z.nullable(z.enum(PLAIN_SECRET_MODES, `must be one of ${PLAIN_SECRET_MODES.join(", ")}`)),
+    null,
+  ),
+  PARKADE_OIDC_ISSUER: orDefault(z.nullable(z.string()), null),
+  PARKADE_OIDC_CLIENT_ID: orDefault(z.nullable(z.string()), null),
+  PARKADE_OIDC_CLIENT_SECRET: orDefault(z.nullable(z.string()), null),
+  PARKADE_OIDC_SCOPE: orDefault(z.string(), "openid profile email"),
+  PARKADE_OIDC_NAME_CLAIM: orDefault(z.nullable(z.string()), null),
+  PARKADE_OIDC_GROUPS_CLAIM: orDefault(z.string(), "groups"),
+  PARKADE_OIDC_ROLES: orDefault(z.nullable(z.string()), null),
+  PARKADE_OIDC_LABEL: orDefault(z.nullable(z.string().max(60, "must have at most 60 characters")), null),
+  PARKADE_OIDC_TOKENS_DAYS: orDefault(whole(1, TOKEN_DAYS_MAX), 30),
+  PARKADE_PASSWORD_SIGN_IN: orDefault(z.enum(["on", "off"], "must be on or off"), "on"),
   PARKADE_ENV_REFERENCES: orDefault(z.string(), ""),
   PARKADE_REFUSED_ADDRESSES: networks(REFUSED_BY_DEFAULT),
   PARKADE_ALLOWED_ADDRESSES: networks(null),
+  PARKADE_ALLOWED_TARGETS: z.preprocess((value) => value || null, z.nullable(hostNames)),
+  PARKADE_SECRET_FILES: orDefault(z.nullable(z.string(FOLDER_RULE).regex(/^\/./, FOLDER_RULE)), null),
+  PARKADE_CA_FILE: orDefault(z.nullable(z.string()), null),
   PARKADE_LOG_LEVEL: orDefault(z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`), "info"),
   PARKADE_HEALTH_FILE: orDefault(z.nullable(z.string()), null),
   PARKADE_DATABASE_POOL: orDefault(whole(1, 200), POOL_MAX_DEFAULT),
@@ -136,10 +197,17 @@ const schema = z.object({
   PARKADE_ARCHIVE: z.preprocess((value) => value || null, z.nullable(archiveLocation)),
   PARKADE_SECRET_ARCHIVE_KEY_ID: orDefault(z.nullable(z.string()), null),
   PARKADE_SECRET_ARCHIVE_KEY: orDefault(z.nullable(z.string()), null),
+  PARKADE_AUDIT_ANCHORS: z.preprocess((value) => value || "", anchorLocations),
+  PARKADE_AUDIT_ANCHOR_MINUTES: orDefault(whole(1, 10_080), 60),
+  PARKADE_SECRET_AUDIT_ANCHORS: orDefault(z.nullable(z.string()), null),
+  PARKADE_SECRET_AUDIT_ANCHORS_FORMER: orDefault(z.nullable(z.string()), null),
+  PARKADE_AUDIT_SYSLOG: z.preprocess((value) => value || null, z.nullable(syslogAddress)),
   PARKADE_DISK_DIR: orDefault(z.nullable(z.string()), null),
   PARKADE_DISK_FREE_MIN: z.preprocess((value) => value || DISK_FREE_MIN_DEFAULT, size),
   PARKADE_STORE_SIZE_MAX: z.preprocess((value) => value || "0", size),
   PARKADE_SECRET_ARCHIVE_ENCRYPTION_KEY: z.preprocess((value) => value || undefined, z.optional(encryptionKeys)),
+  PARKADE_ENCRYPTION_KEYS: orDefault(z.nullable(z.string()), null),
+  PARKADE_ENCRYPTION_KEY_ID: orDefault(z.nullable(z.string()), null),
   PARKADE_REQUEST_BYTES_MAX: orDefault(whole(1024, 1024 * 1024 * 1024), REQUEST_BYTES_MAX_DEFAULT),
   ...TRACING_VARIABLES,
 });
@@ -154,10 +222,24 @@ export type Env = {
   publicUrl: string;
   /** Names the console answers to beside this machine's own, `host` or `host:port`; see `guard/viewer/local-only.pure.ts`. */
   allowedHosts: ReadonlySet<string>;
+  /** Who must sign in. */
+  signIn: SignInMode;
+  /** Of sources, targets, channels and settings. */
+  plainSecretMode: PlainSecretMode;
+  /** null = nobody signs in by OpenID Connect. */
+  oidc: OidcSettings | null;
+  /** A token of an account of the provider works for so many days after the last sign-in of its owner. */
+  oidcTokensDays: number;
+  /** False = people sign in at the provider alone. */
+  passwordSignIn: boolean;
   /** Variables beside PARKADE_SECRET_* that a source may name as `env:NAME`. */
   envReferences: string[];
+  /** The folder whose files sources and channels may name as `file:/...`; null = none. */
+  secretFiles: string | null;
   /** Of sources and targets. */
   addresses: AddressFilter;
+  /** Authorities in PEM that TLS connections trust beside the public ones; see `trustCertificates`. */
+  caFile: string | null;
   logLevel: (typeof LOG_LEVELS)[number];
   /** The worker writes it after each heartbeat that reached the store: a container's health check reads its age. */
   healthFile: string | null;
@@ -174,10 +256,21 @@ export type Env = {
   archive: ArchiveLocation | null;
   /** For S3. null = what the SDK of AWS finds. */
   archiveKeys: { accessKeyId: string; secretAccessKey: string } | null;
+  /** Where the ends of the audit's chains are written. `secret` signs them, `secrets` verify: it and the former ones. */
+  auditAnchors: {
+    locations: readonly AnchorLocation[];
+    everyMs: number;
+    secret: string | null;
+    secrets: readonly string[];
+  };
+  /** Where sealed entries of the audit are sent to; null = nowhere. */
+  auditSyslog: SyslogAddress | null;
   /** Where intake stops. */
   room: RoomLimits;
   /** The first seals objects of the archive, all open them; none = objects are not sealed. */
   archiveEncryptionKeys: Uint8Array[];
+  /** Of bodies in the store, see `readMasterKeys`. */
+  encryption: { keys: string | null; keyId: string | null; secretFiles: string | null };
   /** See `RequestLimits`; 0 = no limit. */
   limits: { clientRequests: number; sourceRequests: number; clientBytes: number };
   /** null = nothing is traced. */
@@ -199,11 +292,28 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     throw new EnvError(parsed.error.issues.map((issue) => sentence(String(issue.path[0]), issue.message, source)));
   }
   const env = parsed.data;
+  if (takesAnyCertificate(env.DATABASE_URL, source.PGSSLMODE))
+    throw new EnvError([`DATABASE_URL ${VERIFIED_TLS_RULE}.`]);
   const [accessKeyId, secretAccessKey] = [env.PARKADE_SECRET_ARCHIVE_KEY_ID, env.PARKADE_SECRET_ARCHIVE_KEY];
   if ((accessKeyId === null) !== (secretAccessKey === null))
     throw new EnvError([
       "PARKADE_SECRET_ARCHIVE_KEY_ID and PARKADE_SECRET_ARCHIVE_KEY belong together: set both or none.",
     ]);
+  const anchorSecret = env.PARKADE_SECRET_AUDIT_ANCHORS;
+  if (anchorSecret === null && env.PARKADE_SECRET_AUDIT_ANCHORS_FORMER !== null)
+    throw new EnvError([
+      "PARKADE_SECRET_AUDIT_ANCHORS_FORMER only verifies, and PARKADE_SECRET_AUDIT_ANCHORS is not set: set the new secret there, or unset both.",
+    ]);
+  const oidc = oidcSettingsOf(env);
+  if (Array.isArray(oidc)) throw new EnvError(oidc);
+  if (oidc === null && env.PARKADE_PASSWORD_SIGN_IN === "off")
+    throw new EnvError([
+      'PARKADE_PASSWORD_SIGN_IN is "off", and no OpenID provider is set: nobody could sign in. Set it on, or set PARKADE_OIDC_ISSUER.',
+    ]);
+  const signIn = signInModeOf(env.PARKADE_SIGN_IN, {
+    publicUrl: env.PARKADE_PUBLIC_URL,
+    allowedHosts: env.PARKADE_ALLOWED_HOSTS,
+  });
   return {
     databaseUrl: env.DATABASE_URL,
     redisUrl: env.REDIS_URL,
@@ -215,8 +325,22 @@ export function readEnv(source: Record<string, string | undefined> = process.env
         .split(/[\s,]+/)
         .filter(Boolean),
     ),
-    envReferences: env.PARKADE_ENV_REFERENCES.split(/[\s,]+/).filter(Boolean),
-    addresses: addressFilter({ refused: env.PARKADE_REFUSED_ADDRESSES!, allowed: env.PARKADE_ALLOWED_ADDRESSES }),
+    signIn,
+    plainSecretMode: plainSecretModeOf(env.PARKADE_PLAIN_SECRETS, signIn),
+    oidc,
+    oidcTokensDays: env.PARKADE_OIDC_TOKENS_DAYS,
+    passwordSignIn: env.PARKADE_PASSWORD_SIGN_IN === "on",
+    envReferences: listedReferences(
+      env.PARKADE_ENV_REFERENCES.split(/[\s,]+/).filter(Boolean),
+      env.PARKADE_SECRET_FILES,
+    ),
+    secretFiles: env.PARKADE_SECRET_FILES,
+    addresses: addressFilter({
+      refused: env.PARKADE_REFUSED_ADDRESSES!,
+      allowed: env.PARKADE_ALLOWED_ADDRESSES,
+      names: env.PARKADE_ALLOWED_TARGETS,
+    }),
+    caFile: env.PARKADE_CA_FILE,
     logLevel: env.PARKADE_LOG_LEVEL,
     healthFile: env.PARKADE_HEALTH_FILE,
     bucketFallback: env.PARKADE_BUCKET_FALLBACK,
@@ -228,6 +352,13 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     confirmedSecret: env.PARKADE_SECRET_CONFIRMED,
     archive: env.PARKADE_ARCHIVE,
     archiveKeys: accessKeyId === null || secretAccessKey === null ? null : { accessKeyId, secretAccessKey },
+    auditAnchors: {
+      locations: env.PARKADE_AUDIT_ANCHORS,
+      everyMs: env.PARKADE_AUDIT_ANCHOR_MINUTES * 60_000,
+      secret: anchorSecret,
+      secrets: anchorSecret === null ? [] : [anchorSecret, ...formerSecrets(env.PARKADE_SECRET_AUDIT_ANCHORS_FORMER)],
+    },
+    auditSyslog: env.PARKADE_AUDIT_SYSLOG,
     room: {
       disk:
         env.PARKADE_DISK_DIR === null || env.PARKADE_DISK_FREE_MIN === 0
@@ -236,6 +367,11 @@ export function readEnv(source: Record<string, string | undefined> = process.env
       storeBytesMax: env.PARKADE_STORE_SIZE_MAX || null,
     },
     archiveEncryptionKeys: env.PARKADE_SECRET_ARCHIVE_ENCRYPTION_KEY ?? [],
+    encryption: {
+      keys: env.PARKADE_ENCRYPTION_KEYS,
+      keyId: env.PARKADE_ENCRYPTION_KEY_ID,
+      secretFiles: env.PARKADE_SECRET_FILES,
+    },
     limits: {
       clientRequests: env.PARKADE_CLIENT_REQUESTS,
       sourceRequests: env.PARKADE_SOURCE_REQUESTS,
@@ -245,8 +381,14 @@ export function readEnv(source: Record<string, string | undefined> = process.env
   };
 }
 
+/** Separated by spaces. The whole text is one, too: a secret may have spaces in it. */
+function formerSecrets(text: string | null): string[] {
+  return text === null ? [] : [text, ...text.split(/\s+/).filter(Boolean)];
+}
+
 /** A URL may hold a password, so its value is never repeated; that of a secret is not, either. */
-const UNREPEATED = /_URL$|_ENDPOINT$|^PARKADE_SECRET_|^PARKADE_ARCHIVE$/;
+const UNREPEATED =
+  /_URL$|_ENDPOINT$|_SECRET$|^PARKADE_SECRET_|^PARKADE_ARCHIVE$|^PARKADE_ENCRYPTION_KEYS$|^PARKADE_AUDIT_(?:ANCHORS|SYSLOG)$/;
 
 function sentence(name: string, rule: string, source: Record<string, string | undefined>): string {
   const value = source[name];

@@ -23,6 +23,26 @@ test("a line keeps its facts and never holds a payload, a header or a secret, al
   expect(source.config.url).toBe("amqp://u:p@host");
 });
 
+test.each(["token", "secret", "cookie", "apiKey", "privateKey", "connectionString", "secretAccessKey"])(
+  "a field named %s is never written, in a line, an object or an error",
+  (name) => {
+    const error = Object.assign(new Error("no answer"), { [name]: "canary" });
+    expect(JSON.stringify(lineOf({ [name]: "canary", source: { [name]: "canary" }, err: error }))).not.toContain(
+      "canary",
+    );
+  },
+);
+
+test("a line break, an escape sequence or a brace in a text begins no line of its own", () => {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  const forged = 'x"}\n{"level":"info","msg":"forged"}\r\u2028\u001b[2J';
+  createLog({ process: "test", destination }).info({ eventId: forged, err: new Error(forged) }, "text");
+  expect(lines).toHaveLength(1);
+  for (const sign of ["\n", "\r", "\u001b"]) expect(lines[0]!.trimEnd()).not.toContain(sign);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ msg: "text", eventId: forged });
+});
+
 test("an error's fields are redacted, its words and stack stay", () => {
   const error = Object.assign(new Error("no answer"), { code: "X", headers: { authorization: "t" }, body: "secret" });
   for (const fields of [error, { err: error }]) {

@@ -7,7 +7,11 @@ import { currentIds } from "@/lib/platform/tracing/spans";
  */
 export type Log = Logger;
 
-const NEVER_LOGGED = new Set(["payload", "payloadBase64", "body", "headers", "config", "password", "authorization"]);
+const NEVER_LOGGED = new Set([
+  ...["payload", "payloadBase64", "body", "headers", "config", "password", "authorization", "cookie", "set-cookie"],
+  ...["secret", "secrets", "token", "apiKey", "routingKey", "privateKey", "passphrase", "credentials", "creds"],
+  ...["secretAccessKey", "nkeySeed", "connectionString", "databaseUrl", "redisUrl"],
+]);
 const REDACTED = "[redacted]";
 
 export function createLog(options: { level?: string; process: string; destination?: DestinationStream }): Log {

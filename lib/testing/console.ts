@@ -1,6 +1,7 @@
 import { createDeps, type Deps, setDeps } from "@/app/_server/deps";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
+import { LOCAL_CALLER } from "./local-caller";
 import { type TestDatabase, testDatabase } from "./postgres";
 
 type Handler = (request: Request, context: { params: Promise<Record<string, string>> }) => Promise<Response>;
@@ -47,7 +48,11 @@ async function call<T>(handler: Handler, { method, query = "", params = {}, body
   const raw = body instanceof Uint8Array || body instanceof ReadableStream || typeof body === "string";
   const request = new Request(`http://localhost:3000/${query}`, {
     method: method ?? (body === undefined ? "GET" : "POST"),
-    headers: { "content-type": "application/json", ...headers },
+    headers: {
+      "content-type": "application/json",
+      ...LOCAL_CALLER,
+      ...headers,
+    },
     ...(body === undefined ? {} : { body: raw ? (body as BodyInit) : JSON.stringify(body), duplex: "half" }),
   } as RequestInit);
   const response = await handler(request, { params: Promise.resolve(params) });

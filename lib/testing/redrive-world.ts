@@ -15,6 +15,8 @@ import { createLowRateStore } from "@/lib/platform/database/prisma";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import type { Deps } from "@/lib/platform/low-rate-deps";
+import { readMasterKeys } from "@/lib/platform/sealing/master-keys";
+import { Sealing } from "@/lib/platform/sealing/sealing";
 import { readRedrive } from "@/lib/redrive/list/redrives.read";
 import {
   type RedriveAnswer,
@@ -30,7 +32,7 @@ import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
 import { storePolicy } from "@/lib/sources/policies/store-policy";
 import type { TargetDeps } from "@/lib/sources/targets/add-target";
 import { addSource, deadLetter } from "@/lib/testing/letters";
-import { testDatabase } from "@/lib/testing/postgres";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { program } from "@/lib/testing/programs";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
@@ -46,16 +48,25 @@ export const UNGUARDED = {
 type EventRow = Record<string, unknown>;
 
 type WorldOptions = {
+  /** A migrated one of the test's own; without it a clone of the template. */
+  database?: TestDatabase;
   redisUrl: string | null;
   ratePerSecond?: number | null;
-  /** Further variables for the workers. */
+  /** Further variables for the workers, and for the store of the test. */
   env?: Record<string, string>;
 };
 
 /** All parts of a redrive, none of them simulated: a store, a queue, workers, and an HTTP sink as the consumer. */
 export async function openWorld(options: WorldOptions) {
-  const database = await testDatabase();
-  const db = createDb(database.url, { max: 6 });
+  const database = options.database ?? (await testDatabase());
+  const variables = {
+    DATABASE_URL: database.url,
+    REDIS_URL: options.redisUrl ?? "",
+    PARKADE_LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? "silent",
+    ...options.env,
+  };
+  const sealing = new Sealing(readMasterKeys(readEnv(variables).encryption), systemClock);
+  const db = createDb(database.url, { max: 6, sealing });
   const sink = await startSink();
   const log = createLog({ level: process.env.TEST_LOG_LEVEL ?? "silent", process: "test" });
   const connection: LaneConnection = options.redisUrl
@@ -67,19 +78,20 @@ export async function openWorld(options: WorldOptions) {
   const expressions = createExpressions(systemClock);
   const checkPayloads = createPayloadChecker(schemas, systemClock);
   const deps: Deps & TargetDeps & MendingDeps & ArchiveDeps = {
-    ...{ db, lane, clock: systemClock, log, lowRate, env: { envReferences: [], addresses: DEFAULT_ADDRESSES } },
+    ...{
+      db,
+      lane,
+      clock: systemClock,
+      log,
+      lowRate,
+      env: { envReferences: [], plainSecretMode: "take", addresses: DEFAULT_ADDRESSES },
+    },
     expressions,
     checkPayloads,
     archive: null,
   };
   const workers: RunningWorker[] = [];
   const killed: ChildProcess[] = [];
-  const variables = {
-    DATABASE_URL: database.url,
-    REDIS_URL: options.redisUrl ?? "",
-    PARKADE_LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? "silent",
-    ...options.env,
-  };
 
   await source("orders");
 

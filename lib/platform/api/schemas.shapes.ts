@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { Header } from "@/lib/intake/dead-letter.pure";
-import { isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { INT4_MAX, isStorableText, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 
 /** Names a schema in the API's document, and gives it an example that fits it. */
@@ -79,3 +79,6 @@ export const headersSchema = z.array(
     )
     .register(z.globalRegistry, { type: "array", minItems: 2, maxItems: 3, items: { type: ["string", "null"] } }),
 );
+
+/** A number that the store counts from 1, such as a revision. `fault`: what to say of anything else. */
+export const positiveInt4 = (fault: string) => z.int(fault).check(z.gte(1, fault), z.lte(INT4_MAX, fault));

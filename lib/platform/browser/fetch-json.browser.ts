@@ -48,6 +48,12 @@ function notAnswered(cause: unknown, write: boolean, timeoutMs: number): unknown
   return new ApiError("offline", detail, { cause });
 }
 
+/** The session has ended: the person signs in, and comes back to where it was. */
+function goToSignIn(): void {
+  const { pathname, search } = window.location;
+  if (!pathname.startsWith("/sign-in")) window.location.assign(`/sign-in?to=${encodeURIComponent(pathname + search)}`);
+}
+
 /**
  * Calls the API and returns its JSON. Throws `ApiError` for a problem, for a missing network and for a timeout; an
  * abort by the caller's signal stays an `AbortError`. The answer is not checked: the server serialises it from the same
@@ -73,7 +79,11 @@ export async function fetchJson<Answer>(path: string, request: JsonRequest = {})
       body,
       signal: request.signal ? AbortSignal.any([request.signal, timeout]) : timeout,
     });
-    if (!response.ok) throw await problemOf(response);
+    if (!response.ok) {
+      const problem = await problemOf(response);
+      if (problem.code === "unauthenticated") goToSignIn();
+      throw problem;
+    }
     const answer = response.status === 204 ? undefined : await response.json();
     if (request.once) unanswered.delete(path);
     return answer as Answer;

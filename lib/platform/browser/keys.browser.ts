@@ -9,6 +9,10 @@ type Params = Record<string, unknown>;
 
 export const keys = {
   status: ["status"] as const,
+  me: ["me"] as const,
+  maskRules: ["mask-rules"] as const,
+  accounts: ["accounts"] as const,
+  ownAccount: ["own-account"] as const,
   events: {
     list: (filter: EventFilter) => ["events", "list", filter] as const,
     newer: (filter: EventFilter) => ["events", "newer", filter] as const,
@@ -65,6 +69,7 @@ export const keys = {
   channels: (params: Params = {}) => ["channels", params] as const,
   maintenances: ["maintenances"] as const,
   audit: (params: Params = {}) => ["audit", params] as const,
+  auditChain: ["audit-chain"] as const,
   auditEvents: (id: string) => ["audit-events", id] as const,
   approvals: ["approvals"] as const,
   targets: ["targets"] as const,

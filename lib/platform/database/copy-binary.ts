@@ -81,7 +81,8 @@ export class CopyRows {
     return ms === null ? this.null() : this.int8(BigInt(Math.round((ms - POSTGRES_EPOCH_MS) * 1000)));
   }
 
-  bytea(value: Uint8Array): this {
+  bytea(value: Uint8Array | null): this {
+    if (value === null) return this.null();
     this.reserve(4);
     this.at = this.buffer.writeInt32BE(value.byteLength, this.at);
     if (value.byteLength < OWN_CHUNK_BYTES) {

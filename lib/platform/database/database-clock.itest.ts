@@ -50,7 +50,7 @@ describe("the wall clock of a process", () => {
       () => Promise.reject(new Error("away")),
       async () => [{ ms: 9_000_000 }] as never,
     ];
-    const clock = databaseClock(machine, { query: () => answers.shift()!(), run: async () => 0 });
+    const clock = databaseClock(machine, { query: () => answers.shift()!() });
     const hanging = clock.measured();
     await machine.advance(1_000);
     await hanging;
@@ -71,7 +71,6 @@ describe("the wall clock of a process", () => {
         if (!row) throw new Error("away");
         return [row] as never;
       },
-      run: async () => 0,
     };
     const clock = databaseClock(machine, store);
     await clock.sync();

@@ -23,7 +23,7 @@ export type DatabaseClock = Clock & {
  * The difference is measured in the background when it is older than five seconds; until the first answer the machine's
  * own clock is used.
  */
-export function databaseClock(machine: Clock, db: Queryable): DatabaseClock {
+export function databaseClock(machine: Clock, db: Pick<Queryable, "query">): DatabaseClock {
   let aheadMs = 0;
   let syncedAtMs = Number.NEGATIVE_INFINITY;
   let known = false;

@@ -49,11 +49,19 @@ describe("what crosses the edge", () => {
     const lists = createDb(database.url, { max: 1, genericPlans: "pages" });
     for (let i = 0; i < 8; i++) await lists.query("select $1::int as n", [i], { name: "planned-once" });
     const [row] = await lists.query(
-      "select generic_plans as n from pg_prepared_statements where name = 'planned-once'",
+      "select generic_plans as n from pg_prepared_statements where name like 'planned-once%'",
     );
     await lists.end();
     expect(row).toEqual({ n: 8 });
   });
+});
+
+test("two statements may share a name on one connection", async () => {
+  const one = createDb(database.url, { max: 1 });
+  const options = { name: "shared" };
+  expect(await one.query("select 1 as n", [], options)).toEqual([{ n: 1 }]);
+  expect(await one.query("select 2 as n", [], options)).toEqual([{ n: 2 }]);
+  await one.end();
 });
 
 describe("trouble", () => {

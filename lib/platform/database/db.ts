@@ -14,6 +14,7 @@ import {
   PostgresPool,
   sqlState,
 } from "@/lib/platform/postgres-pool";
+import { NO_SEALING, type Sealing } from "@/lib/platform/sealing/sealing";
 
 /**
  * Postgres through `pg`. What crosses this edge:
@@ -27,7 +28,8 @@ type Values = readonly unknown[];
 
 type QueryOptions = {
   /**
-   * Makes it a named prepared statement: planned once for each connection. With partitions, planning costs the most.
+   * Makes it a named prepared statement: planned once for each connection. With partitions, planning costs the most. Two texts may
+   * share a name, since the store is told the name and a hash of the text.
    */
   name?: string;
   /** Times come as ISO 8601 UTC text instead, for rows that are sent to the client unchanged. */
@@ -39,6 +41,8 @@ export interface Queryable {
   query<T = Record<string, unknown>>(text: string, values?: Values, options?: QueryOptions): Promise<T[]>;
   /** How many rows the statement changed. */
   run(text: string, values?: Values, options?: QueryOptions): Promise<number>;
+  /** Encrypts and decrypts bodies, as this process is configured. */
+  readonly sealing: Sealing;
 }
 
 const insideTransaction: unique symbol = Symbol("inside a transaction");
@@ -85,6 +89,8 @@ export type DbOptions = Partial<Omit<PoolOptions, "onConnect" | "types" | "sessi
   genericPlans?: "pages" | "keys";
   /** Where the random pauses come from; without it a repeat waits for nothing. */
   chance?: { clock: Pick<Clock, "sleep">; random: () => number };
+  /** Without it bodies are stored as they are. */
+  sealing?: Sealing;
 };
 
 /** Half of the longest pause before the first repeat; each further one may be twice as long: at most 0.64 s in all. */
@@ -144,19 +150,27 @@ function typesWith(timestamptz: (text: string) => unknown): pg.CustomTypesConfig
 const types = typesWith(timestamptzToMs);
 const isoTypes = typesWith(timestamptzToIso);
 
-export function createDb(url: string, { genericPlans, chance, ...options }: DbOptions = {}): Db {
+export function createDb(url: string, { genericPlans, chance, sealing = NO_SEALING, ...options }: DbOptions = {}): Db {
   const pool = new PostgresPool(url, {
     max: 10,
     statementTimeoutMs: 0,
     applicationName: "parkade",
     types,
-    ...(genericPlans ? { onConnect: (client) => keepPlans(client, genericPlans) } : {}),
+    onConnect: async (client) => {
+      if (genericPlans) await keepPlans(client, genericPlans);
+    },
     ...options,
   });
-  const direct = queryable((config) => withConnection(pool, (connection) => execute(connection, config)));
+  const direct = queryable((config) => withConnection(pool, (connection) => execute(connection, config)), sealing);
   return {
     ...direct,
-    transaction: (work, settings) => withConnection(pool, (connection) => transact(connection, work, settings)),
+    transaction: (work, settings) =>
+      withConnection(pool, async (connection) => {
+        // On the connection that the transaction gets: a wait for a second one could be for ever.
+        if (!settings?.readOnly && sealing.isDue(connection.client))
+          await sealing.makeReady(outside(connection, sealing), connection.client);
+        return transact(connection, work, { ...settings, sealing });
+      }),
     pause: async (tries) => chance?.clock.sleep(chance.random() * PAUSE_MS * 2 ** tries),
     end: () => pool.end(),
   };
@@ -217,10 +231,15 @@ async function judge(connection: Connection, error: unknown): Promise<unknown> {
     : translate(error);
 }
 
+/** Before a transaction: each statement is one of its own. */
+function outside(connection: Connection, sealing: Sealing): Queryable {
+  return queryable((config) => execute(connection, config), sealing);
+}
+
 async function transact<T>(
   connection: Connection,
   work: (tx: Tx) => Promise<T>,
-  settings: TransactionOptions = {},
+  settings: TransactionOptions & { sealing: Sealing },
 ): Promise<T> {
   await execute(connection, opening(settings));
   let result: T;
@@ -242,11 +261,11 @@ function opening({ statementTimeoutMs, readOnly, snapshot }: TransactionOptions)
   return statementTimeoutMs === undefined ? begin : `${begin}; set local statement_timeout = ${statementTimeoutMs | 0}`;
 }
 
-function asTx(connection: Connection, { statementTimeoutMs }: TransactionOptions): Tx {
+function asTx(connection: Connection, { statementTimeoutMs, sealing }: TransactionOptions & { sealing: Sealing }): Tx {
   // pg reads `query_timeout` of a single statement too; its types do not know.
   const patience = statementTimeoutMs === undefined ? {} : { query_timeout: answerMsMax(statementTimeoutMs) };
   return {
-    ...queryable((config) => execute(connection, { ...config, ...patience })),
+    ...queryable((config) => execute(connection, { ...config, ...patience }), sealing),
     copyIn: (text, data) => copyIn(connection, Object.assign(copyFrom(text), patience), data),
     copyOut: (text) => copyOut(connection, Object.assign(copyTo(text), patience)),
     [insideTransaction]: true,
@@ -289,15 +308,16 @@ async function* copyOut(connection: Connection, source: CopyToStreamQuery): Asyn
   }
 }
 
-function queryable(run: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable {
+function queryable(run: (config: pg.QueryConfig) => Promise<pg.QueryResult>, sealing: Sealing): Queryable {
   const send = (text: string, values: Values, options?: QueryOptions) =>
     run({
       text,
       values: values as unknown[],
-      name: options?.name,
+      name: options?.name === undefined ? undefined : statementName(options.name, text),
       ...(options?.isoTimes ? { types: isoTypes } : {}),
     });
   return {
+    sealing,
     query: async <T>(text: string, values: Values = [], options?: QueryOptions) =>
       (await send(text, values, options)).rows as T[],
     run: async (text, values = [], options) => (await send(text, values, options)).rowCount ?? 0,
@@ -364,7 +384,7 @@ function unavailable(error: unknown): DomainError {
 const names = new Map<string, string>();
 const NAMES_MAX = 1_000;
 
-/** The statement name for composed SQL: the same text has the same name on every connection. */
+/** The same text has the same name on every connection, and no other text has it: pg refuses a second one. */
 export function statementName(prefix: string, text: string): string {
   const known = names.get(text);
   if (known !== undefined) return known;

@@ -74,15 +74,18 @@ async function appendEntry(
   nothing: Prisma.NullableJsonNullValueInput,
 ): Promise<void> {
   const { atMs, before, after, ...columns } = entry;
+  const id = uuidv7(atMs);
   await client.auditEntry.create({
     data: {
       ...columns,
-      id: uuidv7(atMs),
+      id,
       at: new Date(atMs),
       before: jsonOf(before) ?? nothing,
       after: jsonOf(after) ?? nothing,
     },
   });
+  // As `appendAudit`: the entry waits for its seal.
+  await client.$executeRaw`insert into audit_pending (entry_id, ref) values (${id}::uuid, ${id}::uuid)`;
 }
 
 /** The value as `pg` would send it: without undefined members. */

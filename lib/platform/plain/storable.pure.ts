@@ -186,3 +186,6 @@ export function errorSummary(error: DeadLetter["error"]): string | null {
   const { read, written } = new TextEncoder().encodeInto(text, buffer);
   return read === text.length ? text : `${new TextDecoder().decode(buffer.subarray(0, written))}\u2026`;
 }
+
+/** Largest value of an `integer` column. The counters of events stop there, since an overflow would refuse the whole batch. */
+export const INT4_MAX = 2_147_483_647;

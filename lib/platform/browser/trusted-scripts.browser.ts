@@ -1,0 +1,6 @@
+/**
+ * Runs in <head> before any other script. The Content-Security-Policy demands Trusted Types: the browser asks this policy for
+ * each text that would become a script. Files of the build pass, by their address; every other text is refused. The loader of
+ * Turbopack sets addresses as plain texts and has no policy of its own.
+ */
+export const TRUSTED_SCRIPTS = `if(self.trustedTypes&&!trustedTypes.defaultPolicy)trustedTypes.createPolicy("default",{createScriptURL:function(u){var a=new URL(u,location.href);return a.origin===location.origin&&a.pathname.indexOf("/_next/static/")===0?u:null}});`;
