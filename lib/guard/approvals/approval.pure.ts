@@ -119,7 +119,10 @@ function isLooser(approved: CanaryTerms, now: CanaryTerms, sentBefore: number | 
 /** Who had a part in asking: `rule` wrote or switched on the rule that asked. */
 export type Asker = { name: string; part: "asked" | "rule" };
 
-/** Why the viewer can neither approve nor reject what these people asked for; null = the viewer can. */
+/**
+ * Why the viewer can neither approve nor reject what these people asked for; null = the viewer can. The name of an account never
+ * changes, and no other account has one that looks like it: accounts that differ here are two.
+ */
 export function cannotDecide(askers: readonly Asker[], viewer: Viewer): string | null {
   const { name, means } = viewer;
   if (!may(viewer, "approve")) return `${name} may not approve: ask an administrator`;

@@ -99,6 +99,11 @@ describe("who asked", () => {
     ["ada-lovelace", "adaLovelace"],
     ["josé", "Jose\u0301"],
     ["jose", "José"],
+    ["ada", "a\u200bd\u00ada"],
+    ["ada", "\u202eada\ufeff"],
+    ["straße", "STRASSE"],
+    ["νίκος", "ΝΙΚΟΣ"],
+    ["ışıl", "IŞIL"],
   ])("%s is %s", (one, other) => {
     expect(samePerson(one, other)).toBe(true);
     const askers = ["maria", one].map((name) => ({ name, part: "asked" as const }));

@@ -1,5 +1,7 @@
 import { type ApprovalState, type Asker, cannotDecide } from "@/lib/guard/approvals/approval.pure";
 import type { ApprovalList, ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
+import type { MaskSet } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { seesOperation, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
@@ -25,21 +27,22 @@ export const APPROVAL_COLUMNS = `a.id, a.subject_kind as "subjectKind", a.subjec
 async function approvalsOut(db: Queryable, viewer: Viewer, rows: readonly StoredApproval[]): Promise<ApprovalOut[]> {
   const asked = rows.filter(({ state }) => state === "asked").map(({ subjectId }) => subjectId);
   const askers = asked.length === 0 ? [] : await askersOf(db, asked);
+  const set = (await readMasks(db)).of(null);
   return rows.map((row) => {
     const own = askers.filter(({ subjectId }) => subjectId === row.subjectId);
-    return approvalOut(viewer, row, row.state === "asked" ? cannotDecide(own, viewer) : null);
+    return approvalOut(viewer, row, { obstacle: row.state === "asked" ? cannotDecide(own, viewer) : null, set });
   });
 }
 
 function approvalOut(
   viewer: Viewer,
   { id: _id, subjectId, askedAtMs, expiresAtMs, decidedAtMs, terms, ...row }: StoredApproval,
-  obstacle: string | null,
+  { obstacle, set }: { obstacle: string | null; set: MaskSet },
 ): ApprovalOut {
   return {
     ...row,
     cannotDecide: obstacle,
-    terms: may(viewer, "reveal") ? terms : { ...terms, recipe: redactRecipe(terms.recipe) },
+    terms: may(viewer, "reveal") ? terms : { ...terms, recipe: redactRecipe(terms.recipe, set) },
     id: subjectId,
     askedAt: iso(askedAtMs),
     expiresAt: iso(expiresAtMs),

@@ -22,6 +22,10 @@ export const AUDIT_SUBJECTS = [
   "maintenance",
   "marker",
   "group",
+  "account",
+  "session",
+  "token",
+  "mask-rule",
 ] as const;
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];
 
@@ -41,8 +45,8 @@ export type AuditEntry = {
   /** The values before and after: small values, never a payload, never a secret. */
   before: unknown;
   after: unknown;
-  /** The number of state changes that the entry covers. */
-  count: number;
+  /** The number of state changes that the entry covers. null = not known yet: an export begins, and its end is another entry. */
+  count: number | null;
   atMs: number;
   /**
    * The events whose state the entry covers: the history of each shows the entry. Of a lift of many, the controls. As text:

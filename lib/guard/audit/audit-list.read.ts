@@ -2,10 +2,12 @@ import { paramsFrom } from "@/lib/events/filter/event-filter.sql";
 import type { AuditEventList, AuditEventOut, AuditList, AuditOut } from "@/lib/guard/audit/audit.shapes";
 import type { AuditQuery } from "@/lib/guard/audit/audit-query.shapes";
 import { entriesOfEvents, eventsOfEntry } from "@/lib/guard/audit/subjects.sql";
+import type { MaskSet } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { seesEntry } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -19,27 +21,43 @@ export async function listAudit(db: Queryable, viewer: Viewer, query: AuditQuery
   const params = paramsFrom(1);
   const scope = sourceScope(viewer);
   const seen = scope === null ? "true" : seesEntry(params.add(scope));
-  const where = `${conditions(query, params)} and ${seen}`;
-  const text = `select a.id, a.at as "atMs", a.actor, a.action, a.subject_kind as "subjectKind",
-           a.subject_id as "subjectId", a.redrive_id as "redriveId", a.reason, a.before, a.after,
-           o.id as "operationId", coalesce(o.changed, a.count) as count
-      from audit_entries a left join bulk_operations o on o.audit_id = a.id where ${where} order by a.id desc limit ${params.add(query.limit + 1)}::int`;
-  const rows = await db.query<AuditRow>(text, params.values, { name: statementName("audit", text) });
+  const where = `${conditions(query, params)} and ${seen} and ${ofAccounts(viewer, params)}`;
+  const text = `${ENTRIES} where ${where} order by a.id desc limit ${params.add(query.limit + 1)}::int`;
+  const rows = await db.query<AuditRow>(text, params.values, { name: "audit" });
   const page = cutPage(rows, query.limit, (row) => row.id);
-  const shown = may(viewer, "reveal") ? <Value>(value: Value) => value : withoutCredentials;
-  const items = page.items.map(({ atMs, before, after, ...row }) => ({
-    ...row,
-    before: shown(before),
-    after: shown(after),
-    at: iso(atMs),
-  }));
-  return { items, nextCursor: page.nextCursor };
+  const set = may(viewer, "reveal") ? null : (await readMasks(db)).of(null);
+  return { items: page.items.map((row) => entryOut(row, set)), nextCursor: page.nextCursor };
+}
+
+/** Entries of exports that began said 0 in earlier releases. They are sealed, so they stay as they are. */
+const ENTRIES = `select a.id, a.at as "atMs", a.actor, a.action, a.subject_kind as "subjectKind",
+       a.subject_id as "subjectId", a.redrive_id as "redriveId", a.reason, a.before, a.after,
+       o.id as "operationId", coalesce(o.changed, case when a.action = 'event.exported' then nullif(a.count, 0) else a.count end) as count
+  from audit_entries a left join bulk_operations o on o.audit_id = a.id`;
+
+/** For a server that keeps the audit: entries by their id, masked as for viewers who may not reveal. One that is gone is left out. */
+export async function readAuditEntries(db: Queryable, ids: readonly string[]): Promise<Map<string, AuditOut>> {
+  const rows = await db.query<AuditRow>(`${ENTRIES} where a.id = any($1::uuid[])`, [ids], { name: "audit-entries-of" });
+  const set = (await readMasks(db)).of(null);
+  return new Map(rows.map((row) => [row.id, entryOut(row, set)]));
+}
+
+/** @param set null = nothing is masked */
+function entryOut({ atMs, before, after, ...row }: AuditRow, set: MaskSet | null): AuditOut {
+  const shown = <Value>(value: Value) => (set === null ? value : withoutMasked(value, set));
+  return { ...row, before: shown(before), after: shown(after), at: iso(atMs) };
+}
+
+/** Who signed in, and from where, is for administrators; everybody sees what it did itself. */
+function ofAccounts(viewer: Viewer, params: ReturnType<typeof paramsFrom>): string {
+  if (may(viewer, "change-accounts") && viewer.sources === "all") return "true";
+  return `(a.subject_kind <> all('{account,session,token}') or a.actor = ${params.add(viewer.name)}::text)`;
 }
 
 /** An entry about a mend or a saved recipe holds the recipe. */
-function withoutCredentials<Value>(value: Value): Value {
+function withoutMasked<Value>(value: Value, set: MaskSet): Value {
   if (typeof value !== "object" || value === null || !("recipe" in value)) return value;
-  return { ...value, recipe: redactRecipe(value.recipe) };
+  return { ...value, recipe: redactRecipe(value.recipe, set) };
 }
 
 function conditions(query: AuditQuery, params: ReturnType<typeof paramsFrom>): string {

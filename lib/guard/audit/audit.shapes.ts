@@ -20,8 +20,11 @@ const auditSchema = named(
     reason: nullableText,
     before: z.unknown(),
     after: z.unknown(),
-    /** How many state changes the entry stands for; of a bulk operation that runs, so far. */
-    count: z.int(),
+    /**
+     * How many state changes the entry stands for; of a bulk operation that runs, so far. null = not counted yet: of an export that
+     * began, the entry `event.export-ended` says how many events left.
+     */
+    count: z.nullable(z.int()),
   }),
   {
     id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b10",

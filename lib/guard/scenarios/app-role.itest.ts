@@ -1,7 +1,10 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
+import { verifyChains } from "@/lib/guard/audit-chain/verify-chains";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
@@ -65,7 +68,14 @@ test("web and worker do all their work as a role that is no superuser and cannot
   const lane = createLaneQueue({ kind: "postgres", connectionString: appUrl, max: 2 }, systemClock);
   const log = createLog({ level: "silent", process: "test" });
   const deps = { db, lane, clock: systemClock, log };
-  const worker = await startWorker(readEnv({ DATABASE_URL: appUrl }), log);
+  let received = "";
+  const syslog = createServer(
+    (socket) => void socket.setEncoding("utf8").on("data", (text: string) => (received += text)),
+  );
+  syslog.listen(0, "127.0.0.1");
+  await once(syslog, "listening");
+  const auditSyslog = `tcp://127.0.0.1:${(syslog.address() as AddressInfo).port}`;
+  const worker = await startWorker(readEnv({ DATABASE_URL: appUrl, PARKADE_AUDIT_SYSLOG: auditSyslog }), log);
   try {
     const [me] = await db.query(
       "select rolsuper, rolcreaterole, rolcreatedb from pg_roles where rolname = current_user",
@@ -89,9 +99,21 @@ test("web and worker do all their work as a role that is no superuser and cannot
     await removeExpired(db);
     const key = { aggregateId: "account-of-a" };
     await forgetData(deps, { key, reason: "for account-of-a", idempotency: null }, localViewer("ada"));
+    // The worker has sealed as that role; what the forget replaced is sealed anew.
     const named = "select 1 from audit_entries where reason like '%account-of-a%'";
     await expect.poll(() => db.query(named)).toEqual([]);
     expect(await db.query("select 1 from audit_entries where reason = 'for [forgotten]'")).toHaveLength(1);
+
+    const redactions = "select 1 from audit_seals where kind = 'redaction'";
+    await expect.poll(() => db.query(redactions)).not.toHaveLength(0);
+    await expect.poll(() => db.query("select 1 from audit_pending")).toEqual([]);
+    const report = await verifyChains(db, { from: [], fromEntry: null, anchors: [] });
+    expect(report).toMatchObject({ good: true, appendOnly: true, findings: [] });
+    expect(report.redactions).toBeGreaterThan(0);
+    // Each seal once, to the server that the environment names.
+    const sent = () => received.match(/\d+ <109>1 \S+ \S+ parkade - \S+ \[parkade@32473 scope="\w+" seq="\d+"/g) ?? [];
+    await expect.poll(() => sent().length, { timeout: 10_000 }).toBe(report.seals);
+    expect(received).toMatch(/kind="redaction" entryId="\S+"\] \{[^\n]*?"reason":"for \[forgotten\]"/);
 
     for (const text of [
       "update audit_entries set actor = 'somebody else'",
@@ -100,6 +122,11 @@ test("web and worker do all their work as a role that is no superuser and cannot
       "truncate audit_entries",
       "delete from audit_subjects",
       "update audit_subjects set entry_id = event_id",
+      "update audit_seals set seq = seq + 1",
+      "delete from audit_seals",
+      "truncate audit_seals",
+      "delete from audit_anchors",
+      "update audit_anchors set seq = 1",
       "drop table audit_entries",
       "alter table audit_entries rename to gone",
       "delete from _prisma_migrations",
@@ -115,6 +142,7 @@ test("web and worker do all their work as a role that is no superuser and cannot
     await worker.stop("test over");
     await lane.close();
     await db.end();
+    syslog.close();
   }
 });
 

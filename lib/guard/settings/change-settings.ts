@@ -1,5 +1,6 @@
-import type { ConfigLimits } from "@/lib/brokers/kinds/kinds.shapes";
-import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
+import type { ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
+import { plainAddressFault, redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
+import { mayReference, referenceFault, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 import { confirmedUrlFault, SETTING_BOUNDS, settingsFrom } from "@/lib/guard/settings/settings.pure";
 import type { ShownSettings } from "@/lib/guard/settings/settings.read";
 import { removeConfirmedUrl, writeSettings } from "@/lib/guard/settings/settings.write";
@@ -9,7 +10,7 @@ import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pur
 import { CONFIRMED_DESTINATION } from "@/lib/redrive/confirm/announce-confirmed";
 import type { SettingsChange } from "@/lib/sources/targets/targets.shapes";
 
-export type SettingsDeps = LowRateDeps & { env: Pick<ConfigLimits, "addresses"> };
+export type SettingsDeps = LowRateDeps & { env: ConfigLimits };
 
 /** Changes settings; the next decision uses them. Throws DomainError `invalid-config` with every wrong field. */
 export async function changeSettings(
@@ -26,6 +27,8 @@ export async function changeSettings(
     const stored = await writeSettings(prisma, values, { actor: viewer.name, atMs });
     if (confirmedUrl === null) await removeConfirmedUrl(prisma, CONFIRMED_DESTINATION);
     const urlBefore = typeof stored.confirmedUrl === "string" ? stored.confirmedUrl : null;
+    const detail = plainAddressFault(confirmedUrl ?? "", urlBefore, deps.env.plainSecretMode);
+    if (detail !== null) throw invalidFields([{ field: "confirmedUrl", detail }], "invalid-config");
     const urlAfter = confirmedUrl === undefined ? urlBefore : confirmedUrl;
     const before = { ...settingsFrom(stored), confirmedUrl: urlBefore && redactUrl(urlBefore) };
     const after = { ...settingsFrom({ ...stored, ...settings }), confirmedUrl: urlAfter && redactUrl(urlAfter) };
@@ -45,21 +48,23 @@ export async function changeSettings(
   });
 }
 
-function assertValid({ settings, confirmedUrl }: SettingsChange, { addresses }: SettingsDeps["env"]): void {
+function assertValid({ settings, confirmedUrl }: SettingsChange, limits: ConfigLimits): void {
   const fields = Object.entries(settings).flatMap(([name, value]): FieldError[] => {
     const bounds = SETTING_BOUNDS[name as keyof typeof SETTING_BOUNDS];
     if (!bounds) return [{ field: name, detail: `unknown: use ${Object.keys(SETTING_BOUNDS).join(", ")}` }];
     if (Number.isInteger(value) && value >= bounds.min && value <= bounds.max) return [];
     return [{ field: name, detail: `must be a whole number from ${bounds.min} to ${bounds.max}` }];
   });
-  const fault = typeof confirmedUrl === "string" ? urlFault(confirmedUrl, addresses) : null;
+  const fault = typeof confirmedUrl === "string" ? urlFault(confirmedUrl, limits) : null;
   if (fault !== null) fields.push({ field: "confirmedUrl", detail: fault });
   if (fields.length > 0) throw invalidFields(fields, "invalid-config");
 }
 
-function urlFault(text: string, addresses: ConfigLimits["addresses"]): string | null {
+function urlFault(text: string, { envReferences, addresses }: ConfigLimits): string | null {
   const fault = confirmedUrlFault(text);
   if (fault !== null) return fault;
+  const name = referenceIn(text);
+  if (name !== null) return mayReference(name, envReferences) ? null : referenceFault(name, "setting");
   try {
     addresses.assertAllowed(new URL(text).hostname);
     return null;

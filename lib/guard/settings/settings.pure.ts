@@ -1,3 +1,4 @@
+import { referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 /** The settings of an operator, with defaults and bounds. Durations in milliseconds. */
 export type Settings = {
   /** Deliver redrives of one event before it is ignored automatically. */
@@ -78,12 +79,13 @@ export function settingsFrom(stored: Record<string, unknown>): Settings {
 }
 
 /**
- * Why confirmed events cannot be posted to an address; null = they can. Its path and query may hold a token, which is masked; a
- * password before the host is refused, since the receiver has the signature.
+ * Why confirmed events cannot be posted to an address, or to the one that a reference stands for; null = they can. Its path and
+ * query may hold a token, which is masked; a password before the host is refused, since the receiver has the signature.
  */
 export function confirmedUrlFault(text: string): string | null {
+  if (referenceIn(text) !== null) return null;
   if (text.includes("***")) return "holds ***, which stands for a value that is not shown: type the whole address";
-  if (!URL.canParse(text)) return "must look like https://host/path";
+  if (!URL.canParse(text)) return "must look like https://host/path, or env:PARKADE_SECRET_NAME";
   const { protocol, username, password } = new URL(text);
   if (!/^https?:$/.test(protocol)) return "must begin with https:// or http://";
   return username === "" && password === "" ? null : "must be without a user or password: messages are signed instead";

@@ -1,6 +1,9 @@
 /** The actor of a request without a signed-in user: the name that the request gives, or `local` when it gives none. */
 export const LOCAL_ACTOR = "local";
 
+/** The actor of a request that nobody has signed in for, and that is signed with the secret of a source. */
+export const SIGNATURE_ACTOR = "signature";
+
 const CHARS_MAX = 128;
 
 /** Parkade itself acts under these names. A person cannot take one, so an audit entry always shows who acted. */
@@ -10,6 +13,7 @@ const MACHINE_NAMES = new Set([
   "janitor",
   "parkade",
   "reconciler",
+  SIGNATURE_ACTOR,
   "slow-lane",
   "system",
   "web",
@@ -62,10 +66,14 @@ export function actorFault(name: string): string | null {
  * is the safe side.
  */
 export function samePerson(one: string, other: string): boolean {
-  return letters(one) === letters(other);
+  return nameKey(one) === nameKey(other);
 }
 
-function letters(name: string): string {
-  const plain = name.normalize("NFKD").toLowerCase().normalize("NFKD");
-  return plain.replace(/[^\p{L}\p{N}]/gu, "") || plain;
+/**
+ * A name without case, accents, width, spaces, punctuation and characters that cannot be seen: equal for names of one person, see
+ * `samePerson`. To large letters and back: `ß` and `SS`, and the two small sigmas, are one.
+ */
+export function nameKey(name: string): string {
+  const plain = name.normalize("NFKD").toUpperCase().toLowerCase().normalize("NFKD");
+  return plain.replace(/[^\p{L}\p{N}]/gu, "").replaceAll("ς", "σ") || plain;
 }

@@ -14,8 +14,8 @@ const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 const PROBES = new Set(["/healthz", "/readyz"]);
 
 /**
- * Null when the request may pass, else the reason in words. There is no sign-in yet, so every caller that reaches the
- * port may do everything. Two attacks work even against a loopback address and are refused here: a foreign web page
+ * Null when the request may pass, else the reason in words. On this machine every caller may be let in
+ * without a sign-in. Two attacks work even against a loopback address and are refused here: a foreign web page
  * that resolves its own name to 127.0.0.1 (DNS rebinding: its Host is not ours), and a foreign page that posts a form
  * to us (CSRF). The server, the handlers and the pages all call this function, so that they decide alike.
  *

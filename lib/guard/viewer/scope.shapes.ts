@@ -1,6 +1,9 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
-import { type Action, assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { maskValue } from "@/lib/guard/masking/mask.pure";
+import type { MaskSet, Masks } from "@/lib/guard/masking/mask-rule.pure";
+import { type Action, assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 declare const scoped: unique symbol;
 type Scoped = { readonly [scoped]: true };
@@ -12,20 +15,47 @@ export type ScopedFilter = EventFilter & Scoped;
 export type ScopedSelection = Scoped &
   ({ filter: ScopedFilter } | (Exclude<Selection, { filter: unknown }> & { sources?: string[] }));
 
-/** What of the filter the viewer sees. Throws DomainError `forbidden` when the viewer may not view. */
-export function scopeFilter(viewer: Viewer, filter: EventFilter): ScopedFilter {
+/**
+ * What of the filter the viewer sees. `masks`: the rules in force, see `scope.read.ts`; without them who may not reveal searches by no tag.
+ * Throws DomainError `forbidden` when the viewer may not view, or search so.
+ */
+export function scopeFilter(viewer: Viewer, filter: EventFilter, masks?: Masks): ScopedFilter {
   const sources = sourceScope(viewer, filter.source);
+  assertSearches(viewer, filter, masks && (sources ?? [null]).map((source) => masks.of(source)));
   return (sources === null ? filter : { ...filter, source: sources }) as ScopedFilter;
+}
+
+/**
+ * A search answers whether what is stored holds a word, masked or not: of somebody who may not reveal that would spell out a number
+ * digit by digit. Words without digits are looked up in the texts of groups, which have no values. Throws DomainError `forbidden`.
+ */
+function assertSearches(viewer: Viewer, { q, tags }: EventFilter, sets: MaskSet[] | undefined): void {
+  if (may(viewer, "reveal")) return;
+  // As the list shows a tag: what it shows unmasked in each source that is searched may be searched for.
+  const isMasked = ([name, values]: [string, string[]]) =>
+    sets === undefined || sets.some((set) => values.some((value) => maskValue(name, value, set) !== value));
+  const field = q !== undefined && /\d/.test(q) ? "q" : Object.entries(tags ?? {}).some(isMasked) ? "tags" : null;
+  if (field === null) return;
+  const said =
+    field === "q"
+      ? "search the texts of errors for a word with digits, which may be masked: search by id, or without digits"
+      : "search by a tag whose values are masked";
+  throw new DomainError("forbidden", `${viewer.name} may not ${said}`, {
+    fields: [
+      { field: "action", detail: "reveal" },
+      { field, detail: "needs the right to reveal" },
+    ],
+  });
 }
 
 /**
  * The events of a selection that the viewer may do this to. Events of other sources are as good as absent, since the
  * viewer does not see them; a source that the filter names is refused. Throws DomainError `forbidden`.
  */
-export function scopeSelection(viewer: Viewer, action: Action, selection: Selection): ScopedSelection {
+export function scopeSelection(viewer: Viewer, action: Action, selection: Selection, masks?: Masks): ScopedSelection {
   if ("filter" in selection) {
     assertMay(viewer, action, selection.filter.source);
-    return { filter: scopeFilter(viewer, selection.filter) } as ScopedSelection;
+    return { filter: scopeFilter(viewer, selection.filter, masks) } as ScopedSelection;
   }
   assertMay(viewer, action);
   const sources = sourceScope(viewer);

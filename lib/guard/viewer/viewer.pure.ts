@@ -4,7 +4,7 @@ import { LOCAL_ACTOR } from "./actor.pure";
 /** All actions that a viewer may be allowed. */
 export const ACTIONS = [
   "view",
-  /** Read credentials in headers, and payloads without masking. */
+  /** Read what is masked, with a reason that the audit keeps. */
   "reveal",
   "export",
   "ingest",
@@ -31,23 +31,33 @@ export const ACTIONS = [
   "change-target",
   "change-policy",
   "change-settings",
+  /** Say what is masked. */
+  "change-masks",
   "change-view",
   /** Rules of alerts, channels and maintenance windows. */
   "change-alert",
   "acknowledge",
   /** Mark a moment on the charts. */
   "mark",
+  /** Accounts, their roles, and tokens of service accounts. */
+  "change-accounts",
 ] as const;
 export type Action = (typeof ACTIONS)[number];
+/** What a control of the console asks for: one action, or all of these. */
+export type Needs = Action | readonly Action[];
 
-/** How the viewer was recognised. `system` is Parkade itself. */
-type Means = "local" | "session" | "token" | "proxy" | "system";
+/** How the viewer was recognised. `none`: not at all; `signature`: by the secret of a source; `system` is Parkade itself. */
+type Means = "local" | "session" | "token" | "signature" | "proxy" | "system" | "none";
 
 /** The person or program that asks, and its rights. Every read, operation, page and handler takes a viewer. */
 export type Viewer = {
   /** The name in audit entries. */
   readonly name: string;
   readonly means: Means;
+  /** Id of the account; absent = nobody has signed in. */
+  readonly account?: string;
+  /** Id of the session; absent = the request came without one. */
+  readonly session?: string;
   /** Names of the allowed sources. The viewer reads and changes nothing of other sources. */
   readonly sources: "all" | readonly string[];
   readonly actions: "all" | readonly Action[];
@@ -57,6 +67,9 @@ export type Viewer = {
 export function localViewer(name: string = LOCAL_ACTOR): Viewer {
   return { name, means: "local", sources: "all", actions: "all" };
 }
+
+/** Whoever has not signed in where one must: may do nothing but sign in. */
+export const NOBODY: Viewer = { name: "nobody", means: "none", sources: [], actions: [] };
 
 /** A part of Parkade that acts without a request: `worker`, `reconciler`, `source:orders`. */
 export function systemViewer(name: string): Viewer {
@@ -90,6 +103,22 @@ export function assertMay(viewer: Viewer, action: Action, sources: "all" | reado
 }
 
 /**
+ * Why a control is refused before anything is sent, in words for whoever looks at it; null = it is not. As `assertMay` decides.
+ * @param everySource the change concerns every source, as a setting does
+ */
+export function whyNot(
+  { actions, sources }: Pick<Viewer, "actions" | "sources">,
+  needs: Needs,
+  everySource = false,
+): string | null {
+  const needed = typeof needs === "string" ? [needs] : needs;
+  const missing = needed.find((action) => actions !== "all" && !actions.includes(action));
+  if (missing !== undefined) return `You may not ${wordsOf(missing)}: ask an administrator for the right`;
+  if (!everySource || sources === "all") return null;
+  return `You may ${wordsOf(needed[0]!)} for ${sources.join(", ") || "no source"} alone, and this concerns every source`;
+}
+
+/**
  * The sources a read is restricted to; null = every source. `asked`: the sources that the reader asked for, all when
  * absent. Throws DomainError `forbidden` when the viewer may not view.
  */
@@ -99,15 +128,15 @@ export function sourceScope(viewer: Viewer, asked?: readonly string[] | null): s
   return viewer.sources.filter((source) => !asked || asked.includes(source));
 }
 
+function wordsOf(action: Action): string {
+  return action.replaceAll("-", " ");
+}
+
 function forbidden(viewer: Viewer, action: Action, source: string | null): DomainError {
   const where = source === null ? "" : source === "all" ? " for every source" : ` for source ${JSON.stringify(source)}`;
   const fields: FieldError[] = [{ field: "action", detail: action }];
   if (source !== null) fields.push({ field: "source", detail: source === "all" ? "every source" : source });
-  return new DomainError(
-    "forbidden",
-    `${viewer.name} may not ${action.replaceAll("-", " ")}${where}: ask an administrator`,
-    {
-      fields,
-    },
-  );
+  return new DomainError("forbidden", `${viewer.name} may not ${wordsOf(action)}${where}: ask an administrator`, {
+    fields,
+  });
 }

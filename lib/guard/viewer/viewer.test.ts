@@ -1,6 +1,15 @@
 import { expect, it } from "vitest";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { ACTIONS, type Action, assertMay, localViewer, sourceScope, systemViewer, type Viewer } from "./viewer.pure";
+import {
+  ACTIONS,
+  type Action,
+  assertMay,
+  localViewer,
+  sourceScope,
+  systemViewer,
+  type Viewer,
+  whyNot,
+} from "./viewer.pure";
 
 const CLERK: Viewer = { name: "ada", means: "session", sources: ["orders"], actions: ["view", "redrive"] };
 
@@ -34,6 +43,27 @@ it("a viewer of one source may act there alone, and the problem names the source
     { field: "source", detail: "payments" },
   ]);
   expect(refusalOf(() => assertMay(CLERK, "redrive", "all"))?.code).toBe("forbidden");
+});
+
+it("a control is offered to whom the handler lets through, and to nobody else", () => {
+  const viewers = [CLERK, { ...CLERK, sources: "all" as const }, { ...CLERK, actions: "all" as const }, localViewer()];
+  for (const viewer of viewers) {
+    for (const action of ACTIONS) {
+      for (const everySource of [false, true]) {
+        const refused = refusalOf(() => assertMay(viewer, action, everySource ? "all" : ["orders"])) !== null;
+        expect(whyNot(viewer, action, everySource) !== null, `${action}, every source: ${everySource}`).toBe(refused);
+      }
+    }
+  }
+});
+
+it("a control that needs two actions names the one that is missing", () => {
+  expect(whyNot(CLERK, ["redrive", "change-redrive-rule"])).toBe(
+    "You may not change redrive rule: ask an administrator for the right",
+  );
+  expect(
+    whyNot({ ...CLERK, actions: ["redrive", "change-redrive-rule"] }, ["redrive", "change-redrive-rule"]),
+  ).toBeNull();
 });
 
 it("a read is restricted to the sources that the viewer may see and the reader asked for", () => {

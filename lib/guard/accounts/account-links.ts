@@ -1,0 +1,121 @@
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { openSession } from "@/lib/guard/sessions/open-session";
+import { hashOf, newSecret } from "@/lib/guard/sessions/secret";
+import { assertGoodPassword, assertPasswordSignIn, type PasswordTerms } from "@/lib/guard/sign-in/password.pure";
+import { hashPassword } from "@/lib/guard/sign-in/password-hash";
+import { rememberBrowser } from "@/lib/guard/sign-in/remember-browser";
+import type { Browser, SignedIn, SignInDeps } from "@/lib/guard/sign-in/sign-in";
+import { countTry, takeBackTry, tryLimits } from "@/lib/guard/sign-in/tries.write";
+import { actorFault, cleanActor } from "@/lib/guard/viewer/actor.pure";
+import type { Tx } from "@/lib/platform/database/db";
+import { uuidv7 } from "@/lib/platform/ids";
+import { DomainError, invalidFields } from "@/lib/platform/plain/problem.pure";
+import { type LinkPurpose, type LinkRow, readLink, replaceLink, takeLink } from "./account-links.write";
+import { lockAccount } from "./accounts.read";
+import type { LinkUse } from "./accounts.shapes";
+import { endAccess, insertAccount, lockAdmins, setPassword } from "./accounts.write";
+
+const LINK_MS: Record<LinkPurpose, number> = { setup: 86_400_000, invitation: 7 * 86_400_000, reset: 86_400_000 };
+
+/** The secret stands behind `#`, which a browser sends to nobody: no log and no proxy reads it. */
+function addressOf(publicUrl: string, secret: string): string {
+  return `${publicUrl}/sign-in/link#${secret}`;
+}
+
+/** Makes a link and voids the earlier ones of the account. Returns its address, which is stored nowhere. */
+export async function makeLink(
+  tx: Tx,
+  { purpose, account, by, publicUrl }: { purpose: LinkPurpose; account: string | null; by: string; publicUrl: string },
+): Promise<{ link: string; expiresAtMs: number }> {
+  const { secret, hash } = newSecret();
+  const expiresAtMs = await replaceLink(tx, { hash, purpose, account, by, msMax: LINK_MS[purpose] });
+  return { link: addressOf(publicUrl, secret), expiresAtMs };
+}
+
+/**
+ * The link by which the first administrator is made, while nobody has an account; null = somebody has. Each start makes a new one
+ * and voids the former.
+ */
+export async function makeSetupLink({ db }: SignInDeps, publicUrl: string): Promise<string | null> {
+  return db.transaction(async (tx) => {
+    await lockAdmins(tx);
+    if (await hasPerson(tx)) return null;
+    const { link } = await makeLink(tx, { purpose: "setup", account: null, by: "web", publicUrl });
+    return link;
+  });
+}
+
+async function hasPerson(tx: Tx): Promise<boolean> {
+  const [row] = await tx.query<{ found: boolean }>(
+    "select exists (select from accounts where kind = 'person') as found",
+  );
+  return row!.found;
+}
+
+type LinkDeps = SignInDeps & { env: PasswordTerms };
+
+/** What a link is for. Throws DomainError `unknown-link`, `forbidden` where passwords are off. */
+export async function lookAtLink(
+  { db, env }: LinkDeps,
+  secret: string,
+  { address }: Browser,
+): Promise<Pick<LinkRow, "purpose" | "name" | "expiresAt">> {
+  assertPasswordSignIn(env);
+  const limits = tryLimits("a link", address).slice(2);
+  await countTry(db, limits);
+  const link = await readLink(db, hashOf(secret));
+  if (link === null) throw unknownLink();
+  await takeBackTry(db, limits);
+  return link;
+}
+
+/**
+ * Sets a password, once, and opens a session. The former sessions and tokens of the account end. Returns null where the account has a
+ * second factor: a link alone is no proof of it, so the person signs in with the new password and a code.
+ */
+export async function useLink({ db, clock, env }: LinkDeps, use: LinkUse, browser: Browser): Promise<SignedIn | null> {
+  const shown = await lookAtLink({ db, clock, env }, use.secret, browser);
+  const name = shown.name ?? chosenName(use.name);
+  assertGoodPassword(use.password, { name, field: "password" });
+  const password = await hashPassword(use.password);
+  return db.transaction(async (tx) => {
+    await lockAdmins(tx);
+    const link = await takeLink(tx, hashOf(use.secret));
+    if (link === null || (link.purpose === "setup" && (await hasPerson(tx)))) throw unknownLink();
+    const nowMs = clock.wallMs();
+    const account = link.account ?? uuidv7(nowMs);
+    if (link.account === null) await insertAccount(tx, { id: account, kind: "person", name, role: "admin", by: name });
+    const { totpSince } = await lockAccount(tx, account);
+    await setPassword(tx, account, password);
+    await endAccess(tx, account, { tokensBy: name });
+    await appendAudit(tx, {
+      actor: name,
+      action: link.purpose === "setup" ? "account.created" : "account.password-set",
+      subjectKind: "account",
+      subjectId: account,
+      before: null,
+      after: { account: name, by: link.purpose, ...(link.purpose === "setup" && { role: "admin" }) },
+      count: 1,
+      atMs: nowMs,
+    });
+    if (totpSince !== null) return null;
+    const { secret: sessionSecret } = await openSession(tx, { ...browser, account, name, means: "link", nowMs });
+    const oldSecret = browser.knownBrowserSecret;
+    return { sessionSecret, knownBrowserSecret: await rememberBrowser(tx, { account, oldSecret, nowMs }) };
+  });
+}
+
+function chosenName(given: string | undefined): string {
+  const name = cleanActor(given ?? "");
+  const fault =
+    actorFault(name) ?? (name === "local" ? "is the name of whoever has not signed in: use your own" : null);
+  if (fault !== null) throw invalidFields([{ field: "name", detail: fault }], "invalid-name");
+  return name;
+}
+
+function unknownLink(): DomainError {
+  return new DomainError(
+    "unknown-link",
+    "This link was used, is older than it may be, or was replaced: ask for a new one",
+  );
+}

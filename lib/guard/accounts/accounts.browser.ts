@@ -1,0 +1,114 @@
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type {
+  AccountChange,
+  AccountList,
+  AccountOut,
+  LinkUse,
+  NewAccount,
+  PasswordChange,
+  SessionOut,
+  SignIn,
+} from "@/lib/guard/accounts/accounts.shapes";
+import type { NewToken, TokenOut } from "@/lib/guard/tokens/tokens.shapes";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { keys } from "@/lib/platform/browser/keys.browser";
+
+const BASE = "/api/v1";
+const at = (id: string) => `${BASE}/accounts/${encodeURIComponent(id)}`;
+
+/** A change of accounts, after which whatever shows accounts is read again. */
+function useAccountChange<Answer, Input>(send: (input: Input) => Promise<Answer>) {
+  const client = useQueryClient();
+  return useMutation<Answer, ApiError, Input>({
+    mutationFn: send,
+    onSettled: () =>
+      Promise.all([keys.accounts, keys.ownAccount].map((queryKey) => client.invalidateQueries({ queryKey }))),
+  });
+}
+
+const post = <Answer>(path: string, body?: unknown) => fetchJson<Answer>(`${BASE}/${path}`, { method: "POST", body });
+const remove = (path: string, body?: unknown) => fetchJson<void>(`${BASE}/${path}`, { method: "DELETE", body });
+
+/** The cookie of the answer signs the browser in; the page is loaded anew, so that nothing of another person stays. */
+export const signIn = (input: SignIn) => post<void>("sign-in", input);
+/** Answers with where the browser goes on to sign out at the OpenID provider, too. */
+export const signOut = () => post<{ next: string | null }>("sign-out");
+
+type LinkShown = { purpose: "setup" | "invitation" | "reset"; name: string | null; expiresAt: string };
+export const lookAtLink = (secret: string) => post<LinkShown>("account-links/look", { secret });
+export const takeLink = (use: LinkUse) => post<{ signedIn: boolean }>("account-links/use", use);
+
+/** @param name a part of the names; empty = all accounts */
+export function useAccounts(name: string) {
+  const query = name === "" ? "" : `?${new URLSearchParams({ name })}`;
+  return useQuery({
+    queryKey: [...keys.accounts, "list", name],
+    queryFn: ({ signal }) => fetchJson<AccountList>(`${BASE}/accounts${query}`, { signal }),
+    placeholderData: keepPreviousData,
+  });
+}
+
+export const useCreateAccount = () =>
+  useAccountChange((account: NewAccount) => post<{ account: AccountOut; link: string | null }>("accounts", account));
+
+export const useChangeAccount = () =>
+  useAccountChange(({ id, ...change }: AccountChange & { id: string }) =>
+    fetchJson<AccountOut>(at(id), { method: "PATCH", body: change }),
+  );
+
+export const useMakeLink = () =>
+  useAccountChange((id: string) =>
+    fetchJson<{ link: string; expiresAt: string }>(`${at(id)}/link`, { method: "POST" }),
+  );
+
+export const useEndSessions = () =>
+  useAccountChange((id: string) => remove(`accounts/${encodeURIComponent(id)}/sessions`));
+export const useRemoveTotpOf = () =>
+  useAccountChange((id: string) => remove(`accounts/${encodeURIComponent(id)}/totp`));
+
+type OwnAccount = { account: AccountOut; totp: { since: string | null; recoveryCodesLeft: number } };
+
+export function useOwnAccount() {
+  return useQuery({
+    queryKey: [...keys.ownAccount, "account"],
+    queryFn: ({ signal }) => fetchJson<OwnAccount>(`${BASE}/account`, { signal }),
+  });
+}
+
+export function useOwnSessions() {
+  return useQuery({
+    queryKey: [...keys.ownAccount, "sessions"],
+    queryFn: ({ signal }) => fetchJson<{ items: SessionOut[] }>(`${BASE}/account/sessions`, { signal }),
+  });
+}
+
+export const useChangePassword = () =>
+  useAccountChange((change: PasswordChange) => post<void>("account/password", change));
+export const useOfferTotp = () =>
+  useAccountChange((proof: { password: string }) => post<{ secret: string; uri: string }>("account/totp", proof));
+export const useConfirmTotp = () =>
+  useAccountChange((proof: { code: string }) => post<{ recoveryCodes: string[] }>("account/totp/confirm", proof));
+export const useRemoveTotp = () =>
+  useAccountChange((proof: { password: string; code: string }) => remove("account/totp", proof));
+/** @param which id of a session, or `others` */
+export const useEndOwnSession = () =>
+  useAccountChange((which: string) => remove(which === "others" ? "account/sessions" : `account/sessions/${which}`));
+
+/** Of the own account, or of a service account. */
+export function useTokens(account: string | null) {
+  return useQuery({
+    queryKey: [...keys.accounts, "tokens", account],
+    queryFn: ({ signal }) =>
+      fetchJson<{ items: TokenOut[] }>(account === null ? `${BASE}/tokens` : `${at(account)}/tokens`, { signal }),
+  });
+}
+
+export const useMakeToken = (account: string | null) =>
+  useAccountChange((wanted: NewToken) =>
+    post<{ token: TokenOut; secret: string }>(
+      account === null ? "tokens" : `accounts/${encodeURIComponent(account)}/tokens`,
+      wanted,
+    ),
+  );
+export const useRevokeToken = () => useAccountChange((id: string) => remove(`tokens/${encodeURIComponent(id)}`));

@@ -1,0 +1,251 @@
+import * as z from "zod/mini";
+import { filterText } from "@/lib/events/filter/event-filter.shapes";
+import { ROLES } from "@/lib/guard/accounts/role.pure";
+import { PASSWORD_CHARS_MAX } from "@/lib/guard/sign-in/password.pure";
+import { ACTIONS } from "@/lib/guard/viewer/viewer.pure";
+import { queryOf } from "@/lib/platform/api/query.shapes";
+import {
+  described,
+  idOut,
+  named,
+  nullableText,
+  nullableTime,
+  positiveInt4,
+  timeOut,
+} from "@/lib/platform/api/schemas.shapes";
+
+const KINDS = ["person", "service"] as const;
+const roleSchema = z.enum(ROLES, `must be one of ${ROLES.join(", ")}`);
+const actionsSchema = z
+  .array(z.enum(ACTIONS, `must be among ${ACTIONS.join(", ")}`))
+  .check(z.maxLength(ACTIONS.length, `must have at most ${ACTIONS.length} actions`));
+const sourcesSchema = z.nullable(
+  z
+    .array(z.string().check(z.minLength(1), z.maxLength(200)))
+    .check(z.maxLength(1_000, "must have at most 1,000 sources")),
+);
+const emailSchema = z.nullable(
+  z.string().check(z.maxLength(254), z.regex(/^[^\s@]+@[^\s@]+$/, "must be an e-mail address")),
+);
+
+const MARIA = {
+  id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60",
+  kind: "person" as const,
+  name: "maria",
+  email: "maria@example.com",
+  role: "operator" as const,
+  actions: [],
+  sources: ["orders"],
+  hasPassword: true,
+  totpSince: "2026-11-20T11:00:00.000Z",
+  oidcIssuer: null,
+  oidcManaged: false,
+  createdAt: "2026-11-20T10:00:00.000Z",
+  createdBy: "ada",
+  disabledAt: null,
+  signedInAt: "2026-11-24T08:00:00.000Z",
+  version: 1,
+  sessions: 1,
+  linkUntil: null,
+};
+
+export const accountSchema = named(
+  "Account",
+  z.object({
+    id: idOut,
+    kind: z.enum(KINDS),
+    name: z.string(),
+    email: nullableText,
+    role: z.enum(ROLES),
+    /** Beside those of the role. */
+    actions: z.array(z.enum(ACTIONS)),
+    /** Names; null = every source. */
+    sources: z.nullable(z.array(z.string())),
+    hasPassword: z.boolean(),
+    totpSince: nullableTime,
+    oidcIssuer: nullableText,
+    /** Role and sources come from the provider at each sign-in. */
+    oidcManaged: z.boolean(),
+    createdAt: timeOut,
+    createdBy: z.string(),
+    disabledAt: nullableTime,
+    signedInAt: nullableTime,
+    version: z.int(),
+    /** Sessions that have not ended. */
+    sessions: z.int(),
+    /** A link to choose a password may be used until then. */
+    linkUntil: nullableTime,
+  }),
+  MARIA,
+);
+export type AccountOut = z.output<typeof accountSchema>;
+
+/** What one answer lists. */
+export const ACCOUNTS_MAX = 2_000;
+const EXACT = ACCOUNTS_MAX.toLocaleString("en");
+
+export const accountsQuery = queryOf({
+  name: described(
+    z.optional(filterText(128)),
+    "A part of the name; case, accents, spaces and punctuation do not matter. Absent = all accounts",
+  ),
+});
+export const accountListSchema = z.object({
+  items: described(z.array(accountSchema), `People first, by name; ${EXACT} at most`),
+  total: described(z.int(), `Of all that match: above ${EXACT}, ask by name for those that are not listed`),
+});
+export type AccountList = z.output<typeof accountListSchema>;
+
+/** An account with the link by which its owner chooses a password; shown this once. */
+export const madeAccountSchema = named(
+  "MadeAccount",
+  z.object({
+    account: accountSchema,
+    link: described(z.nullable(z.string()), "To be opened once; null for a service account"),
+  }),
+  { account: MARIA, link: "https://parkade.example.com/sign-in/link#pIc4vG0hTnFbYw" },
+);
+
+const nameSchema = z
+  .string("must be a text")
+  .check(z.minLength(1, "must not be empty"), z.maxLength(128, "must have at most 128 characters"));
+
+export const accountChangeSchema = z.strictObject({
+  role: described(z.optional(roleSchema), "Its role"),
+  actions: described(z.optional(actionsSchema), "Actions beside those of the role"),
+  sources: described(z.optional(sourcesSchema), "Names of the sources that it sees and changes; null = all"),
+  email: described(z.optional(emailSchema), "Where its owner is reached"),
+  disabled: described(z.optional(z.boolean()), "true ends its sessions and tokens"),
+  version: described(positiveInt4("must be the version that was looked at"), "The version that was looked at"),
+});
+export type AccountChange = z.output<typeof accountChangeSchema>;
+
+export const newAccountSchema = z.strictObject({
+  kind: described(z.enum(KINDS, `must be one of ${KINDS.join(", ")}`), "A person signs in; a service has tokens alone"),
+  name: described(nameSchema, "As it stands in the audit"),
+  email: described(z.optional(emailSchema), "Where its owner is reached"),
+  role: described(roleSchema, "Its role"),
+  actions: described(z.optional(actionsSchema), "Actions beside those of the role"),
+  sources: described(z.optional(sourcesSchema), "Names of the sources that it sees and changes; absent = all"),
+});
+export type NewAccount = z.output<typeof newAccountSchema>;
+
+export const linkSchema = z.object({ link: z.string(), expiresAt: timeOut });
+
+const passwordSchema = z
+  .string("must be a text")
+  .check(z.minLength(1, "must not be empty"), z.maxLength(4 * PASSWORD_CHARS_MAX, "is too long"));
+const secretSchema = z.string("must be a text").check(z.minLength(1), z.maxLength(200));
+const codeSchema = z.string("must be a text").check(z.minLength(1), z.maxLength(40));
+
+export const signInSchema = z.strictObject({
+  name: described(nameSchema, "Of the account"),
+  password: described(passwordSchema, "Its password"),
+  code: described(z.optional(codeSchema), "Of the second factor, or a recovery code"),
+});
+export type SignIn = z.output<typeof signInSchema>;
+
+export const linkLookSchema = z.strictObject({ secret: described(secretSchema, "What stands behind # in the link") });
+export const linkShownSchema = z.object({
+  purpose: z.enum(["setup", "invitation", "reset"]),
+  /** null = the name is chosen now. */
+  name: nullableText,
+  expiresAt: timeOut,
+});
+export const linkUseSchema = z.strictObject({
+  secret: described(secretSchema, "What stands behind # in the link"),
+  name: described(z.optional(nameSchema), "Of the first administrator"),
+  password: described(passwordSchema, "The password to sign in with from now on"),
+});
+export type LinkUse = z.output<typeof linkUseSchema>;
+export const linkUsedSchema = z.object({
+  signedIn: described(z.boolean(), "false = the account has a second factor: sign in with the new password and a code"),
+});
+
+export const ownAccountSchema = z.object({
+  account: accountSchema,
+  totp: z.object({ since: nullableTime, recoveryCodesLeft: z.int() }),
+});
+export const passwordChangeSchema = z.strictObject({
+  password: described(passwordSchema, "The present one"),
+  newPassword: described(passwordSchema, "The one from now on"),
+  code: described(z.optional(codeSchema), "Of the second factor, or a recovery code; needed where the account has one"),
+});
+export type PasswordChange = z.output<typeof passwordChangeSchema>;
+export const passwordProofSchema = z.strictObject({ password: described(passwordSchema, "The present one") });
+export const totpRemovalSchema = z.strictObject({
+  password: described(passwordSchema, "The present one"),
+  code: described(codeSchema, "Of the second factor, or a recovery code"),
+});
+export const totpOfferSchema = z.object({
+  /** In base32, to type by hand. */
+  secret: z.string(),
+  /** otpauth:, for a QR code. */
+  uri: z.string(),
+});
+export const totpConfirmSchema = z.strictObject({ code: described(codeSchema, "That the app shows now") });
+export const recoveryCodesSchema = z.object({ recoveryCodes: z.array(z.string()) });
+
+export const signedOutSchema = z.object({
+  next: described(nullableText, "Where the browser ends its session at the OpenID provider, too; null = nowhere"),
+});
+
+const ownSessionSchema = named(
+  "Session",
+  z.object({
+    id: idOut,
+    means: z.enum(["password", "oidc", "link"]),
+    createdAt: timeOut,
+    seenAt: timeOut,
+    expiresAt: timeOut,
+    address: nullableText,
+    agent: nullableText,
+    /** The one of this request. */
+    current: z.boolean(),
+  }),
+  {
+    id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a61",
+    means: "password",
+    createdAt: "2026-11-24T08:00:00.000Z",
+    seenAt: "2026-11-24T09:30:00.000Z",
+    expiresAt: "2026-12-01T08:00:00.000Z",
+    address: "192.0.2.7",
+    agent: "Mozilla/5.0",
+    current: true,
+  },
+);
+export type SessionOut = z.output<typeof ownSessionSchema>;
+export const sessionListSchema = z.object({ items: z.array(ownSessionSchema) });
+
+export const meSchema = named(
+  "Me",
+  z.object({
+    /** null = nobody is signed in. */
+    name: nullableText,
+    means: z.nullable(z.enum(["local", "session", "token"])),
+    account: z.nullable(idOut),
+    actions: z.union([z.literal("all"), z.array(z.enum(ACTIONS))]),
+    /** Names. */
+    sources: z.union([z.literal("all"), z.array(z.string())]),
+    signIn: z.object({
+      mode: z.enum(["elsewhere", "always", "off"]),
+      /** This request needs no sign-in. */
+      open: z.boolean(),
+      /** Somebody has an account. */
+      accounts: z.boolean(),
+      /** The OpenID provider, as its button calls it; null = there is none. */
+      oidc: nullableText,
+      /** By name and password. */
+      password: z.boolean(),
+    }),
+  }),
+  {
+    name: "maria",
+    means: "session",
+    account: MARIA.id,
+    actions: ["view", "redrive"],
+    sources: ["orders"],
+    signIn: { mode: "elsewhere", open: false, accounts: true, oidc: "login.example.com", password: true },
+  },
+);
+export type MeOut = z.output<typeof meSchema>;

@@ -1,0 +1,56 @@
+import { anchorLine } from "@/lib/guard/audit-chain/anchors/anchor-line";
+import type { AnchorPlace } from "@/lib/guard/audit-chain/anchors/anchor-places";
+import { readHeads } from "@/lib/guard/audit-chain/heads.read";
+import type { Clock } from "@/lib/platform/clock";
+import type { Db } from "@/lib/platform/database/db";
+import { uuidv7 } from "@/lib/platform/ids";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
+
+export type AnchorDeps = {
+  db: Db;
+  clock: Clock;
+  places: readonly AnchorPlace[];
+  everyMs: number;
+  /** Signs the lines; null = they are not signed. */
+  secret: string | null;
+};
+
+/**
+ * Writes the ends of the chains to each place where that is due. A place that refuses keeps no other place back; it is tried
+ * again in the next round. Rejects with the errors of all that refused. Two workers may both write: that does no harm.
+ */
+export async function writeAnchors({ db, clock, places, everyMs, secret }: AnchorDeps): Promise<void> {
+  const heads = await readHeads(db);
+  if (heads.length === 0) return;
+  const errors: unknown[] = [];
+  for (const { place, write } of places) {
+    const nowMs = clock.wallMs();
+    if (nowMs < (await lastAnchorMs(db, place)) + everyMs) continue;
+    const id = uuidv7(nowMs);
+    const at = iso(nowMs);
+    try {
+      const day = at.slice(0, 10);
+      await write(heads.map((head) => anchorLine(head, { at, secret })).join(""), `${day}/${id}`);
+      await db.run(
+        `insert into audit_anchors (id, place, scope, seq, chain_hash, at)
+         select id, $2, scope, seq, decode(hash, 'hex'), to_timestamp($6::float8 / 1000)
+           from unnest($1::uuid[], $3::text[], $4::bigint[], $5::text[]) h (id, scope, seq, hash)`,
+        [
+          ...[heads.map(() => uuidv7(nowMs)), place, heads.map(({ scope }) => scope), heads.map(({ seq }) => seq)],
+          ...[heads.map(({ chainHash }) => chainHash), nowMs],
+        ],
+      );
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw new AggregateError(errors, "the end of the audit could not be anchored everywhere");
+}
+
+async function lastAnchorMs(db: Db, place: string): Promise<number> {
+  const [row] = await db.query<{ at: number }>(
+    "select at from audit_anchors where place = $1 order by id desc limit 1",
+    [place],
+  );
+  return row?.at ?? Number.NEGATIVE_INFINITY;
+}

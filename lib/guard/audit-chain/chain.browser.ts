@@ -1,0 +1,30 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { AuditChainOut, AuditVerificationOut } from "@/lib/guard/audit-chain/verifications.shapes";
+import { useMe, useRefusal } from "@/lib/guard/viewer/me.browser";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
+import { keys } from "@/lib/platform/browser/keys.browser";
+
+const POLL_MS = 15_000;
+const RUNNING_POLL_MS = 1_000;
+
+/** The state of the chains; read more often while a check runs. Not asked for by who may not see it: `refused` says so. */
+export function useAuditChain(): { chain: AuditChainOut | undefined; refused: boolean } {
+  const known = useMe().data !== undefined;
+  const refused = useRefusal("view", true) !== null;
+  const { data } = useQuery({
+    queryKey: keys.auditChain,
+    queryFn: ({ signal }) => fetchJson<AuditChainOut>("/api/v1/audit/chain", { signal }),
+    refetchInterval: ({ state }) => (state.data?.running ? RUNNING_POLL_MS : POLL_MS),
+    enabled: known && !refused,
+  });
+  return { chain: data, refused };
+}
+
+export function useVerifyAudit() {
+  const client = useQueryClient();
+  return useMutation<AuditVerificationOut, ApiError, void>({
+    mutationFn: () => fetchJson<AuditVerificationOut>("/api/v1/audit-verifications", { method: "POST", body: {} }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.auditChain }),
+  });
+}

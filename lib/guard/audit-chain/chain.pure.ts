@@ -1,0 +1,136 @@
+import type { AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
+
+/** Each scope has a chain of its own. It follows from the entry alone, so a check needs no other row. */
+export const CHAIN_SCOPES = ["access", "configuration", "messages"] as const;
+export type ChainScope = (typeof CHAIN_SCOPES)[number];
+
+const ACCESS: readonly AuditSubject[] = ["account", "session", "token"];
+const MESSAGES: readonly AuditSubject[] = ["event", "redrive", "operation", "control", "hold", "forget", "group"];
+
+/** Who may come in; what happened to messages; everything else. @param subjectKind as stored: also of a later release */
+export function scopeOf(subjectKind: string): ChainScope {
+  if ((ACCESS as readonly string[]).includes(subjectKind)) return "access";
+  return (MESSAGES as readonly string[]).includes(subjectKind) ? "messages" : "configuration";
+}
+
+/** An entry; events that were added to it later; the state of an entry after a forget replaced names in it. */
+export type SealKind = "entry" | "subjects" | "redaction";
+
+/** What the hash of a seal covers, beside the hash before it. */
+export type HashedSeal = {
+  scope: ChainScope;
+  seq: number;
+  kind: SealKind;
+  entryId: string;
+  ref: string;
+  /** Hexadecimal: of the columns that nothing may change, or of the events of a part. */
+  contentHash: string;
+  /** Of the columns in which a forget may replace names; null = a part has none. */
+  textHash: string | null;
+  sealedAtMs: number;
+};
+
+/** The end of a chain at some time. Hashes are hexadecimal. */
+export type ChainHead = { scope: ChainScope; seq: number; chainHash: string };
+/** `object`: its name in the place, where that has several. */
+export type Anchor = ChainHead & { atMs: number; place: string; object?: string };
+/** null = not judged: no secret is set, or the store itself remembers the anchor. */
+export type ReadAnchor = Anchor & { signature: "right" | "wrong" | "none" | null };
+
+/** An anchor as it stands outside, without its time. */
+export function isHead(value: unknown): value is ChainHead & { parkade: "audit-anchor" } {
+  if (typeof value !== "object" || value === null) return false;
+  const { parkade, scope, seq, chainHash } = value as Record<string, unknown>;
+  const known = parkade === "audit-anchor" && (CHAIN_SCOPES as readonly unknown[]).includes(scope);
+  return known && Number.isSafeInteger(seq) && typeof chainHash === "string";
+}
+
+/** What a check can find, the most telling first. */
+export const FINDING_CODES = [
+  "changed",
+  "deleted",
+  "seal-missing",
+  "chain-broken",
+  "sealed-twice",
+  "wrong-scope",
+  "truncated",
+  "rewritten",
+  "unsealed",
+  "unsealed-subjects",
+  "backdated",
+  "redaction-without-forget",
+  "late",
+  "anchor-forged",
+  "anchor-unsigned",
+] as const;
+export type FindingCode = (typeof FINDING_CODES)[number];
+
+/** What each finding means, for the page, the CLI and the alert. */
+export const FINDING_WORDS: Record<FindingCode, string> = {
+  changed: "the entry, or the list of its events, is not what was sealed",
+  deleted: "the entry was sealed and is not in the store any more",
+  "seal-missing": "a seal is missing before this one",
+  "chain-broken": "the seal was changed, moved or put in another order",
+  "sealed-twice": "the entry was sealed before",
+  "wrong-scope": "the seal is in the chain of another scope",
+  truncated: "the chain ended later than it does now: its end was cut off",
+  rewritten: "an anchor says another hash: the chain was written anew",
+  unsealed: "the entry was written past the product: no seal and no record that one is due",
+  "unsealed-subjects": "events were added to the entry past the product",
+  backdated: "the entry was added later than it says",
+  "redaction-without-forget": "the entry was changed as if by a forget, which did not run then",
+  late: "the entry waits for its seal: no worker seals",
+  "anchor-forged":
+    "the anchor has a signature, and it is wrong: the anchor was changed, or signed with a secret that is not set here",
+  "anchor-unsigned":
+    "the anchor has no signature, and one with a lower number in the same place has: it was removed, or a worker runs without the secret",
+};
+
+export type Finding = {
+  code: FindingCode;
+  scope: ChainScope | null;
+  seq: number | null;
+  entryId: string | null;
+  detail: string;
+};
+
+/** Of the anchors that were read outside. null = not judged: no secret is set, or no place was read. */
+export type AnchorSignatures = { unsigned: number; signedUntil: Pick<ChainHead, "scope" | "seq">[] };
+
+export type ChainReport = {
+  good: boolean;
+  seals: number;
+  entries: number;
+  anchors: number;
+  /** Entries that a forget changed, which the chain records. */
+  redactions: number;
+  anchorSignatures: AnchorSignatures | null;
+  /** Of the product's role: it may only add to the audit. */
+  appendOnly: boolean;
+  heads: ChainHead[];
+  /** The most telling one; null = nothing is wrong. */
+  first: Finding | null;
+  /** The most telling FINDINGS_MAX, in the order of FINDING_CODES. */
+  findings: Finding[];
+  findingsTotal: number;
+};
+
+export const FINDINGS_MAX = 50;
+
+/** The check that the page shows: one whose finding stands before a newer one that is good. null = there is none yet. */
+export function shownCheck<Check>({ last, standing }: { last: Check | null; standing: Check | null }): Check | null {
+  return standing ?? last;
+}
+
+/** Until which seals anchors with a right signature reach: "access 29, messages 120". */
+export function signedUntilText({ signedUntil }: AnchorSignatures): string {
+  return signedUntil.map(({ scope, seq }) => `${scope} ${seq}`).join(", ") || "no seal";
+}
+
+/** Of each entry that a check finds fault with, the most telling finding. */
+export function findingsByEntry({ findings }: Pick<ChainReport, "findings">): Map<string, Finding> {
+  const byEntry = new Map<string, Finding>();
+  for (const finding of findings)
+    if (finding.entryId !== null && !byEntry.has(finding.entryId)) byEntry.set(finding.entryId, finding);
+  return byEntry;
+}

@@ -1,0 +1,91 @@
+import * as z from "zod/mini";
+import { CHAIN_SCOPES, FINDING_CODES } from "@/lib/guard/audit-chain/chain.pure";
+import { countOut, idOut, named, nullableText, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
+
+const scope = z.enum(CHAIN_SCOPES, `must be one of ${CHAIN_SCOPES.join(", ")}`);
+const hash = z.string("must be text").check(z.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hexadecimal"));
+const head = { scope, seq: z.int("must be a whole number").check(z.minimum(1, "must be 1 or more")), chainHash: hash };
+
+/** Hourly ones of a year, and no more than the body of a request holds. */
+const ANCHORS_MAX = 30_000;
+
+/** POST /api/v1/audit-verifications */
+export const verificationRequestSchema = z.strictObject({
+  /** `recent`: only what came after the last check that ended, good or bad. */
+  extent: z._default(z.enum(["whole", "recent"], "must be whole or recent"), "whole"),
+  /** Anchors from outside, to compare with. */
+  anchors: z._default(
+    z.array(z.object({ ...head, at: z.optional(z.string()) })).check(z.maxLength(ANCHORS_MAX, "has too many anchors")),
+    [],
+  ),
+});
+export type VerificationRequest = z.infer<typeof verificationRequestSchema>;
+
+const finding = z.object({
+  code: z.enum(FINDING_CODES),
+  scope: z.nullable(scope),
+  /** Its number in the chain. */
+  seq: z.nullable(countOut),
+  entryId: z.nullable(idOut),
+  detail: z.string(),
+});
+
+export const verificationSchema = named(
+  "AuditVerification",
+  z.object({
+    id: idOut,
+    extent: z.enum(["whole", "recent"]),
+    requestedBy: z.string(),
+    requestedAt: timeOut,
+    /** null = it runs, or waits for a worker. */
+    finishedAt: nullableTime,
+    /** Seals that were looked at so far. */
+    seals: countOut,
+    /** null = it runs, or could not be done. */
+    good: z.nullable(z.boolean()),
+    /** Why it could not be done, or not all of it. */
+    fault: nullableText,
+    entries: z.nullable(countOut),
+    anchors: z.nullable(countOut),
+    /** Entries in which a forget replaced names. */
+    redactions: z.nullable(countOut),
+    /** Of the anchors that were read in folders and buckets. null = not judged: no secret is set, or none were read. */
+    anchorSignatures: z.nullable(
+      z.object({
+        /** Anchors without a signature; they are compared like others. */
+        unsigned: countOut,
+        /** Of each chain: the last seal of which an anchor with a right signature knows. */
+        signedUntil: z.array(z.object({ scope, seq: countOut })),
+      }),
+    ),
+    /** The product's role may only add to the audit. */
+    appendOnly: z.nullable(z.boolean()),
+    /** The most telling finding: a changed entry before an anchor that says otherwise. */
+    first: z.nullable(finding),
+    /** The most telling 50. */
+    findings: z.array(finding),
+    findingsTotal: z.nullable(countOut),
+  }),
+  {
+    ...{ id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b10", extent: "whole", requestedBy: "maria" },
+    ...{ requestedAt: "2026-11-22T02:44:59.120Z", finishedAt: "2026-11-22T02:45:03.001Z", seals: 1_204, good: true },
+    ...{ fault: null, entries: 1_190, anchors: 12, redactions: 0, appendOnly: true, first: null, findings: [] },
+    ...{ findingsTotal: 0, anchorSignatures: { unsigned: 0, signedUntil: [{ scope: "messages", seq: 1_100 }] } },
+  },
+);
+export type AuditVerificationOut = z.infer<typeof verificationSchema>;
+
+/** GET /api/v1/audit/chain */
+export const auditChainSchema = z.object({
+  heads: z.array(z.object({ ...head, sealedAt: timeOut })),
+  /** Entries without a seal yet: at most 10,000 are counted. */
+  waiting: z.object({ count: countOut, since: nullableTime }),
+  /** The last of each place and scope. */
+  anchors: z.array(z.object({ ...head, place: z.string(), at: timeOut })),
+  running: z.nullable(verificationSchema),
+  last: z.nullable(verificationSchema),
+  lastWhole: z.nullable(verificationSchema),
+  /** The newest check with a finding, until a later check of everything is good and has compared anchors as it did. */
+  standing: z.nullable(verificationSchema),
+});
+export type AuditChainOut = z.infer<typeof auditChainSchema>;

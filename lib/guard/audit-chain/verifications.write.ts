@@ -1,0 +1,115 @@
+import type { Anchor, ChainHead, ChainReport } from "@/lib/guard/audit-chain/chain.pure";
+import type { Db, Queryable, Tx } from "@/lib/platform/database/db";
+import { uuidv7 } from "@/lib/platform/ids";
+
+/** Checks with anchors of their own, of which each has some megabytes. */
+const GIVEN_WAITING_MAX = 10;
+/** A check that says nothing for this long lost its worker, and begins anew. */
+const LOST = "interval '3 minutes'";
+/** Of each extent: good ones that are older say nothing that a later one does not. The last good one of everything ends findings. */
+const GOOD_KEPT = 500;
+/** Of those with findings, and of those that could not be done; the first one with findings stays, too. */
+const OTHERS_KEPT = 100;
+
+export type OpenVerification = {
+  id: string;
+  extent: "whole" | "recent";
+  requestedMs: number;
+  anchors: Omit<Anchor, "place" | "atMs">[] | null;
+};
+
+/** The one that waits or is added; null = it has anchors of its own, and as many as may wait do. */
+export async function joinOrInsertVerification(
+  db: Db,
+  row: { id: string; extent: "whole" | "recent"; by: string; anchors: readonly object[]; nowMs: number },
+): Promise<string | null> {
+  const given = row.anchors.length > 0;
+  return db.transaction(async (tx) => {
+    await lockRequests(tx);
+    const waiting = await tx.query<{ id: string }>(
+      `select id from audit_verifications
+        where finished_at is null and started_at is null and (anchors is not null) = $1 and ($1 or extent = $2)
+        order by id limit ${GIVEN_WAITING_MAX}`,
+      [given, row.extent],
+    );
+    if (!given && waiting.length > 0) return waiting[0]!.id;
+    if (given && waiting.length === GIVEN_WAITING_MAX) return null;
+    await tx.run(
+      `insert into audit_verifications (id, extent, requested_by, requested_at, anchors)
+       values ($1, $2, $3, to_timestamp($4::float8 / 1000), $5::jsonb)`,
+      [row.id, row.extent, row.by, row.nowMs, given ? JSON.stringify(row.anchors) : null],
+    );
+    return row.id;
+  });
+}
+
+async function lockRequests(tx: Tx): Promise<void> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('parkade.audit-verifications', 0))");
+}
+
+/** Adds a regular check when the last one of its extent is this old. Of several workers one adds it. */
+export async function requestRegular(
+  db: Db,
+  { extent, everyMs, nowMs }: { extent: "whole" | "recent"; everyMs: number; nowMs: number },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await lockRequests(tx);
+    await tx.run(
+      `insert into audit_verifications (id, extent, requested_by, requested_at)
+       select $1, $2, 'worker', to_timestamp($3::float8 / 1000)
+        where not exists (select from audit_verifications
+          where (extent = $2 or extent = 'whole') and requested_at > to_timestamp(($3::float8 - $4::float8) / 1000))`,
+      [uuidv7(nowMs), extent, nowMs, everyMs],
+    );
+  });
+}
+
+/** The oldest that nobody works on. null = there is none. */
+export async function claimVerification(db: Queryable): Promise<OpenVerification | null> {
+  const [row] = await db.query<OpenVerification>(
+    `update audit_verifications set started_at = now(), worked_at = now(), seals = 0
+      where id = (select id from audit_verifications
+        where finished_at is null and (worked_at is null or worked_at < now() - ${LOST})
+        order by id limit 1 for update skip locked)
+      returning id, extent, requested_at as "requestedMs", anchors`,
+  );
+  return row ?? null;
+}
+
+export async function noteProgress(db: Queryable, id: string, seals: number): Promise<void> {
+  await db.run("update audit_verifications set seals = $2, worked_at = now() where id = $1", [id, seals]);
+}
+
+/** @param fault what could not be looked at; null = all was */
+export async function endVerification(
+  db: Queryable,
+  id: string,
+  { report, fault }: { report: ChainReport | null; fault: string | null },
+): Promise<void> {
+  await db.run(
+    `update audit_verifications set finished_at = now(), good = $2, result = $3::jsonb, seals = coalesce($4, seals), fault = $5
+      where id = $1`,
+    [id, report?.good ?? null, report && JSON.stringify(report), report?.seals ?? null, fault],
+  );
+  await db.run(
+    `delete from audit_verifications v using (
+       select id, good, row_number() over (partition by good, case when good then (extent, anchors is null, fault is null) end
+                                        order by id desc) as newest,
+              row_number() over (partition by good order by id) as oldest
+         from audit_verifications where finished_at is not null) r
+      where v.id = r.id and r.newest > case when r.good then ${GOOD_KEPT} else ${OTHERS_KEPT} end
+        and not (r.good is false and r.oldest = 1)`,
+  );
+}
+
+/**
+ * Where the last check ended, good or bad. null = there is none yet. What it found stays with it, and the next check of everything
+ * finds it again.
+ */
+export async function lastEnded(db: Queryable): Promise<{ heads: ChainHead[]; requestedMs: number } | null> {
+  const [row] = await db.query<{ heads: ChainHead[]; requestedMs: number }>(
+    `select result -> 'heads' as heads, requested_at as "requestedMs"
+       from audit_verifications where result is not null order by id desc limit 1`,
+  );
+  return row ?? null;
+}

@@ -1,0 +1,366 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { checkedFetch } from "@/lib/brokers/checked-connector";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { parseAnchorLocations } from "@/lib/guard/audit-chain/anchors/anchor-location.pure";
+import { type AnchorPlace, openAnchorPlaces } from "@/lib/guard/audit-chain/anchors/anchor-places";
+import { writeAnchors } from "@/lib/guard/audit-chain/anchors/write-anchors";
+import { requestVerification } from "@/lib/guard/audit-chain/request-verification";
+import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
+import { readChain, readVerification } from "@/lib/guard/audit-chain/verifications.read";
+import { workVerifications } from "@/lib/guard/audit-chain/work-verifications";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
+import { systemClock } from "@/lib/platform/clock";
+import { createDb, type Db } from "@/lib/platform/database/db";
+import { createLog } from "@/lib/platform/log";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { type HookReceiver, startHookReceiver } from "@/lib/testing/receivers";
+
+const ADA = localViewer("ada");
+const SECRET = "a secret of the anchors";
+const log = createLog({ level: "silent", process: "test" });
+let database: TestDatabase;
+let db: Db;
+let folder: string;
+let hook: HookReceiver;
+let places: AnchorPlace[];
+let aheadMs: number;
+const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
+
+beforeEach(async () => {
+  database = await testDatabase();
+  db = createDb(database.url, { max: 3 });
+  folder = await mkdtemp(join(tmpdir(), "anchors-"));
+  hook = await startHookReceiver();
+  aheadMs = 0;
+  const locations = parseAnchorLocations(`${hook.url}/audit?key=x file://${folder}`);
+  places = openAnchorPlaces(locations, { clock, keys: null, fetch: checkedFetch(DEFAULT_ADDRESSES, 1_000) });
+});
+afterEach(async () => {
+  await Promise.all(places.map((place) => place.close()));
+  await hook.stop();
+  await db.end();
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+
+const append = (subjectId: string) =>
+  db.transaction((tx) =>
+    appendAudit(tx, {
+      ...{ actor: "ada", action: "setting.changed", subjectKind: "setting", subjectId, count: 1 },
+      ...{ before: null, after: { on: true }, atMs: clock.wallMs() },
+    }),
+  );
+
+const anchor = (secret: string | null = SECRET) => writeAnchors({ db, clock, places, everyMs: 3_600_000, secret });
+
+async function check(facts: Partial<Parameters<typeof requestVerification>[2]> = {}, secrets = [SECRET]) {
+  const { id } = await requestVerification(db, ADA, { extent: "whole", anchors: [], ...facts }, clock.wallMs());
+  await workVerifications({ db, clock, log, places, secrets });
+  return readVerification(db, ADA, id);
+}
+
+const filesOf = async () =>
+  (await readdir(folder, { recursive: true }))
+    .filter((name) => name.endsWith(".jsonl"))
+    .map((name) => join(folder, name));
+
+test("the ends of the chains are written to each place when due, and a place that refuses keeps none back", async () => {
+  await append("a");
+  await sealEntries(db);
+  hook.answer = () => 503;
+  await expect(anchor()).rejects.toThrow("could not be anchored everywhere");
+  expect(await filesOf()).toHaveLength(1);
+  hook.answer = () => 200;
+  await anchor();
+  await anchor();
+  expect(hook.got).toHaveLength(2);
+  expect(await filesOf()).toHaveLength(1);
+  expect(hook.got[1]).toMatchObject({ method: "POST", url: "/audit?key=x" });
+  const { at, chainHash, signature } = JSON.parse(hook.got[1]!.body) as Record<string, string>;
+  expect(JSON.parse(hook.got[1]!.body)).toEqual({
+    ...{ parkade: "audit-anchor", scope: "configuration", seq: 1, chainHash, at, signature },
+  });
+  aheadMs = 3_600_000;
+  await anchor();
+  expect([hook.got.length, (await filesOf()).length]).toEqual([3, 2]);
+  const { anchors, heads } = await readChain(db, ADA);
+  expect(anchors.map(({ place, chainHash: hash }) => [place.includes("key="), hash])).toEqual([
+    [false, heads[0]!.chainHash],
+    [false, heads[0]!.chainHash],
+  ]);
+});
+
+test("two webhooks of one host get an anchor each", async () => {
+  await append("a");
+  await sealEntries(db);
+  const locations = parseAnchorLocations(`${hook.url}/audit?key=x ${hook.url}/audit?key=y`);
+  const both = openAnchorPlaces(locations, { clock, keys: null, fetch: checkedFetch(DEFAULT_ADDRESSES, 1_000) });
+  for (let round = 0; round < 2; round++)
+    await writeAnchors({ db, clock, places: both, everyMs: 3_600_000, secret: null });
+  expect(hook.got.map(({ url }) => url)).toEqual(["/audit?key=x", "/audit?key=y"]);
+  const { anchors } = await readChain(db, ADA);
+  expect(anchors.map(({ place }) => place)).toEqual(both.map(({ place }) => place).sort());
+  expect(JSON.stringify(anchors)).not.toContain("key=");
+});
+
+test("a chain that is cut off is found by what stands outside, after the store forgot its anchors", async () => {
+  for (const name of ["a", "b", "c"]) await append(name);
+  await sealEntries(db);
+  await anchor();
+  expect(await check()).toMatchObject({ good: true, seals: 3, entries: 3, anchors: 3, first: null });
+  await db.run("truncate audit_anchors, audit_verifications");
+  await db.run("delete from audit_entries where id = (select entry_id from audit_seals where seq = 3)");
+  await db.run("delete from audit_seals where seq = 3");
+  const bad = await check();
+  expect(bad).toMatchObject({ good: false, first: { code: "truncated", scope: "configuration", seq: 3 } });
+  expect((await readChain(db, ADA)).standing).toMatchObject({ id: bad.id });
+});
+
+test("an anchor whose signature is wrong is named, and one that a viewer gives is compared", async () => {
+  await append("a");
+  await sealEntries(db);
+  await anchor();
+  const [file] = await filesOf();
+  const line = await readFile(file!, "utf8");
+  const chainHash = "f".repeat(64);
+  const given = [{ scope: "configuration" as const, seq: 1, chainHash }];
+  expect((await check({ anchors: given })).first).toMatchObject({ code: "rewritten", seq: 1 });
+  await writeFile(file!, line.replace(/"seq":1/, '"seq":2'));
+  expect((await check()).first).toMatchObject({
+    ...{ code: "anchor-forged", scope: "configuration", seq: 2 },
+    detail: expect.stringContaining("signed with a secret that is not set here"),
+  });
+  // An entry that was changed is said first, and no signature is judged without a secret.
+  await db.run("update audit_entries set actor = 'eve'");
+  const bad = await check();
+  expect(bad.findings.map(({ code }) => code)).toEqual(["changed", "anchor-forged"]);
+  expect(bad.first).toMatchObject({ code: "changed" });
+  expect(await check({}, [])).toMatchObject({
+    anchorSignatures: null,
+    findings: [{ code: "changed" }, { code: "truncated" }],
+  });
+});
+
+/** Lets an hour pass, adds an entry and writes the end of its chain, with or without a signature. */
+async function anchorNext(secret: string | null): Promise<void> {
+  await append("next");
+  await sealEntries(db);
+  await anchor(secret);
+  aheadMs += 3_600_000;
+}
+
+test("anchors of before a secret was set, and of a former secret, are good, and the result says which are signed", async () => {
+  await anchorNext(null);
+  await anchorNext(null);
+  expect(await check({}, [])).toMatchObject({ good: true, anchorSignatures: null });
+  expect(await check()).toMatchObject({ good: true, anchorSignatures: { unsigned: 2, signedUntil: [] } });
+  await anchorNext(SECRET);
+  const signedUntil = [{ scope: "configuration", seq: 3 }];
+  expect(await check()).toMatchObject({ good: true, anchorSignatures: { unsigned: 2, signedUntil } });
+  await anchorNext("a new secret");
+  expect((await check({}, ["a new secret"])).first).toMatchObject({ code: "anchor-forged", seq: 3 });
+  expect(await check({}, ["a new secret", "an old one", SECRET])).toMatchObject({
+    ...{ good: true, anchorSignatures: { unsigned: 2, signedUntil: [{ scope: "configuration", seq: 4 }] } },
+  });
+  expect(await check({ extent: "recent" })).toMatchObject({ good: true, anchorSignatures: null });
+  expect((await readChain(db, ADA)).lastWhole?.anchorSignatures?.unsigned).toBe(2);
+});
+
+test("who takes signatures away is found after a signed anchor, and seen where none is left", async () => {
+  for (const secret of [null, SECRET, SECRET]) await anchorNext(secret);
+  const strip = async (file: string) =>
+    writeFile(file, (await readFile(file, "utf8")).replace(/,"signature":"[0-9a-f]+"/, ""));
+  const [, second, last] = (await filesOf()).sort();
+  await strip(last!);
+  expect(await check()).toMatchObject({
+    ...{ good: false, anchorSignatures: { unsigned: 2, signedUntil: [{ scope: "configuration", seq: 2 }] } },
+    findings: [{ code: "anchor-unsigned", seq: 3, detail: expect.stringContaining(last!.slice(folder.length + 1)) }],
+  });
+  await strip(second!);
+  expect(await check()).toMatchObject({ good: true, anchorSignatures: { unsigned: 3, signedUntil: [] } });
+});
+
+test("an anchor without a signature that says otherwise is a finding", async () => {
+  await anchorNext(null);
+  const [file] = await filesOf();
+  await writeFile(
+    file!,
+    (await readFile(file!, "utf8")).replace(/"chainHash":"[0-9a-f]+"/, `"chainHash":"${"f".repeat(64)}"`),
+  );
+  expect((await check()).findings).toMatchObject([{ code: "rewritten", seq: 1 }]);
+});
+
+test("anchors that know the same cut end are one finding, which names the places", async () => {
+  for (const name of ["a", "b"]) await append(name);
+  await sealEntries(db);
+  for (let hour = 0; hour < 3; hour++) {
+    await anchor();
+    aheadMs += 3_600_000;
+  }
+  await db.run("delete from audit_entries where id = (select entry_id from audit_seals where seq = 2)");
+  await db.run("delete from audit_seals where seq = 2");
+  const { findings, findingsTotal } = await check();
+  expect([findings.length, findingsTotal]).toEqual([1, 1]);
+  const [webhook, files] = places.map(({ place }) => place);
+  expect(findings[0]!.detail).toMatch(/\.jsonl and 2 more; the store's own record of /);
+  for (const place of [`${files}: audit-anchors/`, `record of ${files} and 2 more`, `record of ${webhook} and 2 more`])
+    expect(findings[0]!.detail).toContain(place);
+});
+
+test("anchors are compared an object at a time, however many there are, and a place that fails is named", async () => {
+  await append("a");
+  await sealEntries(db);
+  await anchor();
+  // More than a call of a function takes as arguments.
+  const lines = 150_000;
+  const seen: number[] = [];
+  const { place, read } = places[1]!;
+  const many: AnchorPlace = {
+    ...places[1]!,
+    read: async function* (secrets) {
+      for await (const object of read!(secrets)) {
+        yield Array.from({ length: lines }, () => object[0]!);
+        // Between two objects the check says that it is alive.
+        await db.run("update audit_verifications set worked_at = now() - interval '1 hour'");
+        yield object;
+        const [row] = await db.query<{ age: number }>(
+          "select extract(epoch from now() - worked_at)::int as age from audit_verifications",
+        );
+        seen.push(row!.age);
+      }
+      throw new DomainError("archive-unavailable", "The disk is gone");
+    },
+  };
+  const { id } = await requestVerification(db, ADA, { extent: "whole", anchors: [] }, clock.wallMs());
+  await workVerifications({ db, clock, log, places: [many], secrets: [SECRET] });
+  expect(seen[0]).toBeLessThan(60);
+  expect(await readVerification(db, ADA, id)).toMatchObject({
+    ...{ good: true, anchors: lines + 1 + 2, fault: `The anchors in ${place} could not be read: The disk is gone` },
+  });
+});
+
+test("regular checks look at what is new, and a check whose worker died is done by another", async () => {
+  await append("a");
+  await sealEntries(db);
+  await workVerifications({ db, clock, log, places: [], secrets: [] });
+  const extents = () => db.query("select extent, seals, good from audit_verifications order by id");
+  expect(await extents()).toEqual([{ extent: "whole", seals: 1, good: true }]);
+  await append("b");
+  await sealEntries(db);
+  aheadMs = 301_000;
+  await workVerifications({ db, clock, log, places: [], secrets: [] });
+  expect(await extents()).toEqual([
+    { extent: "whole", seals: 1, good: true },
+    { extent: "recent", seals: 1, good: true },
+  ]);
+  const { id } = await requestVerification(db, ADA, { extent: "whole", anchors: [] }, clock.wallMs());
+  await db.run("update audit_verifications set started_at = now(), worked_at = now() where id = $1", [id]);
+  await workVerifications({ db, clock, log, places: [], secrets: [] });
+  expect(await readVerification(db, ADA, id)).toMatchObject({ finishedAt: null, good: null });
+  await db.run("update audit_verifications set worked_at = now() - interval '4 minutes' where id = $1", [id]);
+  await workVerifications({ db, clock, log, places: [], secrets: [] });
+  expect(await readVerification(db, ADA, id)).toMatchObject({ good: true, seals: 2 });
+});
+
+test("what a check found stays, and the regular checks after it look at what is new alone", async () => {
+  await append("a");
+  await sealEntries(db);
+  await check();
+  await append("new");
+  await sealEntries(db);
+  await db.run("update audit_entries set actor = 'eve' where subject_id = 'new'");
+  const bad = await check();
+  expect(bad).toMatchObject({ good: false, first: { code: "changed", seq: 2 } });
+  const regular = async () => {
+    await append("b");
+    await sealEntries(db);
+    aheadMs += 301_000;
+    await workVerifications({ db, clock, log, places: [], secrets: [] });
+  };
+  await regular();
+  await regular();
+  expect(await readChain(db, ADA)).toMatchObject({
+    ...{ last: { extent: "recent", good: true, seals: 1 }, lastWhole: { id: bad.id }, standing: { id: bad.id } },
+  });
+});
+
+test("a finding ends with a check of everything that compared as many anchors, and with no other", async () => {
+  await append("a");
+  await sealEntries(db);
+  await db.run("update audit_entries set actor = 'eve'");
+  const bad = await check();
+  await db.run("update audit_entries set actor = 'ada'");
+  const standing = async () => (await readChain(db, ADA)).standing?.id ?? null;
+  const unread: AnchorPlace = {
+    ...places[1]!,
+    read: async function* () {
+      yield [];
+      throw new DomainError("archive-unavailable", "gone");
+    },
+  };
+  await requestVerification(db, ADA, { extent: "whole", anchors: [] }, clock.wallMs());
+  await workVerifications({ db, clock, log, places: [unread], secrets: [SECRET] });
+  const { last, heads } = await readChain(db, ADA);
+  expect([last?.good, await standing()]).toEqual([true, bad.id]);
+  await check();
+  expect(await standing()).toBeNull();
+  // One that could not be done brings none back.
+  await db.run("update audit_verifications set good = null, fault = 'gone' where id = $1", [(await check()).id]);
+  expect(await standing()).toBeNull();
+  // As from a webhook, which only a person can read.
+  const given = (chainHash: string) => check({ anchors: [{ scope: "configuration", seq: 1, chainHash }] });
+  const rewritten = await given("f".repeat(64));
+  await check();
+  expect(await standing()).toBe(rewritten.id);
+  await given(heads[0]!.chainHash);
+  expect(await standing()).toBeNull();
+});
+
+test("of checks with findings the first and the last hundred are kept", async () => {
+  await db.run(
+    `insert into audit_verifications (id, extent, requested_by, requested_at, finished_at, good, result)
+     select ('00000000-0000-7000-8000-' || lpad(i::text, 12, '0'))::uuid, 'recent', 'worker', now(), now(), r.good, '{"heads": []}'
+       from generate_series(1, 200) i, (values (false, 0), (null, 1)) r (good, n) where i % 2 = r.n`,
+  );
+  await db.run(
+    "insert into audit_verifications (id, extent, requested_by, requested_at, finished_at, good) select gen_random_uuid(), 'recent', 'worker', now(), now(), b from unnest('{f,f,f,f,f}'::boolean[]) b",
+  );
+  const { id } = await check();
+  const kept = await db.query<{ good: boolean | null; n: number; first: string }>(
+    "select good, count(*) as n, min(id::text) as first from audit_verifications group by good order by good",
+  );
+  expect(kept).toEqual([
+    { good: false, n: 101, first: "00000000-0000-7000-8000-000000000002" },
+    { good: true, n: 1, first: id },
+    { good: null, n: 100, first: "00000000-0000-7000-8000-000000000001" },
+  ]);
+});
+
+test("a request joins a check of its extent that waits, and those with anchors are bounded", async () => {
+  const ask = (facts: Partial<Parameters<typeof requestVerification>[2]> = {}) =>
+    requestVerification(db, ADA, { extent: "whole", anchors: [], ...facts }, clock.wallMs());
+  const asked = await Promise.all([ask(), ask(), ask()]);
+  expect(new Set(asked.map(({ id }) => id)).size).toBe(1);
+  expect((await ask({ extent: "recent" })).id).not.toBe(asked[0]!.id);
+  // A check that runs may have passed what the viewer means.
+  await db.run("update audit_verifications set started_at = now(), worked_at = now()");
+  expect((await ask()).id).not.toBe(asked[0]!.id);
+  const anchors = [{ scope: "access" as const, seq: 1, chainHash: "f".repeat(64) }];
+  const given = await Promise.all(Array.from({ length: 10 }, () => ask({ anchors })));
+  expect(new Set(given.map(({ id }) => id)).size).toBe(10);
+  await expect(ask({ anchors })).rejects.toMatchObject({ code: "too-many-requests", retryAfterMs: 30_000 });
+  expect(await db.query("select from audit_verifications")).toHaveLength(13);
+});
+
+test("who does not see every source sees nothing of the chain", async () => {
+  const clerk = { ...ADA, sources: ["orders"] };
+  await expect(readChain(db, clerk)).rejects.toMatchObject({ code: "forbidden" });
+  await expect(requestVerification(db, clerk, { extent: "whole", anchors: [] }, 0)).rejects.toMatchObject({
+    code: "forbidden",
+  });
+});

@@ -1,0 +1,87 @@
+import * as z from "zod/mini";
+import { ACTIONS } from "@/lib/guard/viewer/viewer.pure";
+import { described, idOut, named, nullableText, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
+import { TOKEN_DAYS_MAX } from "./token.pure";
+
+const PRODUCTION = {
+  id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a62",
+  account: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60",
+  accountName: "orders-service",
+  name: "production",
+  hint: "pk_x8Kq2L",
+  actions: ["ingest" as const],
+  sources: ["orders"],
+  createdAt: "2026-11-20T10:00:00.000Z",
+  createdBy: "ada",
+  expiresAt: "2027-11-20T10:00:00.000Z",
+  usedAt: "2026-11-24T09:30:00.000Z",
+  usedAddress: "192.0.2.7",
+  revokedAt: null,
+  revokedBy: null,
+  signInBy: null,
+};
+
+export const tokenSchema = named(
+  "Token",
+  z.object({
+    id: idOut,
+    account: idOut,
+    accountName: z.string(),
+    name: z.string(),
+    /** Its first letters. */
+    hint: z.string(),
+    /** null = what its account may do. */
+    actions: z.nullable(z.array(z.enum(ACTIONS))),
+    /** Names; null = those of its account. */
+    sources: z.nullable(z.array(z.string())),
+    createdAt: timeOut,
+    createdBy: z.string(),
+    expiresAt: timeOut,
+    usedAt: nullableTime,
+    usedAddress: nullableText,
+    revokedAt: nullableTime,
+    revokedBy: nullableText,
+    signInBy: described(
+      nullableTime,
+      "From then on it works once its owner has signed in at the OpenID provider again; null = it needs no sign-in",
+    ),
+  }),
+  PRODUCTION,
+);
+export type TokenOut = z.output<typeof tokenSchema>;
+export const tokenListSchema = z.object({ items: z.array(tokenSchema) });
+
+export const newTokenSchema = z.strictObject({
+  name: described(
+    z
+      .string("must be a text")
+      .check(z.minLength(1, "must not be empty"), z.maxLength(100, "must have at most 100 characters")),
+    "What it is for",
+  ),
+  days: described(
+    z.int(`must be a whole number from 1 to ${TOKEN_DAYS_MAX}`).check(z.gte(1), z.lte(TOKEN_DAYS_MAX)),
+    "How long it is good for",
+  ),
+  actions: described(
+    z.optional(
+      z
+        .array(z.enum(ACTIONS, `must be among ${ACTIONS.join(", ")}`))
+        .check(z.minLength(1, "must name an action"), z.maxLength(ACTIONS.length)),
+    ),
+    "Of those of its account; absent = all of them",
+  ),
+  sources: described(
+    z.optional(z.array(z.string().check(z.minLength(1), z.maxLength(200))).check(z.minLength(1), z.maxLength(1_000))),
+    "Names, of those that its account sees; absent = all of them",
+  ),
+});
+export type NewToken = z.output<typeof newTokenSchema>;
+
+export const madeTokenSchema = named(
+  "MadeToken",
+  z.object({
+    token: tokenSchema,
+    secret: described(z.string(), "To be sent as Authorization: Bearer; shown this once"),
+  }),
+  { token: PRODUCTION, secret: `pk_x8Kq2L${"A".repeat(43)}` },
+);
