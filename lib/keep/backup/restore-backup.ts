@@ -1,4 +1,5 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { endWaysIn } from "@/lib/guard/sessions/ended-ways-in.write";
 import { insertStop } from "@/lib/guard/stops/stops.write";
 import { keepUnfinished } from "@/lib/keep/archive/leftovers.write";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
@@ -112,6 +113,7 @@ async function restoreHeld(backup: OpenBackup, deps: RestoreDeps): Promise<Resto
   const work = await write(async (tx) => {
     for (const sequence of manifest.sequences) await setSequence(tx, sequence);
     await keepUnfinished(tx);
+    await endWaysIn(tx);
     await stopSends(tx, manifest, deps.actor);
     await endRestore(tx);
     return readRestoredWork(tx);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { type FileHandle, open, rename, stat, unlink } from "node:fs/promises";
+import { type FileHandle, mkdir, open, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { constants, createZstdCompress } from "node:zlib";
@@ -17,6 +17,7 @@ export const sectionOf = (table: string) => `tables/${table}.copy.zst`;
 
 /** A backup holds payloads and credentials: for its owner alone. */
 const FILE_MODE = 0o600;
+const FOLDER_MODE = 0o700;
 /** Nobody takes it for a backup. */
 const PARTIAL = ".partial";
 
@@ -25,14 +26,14 @@ export type BackupFile = {
   readonly path: string;
   /** Writes the rows of one table, packed. */
   section(table: string, rows: AsyncIterable<Buffer>): Promise<{ packedBytes: number; sha256: string }>;
-  /** Ends the file, makes it durable and gives it its name. */
-  finish(manifest: BackupManifest): Promise<void>;
+  /** Ends the file, makes it durable and gives it its name. Resolves with its bytes. */
+  finish(manifest: BackupManifest): Promise<number>;
   /** Removes what was written. Without effect after `finish`. */
   abandon(): Promise<void>;
 };
 
 /**
- * Begins a file at `path`, or a file of that moment's name in the folder `path`. Until it is whole and on the disk it has
+ * Begins a file at `path`, or a file of that moment's name in the folder `path`, which is made when `path` ends in a slash. Until it is whole and on the disk it has
  * another name, so that a writer that is killed leaves nothing that looks like a backup. Throws BackupFault when the
  * name is taken or the folder cannot be written.
  */
@@ -87,14 +88,16 @@ export async function createBackupFile(path: string, atMs: number): Promise<Back
     await file.close();
     await rename(partial, whole);
     await syncFolder(dirname(whole));
+    return at;
   };
   let finished = false;
   return {
     path: whole,
     section: (table, rows) => named(section(table, rows)),
     finish: async (manifest) => {
-      await named(finish(manifest));
+      const bytes = await named(finish(manifest));
       finished = true;
+      return bytes;
     },
     abandon: async () => {
       if (finished) return;
@@ -105,10 +108,17 @@ export async function createBackupFile(path: string, atMs: number): Promise<Back
 }
 
 async function fileAt(path: string, atMs: number): Promise<string> {
-  const isFolder = /[/\\]$/.test(path) || (await stat(path).catch(() => null))?.isDirectory();
-  if (!isFolder) return resolve(path);
+  const saysFolder = /[/\\]$/.test(path);
+  if (!saysFolder && !(await stat(path).catch(() => null))?.isDirectory()) return resolve(path);
+  if (saysFolder) await makeFolder(resolve(path));
   const [day, time] = iso(atMs).slice(0, 19).replaceAll(":", "").split("T");
   return resolve(join(path, `parkade-${day}-${time}Z.tar`));
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: FOLDER_MODE }).catch((error: Error) => {
+    throw new BackupFault(`The folder ${folder} cannot be made (${error.message}): give another one`);
+  });
 }
 
 async function writeAll(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {

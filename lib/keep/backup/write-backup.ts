@@ -40,10 +40,11 @@ export type BackupOptions = {
   say: (line: string) => void;
 };
 
+/** `bytes`: of the file. */
 export type BackupReport = { path: string; bytes: number; manifest: BackupManifest };
 
 /**
- * Writes all of the store, as it is at one moment, into a file at `path`, or into one in the folder `path`. Web and workers go on
+ * Writes all of the store, as it is at one moment, into a file at `path`, or into one in the folder `path`, see `createBackupFile`. Web and workers go on
  * meanwhile; migrations wait. Memory does not grow with the store. Throws BackupFault, and DomainError when the store
  * cannot be read; then no file is left.
  */
@@ -99,8 +100,7 @@ async function writeSnapshot(db: Db, tx: Tx, path: string, options: BackupOption
       leftOut: LEFT_OUT,
       archive: { place: archivePlace, ...archive },
     };
-    await file.finish(manifest);
-    return { path: file.path, bytes: tables.reduce((sum, table) => sum + table.packedBytes, 0), manifest };
+    return { path: file.path, bytes: await file.finish(manifest), manifest };
   } finally {
     await file.abandon();
   }

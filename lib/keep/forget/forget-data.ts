@@ -1,30 +1,38 @@
+import { createHmac, randomBytes } from "node:crypto";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { ForgetRequest, ForgetWhat } from "@/lib/keep/forget/forget.shapes";
-import { kindOf } from "@/lib/keep/forget/forget-key.pure";
+import { keyText, kindOf } from "@/lib/keep/forget/forget-key.pure";
 import { insertForget } from "@/lib/keep/forget/forgets.write";
 import type { ForgetScope } from "@/lib/keep/forget/matching-events.read";
 import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idempotent-request.write";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
+import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /**
  * Begins to forget what a key names, everywhere: a worker does it. It is not taken back. It touches texts of all sources, so
  * it needs the right for all of them. Throws DomainError `forbidden`, `invalid-window`, `invalid-request` for a pointer
  * without a source and without a window.
+ *
+ * The audit has a hash of the key under the receipt that is answered: whoever has the receipt can prove whose data it was. Who
+ * has the store alone cannot find out by trying names.
  */
 export async function forgetData(
   { db, clock }: Pick<Deps, "db" | "clock">,
   request: ForgetRequest & { idempotency: IdempotentRequest | null },
   viewer: Viewer,
-): Promise<{ id: string; state: "RUNNING" }> {
+): Promise<{ id: string; state: "RUNNING"; receipt: string }> {
   const scope = scopeOf(request, viewer);
   const atMs = clock.wallMs();
   return db.transaction(async (tx) => {
     const { answer } = await answerOnce(tx, request.idempotency, atMs, async () => {
       const id = uuidv7(atMs);
       const kind = kindOf(scope.key);
+      const receipt = randomBytes(32);
+      const keyHash = createHmac("sha256", receipt).update(keyText(scope.key)).digest("hex");
+      const { source, fromMs, toMs } = scope;
       const auditId = await appendAudit(tx, {
         actor: viewer.name,
         action: "data.forgotten",
@@ -32,12 +40,12 @@ export async function forgetData(
         subjectId: id,
         reason: request.reason,
         before: null,
-        after: { keyKind: kind },
+        after: { keyKind: kind, keyHash, source, from: isoOrNull(fromMs), to: isoOrNull(toMs) },
         count: 0,
         atMs,
       });
       await insertForget(tx, { id, kind, scope, reason: request.reason, auditId, createdBy: viewer.name, atMs });
-      return { id, state: "RUNNING" as const };
+      return { id, state: "RUNNING" as const, receipt: receipt.toString("hex") };
     });
     return answer;
   });

@@ -14,6 +14,14 @@ export function personOf(key: ForgetKey): string {
   return "tag" in key ? key.tag.value : "payload" in key ? key.payload.value : key.aggregateId;
 }
 
+/** The key as text, always in the same form: what the hash of a forget is made of. */
+export function keyText(key: ForgetKey): string {
+  if ("tag" in key) return JSON.stringify({ tag: { name: key.tag.name, value: key.tag.value } });
+  if ("payload" in key) return JSON.stringify({ payload: { pointer: key.payload.pointer, value: key.payload.value } });
+  const { aggregateId, aggregateType } = key;
+  return JSON.stringify(aggregateType === undefined ? { aggregateId } : { aggregateId, aggregateType });
+}
+
 export type KeyFacts = {
   aggregateId: string | null;
   aggregateType: string | null;

@@ -34,8 +34,12 @@ export function useForgetPreview(what: ForgetWhat | null) {
   });
 }
 
-export async function forgetData(client: QueryClient, body: ForgetRequest): Promise<{ id: string }> {
-  const begun = await fetchJson<{ id: string }>("/api/v1/forget", { method: "POST", body, once: true });
+export async function forgetData(client: QueryClient, body: ForgetRequest): Promise<{ id: string; receipt: string }> {
+  const begun = await fetchJson<{ id: string; receipt: string }>("/api/v1/forget", {
+    method: "POST",
+    body,
+    once: true,
+  });
   void invalidateAfter(client, "forgets");
   return begun;
 }

@@ -68,7 +68,7 @@ export const forgetPreviewSchema = named(
     events: nullableNumber,
     /** Stored events that would stay; null = counting took too long. */
     kept: nullableNumber,
-    /** `in-redrive`: QUEUED; `unconfirmed`: sent, and may come back; `held`: by a legal hold; `holds-later`: later versions of its aggregate wait behind it. */
+    /** `in-redrive`: QUEUED; `unconfirmed`: sent, and may come back; `held`: by a legal hold; `holds-later`: later versions of its aggregate wait behind it; `unreadable-body`: it cannot be decrypted, and a pointer may name it. */
     keptByReason: countsOut,
     /** Archived events of this aggregate; null = only their objects know, which are read when it runs. */
     archivedEvents: nullableNumber,
@@ -120,10 +120,20 @@ export type ForgetOut = z.infer<typeof forgetSchema>;
 export const forgetListSchema = pageOut(forgetSchema);
 export type ForgetList = z.infer<typeof forgetListSchema>;
 
-export const forgetAnswerSchema = named("ForgetAnswer", z.object({ id: idOut, state: z.enum(["RUNNING"]) }), {
-  id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a70",
-  state: "RUNNING",
-});
+export const forgetAnswerSchema = named(
+  "ForgetAnswer",
+  z.object({
+    id: idOut,
+    state: z.enum(["RUNNING"]),
+    /** Shown once. With it the hash in the audit proves which key was forgotten. The store keeps it only in the answer under an Idempotency-Key, for 24 hours. */
+    receipt: z.string(),
+  }),
+  {
+    id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a70",
+    state: "RUNNING",
+    receipt: "5f0c6f2d1d8e4b7a9c3e6f1a2b4d8c7e9f0a1b2c3d4e5f60718293a4b5c6d7e8",
+  },
+);
 
 export const forgetsQuery = idPageQuery({
   state: described(z.optional(z.enum(["RUNNING", "DONE"], "must be RUNNING or DONE")), "absent = both"),

@@ -8,6 +8,7 @@ import { kindOf, patternsOf, personOf } from "@/lib/keep/forget/forget-key.pure"
 import {
   advanceForget,
   endForget,
+  type ForgetPhase,
   type ForgetRow,
   lockForget,
   noteForgetFault,
@@ -39,6 +40,9 @@ const CHUNK = 200;
 const AUDIT_BATCH = 5_000;
 /** Longer than an object takes to be read, written and read back. */
 const ARCHIVING_MS_MAX = 90_000;
+
+/** The places that every forget goes through, as the audit names them. */
+const SEARCHED: readonly ForgetPhase[] = ["events", "archive", "traces", "audit"];
 
 /** Why a matching event stays. */
 export type ForgetKept = "in-redrive" | "unconfirmed" | "held" | "holds-later";
@@ -102,7 +106,7 @@ async function forgetStored({ clock }: ForgetDeps, tx: Tx, forget: ForgetRow): P
   const { forgotten, revisions, bounces } = await deleteStored(tx, going, clock.wallMs());
   await forgetEvents(tx, id, forgotten);
   await appendSubjects(tx, forget.auditId, going);
-  const refused: Record<string, number> = {};
+  const refused: Record<string, number> = page.unreadable > 0 ? { "unreadable-body": page.unreadable } : {};
   for (const reason of kept.values()) refused[reason] = (refused[reason] ?? 0) + 1;
   await advanceForget(tx, id, {
     phase: page.cursor === null ? "archive" : "events",
@@ -196,7 +200,7 @@ async function forgetInAudit(deps: ForgetDeps, tx: Tx, forget: ForgetRow): Promi
     subjectKind: "forget",
     subjectId: id,
     before: null,
-    after: { counts, refused },
+    after: { keyKind: kindOf(forget.scope.key), searched: SEARCHED, counts, refused },
     count: (counts.events ?? 0) + (counts.archivedEvents ?? 0),
     atMs: deps.clock.wallMs(),
   });

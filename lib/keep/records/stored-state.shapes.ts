@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import { ADMISSION_MARKS } from "@/lib/intake/admission/admission.pure";
 import { isBase64 } from "@/lib/intake/header-fault.pure";
-import { ATTEMPTS_MAX, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { ATTEMPTS_MAX, INT4_MAX, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 
 /**
  * What a line of an export holds beside the event itself: all that the store knows of it. The line is an event as
@@ -12,8 +12,6 @@ import { ATTEMPTS_MAX, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/p
  *
  * Times are UTC with microseconds, as the store has them.
  */
-
-const INT4_MAX = 2 ** 31 - 1;
 
 const TIME_WORDS = "must be a UTC time such as 2026-11-25T16:00:00.123456Z";
 const time = z.string(TIME_WORDS).check(

@@ -1,7 +1,7 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { compileSelection, cutoffOf } from "@/lib/events/selection/candidates.read";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
-import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
+import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { HELD } from "@/lib/keep/holds/hold.sql";
 import { beforeParked, readHoldingLater } from "@/lib/keep/removal/held-tails.read";
@@ -20,7 +20,7 @@ export async function previewRemoval(
   viewer: Viewer,
   { select, nowMs, place }: { select: Selection; nowMs: number; place: string | null },
 ): Promise<RemovalPreview> {
-  const selection = scopeSelection(viewer, "remove", select);
+  const selection = await readScopedSelection(db, viewer, "remove", select);
   const { where, values } = compileSelection(selection, nowMs, 2);
   try {
     const { rows, holding } = await db.transaction(

@@ -19,8 +19,9 @@ const DAY_MS = 86_400_000;
 
 async function exported(): Promise<string[]> {
   const lines: string[] = [];
-  const deps = { db: world.db, lists: world.db };
-  for await (const piece of await exportRecords(deps, ADA, {}, Date.now())) lines.push(...piece);
+  const deps = { ...world.deps, lists: world.db };
+  for await (const piece of await exportRecords(deps, ADA, { filter: {}, reason: "a copy" }, Date.now()))
+    lines.push(...piece);
   return lines;
 }
 
