@@ -102,12 +102,18 @@ export function useNeighbours(id: string, filter: EventFilter | null) {
 }
 
 /** The address of a file with all events of the filter. */
-export function exportHref(filter: EventFilter, format: "ndjson" | "csv"): string {
+export function exportHref(filter: EventFilter, format: "ndjson" | "csv", reason?: string): string {
   const params = toSearchParams(filter);
   params.set("format", format);
+  if (reason !== undefined) params.set("reason", reason);
   return `/api/v1/events/export?${params}`;
 }
 
-export function payloadHref(id: string, revision?: number): string {
-  return `/api/v1/events/${encodeURIComponent(id)}/payload${revision === undefined ? "" : `?revision=${revision}`}`;
+/** The exact bytes, which are not masked: `reason` is kept in the audit. */
+export function payloadHref(
+  id: string,
+  { revision, reason }: { revision: number | undefined; reason: string },
+): string {
+  const params = new URLSearchParams({ reason, ...(revision !== undefined && { revision: String(revision) }) });
+  return `/api/v1/events/${encodeURIComponent(id)}/payload?${params}`;
 }

@@ -169,8 +169,12 @@ export const bodySchema = z.object({
   text: nullableText,
   base64: z.string(),
   bytes: z.int(),
-  /** The viewer may not reveal: values under secret names are masked, and a payload that is no JSON is left out. */
+  /** Something is masked by the rules: POST /api/v1/events/{id}/reveal shows it. */
   masked: z.boolean(),
+  /** Why it cannot be decrypted, which leaves text and base64 empty; null = it can, or is not encrypted. */
+  unreadable: nullableText,
+  /** Masked values; null = the payload is masked as a whole. */
+  maskedCount: z.nullable(z.int()),
 });
 export type BodyOut = z.infer<typeof bodySchema>;
 
@@ -257,6 +261,8 @@ export const eventDetailSchema = named(
       base64: "eyJvcmRlcklkIjo3N30=",
       bytes: 14,
       masked: false,
+      unreadable: null,
+      maskedCount: 0,
     },
     headers: [["x-tenant", "north"]],
     errorDetail: { type: "TimeoutException", message: "stock service did not answer", stack: null },

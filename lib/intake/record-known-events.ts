@@ -19,8 +19,8 @@ import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
 import { cooldownAfter } from "@/lib/order/cooldown.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import { bounceRedrive } from "@/lib/redrive/pace/canary-and-brake";
-import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
 
 /**
  * Of arrivals of events that are parked already, separates bounces from duplicates and records the bounces. Returns the ids

@@ -4,14 +4,9 @@ export type HourCount = { hourMs: number; n: number };
 const HOUR_MS = 3_600_000;
 
 /**
- * The age below which a `share` (0..1) of the events lies, at `atMs`. Within its hour an event is taken as evenly
- * spread, so the answer is within an hour of the truth. null when there are none.
+ * The ages below which these `shares` (0..1) of the events lie, at `atMs`; `hours` come youngest first. Within its hour an event is
+ * taken as evenly spread, so an answer is within an hour of the truth. null when there are none.
  */
-export function agePercentile(hours: readonly HourCount[], share: number, atMs: number): number | null {
-  return agePercentiles(youngestFirst(hours), [share], atMs)[0]!;
-}
-
-/** Several shares of the same hours, which come youngest first: a chart asks for three at each of a hundred moments. */
 export function agePercentiles(
   hours: readonly HourCount[],
   shares: readonly number[],

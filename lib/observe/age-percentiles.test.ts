@@ -1,11 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { agePercentile, parkedHoursAt } from "./age-percentiles.pure";
+import { agePercentiles, type HourCount, parkedHoursAt, youngestFirst } from "./age-percentiles.pure";
 
 const HOUR = 3_600_000;
 const NOW = 100 * HOUR;
 const at = (hour: number, n: number) => ({ hourMs: hour * HOUR, n });
 
-describe("agePercentile", () => {
+describe("agePercentiles", () => {
+  const agePercentile = (hours: HourCount[], share: number, atMs: number) =>
+    agePercentiles(youngestFirst(hours), [share], atMs)[0];
+
   test("is null when nothing is parked", () => expect(agePercentile([at(3, 0)], 0.5, NOW)).toBeNull());
 
   test("lies within the hour that holds the share", () => {

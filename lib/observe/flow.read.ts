@@ -9,6 +9,7 @@ import {
   UNGROUPED_KINDS,
 } from "@/lib/observe/flow-tables.sql";
 import { bucketStarts, type StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
+import type { Queryable } from "@/lib/platform/database/db";
 
 const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
@@ -16,6 +17,16 @@ export const HOUR_MS = 3_600_000;
 export const END_MS = Date.parse("9999-01-01T00:00:00Z");
 
 export const floorHour = (ms: number) => Math.floor(ms / HOUR_MS) * HOUR_MS;
+
+/** The start of the flow, epoch milliseconds; null when no event ever arrived. */
+export async function knownSince(db: Queryable): Promise<number | null> {
+  const [row] = await db.query<{ since: number | null }>(
+    "select least((select min(at) from dlq_flow_hours), (select min(minute) from dlq_flow)) as since",
+    [],
+    { name: "flow-since" },
+  );
+  return row?.since ?? null;
+}
 
 /** Minutes that begin in [fromMs, toMs), in rows that do not cross a multiple of `bucketMs`. */
 export type FlowSpan = { fromMs: number; toMs: number; bucketMs: number };

@@ -1,6 +1,7 @@
 import { type AggregateName, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import type { Tx } from "@/lib/platform/database/db";
-import { INT4_MAX, lastRedrives } from "@/lib/redrive/run/store/finish-items.write";
+import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
+import { lastRedrives } from "@/lib/redrive/run/store/finish-items.write";
 
 export type FailedAggregate = AggregateName & { failures: number };
 

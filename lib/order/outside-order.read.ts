@@ -15,7 +15,7 @@ import {
 } from "@/lib/order/aggregate-order.read";
 import { HEADS_MAX } from "@/lib/order/order-gate.pure";
 import { HOLDS, SKIPPED } from "@/lib/order/skip.sql";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
 /** An aggregate of which a redrive sends versions up to `top`. */
@@ -76,7 +76,7 @@ export async function readOutsideOrder(
        ) h on true`;
   type OutsideRow = AggregateName & { processed: string | null; heads: StoredHead[] | null };
   const rows = await db.query<OutsideRow>(text, [page.cutoff, ...wantedValues(wanted), ...selected.values], {
-    name: statementName("outside-order", text),
+    name: "outside-order",
   });
   return new Map(
     rows.map((row) => [
@@ -108,7 +108,7 @@ export async function readOutsideCooling(
         and not ${SKIPPED} and not coalesce(e.id <= $1 and ${selected.where}, false)`;
   type CoolingRow = AggregateName & { id: string; eventId: string; version: string | null };
   const rows = await db.query<CoolingRow>(text, [page.cutoff, aggregateIds, ...selected.values], {
-    name: statementName("outside-cooling", text),
+    name: "outside-cooling",
   });
   const cooling = rows.map((row) => ({ ...row, version: row.version === null ? null : BigInt(row.version) }));
   return Map.groupBy(cooling, aggregateKey);

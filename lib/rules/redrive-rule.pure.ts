@@ -1,3 +1,5 @@
+import type { Action } from "@/lib/guard/viewer/viewer.pure";
+
 /**
  * Redrive rules: a worker redrives parked events that a rule describes, without a person.
  *
@@ -6,6 +8,9 @@
  * decide over its events as over any other's. A rule has one redrive under way at most, and switches itself off when too
  * many of its events fail or come back.
  */
+
+/** A rule redrives by itself: who writes, moves or switches one may redrive, too. */
+export const REDRIVE_RULE_NEEDS: readonly Action[] = ["change-redrive-rule", "redrive"];
 
 /** The fields of a rule that say what it does; the others say how it is called, where it stands and what it did. */
 export const RULE_FIELDS = [

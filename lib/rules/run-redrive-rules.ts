@@ -1,7 +1,8 @@
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { compileFilter, paramsFrom, splitWords } from "@/lib/events/filter/event-filter.sql";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
-import { type ScopedFilter, scopeFilter, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
+import { readScopedFilter, readScopedSelection } from "@/lib/guard/viewer/scope.read";
+import { type ScopedFilter, scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
@@ -105,7 +106,7 @@ async function findDue(db: Queryable, search: Search): Promise<Found> {
   const { body, room, nowMs, viewer, looksMax } = search;
   const filter: EventFilter = { ...body.filter, status: ["PENDING"] };
   const { swept, whole } = sweptBy(filter);
-  const selection = scopeSelection(viewer, "redrive", { filter: swept });
+  const selection = await readScopedSelection(db, viewer, "redrive", { filter: swept });
   // An id holds the time of its parking: what was parked within the delay is not read.
   const cutoff = body.delayMs === 0 ? cutoffOf(selection, nowMs) : uuidv7LowerBound(nowMs - body.delayMs + 1);
   const closed = body.onlyIf.breakerClosed ? await sourcesWithOpenBreaker(db, body.lane, nowMs) : new Set<string>();
@@ -114,7 +115,9 @@ async function findDue(db: Queryable, search: Search): Promise<Found> {
     const limit = Math.min(PAGE, looksMax - looked);
     const page = { selection, asOfMs: nowMs, cutoff, after: found.lookedTo, limit };
     const candidates = await readCandidates(db, page);
-    const matching = whole ? candidates : await onlyMatching(db, candidates, scopeFilter(viewer, filter), nowMs);
+    const matching = whole
+      ? candidates
+      : await onlyMatching(db, candidates, await readScopedFilter(db, viewer, filter), nowMs);
     const due = (await dueOf(db, matching, search)).filter(({ sourceId }) => !closed.has(sourceId));
     const taken = due.slice(0, room - found.ids.length);
     looked += limit;
@@ -178,7 +181,7 @@ async function withoutTaken(db: Queryable, due: Candidate[], { above, viewer, no
   const theirs = await idsMatching(
     db,
     due.map(({ id }) => id),
-    above.map((filter) => scopeFilter(viewer, filter)),
+    await Promise.all(above.map((filter) => readScopedFilter(db, viewer, filter))),
     nowMs,
   );
   return due.filter(({ id }) => !theirs.has(id));

@@ -6,7 +6,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
 import { DomainError, invalidFields } from "@/lib/platform/plain/problem.pure";
 import { changeRule, deletionOf, type RuleKind, storeRule } from "@/lib/rules/change-rules";
-import { RULE_FIELDS } from "@/lib/rules/redrive-rule.pure";
+import { REDRIVE_RULE_NEEDS, RULE_FIELDS } from "@/lib/rules/redrive-rule.pure";
 import { digestOf, readTrial, unknownRedriveRule } from "@/lib/rules/redrive-rules.read";
 import {
   REDRIVE_RULES_MAX,
@@ -99,9 +99,8 @@ function mergedBody(stored: RedriveRule, change: RedriveRuleChange): RedriveRule
   return read.body;
 }
 
-/** A rule redrives by itself: who writes it may redrive the same events. */
 function assertMayRun(viewer: Viewer, { filter }: Pick<RedriveRuleBody, "filter">): void {
-  for (const action of ["change-redrive-rule", "redrive"] as const) assertMay(viewer, action, filter.source ?? "all");
+  for (const action of REDRIVE_RULE_NEEDS) assertMay(viewer, action, filter.source ?? "all");
 }
 
 function assertTried(body: RedriveRuleBody, digest: string | null): void {

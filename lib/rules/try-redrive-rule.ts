@@ -1,5 +1,6 @@
 import { type Candidate, countUpTo, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
-import { type ScopedSelection, scopeFilter } from "@/lib/guard/viewer/scope.shapes";
+import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
+import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -40,7 +41,8 @@ export async function tryRedriveRule(
   const { checked, bounded, events, marked, fates, parked } = await deps.db.transaction(
     async (tx) => {
       const found = await readWindow(tx, { rule, id, fromMs, nowMs }, viewer);
-      const parkedNow = { filter: scopeFilter(viewer, { ...rule.filter, status: ["PENDING"] }) } as ScopedSelection;
+      const pending = await readScopedFilter(tx, viewer, { ...rule.filter, status: ["PENDING"] });
+      const parkedNow = { filter: pending } as ScopedSelection;
       const page = { selection: parkedNow, asOfMs: nowMs, cutoff: cutoffOf(parkedNow, nowMs) };
       return { ...found, parked: await countUpTo(tx, page, PARKED_MAX + 1) };
     },
@@ -80,7 +82,7 @@ type Tried = PastOfEvent & { candidate: Candidate };
 
 /** The events of the window that the rule's filter matches and no rule above it takes, with what the rule would have done. */
 async function readWindow(tx: Tx, { rule, id, fromMs, nowMs }: Window, viewer: Viewer) {
-  const filter = scopeFilter(viewer, rule.filter);
+  const filter = await readScopedFilter(tx, viewer, rule.filter);
   const selection = { filter: { ...filter, from: filter.from ?? String(fromMs) } } as ScopedSelection;
   const page = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), after: null };
   const read = await readCandidates(tx, { ...page, limit: LOOKED_MAX + 1 });
@@ -88,7 +90,7 @@ async function readWindow(tx: Tx, { rule, id, fromMs, nowMs }: Window, viewer: V
   const place = rules.findIndex((other) => other.id === id);
   const above = rules.slice(0, place < 0 ? undefined : place).flatMap(({ body }) => body?.filter ?? []);
   const looked = read.slice(0, LOOKED_MAX);
-  const filters = above.map((each) => scopeFilter(viewer, each));
+  const filters = await Promise.all(above.map((each) => readScopedFilter(tx, viewer, each)));
   const ids = looked.map((candidate) => candidate.id);
   const theirs = filters.length === 0 ? new Set() : await idsMatching(tx, ids, filters, nowMs);
   const own = looked.filter((candidate) => !theirs.has(candidate.id));

@@ -1,12 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  assertPermitted,
-  type ConfigLimits,
-  KINDS,
-  kindOf,
-  redactConfig,
-  restoreMasked,
-} from "@/lib/brokers/kinds/kinds.shapes";
+import { assertPermitted, type ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
+import { redactConfig, restoreMasked } from "@/lib/brokers/kinds/config-secrets.shapes";
+import { KINDS, kindOf } from "@/lib/brokers/kinds/kinds.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import { ANSWER_KEPT_MS } from "@/lib/platform/database/idempotent-request.write";
@@ -43,7 +38,7 @@ export async function createSource(
 ): Promise<void> {
   assertMay(viewer, "change-source", [request.name]);
   const config = parseEditedConfig(request.kind, restoreMasked(request.kind, request.config, null));
-  assertPermitted(config, deps.env);
+  assertPermitted(config, deps.env, null);
   assertTemplates(request.links);
   const payloadSchema = request.payloadSchema ?? null;
   await assertPayloadSchema(deps.schemas, payloadSchema);

@@ -1,4 +1,4 @@
-import { redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
+import { redactConfig } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { SourceDeps } from "@/lib/sources/create-source";

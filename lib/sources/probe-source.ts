@@ -1,15 +1,13 @@
+import { assertNoNewPlainSecret, type ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
+import { redactConfig, restoreMasked } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { configAt } from "@/lib/brokers/kinds/destination.shapes";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
-import {
-  parseSourceConfig,
-  redactConfig,
-  restoreMasked,
-  type SourceConfig,
-  targetAddress,
-} from "@/lib/brokers/kinds/kinds.shapes";
+import { parseSourceConfig, type SourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import type { ProbeResult, ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
-import { isSecretName, REDACTED, redactHeaders, redactJson } from "@/lib/guard/redaction/redact.pure";
+import { maskBody, maskHeaders, maskTags } from "@/lib/guard/masking/mask.pure";
+import { type MaskSet, setFor } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { atMost, type Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
@@ -33,6 +31,7 @@ export type ProbeDeps = {
   db: Db;
   lowRate: LowRateStore;
   clock: Clock;
+  env: Pick<ConfigLimits, "plainSecretMode">;
   probes: ResponseCache<ProbeOut>;
   probe(source: SourceConfig, signal: AbortSignal): Promise<ProbeResult>;
   /** Whether a redrive could be delivered there; a named target has no lane, and its destination in `source`. */
@@ -57,8 +56,10 @@ export async function probeStoredSource(
   if (!found) throw unknownSource(name);
   const { targets, ...stored } = found;
   if (config !== undefined) {
-    const edited = restoreMasked(stored.kind, config, stored.config as Record<string, unknown>);
-    return probe(deps, { source: parseEditedConfig(stored.kind, edited), name, targets }, viewer);
+    const before = stored.config as Record<string, unknown>;
+    const source = parseEditedConfig(stored.kind, restoreMasked(stored.kind, config, before));
+    assertNoNewPlainSecret(source, deps.env, before);
+    return probe(deps, { source, name, targets }, viewer);
   }
   const source = parseSourceConfig(stored.kind, stored.config);
   // The viewer's name: the audit names everybody who got an answer.
@@ -75,6 +76,7 @@ export async function probeStoredSource(
 export async function probeSource(deps: ProbeDeps, { kind, config }: ProbeRequest, viewer: Viewer): Promise<ProbeOut> {
   assertMay(viewer, "change-source");
   const source = parseEditedConfig(kind, restoreMasked(kind, config, null));
+  assertNoNewPlainSecret(source, deps.env, null);
   return probe(deps, { source, name: null, targets: [] }, viewer);
 }
 
@@ -104,9 +106,8 @@ async function probe(deps: ProbeDeps, probed: Probed, viewer: Viewer): Promise<P
   ]);
   const { reachable, detail } = result;
   if (!result.reachable) return { reachable, detail, depth: null, sample: [], targets };
-  const sample = may(viewer, "reveal")
-    ? result.sample
-    : result.sample.map((one) => masked(one, deps.mapSample, mappingOf(source)));
+  const set = setFor((await readMasks(deps.db)).of(name), may(viewer, "reveal"));
+  const sample = result.sample.map((one) => masked(one, { map: deps.mapSample, mapping: mappingOf(source), set }));
   return { reachable, detail, depth: result.depth, sample, targets };
 }
 
@@ -147,18 +148,18 @@ function mappingOf(source: SourceConfig): Mapping {
   return source.config.mapping ?? {};
 }
 
-/** The sample without credentials: masked where they stand, and mapped anew, so that no mapping selects one. */
-function masked(sample: ProbeSample, map: ProbeDeps["mapSample"], mapping: Mapping): ProbeSample {
+type Masking = { map: ProbeDeps["mapSample"]; mapping: Mapping; set: MaskSet };
+
+/** The sample with what the rules mask replaced where it stands, and mapped anew, so that no mapping selects a masked value. */
+function masked(sample: ProbeSample, { map, mapping, set }: Masking): ProbeSample {
   const { headers, properties, payload } = sample.message;
   const message = {
-    headers: redactHeaders(headers),
-    properties: Object.fromEntries(
-      Object.entries(properties).map(([name, value]) => [name, isSecretName(name) ? REDACTED : value]),
-    ),
-    // Where credentials are in a text that is no JSON is not known.
-    payload: payload === null ? null : redactJson(payload),
+    headers: maskHeaders(headers, set),
+    properties: maskTags(properties, set),
+    payload: payload === null ? null : maskBody(payload, set).text,
   };
-  return { ...sample, ...map({ message, customary: sample.customary }, mapping), message };
+  const mapped = { ...sample, ...map({ message, customary: sample.customary }, mapping), message };
+  return { ...mapped, tags: maskTags(mapped.tags, set) };
 }
 
 /** The facts of sampled messages under a mapping. No broker is asked. Throws DomainError `invalid-config`. */

@@ -1,4 +1,5 @@
-import { redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
+import { plainSecretPlaces } from "@/lib/brokers/kinds/config-limits.shapes";
+import { redactConfig } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -150,11 +151,13 @@ function sourceOut(
   held: Map<string, Held>,
   schemas: Map<string, Record<string, unknown>>,
 ): Omit<SourceOut, "state"> {
+  const config = source.config as Record<string, unknown>;
   return {
     id: source.id,
     name: source.name,
     kind: source.kind,
-    config: redactConfig(source.kind, source.config as Record<string, unknown>),
+    config: redactConfig(source.kind, config),
+    plainSecrets: plainSecretPlaces(source.kind, config),
     payloadSchema: schemas.get(source.id) ?? null,
     enabled: source.mode !== "stopped",
     mode: source.mode as SourceOut["mode"],

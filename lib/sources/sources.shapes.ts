@@ -169,6 +169,8 @@ export const sourceSchema = named(
     name: z.string(),
     kind: z.string(),
     config: z.record(z.string(), z.unknown()),
+    /** Where `config` has a secret that is no reference, such as `config.password`: it lies in the store as it was typed. */
+    plainSecrets: z.array(z.string()),
     payloadSchema: z.nullable(z.record(z.string(), z.unknown())),
     /** The mode is not `stopped`. */
     enabled: z.boolean(),
@@ -215,6 +217,7 @@ export const sourceSchema = named(
     name: "orders",
     kind: "http",
     config: { redriveUrl: "https://orders.example/events" },
+    plainSecrets: [],
     payloadSchema: null,
     enabled: true,
     mode: "running",
@@ -364,6 +367,8 @@ export const targetSchema = named(
     lane: z.nullable(z.enum(["main", "slow"])),
     /** Of a named target: its settings in place of the source's. Secrets are masked. */
     destination: z.nullable(z.record(z.string(), z.unknown())),
+    /** As in Source, such as `destination.signing.secret`. */
+    plainSecrets: z.array(z.string()),
     address: nullableText,
     ratePerSecond: nullableNumber,
     burst: nullableNumber,
@@ -389,6 +394,7 @@ export const targetSchema = named(
     kind: "http",
     lane: "slow",
     destination: null,
+    plainSecrets: [],
     address: "https://orders.example/events",
     ratePerSecond: 5,
     burst: null,

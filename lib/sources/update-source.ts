@@ -1,11 +1,7 @@
+import { assertPermitted, type ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
+import { redactConfig, restoreMasked } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
-import {
-  assertPermitted,
-  type ConfigLimits,
-  redactConfig,
-  restoreMasked,
-  type SourceConfig,
-} from "@/lib/brokers/kinds/kinds.shapes";
+import type { SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Prisma, Target } from "@/lib/platform/database/generated/client";
 import { DomainError, type FieldError } from "@/lib/platform/plain/problem.pure";
@@ -40,9 +36,10 @@ export async function updateSource(
     const schemaBefore = (await currentSchema(prisma, { sourceId: stored.id, eventType }))?.body ?? null;
     const before = shown(stored, schemaBefore);
     if (config) {
-      const edited = restoreMasked(stored.kind, config, stored.config as Record<string, unknown>);
+      const storedConfig = stored.config as Record<string, unknown>;
+      const edited = restoreMasked(stored.kind, config, storedConfig);
       const source = parseEditedConfig(stored.kind, edited);
-      assertPermitted(source, deps.env);
+      assertPermitted(source, deps.env, storedConfig);
       columns.config = source.config;
       const targets = await prisma.target.findMany({ where: { sourceId: stored.id, lane: null } });
       for (const target of targets) assertDelivers(target, source, deps.env);
@@ -83,7 +80,8 @@ export async function updateSource(
 /** Throws DomainError `invalid-config` when a named target does not fit the source's new configuration. */
 function assertDelivers({ name, destination }: Target, source: SourceConfig, limits: ConfigLimits): void {
   try {
-    parseDestination(source, destination as Record<string, unknown>, { stored: null, limits });
+    const stored = destination as Record<string, unknown>;
+    parseDestination(source, stored, { stored, limits });
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     const detail = `does not fit target ${name}: ${error.message}`;

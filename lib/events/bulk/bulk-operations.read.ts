@@ -2,6 +2,8 @@ import type { BulkState } from "@/lib/events/bulk/bulk-operation.pure";
 import type { BulkOperationList, BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { latestApprovals } from "@/lib/guard/approvals/approvals.read";
 import type { ApprovalOut } from "@/lib/guard/approvals/approvals.shapes";
+import type { MaskSet } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { seesOperation } from "@/lib/guard/viewer/scope.sql";
 import { may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { tellsOf } from "@/lib/observe/channels/operation-tells.read";
@@ -54,8 +56,9 @@ export async function listBulkOperations(
     { isoTimes: true },
   );
   const approvals = await approvalsOf(db, viewer, rows);
+  const set = (await readMasks(db)).of(null);
   return cutPage(
-    rows.map((row) => operationOut(viewer, row, approvals)),
+    rows.map((row) => operationOut(viewer, row, approvals, set)),
     query.limit,
     (row) => row.id,
   );
@@ -81,7 +84,7 @@ export async function readBulkOperation(
     { isoTimes: true },
   );
   if (!row) throw unknownOperation(id, field);
-  return operationOut(viewer, row, await approvalsOf(db, viewer, [row]));
+  return operationOut(viewer, row, await approvalsOf(db, viewer, [row]), (await readMasks(db)).of(null));
 }
 
 /** Only mends need an approval. */
@@ -101,6 +104,7 @@ function operationOut(
   viewer: Viewer,
   { expected, expectedKind, idle, fault, workersAlive, ...row }: BulkOperationRow,
   approvals: Map<string, ApprovalOut>,
+  set: MaskSet,
 ): BulkOperationOut {
   const approval = approvals.get(row.id) ?? null;
   const waits = approval?.state === "asked" ? "Waits for the approval of a second person." : null;
@@ -108,7 +112,7 @@ function operationOut(
   const { ratePerSecond } = row;
   return {
     ...row,
-    recipe: may(viewer, "reveal") ? row.recipe : (redactRecipe(row.recipe) as typeof row.recipe),
+    recipe: may(viewer, "reveal") ? row.recipe : (redactRecipe(row.recipe, set) as typeof row.recipe),
     expected: { value: expected, kind: expectedKind },
     etaMs: row.state === "RUNNING" && ratePerSecond ? Math.round((left / ratePerSecond) * 1_000) : null,
     stalled: waits ?? fault ?? (idle ? stalledText(workersAlive) : null),

@@ -8,6 +8,7 @@ import { type SelectedEvents, selectEvents } from "@/lib/events/selection/select
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { channelIds, setOperationTells } from "@/lib/observe/channels/operation-tells.write";
@@ -60,7 +61,7 @@ export async function changeEvents(
   { kind, change, tell = [], ...request }: BulkRequest & { kind: BulkKind; change: ChangeChunk | null },
   viewer: Viewer,
 ): Promise<BulkAnswer> {
-  const selection = scopeSelection(viewer, BULK_ACTION[kind], request.select);
+  const selection = await readScopedSelection(deps.db, viewer, BULK_ACTION[kind], request.select);
   const asOfMs = deps.clock.wallMs();
   const selected = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs) };
   const context = { kind, reason: request.reason, actor: viewer.name, nowMs: asOfMs, options: request.options ?? {} };

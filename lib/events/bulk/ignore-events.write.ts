@@ -2,9 +2,9 @@ import type { EVENT_MOVES } from "@/lib/events/event-state.pure";
 import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { deleteSkips } from "@/lib/order/skips.write";
 import type { Tx } from "@/lib/platform/database/db";
+import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import type { WithdrawnItem } from "@/lib/redrive/life/withdraw-items.write";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
-import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
 import { EVENT, EVENT_MOVE, ITEM } from "@/lib/redrive/states/state.sql";
 
 type IgnoredFrom = (typeof EVENT_MOVES.ignore.from)[number];

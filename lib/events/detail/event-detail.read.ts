@@ -1,5 +1,5 @@
 import { type SourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
-import { CURRENT_BODY, CURRENT_BYTES, NEWEST_ERROR } from "@/lib/events/bodies.read";
+import { CURRENT_BODY, CURRENT_BYTES, NEWEST_ERROR, openCurrent, type SealedCurrent } from "@/lib/events/bodies.read";
 import { readHistory } from "@/lib/events/detail/event-history.read";
 import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import type {
@@ -12,35 +12,37 @@ import type {
   HeldBy,
   HistoryEntry,
 } from "@/lib/events/events.shapes";
-import { EVENT_COLUMNS, errorTextFor } from "@/lib/events/list/event-rows.read";
-import { REDACTED, redactHeaders, redactJson, redactOrigin } from "@/lib/guard/redaction/redact.pure";
+import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
+import { maskBody, maskData, maskHeaders, maskNullable, maskOrigin, maskTags } from "@/lib/guard/masking/mask.pure";
+import { type MaskSet, NOTHING_MASKED, setFor } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AdmissionRecord } from "@/lib/intake/admission/admission.pure";
 import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
 import { heldBehindOf } from "@/lib/order/tails/held-behind.read";
-import type { Queryable } from "@/lib/platform/database/db";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
+import { openPayload } from "@/lib/platform/sealing/sealed-rows";
 import { holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
 import type { OrderedItem } from "@/lib/redrive/plan/redrive-plan.pure";
 import { type LinkTemplate, linksOf } from "@/lib/sources/links/source-links.pure";
 
-type DetailRow = EventOut & {
-  source_id: string;
-  kind: string;
-  config: Record<string, unknown>;
-  templates: LinkTemplate[];
-  payload: Buffer;
-  contentType: string;
-  headers: Header[];
-  errorType: string | null;
-  errorMessage: string | null;
-  errorStack: string | null;
-  origin: Origin;
-  record: AdmissionRecord | null;
-};
+type DetailRow = EventOut &
+  SealedCurrent & {
+    source_id: string;
+    kind: string;
+    config: Record<string, unknown>;
+    templates: LinkTemplate[];
+    contentType: string;
+    errorType: string | null;
+    errorMessage: string | null;
+    origin: Origin;
+    record: AdmissionRecord | null;
+  };
 
 export function unknownEvent(id: string): DomainError {
   return new DomainError("unknown-event", `There is no event ${id}: it may have left the store`, {
@@ -48,17 +50,45 @@ export function unknownEvent(id: string): DomainError {
   });
 }
 
-/** One event with all stored facts. Throws DomainError `unknown-event`. */
+/** One event with all stored facts, masked by the rules. Throws DomainError `unknown-event`. */
 export async function readEventDetail(db: Queryable, viewer: Viewer, id: string, nowMs: number): Promise<EventDetail> {
+  return readDetail(db, viewer, { id, nowMs, reveals: false });
+}
+
+/** The same without masks: the caller audits it in the same transaction. Throws DomainError `unknown-event`, `forbidden`. */
+export async function readRevealedEvent(tx: Tx, viewer: Viewer, id: string, nowMs: number): Promise<EventDetail> {
+  assertMay(viewer, "reveal");
+  return readDetail(inTurn(tx), viewer, { id, nowMs, reveals: true });
+}
+
+/** The connection of a transaction takes one statement at a time. */
+function inTurn(tx: Tx): Queryable {
+  let last: Promise<unknown> = Promise.resolve();
+  const after = <T>(run: () => Promise<T>): Promise<T> => {
+    const next = last.then(run, run);
+    last = next;
+    return next;
+  };
+  return {
+    sealing: tx.sealing,
+    query: (...statement) => after(() => tx.query(...statement)),
+    run: (...statement) => after(() => tx.run(...statement)),
+  };
+}
+
+type Asked = { id: string; nowMs: number; reveals: boolean };
+
+async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }: Asked): Promise<EventDetail> {
   const sources = sourceScope(viewer);
-  const [row] = await db.query<DetailRow>(
+  const [stored] = await db.query<DetailRow>(
     `select ${EVENT_COLUMNS}, e.source_id, s.kind, s.config, s.links as templates, ${CURRENT_BYTES}, b.origin, ${NEWEST_ERROR}
        from dlq_event_rows e join sources s on s.id = e.source_id ${CURRENT_BODY}
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
     [id, sources],
     { name: "event-detail", isoTimes: true },
   );
-  if (!row) throw unknownEvent(id);
+  if (!stored) throw unknownEvent(id);
+  const row = (await openCurrent(db, [stored]))[0]!;
   const {
     source_id,
     kind,
@@ -70,7 +100,9 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
     errorType,
     errorMessage,
     errorStack,
+    stackFault,
     record,
+    unreadable,
     ...event
   } = row;
   const subject = {
@@ -81,7 +113,8 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
     aggregateType: row.aggregateType,
     aggregateId: row.aggregateId,
   };
-  const [history, aggregate, controls, group, deciding] = await Promise.all([
+  const [masks, history, aggregate, controls, group, deciding] = await Promise.all([
+    reveals ? null : readMasks(db),
     readHistory(db, subject),
     readAggregate(db, {
       id,
@@ -96,74 +129,109 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
     readDecidingControls(db, [row], nowMs),
   ]);
   const source = { kind, config } as SourceConfig;
-  const textOut = errorTextFor(viewer);
+  const set = masks === null ? NOTHING_MASKED : setFor(masks.of(row.source), may(viewer, "reveal"));
+  const text = <Text extends string | null>(value: Text) => maskNullable(value, set);
+  const tags = maskTags(event.tags, set);
   return {
     ...event,
-    lastError: textOut(event.lastError),
-    body: bodyFor(viewer, payload, contentType),
-    headers: redactHeaders(headers),
-    origin: redactOrigin(event.origin),
-    errorDetail: { type: errorType, message: textOut(errorMessage), stack: textOut(errorStack) },
-    admitted: record,
-    history: history.map((entry) => answerFor(textOut, entry)),
+    tags,
+    lastError: text(event.lastError),
+    body: unreadable === null ? bodyOf(payload, contentType, set) : unreadableBody(unreadable, row),
+    headers: maskHeaders(headers, set),
+    origin: maskOrigin(event.origin, set),
+    errorDetail: {
+      type: text(errorType),
+      message: text(errorMessage),
+      stack: stackFault === null ? text(errorStack) : `(${stackFault})`,
+    },
+    admitted: maskData(record, set),
+    history: history.map((entry) => maskEntry(entry, set)),
     aggregate: aggregate.members,
     heldBy: aggregate.heldBy,
     heldBehind: aggregate.heldBehind,
     control: deciding.get(id) ?? null,
     controls,
-    group: group && { ...group, pattern: textOut(group.pattern) },
+    group: group && { ...group, pattern: text(group.pattern) },
     target: { main: targetAddress(source, "main"), slow: targetAddress(source, "slow") },
     links: linksOf(templates, { ...row, atMs: Date.parse(row.failedAt ?? row.firstSeen) }),
   };
 }
 
-/** The answer of a target, or an error, may repeat the payload that was sent. */
-function answerFor(textOut: ReturnType<typeof errorTextFor>, entry: HistoryEntry): HistoryEntry {
-  const { answer } = entry.detail;
-  if (typeof answer === "string") return { ...entry, detail: { ...entry.detail, answer: textOut(answer) } };
-  const error = entry.detail.error as { type: string | null; message: string | null; stack: string | null } | undefined;
-  if (error === undefined) return entry;
-  const { type, message, stack } = error;
-  return { ...entry, detail: { ...entry.detail, error: { type, message: textOut(message), stack: textOut(stack) } } };
+/** An answer of a target, an error and a reason may repeat the payload that was sent. */
+function maskEntry(entry: HistoryEntry, set: MaskSet): HistoryEntry {
+  const { text, reason, detail } = entry;
+  return { ...entry, text: maskNullable(text, set), reason: maskNullable(reason, set), detail: maskData(detail, set) };
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function bodyOut(payload: Buffer, contentType: string): BodyOut {
+/** A payload with what the rules mask replaced. Bytes that are no text are left out: nothing is known about them. */
+export function bodyOf(payload: Buffer, contentType: string, set: MaskSet): BodyOut {
   let text: string | null;
   try {
     text = utf8.decode(payload);
   } catch {
     text = null;
   }
-  return { contentType, text, base64: payload.toString("base64"), bytes: payload.byteLength, masked: false };
+  const bytes = payload.byteLength;
+  const base64 = payload.toString("base64");
+  const whole = { contentType, text, base64, bytes, masked: false, maskedCount: 0, unreadable: null };
+  if (set === NOTHING_MASKED) return whole;
+  const shown = text === null ? { text: REDACTED, count: null } : maskBody(text, set);
+  if (shown.count === 0) return whole;
+  return {
+    ...whole,
+    text: shown.text,
+    base64: Buffer.from(shown.text).toString("base64"),
+    masked: true,
+    maskedCount: shown.count,
+  };
 }
 
-/** A payload as this viewer may see it. */
-export function bodyFor(viewer: Viewer, payload: Buffer, contentType: string): BodyOut {
-  return may(viewer, "reveal") ? bodyOut(payload, contentType) : maskedBody(payload, contentType);
+/** A payload that cannot be decrypted. */
+export function unreadableBody(
+  unreadable: string,
+  { contentType, payloadBytes: bytes }: { contentType: string; payloadBytes: number },
+): BodyOut {
+  return { contentType, text: null, base64: "", bytes, masked: false, maskedCount: 0, unreadable };
 }
 
-function maskedBody(payload: Buffer, contentType: string): BodyOut {
-  const whole = bodyOut(payload, contentType);
-  const text = whole.text === null ? null : redactJson(whole.text);
-  if (text !== null && text === whole.text) return whole;
-  return { ...whole, text: text ?? REDACTED, base64: Buffer.from(text ?? REDACTED).toString("base64"), masked: true };
+/** The stored bytes of one event as text, for a trial of masks, which shows them masked. Throws DomainError `unknown-event`, `unreadable-body`. */
+export async function readTrialEvent(
+  db: Queryable,
+  viewer: Viewer,
+  id: string,
+): Promise<{ source: string; text: string | null; headers: Header[] }> {
+  const [stored] = await db.query<SealedCurrent & { source: string }>(
+    `select e.id, s.name as source, ${CURRENT_BYTES}, ${NEWEST_ERROR}
+       from dlq_event_rows e join sources s on s.id = e.source_id ${CURRENT_BODY}
+      where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
+    [id, sourceScope(viewer)],
+  );
+  if (!stored) throw unknownEvent(id);
+  const row = (await openCurrent(db, [stored]))[0]!;
+  if (row.unreadable !== null) throw unreadable(id, row.unreadable);
+  const { text } = bodyOf(row.payload, "", NOTHING_MASKED);
+  return { source: row.source, text, headers: row.headers };
 }
 
 export type StoredPayload = { eventId: string; contentType: string; payload: Buffer };
 
-/** The exact bytes of a payload, of the current revision unless another is named. Throws DomainError `unknown-event`. */
+/**
+ * The exact bytes of a payload, of the current revision unless another is named: the caller audits it in the same
+ * transaction. Throws DomainError `unknown-event`, `unknown-revision`, `forbidden`.
+ */
 export async function readPayload(
-  db: Queryable,
+  db: Tx,
   viewer: Viewer,
   id: string,
   revision: number | null = null,
 ): Promise<StoredPayload> {
   assertMay(viewer, "reveal");
-  const [row] = await db.query<StoredPayload & { found: boolean }>(
+  const [row] = await db.query<StoredPayload & { found: boolean; revision: number; dataKey: string | null }>(
     `select e.event_id as "eventId", coalesce(v.content_type, b.content_type) as "contentType",
-            coalesce(v.payload, b.payload) as payload, coalesce(v.revision, 1) = coalesce($3, e.revision) as found
+            coalesce(v.payload, b.payload) as payload, coalesce(v.revision, 1) = coalesce($3, e.revision) as found,
+            coalesce(v.revision, 1) as revision, case when v.id is null then b.data_key else v.data_key end as "dataKey"
        from dlq_events e join sources s on s.id = e.source_id join dlq_event_bodies b on b.id = e.id
        left join event_revisions v on v.id = e.id and v.revision = coalesce($3::int, e.revision)
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
@@ -172,7 +240,14 @@ export async function readPayload(
   );
   if (!row) throw unknownEvent(id);
   if (!row.found) throw unknownRevision(id, revision!);
-  return row;
+  const { eventId, contentType, dataKey } = row;
+  const payload = openPayload(await db.sealing.opener(db, [dataKey]), { id, revision: row.revision }, row);
+  if ("fault" in payload) throw unreadable(id, payload.fault);
+  return { eventId, contentType, payload };
+}
+
+export function unreadable(id: string, fault: string): DomainError {
+  return new DomainError("unreadable-body", `The body of event ${id} is unreadable: ${fault}`);
 }
 
 export function unknownRevision(id: string, revision: number): DomainError {
@@ -218,7 +293,11 @@ async function readAggregate(
   };
 }
 
-async function readAppliedControls(db: Queryable, row: DetailRow, nowMs: number): Promise<AppliedControl[]> {
+async function readAppliedControls(
+  db: Queryable,
+  row: EventOut & { source_id: string },
+  nowMs: number,
+): Promise<AppliedControl[]> {
   const rows = await db.query<Omit<AppliedControl, "expiresAt"> & { expiresMs: number | null }>(
     `select id, kind, scope, value, source, aggregate_type as "aggregateType", reason, origin,
             created_by as "createdBy", expires_at as "expiresMs" from controls

@@ -30,6 +30,8 @@ export function auditText(action: string, before: AuditValues, after: AuditValue
       return "Released";
     case "event.edited":
       return `Edited: revision ${after.revision}, made from ${before.revision}`;
+    case "event.revealed":
+      return "Revealed: somebody looked at what is masked";
     case "event.restored":
       return `Revision ${after.revision} restored, in place of ${before.revision}`;
     case "event.imported":

@@ -4,6 +4,8 @@ import { type AffectedRow, affectedOf } from "@/lib/events/groups/affected.pure"
 import { type GroupDetail, type GroupWithin, unknownGroup } from "@/lib/events/groups/group-detail.shapes";
 import { listGroups } from "@/lib/events/groups/group-list.read";
 import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
+import { maskTags } from "@/lib/guard/masking/mask.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { ofSources, seesEntry, seesRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readGroupHours } from "@/lib/observe/stats/group-onsets.read";
@@ -48,7 +50,9 @@ type Looked = { viewer: Viewer; group: GroupOut; scope: string[] | null; nowMs: 
 async function readAffectedAndPast(db: Db, looked: Looked): Promise<Pick<GroupDetail, "affected" | "past">> {
   const rows = await inTime(readEvents(db, looked));
   if (rows === null) return { affected: null, past: null };
-  const { aggregates, tags } = affectedOf(rows);
+  const masks = await readMasks(db);
+  const masked = rows.map((row) => ({ ...row, tags: maskTags(row.tags, masks.of(row.source)) }));
+  const { aggregates, tags } = affectedOf(masked);
   const affected = {
     events: rows.length,
     whole: rows.length < EVENTS_MAX,

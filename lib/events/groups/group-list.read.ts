@@ -12,8 +12,13 @@ import {
   sortKey,
 } from "@/lib/events/groups/group-order.pure";
 import { isDecidedByKinds, kindConditions } from "@/lib/events/list/event-kinds.read";
-import { errorTextFor } from "@/lib/events/list/event-rows.read";
-import { type ScopedFilter, scopeFilter } from "@/lib/guard/viewer/scope.shapes";
+import { maskNullable } from "@/lib/guard/masking/mask.pure";
+import type { Masks } from "@/lib/guard/masking/mask-rule.pure";
+import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
+import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
+import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { flowRows, HOUR_MS } from "@/lib/observe/flow.read";
 import { isRise, type Verdict } from "@/lib/observe/group-verdict.pure";
@@ -21,7 +26,7 @@ import { readMutesOf } from "@/lib/observe/mutes/group-mutes.read";
 import { ARRIVED, readGroupArrivals, readUnstored } from "@/lib/observe/stats/arrivals.read";
 import { readOnsets } from "@/lib/observe/stats/group-onsets.read";
 import { WINDOW_DEFAULT_MS } from "@/lib/observe/stats/stats-query.shapes";
-import { type Db, type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Db, Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { PARKED } from "@/lib/redrive/states/state.sql";
@@ -66,7 +71,7 @@ type GroupRow = {
  * the rollup where it suffices, else counted. With sources in the filter the verdict, the times and the sample are of these.
  */
 export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowMs: number): Promise<GroupList> {
-  const filter = scopeFilter(viewer, query.filter);
+  const filter = await readScopedFilter(db, viewer, query.filter);
   const scope = sourceScope(viewer, query.filter.source);
   const sort = query.sort ?? "rise";
   const order = query.order ?? firstOrder(sort);
@@ -175,7 +180,8 @@ async function readPage(
   const fingerprint = page.map((group) => group.fingerprint);
   if (fingerprint.length === 0) return [];
   const rising = page.filter(({ verdict }) => isRise(verdict)).map((group) => group.fingerprint);
-  const [rows, trends, unstored, onsets, mutes] = await Promise.all([
+  const [masks, rows, trends, unstored, onsets, mutes] = await Promise.all([
+    readMasks(db),
     readRows(db, { ...filter, fingerprint } as ScopedFilter, nowMs),
     readTrends(db, fingerprint, scope, nowMs),
     readUnstored(db, { ...kinds, fingerprint }, window),
@@ -197,7 +203,7 @@ async function readPage(
     const mute =
       muted.find(({ source }) => source === null) ?? muted.find(({ source }) => scope?.includes(source!) ?? true);
     return {
-      ...groupOut(row, trends.get(name), errorTextFor(viewer)),
+      ...groupOut(row, trends.get(name), masks),
       arrivals: arrived,
       verdict,
       since: onset === undefined ? { at: iso(row.first_seen), of: "first" } : { at: iso(onset), of: "rise" },
@@ -263,7 +269,7 @@ async function readTrends(
   const text = `select fingerprint, date_bin('1 hour', at, 'epoch') as "hourMs", sum(${ARRIVED})::bigint as n
                   from (${flow.sql}) flow group by 1, 2`;
   const rows = await db.query<{ fingerprint: string; hourMs: number; n: number }>(text, flow.values, {
-    name: statementName("group-trends", text),
+    name: "group-trends",
   });
   const trends = new Map(fingerprints.map((fingerprint) => [fingerprint, Array<number>(TREND_HOURS).fill(0)]));
   for (const { fingerprint, hourMs, n } of rows) {
@@ -276,13 +282,14 @@ async function readTrends(
 function groupOut(
   row: GroupRow,
   trend: number[] | undefined,
-  textOut: ReturnType<typeof errorTextFor>,
+  masks: Masks,
 ): Omit<GroupOut, "arrivals" | "verdict" | "since" | "mute" | "unstored"> {
+  const set = masks.of(oneSource(row.sources));
   return {
     fingerprint: row.fingerprint,
     errorCode: row.error_code,
-    exceptionType: row.exception_type,
-    pattern: textOut(row.message_pattern),
+    exceptionType: maskNullable(row.exception_type, set),
+    pattern: maskText(row.message_pattern, set),
     firstFrame: row.first_frame,
     sampleEvent: row.sample_event,
     firstSeen: iso(row.first_seen),

@@ -4,12 +4,13 @@ import type { EventFilter, FilterStatus } from "@/lib/events/filter/event-filter
 import { type CompileOptions, compileFilter, paramsFrom, splitStatuses } from "@/lib/events/filter/event-filter.sql";
 import { isDecidedByKinds, kindConditions, narrowToKinds } from "@/lib/events/list/event-kinds.read";
 import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
-import { type ScopedFilter, scopeFilter } from "@/lib/guard/viewer/scope.shapes";
+import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
+import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
 import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
 import { readHeldBehind } from "@/lib/order/tails/held-behind.read";
-import { type Db, type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Db, Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
@@ -29,7 +30,7 @@ type StatusCounts = Map<string, number>;
 type Counted = { byStatus: StatusCounts; bounded: boolean } | null;
 
 export async function countEvents(db: Db, viewer: Viewer, asked: EventFilter, nowMs: number): Promise<EventCounts> {
-  const filter = scopeFilter(viewer, asked);
+  const filter = await readScopedFilter(db, viewer, asked);
   const [counted, refined, held] = await Promise.all([
     countByStatus(db, filter, nowMs),
     countRefined(db, filter, nowMs),
@@ -115,7 +116,7 @@ async function sumLevels(
         and ($2::text[] is null or error_code = any($2)) and ($3::text[] is null or status = any($3))
         ${hours.map((condition) => `and ${condition}`).join(" ")}
       group by status`;
-  const rows = await db.query<StatusRow>(text, values, { name: statementName("sum-levels", text) });
+  const rows = await db.query<StatusRow>(text, values, { name: "sum-levels" });
   return toCounts(rows);
 }
 

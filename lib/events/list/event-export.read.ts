@@ -2,7 +2,8 @@ import type { EventOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { maskRows } from "@/lib/events/list/event-rows.read";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
-import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Db } from "@/lib/platform/database/db";
 
@@ -19,7 +20,7 @@ export async function* exportEvents(
   nowMs: number,
 ): AsyncGenerator<EventOut[], void> {
   assertMay(viewer, "export");
-  const filter = scopeFilter(viewer, asked);
+  const filter = await readScopedFilter(db, viewer, asked);
   let from: string | null = null;
   for (;;) {
     const rows: Awaited<ReturnType<typeof scanEvents>> = await scanEvents(db, {
@@ -29,7 +30,7 @@ export async function* exportEvents(
       towards: "older",
       limit: PAGE,
     });
-    maskRows(viewer, rows);
+    maskRows(await readMasks(db), rows);
     if (rows.length > 0) yield rows;
     if (rows.length < PAGE) return;
     from = rows.at(-1)!.id;

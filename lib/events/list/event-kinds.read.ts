@@ -7,7 +7,7 @@ import {
   splitStatuses,
   splitWords,
 } from "@/lib/events/filter/event-filter.sql";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 
 /**
  * A kind of events has one fingerprint, source and status. Each kind is an ordered range of the index
@@ -62,7 +62,7 @@ export async function kindShare(db: Queryable, filter: EventFilter): Promise<Kin
        coalesce(sum(l.n), 0)::bigint as "ofAll"
      from (select sum(l.n) as n, ${conditions} as met from dlq_group_levels l
             group by l.fingerprint, l.source_id, l.status) l`;
-  const [share] = await db.query<KindShare>(text, params.values, { name: statementName("kind_share", text) });
+  const [share] = await db.query<KindShare>(text, params.values, { name: "kind_share" });
   return share!;
 }
 

@@ -3,7 +3,8 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { inTime } from "@/lib/events/list/event-count.read";
 import { maskRows } from "@/lib/events/list/event-rows.read";
 import { scanEvents } from "@/lib/events/list/event-scan.read";
-import { scopeFilter } from "@/lib/guard/viewer/scope.shapes";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { readScopedFilter } from "@/lib/guard/viewer/scope.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
 import { readHeldBehind } from "@/lib/order/tails/held-behind.read";
@@ -23,7 +24,7 @@ export async function listEvents(db: Db, viewer: Viewer, query: EventListQuery, 
   const towards = cursor?.towards ?? "older";
   // One row more than requested shows whether there is a further page on that side.
   const found = await scanEvents(db, {
-    filter: scopeFilter(viewer, filter),
+    filter: await readScopedFilter(db, viewer, filter),
     nowMs,
     from: cursor?.id ?? null,
     towards,
@@ -33,13 +34,14 @@ export async function listEvents(db: Db, viewer: Viewer, query: EventListQuery, 
   const more = found.length > limit;
   const rows = found.slice(0, limit);
   if (towards === "newer") rows.reverse();
-  const [controls, held] = await Promise.all([
+  const [masks, controls, held] = await Promise.all([
+    readMasks(db),
     rows[0]?.control === true ? readDecidingControls(db, rows, nowMs) : null,
     readHeldBehind(db, rows, (read) => inTime(db, read)),
   ]);
   // Changed in place: a copy of fifty rows takes as long as the read.
   const items = rows as EventList["items"];
-  maskRows(viewer, items);
+  maskRows(masks, items);
   for (const item of items) {
     item.control = controls?.get(item.id) ?? null;
     item.heldBehind = held.get(item.id) ?? null;
@@ -65,7 +67,7 @@ export async function readNeighbours(
   filter: EventFilter,
   nowMs: number,
 ): Promise<Neighbours> {
-  const scoped = scopeFilter(viewer, filter);
+  const scoped = await readScopedFilter(db, viewer, filter);
   const one = async (towards: "older" | "newer") =>
     (await scanEvents(db, { filter: scoped, nowMs, from: id, towards, limit: 1 }))[0]?.id ?? null;
   const [previous, next] = await Promise.all([one("newer"), one("older")]);

@@ -1,5 +1,6 @@
-import { redactText } from "@/lib/guard/redaction/redact.pure";
-import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { maskValue } from "@/lib/guard/masking/mask.pure";
+import type { Masks } from "@/lib/guard/masking/mask-rule.pure";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 
 /**
  * Columns of an event as the API sends them (`EventOut`), over the aliases `e` (dlq_event_rows) and `s` (sources). Read
@@ -14,15 +15,14 @@ export const EVENT_COLUMNS = `e.id, s.name as source, e.event_id as "eventId", e
   e.cooldown_until as "cooldownUntil", e.trace_id as "traceId", e.payload_bytes as "payloadBytes", e.tags, e.admission,
   e.revision`;
 
-/** The error text for the viewer, which often repeats a part of the payload. */
-export function errorTextFor(viewer: Viewer): <Text extends string | null>(text: Text) => Text {
-  if (may(viewer, "reveal")) return (text) => text;
-  return (text) => (text === null ? text : (redactText(text) as typeof text));
-}
-
-/** Masks the error texts of rows, in place, for a viewer who may not read credentials and payloads. */
-export function maskRows(viewer: Viewer, rows: readonly { lastError: string | null }[]): void {
-  if (may(viewer, "reveal")) return;
-  const textOut = errorTextFor(viewer);
-  for (const row of rows) row.lastError = textOut(row.lastError);
+/** Masks the error texts and tags of rows, in place. Copying a row of a list costs more than reading it. */
+export function maskRows(
+  masks: Masks,
+  rows: readonly { source: string; lastError: string | null; tags: Record<string, string> }[],
+): void {
+  for (const row of rows) {
+    const set = masks.of(row.source);
+    if (row.lastError !== null) row.lastError = maskText(row.lastError, set);
+    for (const name in row.tags) row.tags[name] = maskValue(name, row.tags[name]!, set);
+  }
 }

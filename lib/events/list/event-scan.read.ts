@@ -12,7 +12,7 @@ import { KIND_FIELDS, kindConditions } from "@/lib/events/list/event-kinds.read"
 import { EVENT_COLUMNS } from "@/lib/events/list/event-rows.read";
 import type { ScopedFilter } from "@/lib/guard/viewer/scope.shapes";
 import { controlledParts } from "@/lib/order/controls/controlled-parts.read";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 
 /**
@@ -99,14 +99,14 @@ async function areRare(db: Queryable, tags: NonNullable<ScopedFilter["tags"]>): 
   // The frequency of a tag over all sources. It only chooses the plan, so no row of a hidden source is returned.
   const { where, values } = compileFilter({ tags } as ScopedFilter, 0);
   const text = `select count(*)::int as n from (select 1 from dlq_event_facts e where ${where} limit ${RARE_ROWS}) few`;
-  const [row] = await db.query<{ n: number }>(text, values, { name: statementName("rare", text) });
+  const [row] = await db.query<{ n: number }>(text, values, { name: "rare" });
   return row!.n < RARE_ROWS;
 }
 
 type Sql = { text: string; values: unknown[] };
 
 function run(db: Queryable, { text, values }: Sql): Promise<ScannedEvent[]> {
-  return db.query<ScannedEvent>(text, values, { name: statementName("events", text), isoTimes: true });
+  return db.query<ScannedEvent>(text, values, { name: "events", isoTimes: true });
 }
 
 /**
@@ -163,7 +163,7 @@ const KIND_ROWS_MAX = 20_000;
 async function areMany(db: Queryable, filter: ScopedFilter): Promise<boolean> {
   const params = paramsFrom(1);
   const text = `select coalesce(sum(l.n), 0)::bigint as n from dlq_group_levels l where ${kindConditions(filter, params)}`;
-  const [row] = await db.query<{ n: number }>(text, params.values, { name: statementName("kinds", text) });
+  const [row] = await db.query<{ n: number }>(text, params.values, { name: "kinds" });
   return row!.n > KIND_ROWS_MAX;
 }
 

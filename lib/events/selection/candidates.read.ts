@@ -4,7 +4,6 @@ import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { ScopedFilter, ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Control } from "@/lib/order/controls/control.pure";
 import type { Queryable } from "@/lib/platform/database/db";
-import { statementName } from "@/lib/platform/database/db";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 import type { GateFacts } from "@/lib/redrive/gate/gate.pure";
 import { type ItemsOfRedrive, itemsOfRedrive } from "@/lib/redrive/list/item-outcome.sql";
@@ -171,7 +170,7 @@ async function readPage<Row extends { id: string }>(
      where ${BEHIND_CURSOR} and ${where}
      order by e.id desc limit $3`;
   return db.query<Row>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
-    name: statementName("candidates", text),
+    name: "candidates",
   });
 }
 
@@ -196,7 +195,7 @@ async function readNext<Row>(
      join sources s on s.id = e.source_id
      where ${compiled.where} order by e.id desc limit $3`;
   return db.query<Row>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
-    name: statementName("next-candidates", text),
+    name: "next-candidates",
   });
 }
 
@@ -251,7 +250,7 @@ async function readByKinds<Row extends { id: string }>(
     const rows = await db.query<{ reached: string | null } & Row>(
       text,
       [page.cutoff, after, left, round, ...compiled.values, ...params.values],
-      { name: statementName("kind-candidates", text) },
+      { name: "kind-candidates" },
     );
     for (const row of rows) if (row.id !== null) found.push(row);
     after = rows[0]!.reached;

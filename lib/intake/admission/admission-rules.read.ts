@@ -1,4 +1,5 @@
-import { errorTextFor } from "@/lib/events/list/event-rows.read";
+import { maskNullable } from "@/lib/guard/masking/mask.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AdmissionRule } from "@/lib/intake/admission/admission.pure";
 import {
@@ -93,10 +94,13 @@ export async function readAdmissionRule(db: Queryable, viewer: Viewer, id: strin
     [scope, id],
     { isoTimes: true },
   );
-  const textOut = errorTextFor(viewer);
+  const masks = await readMasks(db);
   return {
     ...ruleOut(row),
-    samples: samples.map((sample) => ({ ...sample, errorMessage: textOut(sample.errorMessage) })),
+    samples: samples.map((sample) => ({
+      ...sample,
+      errorMessage: maskNullable(sample.errorMessage, masks.of(sample.source)),
+    })),
   };
 }
 

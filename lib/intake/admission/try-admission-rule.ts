@@ -1,4 +1,6 @@
-import { errorTextFor } from "@/lib/events/list/event-rows.read";
+import { maskNullable } from "@/lib/guard/masking/mask.pure";
+import type { Masks } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AdmissionRule, RuleBody } from "@/lib/intake/admission/admission.pure";
@@ -28,24 +30,24 @@ export async function tryAdmissionRule(deps: TryDeps, request: TryRequest, viewe
   assertMay(viewer, "change-admission", source === null ? [] : [source]);
   const nowMs = deps.clock.wallMs();
   const selection = scopeSelection(viewer, "view", { filter: source === null ? {} : { source: [source] } });
+  const masks = await readMasks(deps.db);
   const [inForce, letters] = await deps.db.transaction(
     async (tx) =>
       [await readRulesInForce(tx), await readRecentLetters(tx, { selection, nowMs, limit: request.newest })] as const,
     { statementTimeoutMs: TRY_TIMEOUT_MS, readOnly: true },
   );
-  return judge(deps, { id: request.id, source, when, do: effect }, { rules: inForce.rules, letters, viewer });
+  return judge(deps, { id: request.id, source, when, do: effect }, { rules: inForce.rules, letters, masks });
 }
 
 async function judge(
   { clock }: TryDeps,
   draft: RuleBody & { id: string | undefined; source: string | null },
-  { rules, letters, viewer }: { rules: readonly AdmissionRule[]; letters: readonly RecentLetter[]; viewer: Viewer },
+  { rules, letters, masks }: { rules: readonly AdmissionRule[]; letters: readonly RecentLetter[]; masks: Masks },
 ): Promise<Trial> {
   const rule: AdmissionRule = { ...draft, id: DRAFT, name: DRAFT, version: 1 };
   const place = rules.findIndex(({ id }) => id === draft.id);
   const without = bySource(rules.filter(({ id }) => id !== draft.id));
   const withIt = bySource(place < 0 ? [...rules, rule] : rules.with(place, rule));
-  const textOut = errorTextFor(viewer);
   const trial: Trial = { checked: 0, matched: 0, dropped: 0, changed: 0, failed: 0, fault: null, samples: [] };
   const turns = createTurns(clock);
   for (const { id, source, firstSeen, letter, superseded } of letters) {
@@ -68,7 +70,7 @@ async function judge(
     const error = letter.error.message ?? letter.error.type;
     trial.samples.push({
       ...{ id, eventId: letter.eventId, source, firstSeen },
-      error: textOut(error === null ? null : error.slice(0, ERROR_CHARS_MAX).toWellFormed()),
+      error: maskNullable(error, masks.of(source))?.slice(0, ERROR_CHARS_MAX).toWellFormed() ?? null,
       before: was,
       after: is,
     });

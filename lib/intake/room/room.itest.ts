@@ -45,7 +45,7 @@ describe("a disk below its limit", () => {
     await diskHas(GB);
     expect((await post("e-0")).status).toBe(202);
     const before = await stored();
-    const line = (await web.call(exported.GET, { query: "?source=orders" })).text;
+    const line = (await web.call(exported.GET, { query: "?source=orders&reason=test" })).text;
     await diskHas(0.5 * GB);
     const sentence = /^The disk of the store has 512 MB free of the 1 GB that PARKADE_DISK_FREE_MIN keeps: no event is/;
     const refused = await post("e-1");

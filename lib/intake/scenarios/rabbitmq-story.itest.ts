@@ -126,7 +126,12 @@ function story(rabbit: () => TestRabbitmq, redisUrl: () => string | null) {
       const config = { url: rabbit().url, queue: work.dlq };
       const source = { name: SOURCE, kind: "rabbitmq", config, payloadSchema: SCHEMA, enabled: true };
       await createSource(
-        { lowRate, schemas, clock: systemClock, env: { envReferences: [], addresses: DEFAULT_ADDRESSES } },
+        {
+          lowRate,
+          schemas,
+          clock: systemClock,
+          env: { envReferences: [], plainSecretMode: "take", addresses: DEFAULT_ADDRESSES },
+        },
         source,
         localViewer("ada"),
       );

@@ -1,4 +1,5 @@
 import type {
+  AuditFact,
   ContractFact,
   GroupFact,
   RedriveFact,
@@ -95,6 +96,10 @@ export function room({ sentence }: RoomFact): string {
   return sentence;
 }
 
+export function audit({ findings, first }: AuditFact): string {
+  return `A check of the audit found ${plural(findings, "fault")}, the first: ${quoted(first)}`;
+}
+
 export function redrive({ reason, why }: RedriveFact): string {
   return `Redrive "${quoted(reason)}" stands still: ${quoted(why)}`;
 }
@@ -113,5 +118,6 @@ export const KIND_WORDS: Record<AlertKind, string> = {
   source: "A source is not read",
   contract: "A contract is broken",
   storage: "Little room left for events",
+  audit: "The audit does not match its seals",
   "redrive-still": "A redrive stands still",
 };

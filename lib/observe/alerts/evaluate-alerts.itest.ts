@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
+import { shownCheck } from "@/lib/guard/audit-chain/chain.pure";
+import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
+import { readChain } from "@/lib/guard/audit-chain/verifications.read";
+import { workVerifications } from "@/lib/guard/audit-chain/work-verifications";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { acknowledgeAlerts } from "@/lib/observe/alerts/acknowledge-alerts";
 import { countAlerts, listAlerts } from "@/lib/observe/alerts/alerts.read";
@@ -10,6 +14,7 @@ import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import { addChannel } from "@/lib/observe/channels/change-channel";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
 import { beginMaintenance, endMaintenance } from "@/lib/observe/maintenance/change-maintenance";
+import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
@@ -59,7 +64,53 @@ const timeouts = (index: number) => ({
   error: { type: null, message: `stock ${index} timed out, token=sk_live_abcdef1234567890`, stack: null },
 });
 
+/** A regular check, this much later. */
+async function checkAudit(aheadMs: number): Promise<void> {
+  const clock: Clock = { ...world.deps.clock, wallMs: () => world.deps.clock.wallMs() + aheadMs };
+  await sealEntries(world.db);
+  await workVerifications({ db: world.db, clock, log: world.deps.log, places: [], secrets: [] });
+}
+
+async function auditVerdicts() {
+  const metrics = await readMetrics(world.db, ADA, world.deps.clock.wallMs());
+  const { samples } = metrics.find(({ name }) => name === "parkade_audit_good")!;
+  return {
+    metric: samples.map(({ value }) => value),
+    alert: (await alerts()).map(({ state }) => state),
+    page: shownCheck(await readChain(world.db, ADA))?.good,
+  };
+}
+
 describe("an alert", () => {
+  test("of the audit fires when a check found something, is for viewers of all sources, and ends with metric and page", async () => {
+    await onlyRule({ kind: "audit" }, "critical");
+    await channel("ops");
+    await evaluate();
+    expect(await alerts()).toEqual([]);
+    await checkAudit(0);
+    expect(await evaluate()).toMatchObject({ fired: 0 });
+    await world.db.run("update audit_entries set actor = 'eve'");
+    await checkAudit(25 * 60 * MINUTE);
+    expect(await evaluate()).toMatchObject({ fired: 1, messages: 1 });
+    const sentence = expect.stringMatching(
+      /^A check of the audit found \d+ faults?, the first: the entry, .+ not what was sealed$/,
+    );
+    expect(await alerts()).toMatchObject([
+      { kind: "audit", state: "firing", severity: "critical", source: null, sentence },
+    ]);
+    expect(await told()).toMatchObject([{ event: "fired", sentence }]);
+    expect(await alerts(CLERK)).toEqual([]);
+    // What is new is good: nobody has looked at what was changed again.
+    await checkAudit(25 * 60 * MINUTE + 6 * MINUTE);
+    await evaluate();
+    expect(await readChain(world.db, ADA)).toMatchObject({ last: { extent: "recent", good: true } });
+    expect(await auditVerdicts()).toEqual({ metric: [0, 0], alert: ["firing"], page: false });
+    await world.db.run("update audit_entries set actor = 'ada'");
+    await checkAudit(50 * 60 * MINUTE);
+    await evaluate();
+    expect(await auditVerdicts()).toEqual({ metric: [1, 1], alert: ["resolved"], page: true });
+  });
+
   test("fires once, is told with samples and groups, and is resolved when its events have left", async () => {
     await onlyRule(NEW_GROUP);
     await channel("ops");

@@ -1,5 +1,6 @@
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
-import { redactText } from "@/lib/guard/redaction/redact.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { quoted } from "@/lib/observe/alerts/alert-words.pure";
 import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -66,20 +67,21 @@ export async function readEvidence(db: Queryable, scope: EvidenceScope): Promise
     ],
     { name: "alert-evidence-samples", isoTimes: true },
   );
+  const masks = await readMasks(db);
   return {
     samples: samples.map((sample) => {
       const { id, eventId, source, errorCode, errorText, firstSeen, failedAt } = sample;
       const links = linksOf(sample.templates, { ...sample, atMs: Date.parse(failedAt ?? firstSeen) });
       return {
         ...{ id, eventId, source, errorCode, firstSeen },
-        errorText: errorText === null ? null : quoted(redactText(errorText)),
+        errorText: errorText === null ? null : quoted(maskText(errorText, masks.of(source))),
         links: messageLinks(links),
       };
     }),
     groups: groups.map(({ fingerprint, errorCode, pattern, count }) => ({
       fingerprint,
       errorCode,
-      pattern: quoted(redactText(pattern)),
+      pattern: quoted(maskText(pattern, masks.of(scope.source))),
       count,
     })),
   };

@@ -108,6 +108,13 @@ export function judge(body: AlertRuleBody, facts: AlertFacts, firing: ReadonlySe
           };
         }),
       );
+    case "audit":
+      return from(facts.audit, (rows) =>
+        rows.map((row) => ({
+          ...of({ key: "audit", source: null, subject: {} }, words.audit(row)),
+          value: row.findings,
+        })),
+      );
     case "redrive-still":
       return from(facts.redrives, (rows) =>
         rows

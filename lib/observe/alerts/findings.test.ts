@@ -72,6 +72,7 @@ function facts(own: Partial<AlertFacts> = {}): AlertFacts {
     ]),
     contracts: rows([{ target: "orders.slow", source: "orders", broken: ["semantics", "deadline"] }]),
     rooms: rows([{ measure: "disk", limitBytes: 1_000, leftBytes: 150, sentence: "The disk is nearly full" }]),
+    audit: rows([{ findings: 3, first: "the entry is gone" }]),
     redrives: rows([{ id: "r1", sources: ["orders"], reason: "stock is back", why: "No worker is alive." }]),
     ...own,
   };
@@ -124,10 +125,20 @@ describe("a rule holds for", () => {
     ["a source that nobody reads", { kind: "source", states: ["unread", "unreachable"] }, ["billing"]],
     ["a broken contract", { kind: "contract" }, ["orders.slow"]],
     ["little room", { kind: "storage", belowShare: 0.2 }, ["disk:1000"]],
+    ["a bad audit", { kind: "audit" }, ["audit"]],
     ["a redrive that stands still", { kind: "redrive-still", sources: ["orders", "x"] }, ["r1"]],
     ["not one of other sources", { kind: "redrive-still", sources: ["billing"] }, []],
   ])("%s", (_, watch, keys) => {
     expect(holding(watch)).toEqual(keys);
+  });
+
+  test("a bad audit is one alert, and none when nothing was found", () => {
+    const rows = [{ findings: 2, first: "changed" }];
+    const judged = judge(body({ kind: "audit" }), facts({ audit: { rows } }), new Set());
+    expect("findings" in judged && judged.findings.map(({ sentence, value }) => [sentence, value])).toEqual([
+      ["A check of the audit found 2 faults, the first: changed", 2],
+    ]);
+    expect(holding({ kind: "audit" }, { audit: { rows: [] } })).toEqual([]);
   });
 
   test("a broken contract is named by what does not hold", () => {

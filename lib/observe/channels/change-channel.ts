@@ -1,5 +1,5 @@
-import { referenceIn } from "@/lib/brokers/kinds/fields.shapes";
-import { mayReference, SECRET_PREFIX } from "@/lib/brokers/kinds/kinds.shapes";
+import type { ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
+import { mayReference, referenceFault, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertMay, seesAll, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
@@ -10,6 +10,8 @@ import {
   type ChannelConfig,
   type ChannelRequest,
   configFaults,
+  redactChannelConfig,
+  restoreMaskedAddress,
 } from "@/lib/observe/channels/channels.shapes";
 import {
   deleteChannel,
@@ -28,14 +30,15 @@ import { DomainError, type FieldError, invalidFields } from "@/lib/platform/plai
 import { unknownSourceFaults } from "@/lib/sources/sources.read";
 
 export type ChannelDeps = Pick<Deps, "db" | "clock"> & {
-  limits: { envReferences: readonly string[]; addresses: { assertAllowed(host: string): void } };
+  limits: ConfigLimits;
 };
 
 /** Adds a channel. Throws DomainError `forbidden`, `invalid-config`, `name-taken`. */
 export async function addChannel(deps: ChannelDeps, request: ChannelRequest, viewer: Viewer): Promise<void> {
-  const { name, reason, ...channel } = request;
-  assertMay(viewer, "change-alert", channel.sources ?? "all");
-  await assertUsable(deps, channel, viewer);
+  const { name, reason, ...wanted } = request;
+  assertMay(viewer, "change-alert", wanted.sources ?? "all");
+  await assertUsable(deps, wanted, viewer);
+  const channel = { ...wanted, config: restoreMaskedAddress(wanted.config, null, deps.limits) };
   const atMs = deps.clock.wallMs();
   const edit = { id: uuidv7(atMs), actor: viewer.name, atMs };
   await deps.db.transaction(async (tx) => {
@@ -57,6 +60,7 @@ export async function changeChannel(
     const { id, ...before } = await changeable(tx, name, viewer);
     const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
     const after: StoredChannel = { ...before, ...given };
+    after.config = restoreMaskedAddress(after.config, before.config, deps.limits);
     assertMay(viewer, "change-alert", after.sources ?? "all");
     if (after.config.kind !== before.config.kind) {
       const detail = `is ${before.config.kind} and stays so: add another channel for ${after.config.kind}`;
@@ -131,8 +135,7 @@ async function assertUsable(
     if (typeof value !== "string") continue;
     const name = referenceIn(value);
     if (name !== null && !mayReference(name, limits.envReferences)) {
-      const detail = `names a variable that a channel may not read: rename it to ${SECRET_PREFIX}..., or list it in PARKADE_ENV_REFERENCES, for web and worker`;
-      faults.push({ field: `config.${field}`, detail });
+      faults.push({ field: `config.${field}`, detail: referenceFault(name, "channel") });
     }
     if (name !== null || !URL.canParse(value)) continue;
     try {
@@ -154,10 +157,12 @@ async function assertUsable(
 }
 
 type Edit = { id: string; actor: string; atMs: number };
-type Change = { action: string; reason: string | undefined; before: object | null; after: object | null };
+type Audited = { config: ChannelConfig } | null;
+type Change = { action: string; reason: string | undefined; before: Audited; after: Audited };
 
-/** A configuration holds names of secrets, and none of them. */
+/** A configuration holds names of secrets, and none of them; a token in an address is masked. */
 async function audit(tx: Tx, name: string, { actor, atMs }: Edit, { reason, ...change }: Change): Promise<void> {
   const entry = { actor, atMs, subjectKind: "channel", subjectId: name, count: 1, reason: reason ?? null } as const;
-  await appendAudit(tx, { ...entry, ...change });
+  const shown = (channel: Audited) => channel && { ...channel, config: redactChannelConfig(channel.config) };
+  await appendAudit(tx, { ...entry, ...change, before: shown(change.before), after: shown(change.after) });
 }

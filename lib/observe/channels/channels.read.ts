@@ -1,11 +1,13 @@
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
-import type {
-  ChannelConfig,
-  ChannelList,
-  ChannelOut,
-  DeliveryList,
-  DeliveryOut,
+import {
+  type ChannelConfig,
+  type ChannelList,
+  type ChannelOut,
+  type DeliveryList,
+  type DeliveryOut,
+  plainChannelSecretPlaces,
+  redactChannelConfig,
 } from "@/lib/observe/channels/channels.shapes";
 import type { Channel, Notice } from "@/lib/observe/channels/notices.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
@@ -57,24 +59,36 @@ const COLUMNS = `c.id, c.name, c.enabled, c.severities, c.sources, c.config, c.c
       and o.seq > coalesce((select max(s.seq) from alert_outbox s where s.destination = c.id::text and s.status = 'SENT'), 0)
     order by o.seq desc limit 1) as "lastError"`;
 
+type ChannelRow = Omit<ChannelOut, "plainSecrets">;
+
+function channelOut(row: ChannelRow): ChannelOut {
+  const { config } = row;
+  return {
+    ...row,
+    config: redactChannelConfig(config),
+    plainSecrets: plainChannelSecretPlaces(config),
+    lastError: errorOut(row.lastError),
+  };
+}
+
 export async function listChannels(db: Queryable, viewer: Viewer): Promise<ChannelList> {
-  const items = await db.query<ChannelOut>(
+  const items = await db.query<ChannelRow>(
     `select ${COLUMNS} from alert_channels c where ${SEEN} order by c.name`,
     [sourceScope(viewer)],
     { isoTimes: true },
   );
-  return { items: items.map((row) => ({ ...row, lastError: errorOut(row.lastError) })) };
+  return { items: items.map(channelOut) };
 }
 
 /** Throws DomainError `unknown-channel`. */
 export async function readChannel(db: Queryable, viewer: Viewer, name: string): Promise<ChannelOut> {
-  const [row] = await db.query<ChannelOut>(
+  const [row] = await db.query<ChannelRow>(
     `select ${COLUMNS} from alert_channels c where ${SEEN} and c.name = $2`,
     [sourceScope(viewer), name],
     { isoTimes: true },
   );
   if (!row) throw unknownChannel(name);
-  return { ...row, lastError: errorOut(row.lastError) };
+  return channelOut(row);
 }
 
 export function unknownChannel(name: string): DomainError {

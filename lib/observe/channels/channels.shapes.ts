@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { referenceIn } from "@/lib/brokers/kinds/fields.shapes";
+import { MASK, plainAddressFault, redactUrl, urlHoldsSecret } from "@/lib/brokers/kinds/redact-url.shapes";
+import { type PlainSecretMode, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { CHANNEL_KINDS } from "@/lib/observe/channels/channel.pure";
@@ -14,7 +15,7 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
-import type { FieldError } from "@/lib/platform/plain/problem.pure";
+import { type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 import { TEXT_MAX } from "@/lib/platform/plain/storable.pure";
 import { ruleName, yesOrNo } from "@/lib/rules/rule.shapes";
 
@@ -31,7 +32,7 @@ const MAIL_WORDS = "must look like maria@example.com";
 const mailAddress = boundedText(320).check(z.regex(/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/, MAIL_WORDS));
 
 /** The settings of each kind. */
-const channelConfigSchema = z.discriminatedUnion(
+export const channelConfigSchema = z.discriminatedUnion(
   "kind",
   [
     z.strictObject({
@@ -79,25 +80,69 @@ const SECRETS: readonly string[] = ["secret", "routingKey", "apiKey", "password"
 const REFERENCE_WORDS = "must be env:NAME, the variable that holds it: secrets are not stored";
 const ADDRESS_WORDS = "must be an address that begins with https:// or http://, or env:NAME";
 const SERVER_WORDS = "must look like smtp://mail.example.com:587, or smtps:// for TLS from the start";
-const CREDENTIALS_WORDS = "must hold no user and no password: name them in their own fields, or use env:NAME";
+const CREDENTIALS_WORDS = "must hold no user and no password: no message is sent with them";
+const MASK_WORDS = "holds ***, which stands for a value that is not shown: type the whole address, or env:NAME";
+
+/** The settings that take a reference alone. */
+function isSecret({ kind }: ChannelConfig, field: string): boolean {
+  return SECRETS.includes(field) || (field === "url" && (kind === "slack" || kind === "teams"));
+}
 
 /** What of a configuration is no reference where it must be one, or no address. The values are not repeated. */
 export function configFaults(config: ChannelConfig): FieldError[] {
-  const isSecretAddress = config.kind === "slack" || config.kind === "teams";
   return Object.entries(config).flatMap(([field, value]): FieldError[] => {
     if (typeof value !== "string") return [];
-    const fault = (detail: string) => [{ field: `config.${field}`, detail }];
-    if (SECRETS.includes(field) || (field === "url" && isSecretAddress)) {
-      return referenceIn(value) === null ? fault(REFERENCE_WORDS) : [];
-    }
-    if (field !== "url" && field !== "server") return [];
-    if (field === "url" && referenceIn(value) !== null) return [];
-    const [protocols, words] =
-      field === "url" ? [["https:", "http:"], ADDRESS_WORDS] : [["smtp:", "smtps:"], SERVER_WORDS];
-    const url = URL.canParse(value) ? new URL(value) : null;
-    if (url === null || !protocols.includes(url.protocol) || url.hostname === "") return fault(words);
-    return url.username + url.password === "" ? [] : fault(CREDENTIALS_WORDS);
+    const detail = settingFault(config, field, value);
+    return detail === null ? [] : [{ field: `config.${field}`, detail }];
   });
+}
+
+function settingFault(config: ChannelConfig, field: string, value: string): string | null {
+  if (isSecret(config, field)) return referenceIn(value) === null ? REFERENCE_WORDS : null;
+  if (field === "server") return addressFault(value, { protocols: ["smtp:", "smtps:"], words: SERVER_WORDS });
+  return field === "url" && referenceIn(value) === null ? channelUrlFault(value) : null;
+}
+
+/** Why messages cannot be sent to the URL of a channel, or to the one that its reference stands for; null = they can. */
+export function channelUrlFault(text: string): string | null {
+  return addressFault(text, { protocols: ["https:", "http:"], words: ADDRESS_WORDS });
+}
+
+function addressFault(text: string, { protocols, words }: { protocols: string[]; words: string }): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !protocols.includes(url.protocol) || url.hostname === "") return words;
+  return url.username + url.password === "" ? null : CREDENTIALS_WORDS;
+}
+
+/** Where a configuration has a secret that is no reference, such as a token in an address: `config.url`. */
+export function plainChannelSecretPlaces(config: ChannelConfig): string[] {
+  return Object.entries(config).flatMap(([field, value]) => {
+    if (typeof value !== "string" || referenceIn(value) !== null) return [];
+    return isSecret(config, field) || (field === "url" && urlHoldsSecret(value)) ? [`config.${field}`] : [];
+  });
+}
+
+/** The configuration as it may leave the server: a token in its address is masked. */
+export function redactChannelConfig<Config extends ChannelConfig>(config: Config): Config {
+  return "url" in config && urlHoldsSecret(config.url) ? { ...config, url: redactUrl(config.url) } : config;
+}
+
+/**
+ * An edited configuration whose address is as `redactChannelConfig` shows the stored one, with the stored address. Throws DomainError
+ * `invalid-config` for another mask, and for a new secret in the address where they are refused. `stored` null = a new channel.
+ */
+export function restoreMaskedAddress(
+  edited: ChannelConfig,
+  stored: ChannelConfig | null,
+  { plainSecretMode }: { plainSecretMode: PlainSecretMode },
+): ChannelConfig {
+  if (!("url" in edited)) return edited;
+  const before = stored !== null && "url" in stored ? stored : null;
+  if (before !== null && (edited.url === before.url || edited.url === redactChannelConfig(before).url))
+    return { ...edited, url: before.url };
+  const detail = edited.url.includes(MASK) ? MASK_WORDS : plainAddressFault(edited.url, before?.url, plainSecretMode);
+  if (detail !== null) throw invalidFields([{ field: "config.url", detail }], "invalid-config");
+  return edited;
 }
 
 const takes = {
@@ -159,6 +204,8 @@ export const channelSchema = named(
     severities: z.array(z.enum(SEVERITIES)),
     sources: z.nullable(z.array(z.string())),
     config: channelConfigSchema,
+    /** Where `config` has a secret that is no reference, such as `config.url`: it lies in the store as it was typed. */
+    plainSecrets: z.array(z.string()),
     /** Messages that wait, and those that were given up in the last day. */
     waiting: countOut,
     failed: countOut,
@@ -177,6 +224,7 @@ export const channelSchema = named(
     severities: ["critical", "warning"],
     sources: null,
     config: CONFIG,
+    plainSecrets: [],
     waiting: 0,
     failed: 0,
     lastSentAt: "2026-11-22T02:44:59.120Z",

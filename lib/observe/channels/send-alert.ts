@@ -1,4 +1,4 @@
-import { redactText } from "@/lib/guard/redaction/redact.pure";
+import { redactText } from "@/lib/guard/masking/mask-text.pure";
 import type { Message } from "@/lib/kit/outbox/message";
 import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import type { ChannelConfig, ConfigOf } from "@/lib/observe/channels/channels.shapes";
@@ -24,8 +24,10 @@ export type Carriers = {
   /** Headers of Standard Webhooks. */
   sign(secret: string, signed: { id: string; body: string }): Record<string, string>;
   mail(server: MailServer, mail: Mail, signal: AbortSignal): Promise<void>;
-  /** The value that `env:NAME` stands for; any other text as it is. Throws UnresolvedSecret. */
-  resolve(text: string): string;
+  /** The address that `env:NAME` or `file:/...` stands for; any other text as it is. Throws UnresolvedSecret. */
+  resolveAddress(text: string): string;
+  /** The same of a secret; `host`: where it is sent. */
+  resolveSecret(text: string, host: string): string;
 };
 
 /** A receiver refused a message. `message` names its host, never its address: that is a secret of some kinds. */
@@ -59,7 +61,7 @@ export async function sendAlert(
   const message = JSON.parse(Buffer.from(body).toString("utf8")) as AlertMessage;
   if (config.kind === "email") {
     const { server, username = null, password, from, to } = config;
-    const secret = password === undefined ? null : carriers.resolve(password);
+    const secret = password === undefined ? null : carriers.resolveSecret(password, new URL(server).hostname);
     return carriers.mail({ server, username, password: secret, from, to }, mailOf(message, id), signal);
   }
   const { url, json, headers = {} } = requestOf(carriers, config, { id, message });
@@ -69,15 +71,17 @@ export async function sendAlert(
 type HttpRequest = { url: string; json: string; headers?: Record<string, string> };
 
 function requestOf(
-  { resolve, sign }: Carriers,
+  { resolveAddress, resolveSecret, sign }: Carriers,
   config: Exclude<ChannelConfig, ConfigOf<"email">>,
   { id, message }: { id: string; message: AlertMessage },
 ): HttpRequest {
-  const url = resolve(config.url);
+  const url = resolveAddress(config.url);
+  if (!URL.canParse(url)) throw new UnresolvedSecret("its variable holds no address");
+  const host = new URL(url).hostname;
   switch (config.kind) {
     case "webhook": {
       const json = JSON.stringify(webhookBody(message));
-      const secret = config.secret === undefined ? null : resolve(config.secret);
+      const secret = config.secret === undefined ? null : resolveSecret(config.secret, host);
       // The id alone lets an unsigned receiver recognise a repeat.
       return { url, json, headers: secret === null ? { "webhook-id": id } : sign(secret, { id, body: json }) };
     }
@@ -86,15 +90,15 @@ function requestOf(
     case "teams":
       return { url, json: JSON.stringify(teamsBody(message)) };
     case "pagerduty":
-      return { url, json: JSON.stringify(pagerdutyBody(message, resolve(config.routingKey))) };
+      return { url, json: JSON.stringify(pagerdutyBody(message, resolveSecret(config.routingKey, host))) };
     case "opsgenie": {
       const { path, body } = opsgenieRequest(message);
-      const headers = { authorization: `GenieKey ${resolve(config.apiKey)}` };
+      const headers = { authorization: `GenieKey ${resolveSecret(config.apiKey, host)}` };
       return { url: `${url.replace(/\/$/, "")}${path}`, json: JSON.stringify(body), headers };
     }
     case "alertmanager": {
       const { username, password } = config;
-      const pair = `${username ?? ""}:${password === undefined ? "" : resolve(password)}`;
+      const pair = `${username ?? ""}:${password === undefined ? "" : resolveSecret(password, host)}`;
       const headers: Record<string, string> =
         username === undefined ? {} : { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
       const json = JSON.stringify(alertmanagerBody(message));
@@ -104,7 +108,6 @@ function requestOf(
 }
 
 async function post({ fetch }: Carriers, { url, json, headers }: HttpRequest, signal: AbortSignal): Promise<void> {
-  if (!URL.canParse(url)) throw new UnresolvedSecret("its variable holds no address");
   const response = await fetch(new URL(url), {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },

@@ -1,5 +1,6 @@
 import { listBulkOperations } from "@/lib/events/bulk/bulk-operations.read";
-import { redactText } from "@/lib/guard/redaction/redact.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
 import { readStillRedrives } from "@/lib/observe/alerts/facts/alert-facts.read";
@@ -30,9 +31,10 @@ export async function tellOperations({ db, clock, publicUrl }: TellDeps): Promis
   const moment = { nowMs, publicUrl };
   const live = awaited.filter(({ ended }) => !ended);
   const still = live.length === 0 ? new Map<string, string>() : await stillOf(db, nowMs);
+  const set = (await readMasks(db)).of(null);
   let count = 0;
   for (const operation of awaited) {
-    const redacted = { ...operation, reason: redactText(operation.reason) };
+    const redacted = { ...operation, reason: maskText(operation.reason, set) };
     const why = still.get(operation.id);
     if (operation.ended) {
       const message = endedMessage(redacted, moment);
@@ -65,10 +67,11 @@ async function stillOf(db: TellDeps["db"], nowMs: number): Promise<Map<string, s
     cursor: null,
     states: ["RUNNING"],
   });
+  const set = (await readMasks(db)).of(null);
   return new Map([
     ...redrives.map(({ id, why }) => [id, why] as const),
     ...bulk.items.flatMap(({ id, stalled, approval }) =>
-      stalled === null || approval?.state === "asked" ? [] : [[id, redactText(stalled)] as const],
+      stalled === null || approval?.state === "asked" ? [] : [[id, maskText(stalled, set)] as const],
     ),
   ]);
 }

@@ -1,4 +1,5 @@
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { auditMetrics } from "@/lib/observe/metrics/audit-metrics.read";
 import {
   ageMetrics,
   arrivalMetrics,
@@ -22,7 +23,7 @@ import {
 import type { Queryable } from "@/lib/platform/database/db";
 import type { Metric } from "@/lib/platform/plain/prometheus.pure";
 
-/** Each reads its values and names them. All of them read rollups and heartbeats: the cost does not grow with the number of events. */
+/** Each reads its values and names them. They read rollups, heartbeats and the oldest event: the cost does not grow with the number of events. */
 const FAMILIES: readonly ((db: Queryable, scrape: Scrape) => Promise<Metric[]>)[] = [
   sizeMetrics,
   ageMetrics,
@@ -39,6 +40,7 @@ const FAMILIES: readonly ((db: Queryable, scrape: Scrape) => Promise<Metric[]>)[
   alertMetrics,
   redriveMetrics,
   workerMetrics,
+  auditMetrics,
 ];
 
 /** The values of a scrape. */

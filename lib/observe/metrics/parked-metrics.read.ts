@@ -1,11 +1,11 @@
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import { ofSources, seesControl } from "@/lib/guard/viewer/scope.sql";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { agePercentile, type HourCount } from "@/lib/observe/age-percentiles.pure";
 import type { FlowKind } from "@/lib/observe/flow.pure";
 import { asSum, END_MS, flowRows } from "@/lib/observe/flow.read";
 import { DELTA_KINDS, FLOW_KINDS } from "@/lib/observe/flow-tables.sql";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import { readAgesNow } from "@/lib/observe/stats/stats.read";
+import type { Queryable } from "@/lib/platform/database/db";
 import { gauge, type Metric } from "@/lib/platform/plain/prometheus.pure";
 
 /** Metrics of what is parked: how many events, how old, what came and went, which controls hold them. */
@@ -65,25 +65,21 @@ export async function sizeMetrics(db: Queryable, { scope }: Scrape): Promise<Met
   ];
 }
 
-/** Exact to an hour: the rollup holds the hour of first sight. */
 export async function ageMetrics(db: Queryable, { scope, nowMs }: Scrape): Promise<Metric[]> {
-  const hours = await db.query<HourCount>(
-    `select hour as "hourMs", sum(n)::bigint as n from dlq_level_ages
-      where status = any($1::text[]) and ${ofSources("source_id", "$2")} group by 1 having sum(n) > 0`,
-    [PARKED_STATUSES, scope],
-  );
-  const seconds = (share: number) => {
-    const ms = agePercentile(hours, share, nowMs);
-    return ms === null ? null : Math.round(ms / 1000);
-  };
+  const { p50Ms, p95Ms, oldestMs } = await readAgesNow(db, scope === null ? {} : { source: scope }, nowMs);
+  const seconds = (ms: number | null) => (ms === null ? null : Math.round(ms / 1000));
   return [
     gauge(
       "message_age_seconds",
-      "Age of parked events by quantile; quantile 1 is the oldest.",
-      [0.5, 0.95, 1].map((share) => ({ labels: { quantile: String(share) }, value: seconds(share) })),
+      "Age of parked events by quantile: 1 is the oldest, exact; others are within an hour.",
+      [
+        { labels: { quantile: "0.5" }, value: seconds(p50Ms) },
+        { labels: { quantile: "0.95" }, value: seconds(p95Ms) },
+        { labels: { quantile: "1" }, value: seconds(oldestMs) },
+      ],
     ),
     gauge("message_age_p95", 'message_age_seconds{quantile="0.95"} under a name of its own.', [
-      { value: seconds(0.95) },
+      { value: seconds(p95Ms) },
     ]),
   ];
 }
@@ -98,7 +94,7 @@ export async function flowMetrics(db: Queryable, { scope, nowMs }: Scrape): Prom
   const sums = FLOW_KINDS.map((kind) => `sum(${kind})::bigint as ${kind}`).join(", ");
   const text = `select at >= to_timestamp($${flow.values.push(recentFromMs)}::float8 / 1000) as recent, ${sums}
                   from (${flow.sql}) flow group by 1`;
-  const rows = await db.query<FlowSums>(text, flow.values, { name: statementName("flow-sums", text) });
+  const rows = await db.query<FlowSums>(text, flow.values, { name: "flow-sums" });
   const sumsOf = (wanted: FlowSums[]) =>
     new Map(FLOW_KINDS.map((kind) => [kind as string, wanted.reduce((sum, row) => sum + row[kind], 0)]));
   const day = sumsOf(rows);

@@ -1,3 +1,4 @@
+import { removeEndedWaysIn } from "@/lib/guard/sessions/ended-ways-in.write";
 import { removeExpiredAdmission } from "@/lib/intake/admission/admission.write";
 import { removeOldRoom } from "@/lib/intake/room/room.write";
 import { REMOVE_NARROW } from "@/lib/observe/flow-tables.sql";
@@ -10,7 +11,7 @@ const HEARTBEAT_KEPT = "1 hour";
 /** A worker that was killed is shown as silent for this long. */
 const SILENT_CONSUMER_KEPT = "5 minutes";
 
-/** Removes expired rows: answers under an Idempotency-Key, idle buckets, the flow of minutes after a week, heartbeats and consumers of lost workers. */
+/** Removes expired rows: answers under an Idempotency-Key, idle buckets, the flow of minutes after a week, ended ways to sign in, heartbeats and consumers of lost workers. */
 export async function removeExpired(db: Db): Promise<void> {
   await db.run("delete from idempotency_keys where expires_at < now()");
   await db.run(`delete from rate_buckets where updated_at < now() - interval '${BUCKET_IDLE}'`);
@@ -19,6 +20,7 @@ export async function removeExpired(db: Db): Promise<void> {
   await removeExpiredAdmission(db);
   await removeExpiredTrials(db);
   await removeOldRoom(db);
+  await removeEndedWaysIn(db);
   await db.run(`delete from worker_heartbeats where seen_at < now() - interval '${HEARTBEAT_KEPT}'`);
   await db.run(`delete from source_consumers where at < now() - interval '${SILENT_CONSUMER_KEPT}'`);
 }

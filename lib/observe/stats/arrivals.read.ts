@@ -1,11 +1,20 @@
 import { factorOf, trendOf, usualOf } from "@/lib/observe/baseline.pure";
-import { asSum, type FlowSpan, floorHour, flowRows, HOUR_MS, inScope, scopeValues } from "@/lib/observe/flow.read";
+import {
+  asSum,
+  type FlowSpan,
+  floorHour,
+  flowRows,
+  HOUR_MS,
+  inScope,
+  knownSince,
+  scopeValues,
+} from "@/lib/observe/flow.read";
 import { NARROW_SINCE } from "@/lib/observe/flow-tables.sql";
 import { type Verdict, verdictOf } from "@/lib/observe/group-verdict.pure";
 import type { Arrivals } from "@/lib/observe/stats/stats.shapes";
 import type { StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
 import { type Window, type WindowsBefore, windowsBefore } from "@/lib/observe/windows-before.pure";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 
 /** What arrives, by code and by group, against what usually arrives. */
 
@@ -15,16 +24,6 @@ const BY_MINUTE_MS_MAX = 2 * 86_400_000;
 
 /** The counted window, and the times on the days before that give the usual number. */
 export type Times = Window & { before: WindowsBefore };
-
-/** The start of the flow, epoch milliseconds; null when no event ever arrived. */
-export async function knownSince(db: Queryable): Promise<number | null> {
-  const [row] = await db.query<{ since: number | null }>(
-    "select least((select min(at) from dlq_flow_hours), (select min(minute) from dlq_flow)) as since",
-    [],
-    { name: "flow-since" },
-  );
-  return row?.since ?? null;
-}
 
 export function timesOf({ fromMs, toMs }: Window, sinceMs: number | null): Times {
   const byHour = toMs - fromMs > BY_MINUTE_MS_MAX;
@@ -111,7 +110,7 @@ export async function readGroupArrivals(
   const text = `with arrived as materialized (${arrived.sql}), ${before.logged}
     select arrived.*, case when count > 0 then ${before.sql} end as "beforeMs"
       from arrived left join logged on logged.fingerprint = arrived.fingerprint`;
-  const rows = await db.query<GroupArrivalRow>(text, arrived.values, { name: statementName("group-arrivals", text) });
+  const rows = await db.query<GroupArrivalRow>(text, arrived.values, { name: "group-arrivals" });
   return new Map(rows.map((row) => [row.fingerprint, judged(row, times)]));
 }
 
@@ -137,7 +136,7 @@ export async function readUnstored(
        select fingerprint, n, minute from dlq_flow where kind = 'unstored' and ${within("minute")} and ${scope}) counted
       group by 1`;
   const rows = await db.query<Unstored & { fingerprint: string }>(text, [...scopeValues(filter), fromMs, toMs], {
-    name: statementName("unstored", text),
+    name: "unstored",
   });
   return new Map(rows.map(({ fingerprint, ...unstored }) => [fingerprint, unstored]));
 }

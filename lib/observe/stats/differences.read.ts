@@ -1,12 +1,13 @@
-import { errorTextFor } from "@/lib/events/list/event-rows.read";
+import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { asSum, flowRows } from "@/lib/observe/flow.read";
+import { asSum, flowRows, knownSince } from "@/lib/observe/flow.read";
 import {
   ARRIVED,
   daysIn,
   type GroupArrivalRow,
   judged,
-  knownSince,
   lastBefore,
   spansOf,
   sumIn,
@@ -17,7 +18,7 @@ import { AGAINST_MS, type Against, byDifference, differenceOf } from "@/lib/obse
 import type { Differences } from "@/lib/observe/stats/differences.shapes";
 import type { StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
 import type { Window } from "@/lib/observe/windows-before.pure";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 
 type DifferenceRow = GroupArrivalRow & { sources: string[] };
@@ -44,7 +45,7 @@ export async function readDifferences(
   const known = await readGroupFacts(db, fingerprints);
   // Of a group without any row in the last window and on the days before.
   const none = { count: 0, days: times.before.windows.map(() => 0), sources: [], beforeMs: null };
-  const textOut = errorTextFor(viewer);
+  const set = (await readMasks(db)).of(oneSource(sources));
   const rows = fingerprints.flatMap((fingerprint) => {
     const row = now.get(fingerprint) ?? { fingerprint, ...none };
     const group = known.get(fingerprint);
@@ -54,7 +55,7 @@ export async function readDifferences(
     const verdict = differenceOf({ ...counts, verdict: arrivals.verdict });
     if (!group || !verdict) return [];
     return {
-      ...{ verdict, fingerprint, errorCode: group.errorCode, pattern: textOut(group.pattern) },
+      ...{ verdict, fingerprint, errorCode: group.errorCode, pattern: maskText(group.pattern, set) },
       sources: [...new Set([...(row.sources ?? []), ...(earlier?.sources ?? [])])].sort(),
       ...counts,
       factor: counts.before === 0 ? null : counts.now / counts.before,
@@ -74,7 +75,7 @@ async function sumsOf(db: Queryable, filter: StatsQuery["filter"], window: Windo
   const text = `select fingerprint, count, ${SOURCE_NAMES} as sources from (
       select fingerprint, sum(${ARRIVED})::bigint as count, array_agg(distinct source_id) as sources from (${flow.sql}) flow
        where ${ARRIVED} > 0 group by 1 order by 2 desc limit ${COMPARED_MAX}) summed`;
-  const rows = await db.query<Sum>(text, flow.values, { name: statementName("differences-then", text) });
+  const rows = await db.query<Sum>(text, flow.values, { name: "differences-then" });
   return new Map(rows.map((row) => [row.fingerprint, row]));
 }
 
@@ -97,7 +98,7 @@ async function comparedGroups(
       from counted left join logged on logged.fingerprint = counted.fingerprint
      where count > 0 or counted.fingerprint = any($${values.push(fingerprints)}::text[])
      order by count desc limit ${2 * COMPARED_MAX}`;
-  const rows = await db.query<DifferenceRow>(text, values, { name: statementName("differences-now", text) });
+  const rows = await db.query<DifferenceRow>(text, values, { name: "differences-now" });
   return new Map(rows.map((row) => [row.fingerprint, row]));
 }
 

@@ -1,8 +1,8 @@
 import { usualMaxOf } from "@/lib/observe/baseline.pure";
-import { flowRows, HOUR_MS } from "@/lib/observe/flow.read";
+import { flowRows, HOUR_MS, knownSince } from "@/lib/observe/flow.read";
 import { HISTORY_HOURS, type Onset, onsetMinute, onsetOf, usualByHour } from "@/lib/observe/onset.pure";
-import { ARRIVED, knownSince } from "@/lib/observe/stats/arrivals.read";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import { ARRIVED } from "@/lib/observe/stats/arrivals.read";
+import type { Queryable } from "@/lib/platform/database/db";
 
 /** Hours in which an onset is looked for; as many before them say what is usual. */
 const LOOKED_AT_HOURS = 7 * 24;
@@ -19,7 +19,7 @@ async function readHours(db: Queryable, { fingerprints, sources }: Scope, nowMs:
   const text = `select fingerprint, date_bin('1 hour', at, 'epoch') as "hourMs", sum(${ARRIVED})::bigint as n
                   from (${flow.sql}) flow group by 1, 2`;
   const rows = await db.query<{ fingerprint: string; hourMs: number; n: number }>(text, flow.values, {
-    name: statementName("group-hours", text),
+    name: "group-hours",
   });
   const hours = new Map<string, number[]>();
   for (const { fingerprint, hourMs, n } of rows) {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { CODE_FLOW, GROUP_FLOW, SOURCE_FLOW } from "@/lib/observe/flow-tables.sql";
+import { ageMetrics } from "@/lib/observe/metrics/parked-metrics.read";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { removeExpired } from "@/lib/observe/rollups/upkeep.write";
 import { readUnstored } from "@/lib/observe/stats/arrivals.read";
@@ -215,12 +216,18 @@ test("the oldest age is that of the oldest parked event, to the millisecond", as
   await foldRollups(db);
   for (const [query, age] of Object.entries(ages)) expect(await oldest(query)).toBe(age);
   expect(await oldest("source=nowhere")).toBeNull();
+  const metrics = (scope: string[] | null) => ageMetrics(db, { viewer: localViewer(), scope, nowMs: NOW });
+  const ofMetric = async (scope: string[] | null) =>
+    (await metrics(scope))[0]!.samples.find(({ labels }) => labels?.quantile === "1")!.value;
+  expect(await ofMetric(null)).toBe(50 * 3_600 + 12);
+  expect(await ofMetric(["billing"])).toBe(2 * 3_600);
 });
 
 test("level and flow of a size come from one statement, so from one moment", async () => {
   await happened({ agoMs: 5 * 60_000, n: 3 });
   let statements = 0;
   const counting: Queryable = {
+    sealing: db.sealing,
     run: db.run,
     query: (...args) => {
       statements++;

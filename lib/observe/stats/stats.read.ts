@@ -16,7 +16,7 @@ import {
 import { SIZE_EFFECT_SQL } from "@/lib/observe/flow-tables.sql";
 import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/lib/observe/stats/stats.shapes";
 import { bucketStarts, type StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { PARKED } from "@/lib/redrive/states/state.sql";
@@ -50,7 +50,7 @@ export async function readSize(db: Queryable, viewer: Viewer, asked: StatsQuery,
      named as (select code from net group by code order by sum(abs(n)) desc, code limit ${SIZE_CODES_MAX})
      select bucket, coalesce(named.code, '${OTHER_CODES}') as code, sum(n)::bigint as n
        from net left join named using (code) group by 1, 2`;
-  const rows = await db.query<SizeRow>(text, flow.values, { name: statementName("size", text) });
+  const rows = await db.query<SizeRow>(text, flow.values, { name: "size" });
   const level = new Map(rows.filter(({ bucket }) => bucket === null).map(({ code, n }) => [code, n]));
   const total = [...level.values()].reduce((sum, n) => sum + n, 0);
   const changes = rows.filter((row): row is NetRow => row.bucket !== null);
@@ -118,7 +118,7 @@ async function flowByBucket(db: Queryable, query: StatsQuery): Promise<{ startMs
      select ${binOf("at", `$${flow.values.push(query.bucketMs)}`)} as bucket, ${sums}
        from flow group by 1`;
   const rows = await db.query<FlowCounts & { bucket: number }>(text, flow.values, {
-    name: statementName("flow", text),
+    name: "flow",
   });
   const byStart = new Map(rows.map(({ bucket, ...counts }) => [bucket, counts]));
   return bucketStarts(query).map((startMs) => ({ startMs, counts: byStart.get(startMs) ?? NO_FLOW }));
@@ -199,6 +199,12 @@ export async function readParkedHours(
   return parked;
 }
 
+/** The ages of the parked events at `nowMs`, as `readAge` gives them; null when nothing is parked. */
+export async function readAgesNow(db: Queryable, filter: StatsQuery["filter"], nowMs: number): Promise<Ages> {
+  const { present, oldestMs } = await readPresent(db, filter);
+  return agesOf(youngestFirst(present), nowMs, oldestMs);
+}
+
 type Ages = { p50Ms: number | null; p95Ms: number | null; oldestMs: number | null };
 
 /**
@@ -225,7 +231,7 @@ async function presentHours(db: Queryable, filter: StatsQuery["filter"]): Promis
   const levels = filter.errorCode ? "dlq_level_ages" : "dlq_source_level_ages";
   const text = `select hour as "hourMs", sum(n)::bigint as n from ${levels}
       where status in ${PARKED} and ${inScope(filter)} group by 1 having sum(n) > 0`;
-  return db.query<HourCount>(text, scopeValues(filter).slice(0, 2), { name: statementName("present-hours", text) });
+  return db.query<HourCount>(text, scopeValues(filter).slice(0, 2), { name: "present-hours" });
 }
 
 /** Before this time the past is read by day: the hours of five weeks are the most that a chart of the past can show. */
@@ -252,7 +258,7 @@ async function hourlyFlow(db: Queryable, filter: StatsQuery["filter"], nowMs: nu
      select date_bin('1 hour', at, 'epoch') as "hourMs",
             sum(parked)::bigint as arrived, greatest(0, sum(parked - (${SIZE_EFFECT_SQL})))::bigint as gone
        from flow group by 1`;
-  const rows = await db.query<HourlyRow>(text, flow.values, { name: statementName("hourly-flow", text) });
+  const rows = await db.query<HourlyRow>(text, flow.values, { name: "hourly-flow" });
   return {
     arrived: rows.map(({ hourMs, arrived }) => ({ hourMs, n: arrived })),
     left: rows.map(({ hourMs, gone }) => ({ hourMs, n: gone })),
@@ -277,7 +283,7 @@ async function readOldest(db: Queryable, filter: StatsQuery["filter"], hourMs: n
   const [row] = await db.query<{ oldest: number | null }>(
     text,
     [...values, uuidv7LowerBound(hourMs), uuidv7LowerBound(hourMs + HOUR_MS)],
-    { name: statementName("oldest", text) },
+    { name: "oldest" },
   );
   return row?.oldest ?? null;
 }

@@ -1,8 +1,10 @@
 import { PARKED_STATUSES } from "@/lib/events/event-state.pure";
-import { errorTextFor } from "@/lib/events/list/event-rows.read";
+import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { usualOf } from "@/lib/observe/baseline.pure";
-import { flowRows, inScope, scopeStats, scopeValues } from "@/lib/observe/flow.read";
+import { flowRows, inScope, knownSince, scopeStats, scopeValues } from "@/lib/observe/flow.read";
 import {
   ARRIVED,
   against,
@@ -10,7 +12,6 @@ import {
   type GroupArrivalRow,
   groupsInFlow,
   judged,
-  knownSince,
   lastBefore,
   spansOf,
   sumIn,
@@ -19,7 +20,7 @@ import {
 } from "@/lib/observe/stats/arrivals.read";
 import type { ArrivedCode, ArrivedGroup, TopErrors } from "@/lib/observe/stats/stats.shapes";
 import type { StatsQuery } from "@/lib/observe/stats/stats-query.shapes";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 
 const CODES_MAX = 50;
@@ -33,7 +34,7 @@ export async function readTopErrors(
   nowMs: number,
 ): Promise<TopErrors> {
   const query = scopeStats(viewer, asked);
-  return query.windowed ? readArrived(db, viewer, query, nowMs) : readParked(db, query, nowMs);
+  return query.windowed ? readArrived(db, query, nowMs) : readParked(db, query, nowMs);
 }
 
 /**
@@ -48,14 +49,14 @@ async function readParked(db: Queryable, query: StatsQuery, nowMs: number): Prom
   const rows = await db.query<{ errorCode: string; count: number; total: number }>(
     text,
     [...scopeValues(query.filter).slice(0, 2), statuses],
-    { name: statementName("top-errors", text) },
+    { name: "top-errors" },
   );
   const buckets = rows.map(({ errorCode, count }) => ({ errorCode, count }));
   return { asOf: iso(nowMs), kind: "exact", counts: "parked-now", buckets, total: rows[0]?.total ?? 0 };
 }
 
-async function readArrived(db: Queryable, viewer: Viewer, query: StatsQuery, nowMs: number): Promise<TopErrors> {
-  const textOut = errorTextFor(viewer);
+async function readArrived(db: Queryable, query: StatsQuery, nowMs: number): Promise<TopErrors> {
+  const set = (await readMasks(db)).of(oneSource(query.filter.source));
   const times = timesOf(query, await knownSince(db));
   const [codes, groups] = await Promise.all([arrivedCodes(db, query, times), arrivedGroups(db, query, times)]);
   return {
@@ -63,7 +64,7 @@ async function readArrived(db: Queryable, viewer: Viewer, query: StatsQuery, now
     kind: "exact",
     counts: "arrived",
     ...codes,
-    groups: groups.map((group) => ({ ...group, pattern: textOut(group.pattern) })),
+    groups: groups.map((group) => ({ ...group, pattern: maskText(group.pattern, set) })),
     usualFrom: usualOf(times.before.windows.map(() => 0)) === null ? null : iso(times.before.windows.at(-1)!.fromMs),
   };
 }
@@ -82,7 +83,7 @@ async function arrivedCodes(db: Queryable, query: StatsQuery, times: Times): Pro
          from flow group by error_code)
      select *, (sum(${ARRIVED}) over ())::bigint as total from codes
       where ${ARRIVED} > 0 order by ${ARRIVED} desc, "errorCode" limit ${CODES_MAX}`;
-  const rows = await db.query<CodeRow>(text, flow.values, { name: statementName("arrived-codes", text) });
+  const rows = await db.query<CodeRow>(text, flow.values, { name: "arrived-codes" });
   const buckets = rows.map(({ days, total: _, ...row }) => {
     const count = row.parked + row.bounced + row.unstored;
     return { ...row, count, ...against(count, days, times) };
@@ -101,7 +102,7 @@ async function arrivedGroups(db: Queryable, { filter }: StatsQuery, times: Times
      select a.fingerprint, g.error_code as "errorCode", g.message_pattern as pattern, a.count, a.days, ${before.sql} as "beforeMs"
        from chosen a join dlq_groups g on g.fingerprint = a.fingerprint left join logged on logged.fingerprint = a.fingerprint
       order by a.count desc, a.fingerprint`;
-  const rows = await db.query<GroupRow>(text, arrived.values, { name: statementName("arrived-groups", text) });
+  const rows = await db.query<GroupRow>(text, arrived.values, { name: "arrived-groups" });
   return rows.map((row) => {
     const { fingerprint, errorCode, pattern } = row;
     const { verdict, ...arrivals } = judged(row, times);

@@ -3,13 +3,16 @@ import type { SchemaFault } from "@/lib/repair/schemas/schema-fault.pure";
 
 /** The input of the dry run for one event. */
 export type DryRunFacts = OrderFacts & {
-  payload: {
-    bytes: number;
-    bytesMax: number;
-    parses: { ok: boolean | null; detail: string };
-    /** `tooSlow`: the check against the schema took longer than its time limit. */
-    schema: { ok: boolean | null; detail: string; tooSlow?: boolean; faults?: readonly SchemaFault[] };
-  };
+  /** `unreadable`: why it cannot be decrypted. */
+  payload:
+    | { unreadable: string }
+    | {
+        bytes: number;
+        bytesMax: number;
+        parses: { ok: boolean | null; detail: string };
+        /** `tooSlow`: the check against the schema took longer than its time limit. */
+        schema: { ok: boolean | null; detail: string; tooSlow?: boolean; faults?: readonly SchemaFault[] };
+      };
   /** `fault`: the reason why nothing can be sent to this target. */
   target:
     | { name: string; reachable: boolean | null; detail: string; breakerOpen: boolean; breakerDetail?: string }
@@ -80,7 +83,10 @@ export function withFix(check: Check, refusal: Refusal): Check {
   return check.ok === false && check.fix === undefined ? { ...check, fix: REFUSAL_FIX[refusal] } : check;
 }
 
-function payloadChecks({ bytes, bytesMax, parses, schema }: DryRunFacts["payload"]): Ruled[] {
+function payloadChecks(payload: DryRunFacts["payload"]): Ruled[] {
+  if ("unreadable" in payload)
+    return [{ check: "payload-readable", ok: false, detail: payload.unreadable, refusal: "unreadable-body" }];
+  const { bytes, bytesMax, parses, schema } = payload;
   return [
     { check: "payload-parses", ...parses, refusal: "payload-unparsable" },
     {

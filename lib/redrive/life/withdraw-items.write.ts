@@ -1,8 +1,8 @@
 import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import type { Tx } from "@/lib/platform/database/db";
+import { INT4_MAX } from "@/lib/platform/plain/storable.pure";
 import type { GateRefusal } from "@/lib/redrive/gate/refusal.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
-import { INT4_MAX } from "@/lib/redrive/run/store/finish-items.write";
 import { WORKER_LOST } from "@/lib/redrive/run/store/open-attempts.write";
 import { ATTEMPT, EVENT_MOVE, ITEM, ITEM_MOVE } from "@/lib/redrive/states/state.sql";
 

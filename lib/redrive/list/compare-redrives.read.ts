@@ -1,3 +1,5 @@
+import { maskNullable } from "@/lib/guard/masking/mask.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { ofSeenRedrive } from "@/lib/guard/viewer/scope.sql";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -43,6 +45,10 @@ export async function compareRedrives(
   const earlier = (earlierId === null ? null : await readFacts(db, earlierId, scope)) ?? null;
   if (earlierId !== null && !earlier) throw unknownRedrive(earlierId, "with");
   const rows = await readPairs(db, id, earlierId);
+  const masks = await readMasks(db);
+  for (const { samples } of rows)
+    for (const { source, before, now } of samples ?? [])
+      for (const judged of [before, now]) judged.detail = maskNullable(judged.detail, masks.of(source));
   return { redrive, with: earlier, ...summary(rows) };
 }
 

@@ -1,3 +1,6 @@
+import { maskData, maskNullable } from "@/lib/guard/masking/mask.pure";
+import type { Masks } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { ofSeenRedrive } from "@/lib/guard/viewer/scope.sql";
 import { assertMay, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
@@ -27,8 +30,15 @@ type ItemRow = Omit<RedriveItemOut, "finishedAt" | "findings"> & {
   findings: StoredCheck[];
 };
 
-function itemOut({ finishedAtMs, findings, ...row }: ItemRow): RedriveItemOut {
-  return { ...row, findings: checksOf(findings), finishedAt: isoOrNull(finishedAtMs) };
+/** The answer of a target, and a finding about a payload, may repeat what is masked. */
+function itemOut({ finishedAtMs, findings, detail, ...row }: ItemRow, masks: Masks): RedriveItemOut {
+  const set = masks.of(row.source);
+  return {
+    ...row,
+    detail: maskNullable(detail, set),
+    findings: maskData(checksOf(findings), set),
+    finishedAt: isoOrNull(finishedAtMs),
+  };
 }
 
 /** Items of a redrive, newest event first. `outcome`: words with commas between them. */
@@ -48,7 +58,8 @@ export async function listRedriveItems(
     [query.redriveId, states, ...[query.result, query.cursor, query.limit + 1, sourceScope(viewer), outcomes]],
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
-  return { items: page.items.map(itemOut), nextCursor: page.nextCursor };
+  const masks = await readMasks(db);
+  return { items: page.items.map((row) => itemOut(row, masks)), nextCursor: page.nextCursor };
 }
 
 const EXPORT_PAGE = 500;
@@ -93,11 +104,12 @@ export async function readRedriveCauses(db: Queryable, viewer: Viewer, id: strin
       where p.place <= ${SAMPLES} order by p.n desc, p.cause, p.outcome, p.place`,
     [id, sourceScope(viewer), CAUSED],
   );
+  const masks = await readMasks(db);
   const causes: RedriveCauses["causes"] = [];
   for (const { cause, count, place, ...row } of rows) {
     const outcome = row.outcome as (typeof CAUSED)[number];
     if (place === 1) causes.push({ outcome, result: cause, count, samples: [] });
-    causes.at(-1)!.samples.push(itemOut(row));
+    causes.at(-1)!.samples.push(itemOut(row, masks));
   }
   return { causes };
 }

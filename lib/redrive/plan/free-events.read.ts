@@ -2,7 +2,7 @@ import { AGGREGATE_BLACKLISTED, type CandidatePage, compileSelection } from "@/l
 import { UNDER_CONTROL } from "@/lib/order/controls/controls.read";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { HOLDS } from "@/lib/order/skip.sql";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
 /** Ids as the server writes an array of them. They go from one statement to the next as this one text. */
@@ -71,7 +71,7 @@ export async function readFree(
        from ${ordered ? "parted" : "(select id, passes as free from judged) judged"}`;
   const values = [ids, nowMs, redriveLimit, page.cutoff, ...selected.values];
   const [row] = await db.query<{ free: IdList; rest: string[] }>(text, values, {
-    name: statementName("free-events", text),
+    name: "free-events",
   });
   return row!;
 }

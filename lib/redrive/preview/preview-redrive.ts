@@ -2,7 +2,7 @@ import { countChangedSince, cutoffOf, readCandidates } from "@/lib/events/select
 import { type ApprovalCause, approvalCauses } from "@/lib/guard/approvals/approval.pure";
 import { markedPlacesOfSources } from "@/lib/guard/approvals/approvals.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
+import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Earlier } from "@/lib/order/order-gate.pure";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
@@ -56,7 +56,7 @@ export type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "
  * `invalid-filter`, `unknown-target`, `invalid-request` for a target of another kind than the events.
  */
 export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest, viewer: Viewer): Promise<PreviewOut> {
-  const selection = scopeSelection(viewer, "redrive", request.select);
+  const selection = await readScopedSelection(deps.db, viewer, "redrive", request.select);
   const nowMs = deps.clock.wallMs();
   const despite = request.despite ?? [];
   const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), despite };

@@ -212,16 +212,21 @@ async function examineEach(
     const body = bodies.get(event.id);
     return body ? [{ event, body }] : [];
   });
-  const payloads = await deps.checkPayloads.inForce(
+  const readable = withBodies.flatMap(({ event, body }) => ("fault" in body ? [] : [{ event, body }]));
+  const checked = await deps.checkPayloads.inForce(
     tx,
-    withBodies.map(({ event: { sourceId }, body }) => ({ ...body, sourceId })),
+    readable.map(({ event: { sourceId }, body }) => ({ ...body, sourceId })),
   );
-  const owners = await askOwners(deps, withBodies, set.targetOf);
-  return withBodies.map(({ event, body }, index) => {
+  const checks = new Map(readable.map(({ event }, index) => [event.id, checked[index]!]));
+  const owners = await askOwners(deps, readable, set.targetOf);
+  return withBodies.map(({ event, body }) => {
     const facts = set.targets.find(({ row }) => row.id === set.targetOf(event)?.id)?.facts;
     const verdictAt = (target: DryRunFacts["target"]) =>
       dryRun({
-        payload: { bytes: body.payload.byteLength, bytesMax, ...payloads[index]! },
+        payload:
+          "fault" in body
+            ? { unreadable: body.fault }
+            : { bytes: body.payload.byteLength, bytesMax, ...checks.get(event.id)! },
         target,
         version: event.version,
         ...order.get(event.id)!,

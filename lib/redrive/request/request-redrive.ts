@@ -6,7 +6,8 @@ import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import { scopeSelection, sourcesOf } from "@/lib/guard/viewer/scope.shapes";
+import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
+import { sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { setOperationTells } from "@/lib/observe/channels/operation-tells.write";
 import type { Tx } from "@/lib/platform/database/db";
@@ -56,7 +57,7 @@ export async function requestRedrive(
   },
   viewer: Viewer,
 ): Promise<RedriveAnswer> {
-  const selection = scopeSelection(viewer, "redrive", input.request.select);
+  const selection = await readScopedSelection(deps.db, viewer, "redrive", input.request.select);
   const nowMs = deps.clock.wallMs();
   const despite = input.request.despite ?? [];
   const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), despite };

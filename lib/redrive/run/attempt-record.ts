@@ -1,4 +1,4 @@
-import { redactText } from "@/lib/guard/redaction/redact.pure";
+import { redactText } from "@/lib/guard/masking/mask-text.pure";
 import type { Deps } from "@/lib/platform/deps";
 import { currentIds } from "@/lib/platform/tracing/spans";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";

@@ -1,10 +1,13 @@
 import { readBodies } from "@/lib/events/bodies.read";
 import { EVENT_MOVES, type EventStatus } from "@/lib/events/event-state.pure";
+import type { Masks } from "@/lib/guard/masking/mask-rule.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { type MendOutcome, SCHEMA_TIMEOUT } from "@/lib/repair/mends/mending.pure";
+import { newlyShown } from "@/lib/repair/mends/newly-shown.pure";
 import type { MendDeps, Mended, Mender } from "@/lib/repair/recipes/apply-recipe";
 import type { Message } from "@/lib/repair/recipes/document";
+import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
 import { REVISABLE_STATUSES } from "@/lib/repair/revisions/revision.pure";
 import type { PayloadCheck, PayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { readTypedSizes } from "@/lib/repair/schemas/payload-schemas.read";
@@ -12,8 +15,11 @@ import { readTypedSizes } from "@/lib/repair/schemas/payload-schemas.read";
 /** What a process needs to apply recipes to events. */
 export type MendingDeps = Pick<Deps, "db" | "clock"> & MendDeps & { checkPayloads: PayloadChecker };
 
+/** A recipe in use. `masks`: the rules in force, for everybody. */
+export type Mending = { mend: Mender; recipe: Recipe; masks: Masks };
+
 /** An event that a recipe is applied to. `revision`: of its bytes that are read. */
-export type MendCandidate = { id: string; sourceId: string; status: EventStatus; revision: number };
+export type MendCandidate = { id: string; sourceId: string; source: string; status: EventStatus; revision: number };
 
 /** What the recipe does to one event, in memory. Nothing is stored. */
 export type Examined<Candidate extends MendCandidate = MendCandidate> = {
@@ -46,7 +52,7 @@ function statusRefusal(status: EventStatus): string | null {
 export async function* examineMend<Candidate extends MendCandidate>(
   deps: MendingDeps,
   db: Queryable,
-  mend: Mender,
+  mending: Mending,
   candidates: readonly Candidate[],
   bytesMax = BYTES_MAX,
 ): AsyncGenerator<Examined<Candidate>[]> {
@@ -59,28 +65,32 @@ export async function* examineMend<Candidate extends MendCandidate>(
   for (const candidate of candidates) {
     const own = sizes.get(candidate.id)?.bytes ?? 0;
     if (part.length > 0 && bytes + own > bytesMax) {
-      yield await examinePart(deps, db, mend, part);
+      yield await examinePart(deps, db, mending, part);
       [part, bytes] = [[], 0];
     }
     part.push(candidate);
     bytes += own;
   }
-  if (part.length > 0) yield await examinePart(deps, db, mend, part);
+  if (part.length > 0) yield await examinePart(deps, db, mending, part);
 }
 
 async function examinePart<Candidate extends MendCandidate>(
   deps: MendingDeps,
   db: Queryable,
-  mend: Mender,
+  mending: Mending,
   candidates: readonly Candidate[],
 ): Promise<Examined<Candidate>[]> {
   const free = candidates.filter(({ status }) => statusRefusal(status) === null);
   const bodies = await readBodies(db, free);
   const held = free.flatMap((candidate) => {
     const body = bodies.get(candidate.id);
-    return body ? [{ candidate, body }] : [];
+    return body && !("fault" in body) ? [{ candidate, body }] : [];
   });
-  const results = await mend(held.map(({ body }) => body));
+  const made = await mending.mend(held.map(({ body }) => body));
+  const results = made.map((result, index) => {
+    const { candidate, body } = held[index]!;
+    return result.kind === "changed" ? unlessItShows(body, result, candidate.source, mending) : result;
+  });
   const changed = held.flatMap(({ candidate, body }, index) => {
     const result = results[index]!;
     return result.kind === "changed"
@@ -96,9 +106,10 @@ async function examinePart<Candidate extends MendCandidate>(
   );
   const resultOf = new Map(held.map(({ candidate }, index) => [candidate.id, results[index]!]));
   return candidates.map((candidate) => {
-    const body = bodies.get(candidate.id) ?? null;
+    const found = bodies.get(candidate.id) ?? null;
+    const body = found && "fault" in found ? null : found;
     const result = resultOf.get(candidate.id);
-    const refusal = statusRefusal(candidate.status) ?? (result ? null : "not-found");
+    const refusal = statusRefusal(candidate.status) ?? (result ? null : found ? "unreadable-body" : "not-found");
     const verdict =
       refusal === null
         ? verdictOf(result!, broken.get(candidate.id))
@@ -106,6 +117,24 @@ async function examinePart<Candidate extends MendCandidate>(
     const made = result?.kind === "changed" ? result : null;
     return { candidate, before: body, after: made?.message ?? null, places: made?.places ?? [], ...verdict };
   });
+}
+
+const decoder = new TextDecoder();
+
+/**
+ * A mend that copies a masked value to where nothing masks it would show the value to everybody, without a reveal in the audit:
+ * it fails, also for who may reveal.
+ */
+function unlessItShows(
+  before: Message,
+  changed: Extract<Mended, { kind: "changed" }>,
+  source: string,
+  { recipe, masks }: Mending,
+): Mended {
+  const text = ({ payload, headers }: Message) => ({ text: decoder.decode(payload), headers });
+  const showing = { set: masks.of(source), recipe, computes: recipe.kind === "jsonata" };
+  const place = newlyShown(text(before), text(changed.message), showing);
+  return place === null ? changed : { kind: "failed", code: "shows-masked", detail: place };
 }
 
 function verdictOf(

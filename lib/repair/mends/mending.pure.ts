@@ -23,6 +23,8 @@ export const MEND_FAILURES = {
     "the value cannot be a header: only text, numbers and booleans of one line and at most 65,536 characters can",
   "into-itself": "a value cannot be moved into itself",
   masked: "the recipe reads or changes a masked field, which you may not reveal",
+  "shows-masked":
+    "the recipe puts a masked value where everybody would see it: leave the value where it is, or add a rule that masks the new place",
   "expression-failed": "the expression ended with an error",
   "expression-timeout": "the expression took too long and was stopped",
   "expression-memory": "the expression took too much memory and was stopped",
@@ -45,6 +47,7 @@ export const MEND_REASONS = {
   unchanged: "not changed by the recipe",
   "breaks-schema": "would break their JSON Schema",
   [SCHEMA_TIMEOUT]: "not judged by their JSON Schema in its time",
+  "unreadable-body": "with a body that cannot be decrypted",
   "event-queued": "QUEUED in a redrive",
   "already-redriven": "redriven and not come back",
   "stale-revision": "revised meanwhile",

@@ -1,16 +1,24 @@
 import { createHash } from "node:crypto";
 import { type Candidate, type CandidatePage, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { assertEnded } from "@/lib/events/selection/select-events";
+import { maskNullable } from "@/lib/guard/masking/mask.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { readSettings } from "@/lib/guard/settings/settings.read";
-import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
+import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
 import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns } from "@/lib/platform/turns";
-import { type Examined, examineMend, type MendingDeps, PREVIEW_BYTES_MAX } from "@/lib/repair/mends/examine-mend";
+import {
+  type Examined,
+  examineMend,
+  type Mending,
+  type MendingDeps,
+  PREVIEW_BYTES_MAX,
+} from "@/lib/repair/mends/examine-mend";
 import { MEND_FAILURES, type MendFailure } from "@/lib/repair/mends/mending.pure";
-import { compileRecipe, type Mender } from "@/lib/repair/recipes/apply-recipe";
-import { differencesOf } from "@/lib/repair/recipes/differences";
+import { compileRecipe } from "@/lib/repair/recipes/apply-recipe";
+import { computesFromMasked, differencesOf } from "@/lib/repair/recipes/differences";
 import {
   type MendCountRequest,
   type MendCounts,
@@ -45,7 +53,7 @@ export async function previewMend(
   viewer: Viewer,
   signal?: AbortSignal,
 ): Promise<MendPage> {
-  const { mend, page, masks, place } = await openPreview(deps, request, request.cursor, viewer, mendPageCursor);
+  const { mending, page, place } = await openPreview(deps, request, request.cursor, viewer, mendPageCursor);
   const isOver = budgetOf(deps, PAGE_MS_MAX, signal);
   const takesTooLong = budgetOf(deps, READ_PAGE_MS_MAX, signal);
   const turns = createTurns(deps.clock);
@@ -56,11 +64,11 @@ export async function previewMend(
     const limit = wanted === undefined ? request.limit : LOOK_CHUNK;
     const candidates = await readCandidates(deps.db, { ...page, after, limit });
     ended = candidates.length < limit;
-    reading: for await (const part of examineMend(deps, deps.db, mend, candidates, PREVIEW_BYTES_MAX)) {
+    reading: for await (const part of examineMend(deps, deps.db, mending, candidates, PREVIEW_BYTES_MAX)) {
       for (const examined of part) {
         if (items.length === request.limit || (looked > 0 && takesTooLong())) break reading;
         [after, looked] = [examined.candidate.id, looked + 1];
-        if (wanted === undefined || examined.outcome === wanted) items.push(itemOf(examined, masks));
+        if (wanted === undefined || examined.outcome === wanted) items.push(itemOf(examined, mending));
         if (turns.due()) await turns.give();
       }
     }
@@ -78,7 +86,7 @@ export async function countMend(
   viewer: Viewer,
   signal?: AbortSignal,
 ): Promise<MendCounts> {
-  const { mend, page, masks, place } = await openPreview(deps, request, request.cursor, viewer, mendCountCursor);
+  const { mending, page, place } = await openPreview(deps, request, request.cursor, viewer, mendCountCursor);
   const isOver = budgetOf(deps, COUNT_MS_MAX, signal);
   const turns = createTurns(deps.clock);
   const sums = place?.sums ?? { looked: 0, changed: 0, unchanged: 0, breaksSchema: 0, failed: {}, refused: {} };
@@ -86,7 +94,7 @@ export async function countMend(
   let after = place?.after ?? null;
   const begin = async (from: string | null) => {
     const candidates = await readCandidates(deps.db, { ...page, after: from, limit: COUNT_CHUNK });
-    const parts = examineMend(deps, deps.db, mend, candidates, PREVIEW_BYTES_MAX);
+    const parts = examineMend(deps, deps.db, mending, candidates, PREVIEW_BYTES_MAX);
     return { candidates, parts, first: ignoringUnread(parts.next()) };
   };
   let next = begin(after);
@@ -101,7 +109,7 @@ export async function countMend(
       for (const examined of part.value) {
         add(sums, examined);
         const ofOutcome = samples.filter(({ outcome }) => outcome === examined.outcome);
-        if (ofOutcome.length < SAMPLES_MAX) samples.push(itemOf(examined, masks));
+        if (ofOutcome.length < SAMPLES_MAX) samples.push(itemOf(examined, mending));
         if (turns.due()) await turns.give();
       }
       after = part.value.at(-1)?.candidate.id ?? after;
@@ -144,10 +152,15 @@ function add(sums: Sums, { outcome, reason }: Examined): void {
   else sums[outcome]++;
 }
 
-function itemOf({ candidate, outcome, reason, detail, before, after }: Examined<Candidate>, masks: boolean): MendItem {
+/** What a preview shows is masked for everybody. */
+function itemOf(
+  { candidate, outcome, reason, detail, before, after }: Examined<Candidate>,
+  { masks, recipe }: Mending,
+): MendItem {
   const { id, eventId, source, status, revision } = candidate;
-  const words = outcome === "failed" ? MEND_FAILURES[reason as MendFailure] : null;
-  const shown = before && after ? differencesOf(before, after, masks) : { differences: [], more: false };
+  const set = masks.of(source);
+  const computed = before !== null && computesFromMasked(recipe, before, set);
+  const shown = before && after ? differencesOf(before, after, { set, computed }) : { differences: [], more: false };
   return {
     id,
     eventId,
@@ -156,11 +169,18 @@ function itemOf({ candidate, outcome, reason, detail, before, after }: Examined<
     revision,
     outcome,
     reason,
-    detail: words === null ? detail : detail === null ? words : `${words}: ${detail}`,
+    detail: maskNullable(detailOf({ outcome, reason, detail }, computed), set),
     ...shown,
     bytesBefore: before?.payload.byteLength ?? 0,
-    bytesAfter: (after ?? before)?.payload.byteLength ?? 0,
+    bytesAfter: computed && after ? null : ((after ?? before)?.payload.byteLength ?? 0),
   };
+}
+
+/** The text of an error of an expression, and the place that breaks a schema, can hold what was computed. */
+function detailOf({ outcome, reason, detail }: Pick<Examined, "outcome" | "reason" | "detail">, computed: boolean) {
+  const words = outcome === "failed" ? MEND_FAILURES[reason as MendFailure] : null;
+  const shown = computed && reason !== "shows-masked" && reason !== "invalid-recipe" ? null : detail;
+  return words === null || shown === null ? (words ?? shown) : `${words}: ${shown}`;
 }
 
 /**
@@ -173,15 +193,21 @@ async function openPreview<P extends MendPlace>(
   cursor: string | undefined,
   viewer: Viewer,
   schema: CursorOf<P>,
-): Promise<{ mend: Mender; page: Omit<CandidatePage, "after" | "limit">; masks: boolean; place: P | null }> {
-  const selection = scopeSelection(viewer, "edit", request.select);
-  const masks = !may(viewer, "reveal");
+): Promise<{ mending: Mending; page: Omit<CandidatePage, "after" | "limit">; place: P | null }> {
+  const selection = await readScopedSelection(deps.db, viewer, "edit", request.select);
+  const masks = await readMasks(deps.db);
   const place = cursor === undefined ? null : read(cursor, schema, asked(request));
   const asOfMs = place?.asOfMs ?? deps.clock.wallMs();
   if ("operation" in selection && place === null) await assertEnded(deps.db, selection.operation);
   const { payloadBytesMax } = await readSettings(deps.db);
-  const mend = await compileRecipe(deps, request.recipe, { payloadBytesMax, masks, asker: viewer.name });
-  return { mend, masks, place, page: { selection, asOfMs, cutoff: place?.cutoff ?? cutoffOf(selection, asOfMs) } };
+  const mend = await compileRecipe(deps, request.recipe, {
+    payloadBytesMax,
+    masks: may(viewer, "reveal") ? null : masks.of(null),
+    inForce: masks.of(null),
+    asker: viewer.name,
+  });
+  const mending = { mend, masks, recipe: request.recipe };
+  return { mending, place, page: { selection, asOfMs, cutoff: place?.cutoff ?? cutoffOf(selection, asOfMs) } };
 }
 
 /** The sums of one recipe must not go on with another. */

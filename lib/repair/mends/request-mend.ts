@@ -8,7 +8,9 @@ import { selectEvents } from "@/lib/events/selection/select-events";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { askForMend } from "@/lib/guard/approvals/approval";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { readSettings } from "@/lib/guard/settings/settings.read";
+import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
 import { type FrozenSelection, type ScopedSelection, scopeSelection, sourcesOf } from "@/lib/guard/viewer/scope.shapes";
 import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { setOperationTells } from "@/lib/observe/channels/operation-tells.write";
@@ -17,11 +19,11 @@ import { answerOnce, type IdempotentRequest } from "@/lib/platform/database/idem
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { examineMend, type MendingDeps } from "@/lib/repair/mends/examine-mend";
+import { examineMend, type Mending, type MendingDeps } from "@/lib/repair/mends/examine-mend";
 import type { MendFailure } from "@/lib/repair/mends/mending.pure";
 import { freezeMend, nameSources } from "@/lib/repair/mends/mends.write";
 import { readFrozen } from "@/lib/repair/mends/work-mend";
-import { compileRecipe, type Mender } from "@/lib/repair/recipes/apply-recipe";
+import { compileRecipe } from "@/lib/repair/recipes/apply-recipe";
 import type { MendRequest, UndoMendRequest } from "@/lib/repair/recipes/recipes.shapes";
 
 /** Events of one mend: they are frozen in the transaction of the request. */
@@ -52,16 +54,22 @@ export async function requestMend(
   { select, recipe, reason, breaking, tell = [], idempotency }: MendRequest & Idempotent,
   viewer: Viewer,
 ): Promise<BulkAnswer> {
-  const selection = scopeSelection(viewer, "edit", select);
-  const masks = !may(viewer, "reveal");
+  const selection = await readScopedSelection(deps.db, viewer, "edit", select);
+  const rules = await readMasks(deps.db);
+  const masks = may(viewer, "reveal") ? null : rules.of(null);
   const { payloadBytesMax } = await readSettings(deps.db);
-  const mend = await compileRecipe(deps, recipe, { payloadBytesMax, masks, asker: viewer.name });
+  const mend = await compileRecipe(deps, recipe, {
+    payloadBytesMax,
+    masks,
+    inForce: rules.of(null),
+    asker: viewer.name,
+  });
   const asOfMs = deps.clock.wallMs();
   const page = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs) };
   return begin(deps, idempotency, asOfMs, async (tx) => {
     const first = await selectEvents(tx, page, 1);
     const id = uuidv7(asOfMs);
-    const options = { recipe, breaking, masks };
+    const options = { recipe, breaking, masks: masks !== null };
     const facts = {
       id,
       kind: "mend" as const,
@@ -79,7 +87,7 @@ export async function requestMend(
     }
     await tx.run("update bulk_operations set expected = $2 where id = $1", [id, frozen + first.missing]);
     if (!("filter" in selection) && selection.sources === undefined) await nameSources(tx, id);
-    await assertChanges(deps, tx, mend, { id, breaking });
+    await assertChanges(deps, tx, { mend, recipe, masks: rules }, { id, breaking });
     if (tell.length > 0) await setOperationTells(tx, id, tell, { viewer, atMs: asOfMs });
     await askForMend(tx, { id, options, reason, createdBy: viewer.name }, frozen, asOfMs);
     return { id, state: BULK_BEGINS, changed: 0, refused: missingOf(first.missing), ids: null, underWay: 0 };
@@ -180,7 +188,7 @@ const ENDLESS: ReadonlySet<string> = new Set<MendFailure>(["expression-timeout",
 async function assertChanges(
   deps: MendingDeps,
   tx: Tx,
-  mend: Mender,
+  mending: Mending,
   { id, breaking }: { id: string; breaking: boolean },
 ): Promise<void> {
   await tx.run(`set local idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`);
@@ -197,7 +205,7 @@ async function assertChanges(
     if (passedMs >= ENDLESS_MS_MAX && Object.keys(found).every((reason) => ENDLESS.has(reason))) {
       throw wouldChangeNothing(`The expression ended for none of the first ${looked} events`, reasons.join(", "));
     }
-    for await (const part of examineMend(deps, tx, mend, page)) {
+    for await (const part of examineMend(deps, tx, mending, page)) {
       for (const { outcome, reason } of part) {
         if (outcome === "changed" || (outcome === "breaks-schema" && breaking)) return;
         const why = reason ?? outcome;

@@ -8,13 +8,14 @@ import {
 import { cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendSubjects } from "@/lib/guard/audit/audit.write";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { isRowFault, type Queryable, type Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { examineMend, type MendCandidate, type MendingDeps } from "@/lib/repair/mends/examine-mend";
+import { examineMend, type MendCandidate, type Mending, type MendingDeps } from "@/lib/repair/mends/examine-mend";
 import { SCHEMA_TIMEOUT, SENT_SINCE } from "@/lib/repair/mends/mending.pure";
 import { readMadeRevisions, readMendItems, sentOf } from "@/lib/repair/mends/mends.read";
 import { compileRecipe, type Mender } from "@/lib/repair/recipes/apply-recipe";
@@ -48,7 +49,8 @@ export async function readFrozen(db: Queryable, page: Page): Promise<Frozen[]> {
   return items.map(({ id, base }) => {
     const event = known.get(id);
     const stale = event === undefined ? "not-found" : event.revision === base ? null : "stale-revision";
-    return { id, revision: base, sourceId: event?.sourceId ?? "", status: event?.status ?? "PENDING", stale };
+    const { sourceId = "", source = "", status = "PENDING" } = event ?? {};
+    return { id, revision: base, sourceId, source, status, stale };
   });
 }
 
@@ -68,9 +70,9 @@ export async function workMend(
   signal: AbortSignal,
 ): Promise<void> {
   const { breaking = false } = operation.options;
-  const mend = await compileStored(deps, operation);
+  const mending = await compileStored(deps, operation);
   await walkChunks(deps, operation, signal, {
-    read: (after) => decide(deps, mend, { operationId: operation.id, after, limit: MEND_CHUNK }, breaking),
+    read: (after) => decide(deps, mending, { operationId: operation.id, after, limit: MEND_CHUNK }, breaking),
     write: async (tx, items) => {
       const revisions = items.flatMap(({ id, base, message, places }) =>
         message ? [{ id, base, ...message, patch: { places } }] : [],
@@ -90,19 +92,24 @@ export async function workMend(
  * A recipe that was stored before an upgrade may be one that this version refuses. Each event is then refused with it: an
  * error would come again at each try, and the mend would never end.
  */
-async function compileStored(deps: Deps & MendingDeps, { id, options }: BulkOperationRow): Promise<Mender> {
+async function compileStored(deps: Deps & MendingDeps, { id, options }: BulkOperationRow): Promise<Mending> {
   const { payloadBytesMax } = await readSettings(deps.db);
+  const rules = await readMasks(deps.db);
+  const masks = (options.masks ?? true) ? rules.of(null) : null;
+  const recipe = options.recipe!;
   try {
-    return await compileRecipe(deps, options.recipe!, { payloadBytesMax, masks: options.masks ?? true, asker: id });
+    const mend = await compileRecipe(deps, recipe, { payloadBytesMax, masks, inForce: rules.of(null), asker: id });
+    return { mend, recipe, masks: rules };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     deps.log.error({ operationId: id, err: error }, "the stored recipe of a mend is refused");
     const { message: detail } = error;
-    return async (messages) => messages.map(() => ({ kind: "failed", code: "invalid-recipe", detail }));
+    const mend: Mender = async (messages) => messages.map(() => ({ kind: "failed", code: "invalid-recipe", detail }));
+    return { mend, recipe, masks: rules };
   }
 }
 
-async function decide(deps: MendingDeps, mend: Mender, page: Page, breaking: boolean): Promise<Chunk> {
+async function decide(deps: MendingDeps, mending: Mending, page: Page, breaking: boolean): Promise<Chunk> {
   const frozen = await readFrozen(deps.db, page);
   const items: Decided[] = frozen.flatMap(({ id, revision, stale }) =>
     stale === null ? [] : [{ id, refusal: stale, base: revision, message: null, places: [] }],
@@ -110,7 +117,7 @@ async function decide(deps: MendingDeps, mend: Mender, page: Page, breaking: boo
   for await (const part of examineMend(
     deps,
     deps.db,
-    mend,
+    mending,
     frozen.filter(({ stale }) => stale === null),
   )) {
     for (const { candidate, outcome, reason, after, places } of part) {

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, describe, expect, test, vi } from "vitest";
+import { DEFAULT_MASKS, type MaskSet, masksOf, NOTHING_MASKED } from "@/lib/guard/masking/mask-rule.pure";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import type { Header } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
@@ -17,7 +18,8 @@ import { JsonValue } from "./json-value";
 const expressions = createExpressions(systemClock);
 afterAll(() => expressions.close());
 
-const LIMITS = { asker: "ada", payloadBytesMax: 1_000_000, masks: false };
+const SET = DEFAULT_MASKS.of(null);
+const LIMITS = { asker: "ada", payloadBytesMax: 1_000_000, masks: null as MaskSet | null, inForce: SET };
 
 async function apply(
   recipe: Recipe,
@@ -237,6 +239,9 @@ describe("form", () => {
       });
     }
     expect(await outcome(jsonata("$headers"), "{}", headers)).toBe('{"kind":"x"}');
+    const inForce = masksOf([{ source: null, kind: "key", pattern: "x-tenant", enabled: true }]).of(null);
+    const masked: Header[] = [...headers, ["X-Tenant", "north"], ["to", "ada@example.com"]];
+    expect(await outcome(jsonata("$headers"), "{}", masked, { ...LIMITS, inForce })).toBe('{"kind":"x"}');
     const kept: [RecipeStep, Header[]][] = [
       [{ op: "rename", at: "header:authorization", to: "x-api-key" }, [["x-api-key", "Bearer s3cret"], headers[1]!]],
       [
@@ -251,7 +256,7 @@ describe("form", () => {
   });
 
   test("a masked field is neither read nor changed for who may not reveal", async () => {
-    const masked = { ...LIMITS, masks: true };
+    const masked = { ...LIMITS, masks: SET };
     const payload = '{"password":"x","user":{"name":"n","apiKey":"k"},"a":1}';
     const steps: RecipeStep[] = [
       { op: "set", at: "/password", value: 1 },
@@ -291,7 +296,7 @@ describe("form", () => {
   });
 
   test("a payload may not grow past the limit", async () => {
-    const limits = { asker: "ada", payloadBytesMax: 20, masks: false };
+    const limits = { ...LIMITS, payloadBytesMax: 20 };
     expect(await outcome(form({ op: "set", at: "/a", value: "x".repeat(30) }), '{"a":1}', [], limits)).toBe(
       "too-large",
     );
@@ -710,7 +715,7 @@ test("differences name each place, and mask secrets for who may not reveal", () 
     ["token", "u"],
     ["k", "v"],
   ]);
-  expect(differencesOf(before, after, false).differences).toEqual([
+  expect(differencesOf(before, after, { set: NOTHING_MASKED, computed: false }).differences).toEqual([
     { at: "/a", before: "1", after: null },
     { at: "/list/1", before: "2", after: null },
     { at: "/user/password", before: '"x"', after: '"y"' },
@@ -720,7 +725,42 @@ test("differences name each place, and mask secrets for who may not reveal", () 
     { at: "header:token", before: REDACTED, after: REDACTED },
     { at: "header:k", before: null, after: "v" },
   ]);
-  const text = JSON.stringify(differencesOf(before, after, true));
+  const text = JSON.stringify(differencesOf(before, after, { set: SET, computed: false }));
   expect(text).not.toContain('\\"y\\"');
   expect(text).not.toContain('"u"');
+});
+
+test("differences show no part of a masked value where a long text is cut", () => {
+  const message = (text: string, headers: Header[]) => ({ payload: Buffer.from(text), contentType: "", headers });
+  const long = `${"x".repeat(494)} hunter-canary`;
+  const before = message('{"password":"hunter-canary"}', []);
+  const after = message(`{"password":"hunter-canary","copy":"${long}"}`, [["copy", long]]);
+  const { differences } = differencesOf(before, after, { set: SET, computed: false });
+  expect(differences.map(({ at }) => at)).toEqual(["/copy", "header:copy"]);
+  expect(JSON.stringify(differences)).not.toContain("hun");
+});
+
+test("differences show no masked value that is escaped otherwise where a recipe has put it", () => {
+  const message = (text: string, headers: Header[]) => ({ payload: Buffer.from(text), contentType: "", headers });
+  const before = message(String.raw`{"password":"hunter\u002dca\/nary"}`, []);
+  const after = message(String.raw`{"password":"hunter\u002dca\/nary","copy":"is hunter-ca/nary"}`, [
+    ["copy", "is hunter-ca/nary"],
+  ]);
+  expect(differencesOf(before, after, { set: SET, computed: false }).differences).toEqual([
+    { at: "/copy", before: null, after: `"is ${REDACTED}"` },
+    { at: "header:copy", before: null, after: `is ${REDACTED}` },
+  ]);
+});
+
+test("differences name no masked name of a member", () => {
+  const message = (text: string) => ({ payload: new TextEncoder().encode(text), contentType: "", headers: [] });
+  const { differences } = differencesOf(
+    message('{"ada@example.com":{"n":1}}'),
+    message('{"ada@example.com":{"n":2}}'),
+    {
+      set: SET,
+      computed: false,
+    },
+  );
+  expect(differences).toEqual([{ at: `/${REDACTED}/n`, before: "1", after: "2" }]);
 });

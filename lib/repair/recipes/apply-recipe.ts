@@ -1,3 +1,6 @@
+import { maskHeaders } from "@/lib/guard/masking/mask.pure";
+import { holdsMask } from "@/lib/guard/masking/mask-json.pure";
+import type { MaskSet } from "@/lib/guard/masking/mask-rule.pure";
 import { isSecretHeader, REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { headerText } from "@/lib/intake/dead-letter.pure";
 import type { Clock } from "@/lib/platform/clock";
@@ -5,7 +8,6 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns } from "@/lib/platform/turns";
 import type { MendFailure } from "@/lib/repair/mends/mending.pure";
 import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
-import { holdsMask } from "@/lib/repair/revisions/masked-edit.pure";
 import { MendedMessage, type Message } from "./document";
 import type { Evaluated, Expressions } from "./expressions";
 import { MendFault } from "./fault";
@@ -23,8 +25,10 @@ export type Mended =
 
 export type MendLimits = {
   payloadBytesMax: number;
-  /** The viewer may not reveal: whatever reads or changes a masked field fails. */
-  masks: boolean;
+  /** The viewer may not reveal: whatever reads or changes what these rules mask fails. null = the viewer may. */
+  masks: MaskSet | null;
+  /** The rules in force: headers that they mask are given to no expression. */
+  inForce: MaskSet;
   /** For whom it is: see `Expressions.evaluate`. */
   asker: string;
 };
@@ -120,7 +124,7 @@ function failed(code: MendFailure, detail: string | null): Mended {
 }
 
 async function compileExpression(deps: MendDeps, expression: string, limits: MendLimits): Promise<Mender> {
-  if (limits.masks) {
+  if (limits.masks !== null) {
     throw new DomainError(
       "forbidden",
       "An expression can read masked fields, which you may not reveal: use a form or a patch",
@@ -141,8 +145,8 @@ async function compileExpression(deps: MendDeps, expression: string, limits: Men
   return async (messages) => {
     const outputs: Mended[] = messages.map(() => failed("not-json", null));
     const read = await inTurns(deps, messages, (message) => {
-      const made = new MendedMessage(message, false);
-      return { made, payload: textOf(made), headers: headersJson(message.headers) };
+      const made = new MendedMessage(message, null);
+      return { made, payload: textOf(made), headers: headersJson(message.headers, limits.inForce) };
     });
     const work = read.flatMap(({ payload, ...rest }, index) => (payload === null ? [] : [{ ...rest, payload, index }]));
     const apply = ({ index, made }: (typeof work)[number], result: Evaluated) => {
@@ -177,9 +181,13 @@ function textOf(message: MendedMessage): string | null {
   }
 }
 
-/** Text by name; a name that repeats has a list. A credential is shown to nobody, and so it is left out. */
-function headersJson(headers: Message["headers"]): string {
-  const shown = headers.filter(([name]) => !isSecretHeader(name));
+/**
+ * Text by name; a name that repeats has a list. A credential is shown to nobody, and so it is left out, as is what the rules
+ * mask.
+ */
+function headersJson(headers: Message["headers"], inForce: MaskSet): string {
+  const masked = maskHeaders(headers, inForce);
+  const shown = headers.filter((header, index) => !isSecretHeader(header[0]) && masked[index]![1] === header[1]);
   const byName = Map.groupBy(shown, ([name]) => name);
   return JSON.stringify(
     Object.fromEntries(

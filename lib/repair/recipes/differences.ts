@@ -1,47 +1,107 @@
-import { isSecretHeader, isSecretName, REDACTED, redactJson } from "@/lib/guard/redaction/redact.pure";
-import type { Difference } from "@/lib/repair/recipes/recipes.shapes";
+import { maskPointer, maskValue } from "@/lib/guard/masking/mask.pure";
+import { MASK, type MaskedPlace, maskedPlaces, maskPlaces } from "@/lib/guard/masking/mask-json.pure";
+import { type MaskSet, ruleOfPlace } from "@/lib/guard/masking/mask-rule.pure";
+import { isSecretHeader, REDACTED } from "@/lib/guard/redaction/redact.pure";
+import type { Difference, Recipe } from "@/lib/repair/recipes/recipes.shapes";
 import { MendedMessage, type Message, pointerOf } from "./document";
 import { MendFault } from "./fault";
 import type { Entry, JsonValue } from "./json-value";
+import { indexTexts, replaceLongestMatches } from "./longest-match.pure";
 import { changedRange } from "./reshape";
 
 /** Differences of one event that are shown, and characters of each value. */
 const SHOWN_MAX = 50;
 const CHARS_MAX = 500;
 
+/** `computed`: an expression has made the result, and something of the payload is masked: see `computesFromMasked`. */
+export type ShownDifferences = { set: MaskSet; computed: boolean };
+
+/** What is shown for a value that an expression may have computed from masked values. */
+const COMPUTED = "computed from masked values";
+
+/** Whether an expression over this message reads something that is masked. It is given no masked header. */
+export function computesFromMasked(recipe: Pick<Recipe, "kind">, before: Message, set: MaskSet): boolean {
+  return recipe.kind === "jsonata" && masksOfText(before, set).places.length > 0;
+}
+
 /**
- * What differs between two states of a message. `masks`: values of the payload under secret names are masked. Credentials
- * of headers always are.
+ * What differs between two states of a message, with what the rules mask replaced. A masked value stays masked where a recipe has
+ * taken it. Of an expression that reads masked values nothing is shown that it has made, neither values nor names: a comparison
+ * is enough to spell a masked value out.
  */
 export function differencesOf(
   before: Message,
   after: Message,
-  masks: boolean,
+  { set, computed }: ShownDifferences,
 ): { differences: Difference[]; more: boolean } {
   const found: Difference[] = [];
+  const hides = hidingOf(before, set);
   const add = (path: readonly (string | number)[], from: JsonValue | null, to: JsonValue | null) => {
     if (found.length > SHOWN_MAX) return;
-    const hidden = masks && path.some((segment) => typeof segment === "string" && isSecretName(segment));
-    const shown = (value: JsonValue | null) => (value === null ? null : hidden ? REDACTED : shownText(value, masks));
-    found.push({ at: pointerOf(path), before: shown(from), after: shown(to) });
+    const hidden = ruleOfPlace(set, path) !== null;
+    const shown = (value: JsonValue | null, hide: (text: string) => string) =>
+      value === null ? null : hidden ? REDACTED : hide(maskedText(value.print(), set, path));
+    const place = (path: readonly (string | number)[]) => maskPointer(pointerOf(path), set);
+    if (!computed || to === null) found.push({ at: place(path), before: shown(from, cut), after: shown(to, hides) });
+    else if (from !== null) found.push({ at: place(path), before: shown(from, cut), after: COMPUTED });
+    // Members and elements that are new: one line for all of them, at what is around them.
+    else if (!found.some(({ at, before }) => before === null && at === place(path.slice(0, -1))))
+      found.push({ at: place(path.slice(0, -1)), before: null, after: COMPUTED });
   };
   if (before.payload !== after.payload) {
     try {
-      compare(new MendedMessage(before, false).root(), new MendedMessage(after, false).root(), [], add);
+      compare(new MendedMessage(before, null).root(), new MendedMessage(after, null).root(), [], add);
     } catch (error) {
       // Nested too deeply to compare: the whole payload differs.
       if (!(error instanceof RangeError || error instanceof MendFault)) throw error;
       found.push({ at: "", before: null, after: null });
     }
   }
-  addHeaders(found, before, after);
+  addHeaders(found, { before, after, set, hides });
   return { differences: found.slice(0, SHOWN_MAX), more: found.length > SHOWN_MAX };
 }
 
-function shownText(value: JsonValue, masks: boolean): string {
-  const text = value.print();
-  const plain = masks ? (redactJson(text) ?? REDACTED) : text;
-  return plain.length > CHARS_MAX ? `${plain.slice(0, CHARS_MAX)}…` : plain;
+function maskedText(text: string, set: MaskSet, path: readonly (string | number)[]): string {
+  const places = maskedPlaces(text, set, path);
+  return places === null ? REDACTED : maskPlaces(text, places);
+}
+
+function cut(text: string): string {
+  return text.length > CHARS_MAX ? `${text.slice(0, CHARS_MAX)}…` : text;
+}
+
+/** Shorter ones are in many texts that say nothing. */
+const SECRET_CHARS_MIN = 3;
+const LEAF = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+
+/** The payload's text and its masked places; none when it is no JSON. */
+function masksOfText(message: Message, set: MaskSet): { text: string; places: MaskedPlace[] } {
+  try {
+    const text = new MendedMessage(message, null).text();
+    return { text, places: maskedPlaces(text, set) ?? [] };
+  } catch {
+    return { text: "", places: [] };
+  }
+}
+
+/** Takes the masked values of a message out of a text, and cuts it as it is shown. */
+function hidingOf(before: Message, set: MaskSet): (text: string) => string {
+  const { text, places } = masksOfText(before, set);
+  const secrets = places
+    .filter(({ shown }) => shown === MASK)
+    .flatMap(({ start, end }) => text.slice(start, end).match(LEAF) ?? [])
+    .flatMap((leaf) => (leaf.startsWith('"') ? formsOf(leaf) : [leaf]))
+    .filter(({ length }) => length >= SECRET_CHARS_MIN);
+  const hidden = indexTexts(secrets);
+  return (shown) => cut(replaceLongestMatches(shown, hidden, { by: REDACTED, charsMax: CHARS_MAX }));
+}
+
+/** How a string of JSON may be written elsewhere: as it is there, in a header, and escaped anew. */
+function formsOf(leaf: string): string[] {
+  const raw = leaf.slice(1, -1);
+  if (!raw.includes("\\")) return [raw];
+  const value = JSON.parse(leaf) as string;
+  return [raw, value, JSON.stringify(value).slice(1, -1)];
 }
 
 type Add = (path: readonly (string | number)[], from: JsonValue | null, to: JsonValue | null) => void;
@@ -76,7 +136,9 @@ function compareMembers(
   for (const [name, entries] of left) for (const { value } of entries) add([...path, name], null, value);
 }
 
-function addHeaders(found: Difference[], before: Message, after: Message): void {
+type Sides = { before: Message; after: Message; set: MaskSet; hides: (text: string) => string };
+
+function addHeaders(found: Difference[], { before, after, set, hides }: Sides): void {
   if (before.headers === after.headers) return;
   const values = ({ headers }: Message) => Map.groupBy(headers, ([name]) => name);
   const [old, made] = [values(before), values(after)];
@@ -86,11 +148,10 @@ function addHeaders(found: Difference[], before: Message, after: Message): void 
         .get(name)
         ?.map(([, value]) => value ?? "")
         .join(", ") ?? null;
-    const pair = [text(old), text(made)];
-    if (pair[0] === pair[1]) continue;
-    const shown = pair.map((value) =>
-      value !== null && isSecretHeader(name) ? REDACTED : (value?.slice(0, CHARS_MAX) ?? null),
-    );
-    found.push({ at: `header:${name}`, before: shown[0]!, after: shown[1]! });
+    const [was, is] = [text(old), text(made)];
+    if (was === is) continue;
+    const shown = (value: string | null, hide: (text: string) => string) =>
+      value !== null && isSecretHeader(name) ? REDACTED : value && hide(maskValue(name, value, set));
+    found.push({ at: `header:${name}`, before: shown(was, cut), after: shown(is, hides) });
   }
 }

@@ -1,5 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { isSecretName } from "@/lib/guard/redaction/redact.pure";
+import { maskedPlaces } from "@/lib/guard/masking/mask-json.pure";
+import { type MaskSet, ruleOfName, ruleOfPlace } from "@/lib/guard/masking/mask-rule.pure";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
+import { shownPointer } from "@/lib/guard/masking/place.pure";
 import { type Header, headerText } from "@/lib/intake/dead-letter.pure";
 import { MendFault } from "./fault";
 import { type Entry, JsonValue } from "./json-value";
@@ -32,12 +35,12 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
 /**
- * A payload and its headers under change. `masks`: the viewer may not reveal, so whatever reads or changes a masked
- * field fails. Its methods throw MendFault.
+ * A payload and its headers under change. `masks`: the viewer may not reveal, so whatever reads or changes what
+ * these rules mask fails; null = the viewer may. Its methods throw MendFault.
  */
 export class MendedMessage {
   readonly #message: Message;
-  readonly #masks: boolean;
+  readonly #masks: MaskSet | null;
   #root: JsonValue | null = null;
   /** White space and byte order mark around the document. */
   #lead = "";
@@ -50,7 +53,7 @@ export class MendedMessage {
   readonly #growthMax: number;
 
   /** `growthMax`: characters by which the document may grow on the way to its result. */
-  constructor(message: Message, masks: boolean, growthMax = Number.POSITIVE_INFINITY) {
+  constructor(message: Message, masks: MaskSet | null, growthMax = Number.POSITIVE_INFINITY) {
     this.#message = message;
     this.#masks = masks;
     this.#growthMax = growthMax;
@@ -127,7 +130,7 @@ export class MendedMessage {
   /** The same for a value that is read, changed or removed as a whole. */
   take(path: readonly string[]): JsonValue | null {
     const value = this.find(path);
-    if (value !== null) this.assertPlain(value);
+    if (value !== null) this.assertPlain(value, path);
     return value;
   }
 
@@ -140,16 +143,14 @@ export class MendedMessage {
 
   /** Throws `masked` when the path leads to a masked field. */
   assertShown(path: readonly string[]): void {
-    if (this.#masks && path.some(isSecretName)) throw new MendFault("masked", pointerOf(path));
+    if (this.#masks && ruleOfPlace(this.#masks, path) !== null) throw new MendFault("masked", pointerOf(path));
   }
 
-  /** Throws `masked` when the value holds a masked field. */
-  assertPlain(value: JsonValue): void {
-    if (!this.#masks || (value.type !== "object" && value.type !== "array")) return;
-    for (const entry of value.entries()) {
-      if (entry.name !== null && isSecretName(entry.name)) throw new MendFault("masked", JSON.stringify(entry.name));
-      this.assertPlain(entry.value);
-    }
+  /** Throws `masked` when the value at this path is masked, or holds what is. */
+  assertPlain(value: JsonValue, path: readonly string[] = []): void {
+    if (this.#masks === null) return;
+    const [place] = maskedPlaces(value.print(), this.#masks, path) ?? [];
+    if (place !== undefined) throw new MendFault("masked", shownPointer(place.place));
   }
 
   // --- headers ------------------------------------------------------------------------------------------------------
@@ -160,10 +161,13 @@ export class MendedMessage {
 
   /** The place of a header in the list; -1 = there is none. Names are compared without case. */
   headerIndex(name: string): number {
-    if (this.#masks && isSecretName(name)) throw new MendFault("masked", `header:${name}`);
+    if (this.#masks && ruleOfName(this.#masks, name) !== null) throw new MendFault("masked", `header:${name}`);
     const lower = name.toLowerCase();
     const found = this.headers().flatMap(([other], index) => (other.toLowerCase() === lower ? [index] : []));
     if (found.length > 1) throw new MendFault("duplicate-name", `header:${name}`);
+    const value = found.length === 0 ? null : this.headers()[found[0]!]![1];
+    if (this.#masks && value !== null && maskText(value, this.#masks) !== value)
+      throw new MendFault("masked", `header:${name}`);
     return found[0] ?? -1;
   }
 

@@ -1,4 +1,6 @@
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { may, sees, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import type { Queryable } from "@/lib/platform/database/db";
 import type { Recipe as Row } from "@/lib/platform/database/generated/client";
 import type { LowRateStore } from "@/lib/platform/database/prisma";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
@@ -9,7 +11,10 @@ import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
 const RECIPES_MAX = 500;
 
 /** The newest version of each, by name. */
-export async function listRecipes(lowRate: LowRateStore, viewer: Viewer): Promise<RecipeList> {
+export async function listRecipes(
+  { lowRate, db }: { lowRate: LowRateStore; db: Queryable },
+  viewer: Viewer,
+): Promise<RecipeList> {
   const scope = sourceScope(viewer);
   const rows = await lowRate.read((client) =>
     client.recipe.findMany({
@@ -21,7 +26,10 @@ export async function listRecipes(lowRate: LowRateStore, viewer: Viewer): Promis
   );
   const items = rows.map(savedRecipeOut);
   if (may(viewer, "reveal")) return { items };
-  return { items: items.map((item) => ({ ...item, recipe: redactRecipe(item.recipe) as Recipe })) };
+  const masks = await readMasks(db);
+  return {
+    items: items.map((item) => ({ ...item, recipe: redactRecipe(item.recipe, masks.of(item.source)) as Recipe })),
+  };
 }
 
 export function unknownRecipe(id: string): DomainError {

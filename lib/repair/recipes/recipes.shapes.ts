@@ -198,7 +198,8 @@ const mendItemSchema = named(
     /** There are more differences than are listed. */
     more: z.boolean(),
     bytesBefore: z.int(),
-    bytesAfter: z.int(),
+    /** null = an expression computed it from masked values: its size would say what they are. */
+    bytesAfter: z.nullable(z.int()),
   }),
   {
     id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00",

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
+import { DEFAULT_MASKS } from "@/lib/guard/masking/mask-rule.pure";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import { redactRecipe } from "./redact-recipe.pure";
+
+const SET = DEFAULT_MASKS.of(null);
 
 test.each<[string, object, object]>([
   [
@@ -65,12 +68,15 @@ test.each<[string, object, object]>([
     { kind: "form", steps: [{ op: "set", at: "/login", json: `{"password":"${REDACTED}","password":null}` }] },
   ],
 ])("shows no credential of %s", (_, recipe, shown) => {
-  expect(redactRecipe(recipe)).toEqual(shown);
+  expect(redactRecipe(recipe, SET)).toEqual(shown);
 });
 
 test("shows nothing of what is nested without end, or is no JSON", () => {
   let deep: unknown = "hunter";
   for (let level = 0; level < 5_000; level++) deep = [deep];
-  expect(JSON.stringify(redactRecipe({ kind: "merge-patch", patch: { deep } }))).not.toContain("hunter");
-  expect(redactRecipe({ kind: "merge-patch", patch: "{hunter" })).toEqual({ kind: "merge-patch", patch: REDACTED });
+  expect(JSON.stringify(redactRecipe({ kind: "merge-patch", patch: { deep } }, SET))).not.toContain("hunter");
+  expect(redactRecipe({ kind: "merge-patch", patch: "{hunter" }, SET)).toEqual({
+    kind: "merge-patch",
+    patch: REDACTED,
+  });
 });

@@ -1,3 +1,4 @@
+import { NOTHING_MASKED } from "@/lib/guard/masking/mask-rule.pure";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { nameTaken, takingName } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -18,7 +19,8 @@ export async function saveRecipe(
 ): Promise<SavedRecipe> {
   assertMay(viewer, "edit", source === null ? "all" : [source]);
   // The size of payloads and the masks are those of its use.
-  await compileRecipe(deps, recipe, { payloadBytesMax: 0, masks: false, asker: viewer.name });
+  const limits = { payloadBytesMax: 0, masks: null, inForce: NOTHING_MASKED, asker: viewer.name };
+  await compileRecipe(deps, recipe, limits);
   const nowMs = deps.clock.wallMs();
   return takingName("recipe", name, () =>
     deps.lowRate.write(async ({ prisma, audit }) => {

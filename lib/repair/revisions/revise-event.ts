@@ -1,5 +1,7 @@
 import { unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { setFor } from "@/lib/guard/masking/mask-rule.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { readSettings } from "@/lib/guard/settings/settings.read";
 import { assertMay, may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { decodeBase64 } from "@/lib/intake/arrival.shapes";
@@ -16,7 +18,7 @@ import {
   readRevisionBytes,
   type StoredRevision,
 } from "@/lib/repair/revisions/event-revisions.read";
-import { unmaskHeaders, unmaskText } from "@/lib/repair/revisions/masked-edit.pure";
+import { type Masking, unmaskHeaders, unmaskText } from "@/lib/repair/revisions/masked-edit.pure";
 import { type Revised, reviseEvents, setRevisions } from "@/lib/repair/revisions/revise-events.write";
 import type {
   EditedAnswer,
@@ -46,7 +48,9 @@ export async function editEvent(
     assertMay(viewer, "edit", [source]);
     const base = await readRevisionBytes(tx, id, request.base);
     if (base === null) throw unknownRevision(id, request.base);
-    const edited = editedBytes(base, request, { mayReveal: may(viewer, "reveal"), headersMax });
+    const mayReveal = may(viewer, "reveal");
+    const set = setFor((await readMasks(tx)).of(source), mayReveal);
+    const edited = editedBytes(base, request, { set, mayReveal, headersMax });
     const changed = changedParts(base, edited);
     // Who edits what is no longer current must hear that first.
     if (changed.length === 0 && request.base === current) {
@@ -131,12 +135,12 @@ type EditedBytes = { payload: Uint8Array; contentType: string; headers: Header[]
 function editedBytes(
   base: StoredRevision,
   request: EditRequest,
-  { mayReveal, headersMax }: { mayReveal: boolean; headersMax: number },
+  { headersMax, ...masking }: Masking & { headersMax: number },
 ): EditedBytes {
   return {
-    payload: editedPayload(base, request, mayReveal),
+    payload: editedPayload(base, request, masking),
     contentType: request.contentType ?? base.contentType,
-    headers: editedHeaders(base, request.headers, { mayReveal, headersMax }),
+    headers: editedHeaders(base, request.headers, { ...masking, headersMax }),
   };
 }
 
@@ -146,7 +150,7 @@ function payloadField({ text }: EditRequest): "text" | "base64" {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function editedPayload(base: StoredRevision, request: EditRequest, mayReveal: boolean): Uint8Array {
+function editedPayload(base: StoredRevision, request: EditRequest, masking: Masking): Uint8Array {
   const { text, base64 } = request;
   if (text !== undefined && base64 !== undefined) {
     throw invalid("base64", "and text are both given: give one");
@@ -154,11 +158,17 @@ function editedPayload(base: StoredRevision, request: EditRequest, mayReveal: bo
   if (text === undefined && base64 === undefined) return base.payload;
   const sent = text === undefined ? decodeBase64(base64!) : Buffer.from(text, "utf8");
   if (sent === null) throw invalid("base64", "must be base64 text");
-  if (mayReveal) return sent;
-  const sentText = textOf(sent);
-  const unmasked = unmaskText(textOf(base.payload) ?? "", sentText ?? "");
+  const [baseText, sentText] = [textOf(base.payload), textOf(sent)];
+  if (baseText === null || sentText === null) {
+    if (masking.mayReveal) return sent;
+    throw masked({
+      fault: "is no text: ask somebody who may reveal payloads to edit it",
+      field: payloadField(request),
+    });
+  }
+  const unmasked = unmaskText(baseText, sentText, masking);
   if (unmasked.fault !== null) throw masked({ ...unmasked, field: payloadField(request) });
-  return sentText === null ? sent : Buffer.from(unmasked.value, "utf8");
+  return Buffer.from(unmasked.value, "utf8");
 }
 
 function textOf(bytes: Uint8Array): string | null {
@@ -172,7 +182,7 @@ function textOf(bytes: Uint8Array): string | null {
 function editedHeaders(
   base: StoredRevision,
   headers: Header[] | undefined,
-  { mayReveal, headersMax }: { mayReveal: boolean; headersMax: number },
+  { headersMax, ...masking }: Masking & { headersMax: number },
 ): Header[] {
   if (headers === undefined) return base.headers;
   // A broker may have brought more.
@@ -186,7 +196,7 @@ function editedHeaders(
     const fault = headerFault(header);
     if (fault !== null) throw invalid(`headers[${index}]`, fault);
   }
-  const unmasked = unmaskHeaders(base.headers, headers, mayReveal);
+  const unmasked = unmaskHeaders(base.headers, headers, masking);
   if (unmasked.fault !== null) throw masked(unmasked);
   return unmasked.value;
 }

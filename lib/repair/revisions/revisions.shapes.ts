@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { bodySchema } from "@/lib/events/events.shapes";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
+import { REVEAL_REASON } from "@/lib/guard/masking/mask-rules.shapes";
 import { type PathOf, queryOf } from "@/lib/platform/api/query.shapes";
 import {
   described,
@@ -8,11 +9,12 @@ import {
   idOut,
   named,
   nullableText,
+  positiveInt4,
   timeOut,
   uuidText,
 } from "@/lib/platform/api/schemas.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
+import { INT4_MAX, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 import { ATTEMPT_STATES } from "@/lib/redrive/states/attempt-state.pure";
 import { REVISION_CAUSES } from "@/lib/repair/revisions/revision.pure";
@@ -86,6 +88,8 @@ export const revisionDetailSchema = named(
       base64: "eyJvcmRlck5vIjoiNzcifQ==",
       bytes: 16,
       masked: false,
+      unreadable: null,
+      maskedCount: 0,
     },
     headers: [["x-tenant", "north"]],
   },
@@ -103,14 +107,12 @@ export const comparisonSchema = z.object({
 });
 export type Comparison = z.infer<typeof comparisonSchema>;
 
-const REVISION_MAX = 2_147_483_647;
-const number = z
-  .int("must be the number of a revision")
-  .check(z.gte(1, "must be the number of a revision"), z.lte(REVISION_MAX, "must be the number of a revision"));
+const number = positiveInt4("must be the number of a revision");
 
 export const compareQuery = queryOf({ from: number, to: number });
-export const revisionQuery = queryOf({
+export const payloadQuery = queryOf({
   revision: described(z.optional(number), "The number of a revision; absent = the current one"),
+  reason: REVEAL_REASON,
 });
 
 /** The path parameters `id` and `revision`. */
@@ -123,7 +125,7 @@ export const byRevision: PathOf<{ id: string; revision: number }> = {
         fields: [{ field: "id", detail: "must be a UUID" }],
       });
     }
-    if (/^[1-9]\d{0,9}$/.test(revision) && Number(revision) <= REVISION_MAX) {
+    if (/^[1-9]\d{0,9}$/.test(revision) && Number(revision) <= INT4_MAX) {
       return { id: id.toLowerCase(), revision: Number(revision) };
     }
     throw new DomainError("unknown-revision", `There is no revision ${revision}`, {

@@ -5,6 +5,7 @@ import { cancelBulkOperation } from "@/lib/events/bulk/cancel-bulk-operation";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
+import { addMaskRule } from "@/lib/guard/masking/change-mask-rule";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { countMend, previewMend } from "@/lib/repair/mends/preview-mend";
 import { requestMend, requestUndoMend } from "@/lib/repair/mends/request-mend";
@@ -691,15 +692,67 @@ describe("a preview", () => {
   });
 });
 
+test("masked values are shown by no mend, also of somebody who may reveal: preview, request and work refuse the event", async () => {
+  const rule = (pattern: string) => addMaskRule(world.deps, { kind: "pointer", pattern, enabled: true }, ada);
+  await rule("/customer/name");
+  const payload = (name: string) => bytes(JSON.stringify({ customer: { name }, n: 1 }));
+  await world.park(1, () => ({ eventId: "named", payload: payload("Ada Lovelace") }));
+  await world.park(1, () => ({ eventId: "empty", payload: bytes('{"customer":{"name":null}}') }));
+  const copy: Recipe = { kind: "form", steps: [{ op: "copy", from: "/customer/name", to: "/note" }] };
+  const computed: Recipe = { kind: "jsonata", expression: '$merge([$, {"note": "for " & customer.name}])' };
+  for (const recipe of [copy, computed]) {
+    const ask = mendPreviewSchema.parse({ select: { filter: { eventId: ["named"] } }, recipe });
+    const { items } = await previewMend(world.deps, ask, ada);
+    expect(items).toMatchObject([{ outcome: "failed", reason: "shows-masked", differences: [] }]);
+    expect(JSON.stringify(items)).not.toContain("Lovelace");
+    await expect(request({ select: { filter: { eventId: ["named"] } }, recipe })).rejects.toMatchObject({
+      code: "would-change-nothing",
+      fields: [{ detail: "shows-masked: 1" }],
+    });
+  }
+  const id = await request({ recipe: copy });
+  await work(id);
+  expect(await operation(id)).toMatchObject({ changed: 1, refusedByReason: { "shows-masked": 1 } });
+  await rule("/note");
+  const masked = await request({ select: { filter: { eventId: ["named"] } }, recipe: copy });
+  await work(masked);
+  expect(await operation(masked)).toMatchObject({ changed: 1 });
+});
+
+test("a preview shows nothing that an expression has computed from masked values", async () => {
+  await addMaskRule(world.deps, { kind: "pointer", pattern: "/card", enabled: true }, ada);
+  await world.park(1, () => ({ eventId: "paid", payload: bytes('{"card":"4711-x","n":1}') }));
+  const select = { filter: { eventId: ["paid"] } };
+  const item = async (expression: string) => {
+    const ask = mendPreviewSchema.parse({ select, recipe: { kind: "jsonata", expression } });
+    return (await previewMend(world.deps, ask, ada)).items[0]!;
+  };
+  const hidden = "computed from masked values";
+  expect(await item(`{"card": card, "n": $substring(card, 0, 1) = "4" ? "yes" : "no", "a": 1, "b": 2}`)).toMatchObject({
+    outcome: "changed",
+    differences: [
+      { at: "/n", before: "1", after: hidden },
+      { at: "", before: null, after: hidden },
+    ],
+    bytesAfter: null,
+  });
+  expect(await item(`{"is-" & $substring(card, 0, 2): 1, "card": card, "n": 1}`)).toMatchObject({
+    differences: [{ at: "", before: null, after: hidden }],
+  });
+  const failed = await item("$error('it is ' & $substring(card, 0, 4))");
+  expect(failed).toMatchObject({ outcome: "failed", reason: "expression-failed" });
+  expect(failed.detail).not.toContain("4711");
+});
+
 test("a recipe is saved in versions, seen by those who see its source, and deleted with all of them", async () => {
   const save = (recipe: Recipe, source: string | null = "orders") =>
     saveRecipe(world.deps, { name: "rename", recipe, source }, ada);
   await save(RENAME);
   const second = await save({ kind: "merge-patch", patch: { a: 1 } });
   expect(second).toMatchObject({ version: 2, createdBy: "ada" });
-  expect((await listRecipes(world.deps.lowRate, ada)).items).toEqual([second]);
+  expect((await listRecipes(world.deps, ada)).items).toEqual([second]);
   const other: Viewer = { name: "eve", means: "session", sources: ["strict"], actions: "all" };
-  expect((await listRecipes(world.deps.lowRate, other)).items).toEqual([]);
+  expect((await listRecipes(world.deps, other)).items).toEqual([]);
   await expect(deleteRecipe(world.deps, second.id, other)).rejects.toMatchObject({ code: "unknown-recipe" });
   await expect(saveRecipe(world.deps, { name: "x", recipe: RENAME, source: null }, other)).rejects.toMatchObject({
     code: "forbidden",

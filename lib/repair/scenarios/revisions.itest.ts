@@ -171,9 +171,9 @@ test("each bounce keeps the error that it brought, and so does the first arrival
   const { errors, errorDetail } = await errorsFor(localViewer());
   expect(errors).toMatchObject([
     { kind: "parked", sent: null, type: "com.acme.StockException", message: "503 from stock-service for order-77" },
-    { kind: "bounced", sent: 1, ...error },
+    { kind: "bounced", sent: 1, ...error, message: "token=•••••• was refused" },
   ]);
-  expect(errorDetail).toEqual(error);
+  expect(errorDetail).toEqual({ ...error, message: "token=•••••• was refused" });
   const masked = await errorsFor({ ...localViewer("bob"), actions: ["view"] });
   expect(JSON.stringify(masked)).not.toContain("s3cret");
 });

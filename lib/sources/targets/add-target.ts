@@ -1,5 +1,6 @@
+import type { ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
+import { redactConfig } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { parseDestination } from "@/lib/brokers/kinds/destination.shapes";
-import { type ConfigLimits, redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { takingName } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";

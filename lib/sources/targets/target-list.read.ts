@@ -1,4 +1,5 @@
-import { redactConfig } from "@/lib/brokers/kinds/kinds.shapes";
+import { plainSecretPlaces } from "@/lib/brokers/kinds/config-limits.shapes";
+import { redactConfig } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
@@ -60,6 +61,7 @@ function targetOut(
     kind: target.kind,
     lane: target.lane,
     destination: target.destination && redactConfig(target.kind, target.destination),
+    plainSecrets: plainSecretPlaces(target.kind, target.destination ?? {}, "destination"),
     address,
     ratePerSecond: target.ratePerSecond,
     burst: target.burst,

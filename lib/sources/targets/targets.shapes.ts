@@ -158,7 +158,7 @@ export const settingsChangeSchema = named(
         .register(z.globalRegistry, { maxProperties: SETTINGS_MAX }),
       {},
     ),
-    /** Told of each confirmed event by POST; null = nobody. */
+    /** Told of each confirmed event by POST: an address, or a reference to one (`env:NAME`); null = nobody. */
     confirmedUrl: z.optional(
       z.nullable(z.string("must be an address or null").check(z.maxLength(2_048, "at most 2,048 characters"))),
     ),

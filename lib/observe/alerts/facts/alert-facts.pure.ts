@@ -14,6 +14,8 @@ export type AlertFacts = {
   sources: Part<SourceFact[]>;
   contracts: Part<ContractFact[]>;
   rooms: Part<RoomFact[]>;
+  /** The check of the audit whose finding stands; none when no finding does. */
+  audit: Part<AuditFact[]>;
   redrives: Part<RedriveFact[]>;
 };
 
@@ -57,5 +59,7 @@ export type TargetFact = {
 export type SourceFact = { source: string; fault: SourceFault; detail: string };
 /** `broken`: the names of the assertions of the contract that do not hold. `target` null = the contract of the source itself. */
 export type ContractFact = { target: string | null; source: string; broken: string[] };
+/** `first`: what is wrong with the first bad entry. */
+export type AuditFact = { findings: number; first: string };
 export type RoomFact = { measure: string; limitBytes: number; leftBytes: number; sentence: string };
 export type RedriveFact = { id: string; sources: string[]; reason: string; why: string };

@@ -1,11 +1,14 @@
 import { KINDS, kindOf } from "@/lib/brokers/kinds/kinds.shapes";
-import { redactText } from "@/lib/guard/redaction/redact.pure";
+import { STANDING_FINDING } from "@/lib/guard/audit-chain/standing-finding.sql";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { roomSentence } from "@/lib/intake/room/room.pure";
 import { readRoom } from "@/lib/intake/room/room.read";
 import type {
   AgeRow,
   AlertFacts,
+  AuditFact,
   ContractFact,
   CountRow,
   Part,
@@ -17,7 +20,7 @@ import { readArrivalsOf, readOutcomesOf } from "@/lib/observe/alerts/facts/arriv
 import { readLateGroups } from "@/lib/observe/alerts/facts/late-groups.read";
 import type { AlertRuleBody, SourceFault } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import type { GroupMute } from "@/lib/observe/mutes/group-mute.pure";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { isStandstill } from "@/lib/redrive/life/stalled.pure";
 import { listRedrives } from "@/lib/redrive/list/redrives.read";
 import { LIVE_REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
@@ -83,8 +86,18 @@ export async function readAlertFacts(
     rooms: await part("room", kinds.has("storage"), async () =>
       (await readRoom(db)).map((room) => ({ ...room, sentence: roomSentence(room) })),
     ),
+    audit: await part("audit", kinds.has("audit"), () => readStandingFinding(db)),
     redrives: await part("redrives", kinds.has("redrive-still"), () => readStillRedrives(db, nowMs)),
   };
+}
+
+async function readStandingFinding(db: Queryable): Promise<AuditFact[]> {
+  return db.query<AuditFact>(
+    `select (v.result ->> 'findingsTotal')::int as findings, v.result -> 'first' ->> 'detail' as first
+       from (${STANDING_FINDING}) v`,
+    [],
+    { name: "alert-audit" },
+  );
 }
 
 async function byWindow<Row>(windows: readonly number[], read: (windowMs: number) => Promise<Row[]>) {
@@ -111,7 +124,7 @@ async function readAges(db: Queryable, codes: readonly string[]): Promise<AgeRow
        from hours join sources s on s.id = source_id group by 1, 3
      union all
      select s.name, error_code, hour, n from hours join sources s on s.id = source_id where error_code = any($1::text[])`;
-  return db.query<AgeRow>(text, [codes], { name: statementName("alert-ages", text) });
+  return db.query<AgeRow>(text, [codes], { name: "alert-ages" });
 }
 
 type Beat = { info: HeartbeatInfo };
@@ -154,12 +167,13 @@ async function readSourceFacts(db: Queryable): Promise<SourceFact[]> {
     [READ_KINDS],
     { name: "alert-sources" },
   );
+  const masks = await readMasks(db);
   return rows.flatMap(({ source, states, detail }): SourceFact[] => {
     if (states === null) return [{ source, fault: "unread", detail: "" }];
     const faults = states.map((state) => FAULTS[state]);
     // Another worker may read it.
     const fault = faults.includes(undefined) ? undefined : (faults.find((each) => each === "failing") ?? faults[0]);
-    return fault ? [{ source, fault, detail: redactText(detail ?? "") }] : [];
+    return fault ? [{ source, fault, detail: maskText(detail ?? "", masks.of(source)) }] : [];
   });
 }
 
@@ -169,9 +183,10 @@ const REDRIVES_MAX = 200;
 export async function readStillRedrives(db: Queryable, nowMs: number): Promise<RedriveFact[]> {
   const query = { limit: REDRIVES_MAX, cursor: null, states: LIVE_REDRIVE_STATES, waitsFor: null };
   const { items } = await listRedrives(db, systemViewer("alerts"), query, nowMs);
+  const set = (await readMasks(db)).of(null);
   const still = items
     .filter(isStandstill)
-    .map(({ id, reason, stalled }) => ({ id, reason, why: redactText(stalled!.text) }));
+    .map(({ id, reason, stalled }) => ({ id, reason, why: maskText(stalled!.text, set) }));
   if (still.length === 0) return [];
   const rows = await db.query<{ id: string; sources: string[] }>(
     "select id, sources from redrives where id = any($1::uuid[])",

@@ -1,8 +1,8 @@
 import type { ArrivalRow, OutcomeRow } from "@/lib/observe/alerts/facts/alert-facts.pure";
-import { asSum, flowPieces } from "@/lib/observe/flow.read";
+import { asSum, flowPieces, knownSince } from "@/lib/observe/flow.read";
 import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, GROUP_FLOW } from "@/lib/observe/flow-tables.sql";
 import { windowsBefore } from "@/lib/observe/windows-before.pure";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 
 const MINUTE_MS = 60_000;
 
@@ -55,12 +55,7 @@ export async function readArrivalsOf(
 ): Promise<ArrivalRow[]> {
   const toMs = endOf(nowMs);
   const window = { fromMs: toMs - windowMs, toMs };
-  const [since] = await db.query<{ ms: number | null }>(
-    "select least((select min(at) from dlq_flow_hours), (select min(minute) from dlq_flow)) as ms",
-    [],
-    { name: "flow-since" },
-  );
-  const { windows, scale } = windowsBefore(window, since?.ms ?? null);
+  const { windows, scale } = windowsBefore(window, await knownSince(db));
   const all = await arrivedByDay(db, flowOfWindows([window, ...windows]));
   const left = muted.length === 0 ? [] : await arrivedByDay(db, flowOfWindows([window, ...windows], muted));
   const found = new Map<string, ArrivalRow>();
@@ -83,7 +78,7 @@ type DayRow = { source: string; errorCode: string; day: number; n: number };
 async function arrivedByDay(db: Queryable, flow: Sums): Promise<DayRow[]> {
   const text = `select s.name as source, f.error_code as "errorCode", f.day, sum(f.parked + f.bounced + f.unstored)::bigint as n
       from (${flow.sql}) f join sources s on s.id = f.source_id group by 1, 2, 3`;
-  return db.query<DayRow>(text, flow.values, { name: statementName("alert-arrivals", text) });
+  return db.query<DayRow>(text, flow.values, { name: "alert-arrivals" });
 }
 
 /** Outcomes of redriven events by source and error code in the last `windowMs`. */
@@ -94,5 +89,5 @@ export async function readOutcomesOf(db: Queryable, windowMs: number, nowMs: num
           sum(f.bounced)::bigint as bounced, sum(f.failed)::bigint as failed
       from (${flow.sql}) f join sources s on s.id = f.source_id group by 1, 2
      having sum(f.confirmed + f.bounced + f.failed) > 0`;
-  return db.query<OutcomeRow>(text, flow.values, { name: statementName("alert-outcomes", text) });
+  return db.query<OutcomeRow>(text, flow.values, { name: "alert-outcomes" });
 }

@@ -1,4 +1,5 @@
-import { redactText } from "@/lib/guard/redaction/redact.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import type { GroupFact } from "@/lib/observe/alerts/facts/alert-facts.pure";
 import type { WatchedGroup } from "@/lib/observe/alerts/facts/alert-facts.read";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -60,5 +61,10 @@ export async function readLateGroups(
     ],
     { name: "alert-groups" },
   );
-  return rows.map((row) => ({ ...row, pattern: redactText(row.pattern), lastMs: row.lastMs ?? row.runSinceMs }));
+  const masks = await readMasks(db);
+  return rows.map((row) => ({
+    ...row,
+    pattern: maskText(row.pattern, masks.of(row.source)),
+    lastMs: row.lastMs ?? row.runSinceMs,
+  }));
 }

@@ -20,6 +20,7 @@ export const ALERT_KINDS = [
   "source",
   "contract",
   "storage",
+  "audit",
   "redrive-still",
 ] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
@@ -61,6 +62,8 @@ export type AlertCondition =
   | ({ kind: "contract" } & Scope)
   /** The share of the limit that is left. */
   | { kind: "storage"; belowShare: number }
+  /** A finding of a check of the audit stands. */
+  | { kind: "audit" }
   | ({ kind: "redrive-still" } & Scope);
 
 export type AlertRuleBody = AlertCondition & Times & { runbookUrl?: string | undefined };
@@ -90,5 +93,6 @@ export const RUNBOOKS: Record<AlertKind, string> = {
   source: "source-failing",
   contract: "contract-broken",
   storage: "disk-full",
+  audit: "audit",
   "redrive-still": "redrive-waits",
 };

@@ -100,6 +100,7 @@ const alertWatchSchema = z.discriminatedUnion(
     }),
     z.strictObject({ kind: kind("contract"), ...scope, ...times }),
     z.strictObject({ kind: kind("storage"), belowShare: share, ...times }),
+    z.strictObject({ kind: kind("audit"), ...times }),
     z.strictObject({ kind: kind("redrive-still"), ...scope, ...times }),
   ],
   { error: `kind must be one of ${ALERT_KINDS.join(", ")}` },

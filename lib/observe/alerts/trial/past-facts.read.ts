@@ -5,7 +5,7 @@ import { flowPieces } from "@/lib/observe/flow.read";
 import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, SIZE_EFFECT_SQL } from "@/lib/observe/flow-tables.sql";
 import { readParkedHours } from "@/lib/observe/stats/stats.read";
 import { type Window, windowsBefore } from "@/lib/observe/windows-before.pure";
-import { type Queryable, statementName } from "@/lib/platform/database/db";
+import type { Queryable } from "@/lib/platform/database/db";
 import { PARKED } from "@/lib/redrive/states/state.sql";
 
 const HOUR_MS = 3_600_000;
@@ -26,7 +26,7 @@ export function trialSpan(watch: AlertRuleBody, nowMs: number): TrialSpan {
 const EMPTY: AlertFacts = {
   nowMs: 0,
   ...{ levels: null, ages: null, arrivals: null, outcomes: null, groups: null },
-  ...{ targets: null, sources: null, contracts: null, rooms: null, redrives: null },
+  ...{ targets: null, sources: null, contracts: null, rooms: null, audit: null, redrives: null },
 };
 
 /** The facts as they were at each step; empty for a kind of whose past nothing is kept. */
@@ -75,7 +75,7 @@ async function readSeries(db: Queryable, watch: Coded, { fromMs, toMs, stepMs }:
             sum(f.bounced)::bigint as bounced, sum(f.failed)::bigint as failed, sum(${SIZE_EFFECT_SQL})::bigint as effect
       from (${parts.join("\n union all ")}) f join sources s on s.id = f.source_id
      where $1::text[] is null or s.name = any($1) group by 1, 2`;
-  return db.query<Series>(text, values, { name: statementName("alert-series", text) });
+  return db.query<Series>(text, values, { name: "alert-series" });
 }
 
 function stepsOf({ fromMs, toMs, stepMs }: TrialSpan): number[] {

@@ -1,4 +1,5 @@
-import { redactText } from "@/lib/guard/redaction/redact.pure";
+import { readMasks } from "@/lib/guard/masking/mask-rules.read";
+import { maskText } from "@/lib/guard/masking/mask-text.pure";
 import * as words from "@/lib/observe/alerts/alert-words.pure";
 import { type AlertRuleBody, sourcesOf } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import type { TrialPeriod } from "@/lib/observe/alerts/trial/trial.pure";
@@ -39,8 +40,9 @@ export async function readPastGroups(db: Queryable, watch: GroupRule, fromMs: nu
       order by h.at limit ${PERIODS_MAX}`,
     [fromMs, watch.atLeast, sourcesOf(watch), watch.errorCodes ?? null, watch.quietMs],
   );
+  const masks = await readMasks(db);
   return rows.map(({ pattern, fromMs: atMs, beforeMs, n, ...row }) => {
-    const group = { ...row, pattern: redactText(pattern), arrived: n, runSinceMs: atMs, beforeMs };
+    const group = { ...row, pattern: maskText(pattern, masks.of(row.source)), arrived: n, runSinceMs: atMs, beforeMs };
     const rest = { firstSeenMs: atMs, lastMs: atMs, parked: n };
     const sentence =
       watch.kind === "new-group" ? words.newGroup({ ...group, ...rest }) : words.groupBack({ ...group, ...rest });

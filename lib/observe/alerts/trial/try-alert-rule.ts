@@ -20,6 +20,7 @@ const NO_PAST: Partial<Record<AlertKind, string>> = {
   healing: "Workers say how much they slow down now; no past of it is kept",
   source: "Workers say how a source is read now; no past of it is kept",
   contract: "A contract is checked against what is measured now; no past of it is kept",
+  audit: "The finding that stands is looked at; earlier ones are not tried",
   storage: "The room is measured now; no past of it is kept",
   "redrive-still": "Whether a redrive stands still is known while it runs; no past of it is kept",
 };

@@ -6,7 +6,7 @@ import type { FailedAggregate } from "@/lib/order/aggregate-failures.write";
 import type { AggregateResult } from "@/lib/order/aggregate-result.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
-import { storableJsonText, storableText } from "@/lib/platform/plain/storable.pure";
+import { INT4_MAX, storableJsonText, storableText } from "@/lib/platform/plain/storable.pure";
 import { storedChecks } from "@/lib/redrive/gate/stored-checks.pure";
 import type { Finding } from "@/lib/redrive/list/redrive-items.shapes";
 import {
@@ -129,12 +129,6 @@ export async function renameEntries(
     [redriveId, [...changes.keys()], [...changes.values()]],
   );
 }
-
-/**
- * Largest value of an `integer` column: the counters of events stop there, since an overflow would refuse the whole
- * batch.
- */
-export const INT4_MAX = 2_147_483_647;
 
 /** `cameBack`: the bounce was parked before this finish. */
 export type MovedEvent = { id: string; status: EventStatus; cameBack: boolean };

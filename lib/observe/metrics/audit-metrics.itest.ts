@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { appendAudit } from "@/lib/guard/audit/audit.write";
+import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
+import { workVerifications } from "@/lib/guard/audit-chain/work-verifications";
+import { noteSent } from "@/lib/guard/audit-syslog/syslog-positions.write";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { readMetrics } from "@/lib/observe/metrics/metrics.read";
+import { systemClock } from "@/lib/platform/clock";
+import { createDb, type Db } from "@/lib/platform/database/db";
+import { createLog } from "@/lib/platform/log";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+
+const ADA = localViewer("ada");
+const log = createLog({ process: "test", level: "silent" });
+let database: TestDatabase;
+let db: Db;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = createDb(database.url, { max: 4 });
+});
+afterAll(async () => {
+  await db.end();
+  await database.drop();
+});
+
+/** The samples of the audit: name and labels, with their values in whole minutes for an age. */
+async function scraped(viewer: Viewer = ADA): Promise<Record<string, number>> {
+  const metrics = await readMetrics(db, viewer, systemClock.wallMs());
+  const samples = metrics
+    .filter(({ name }) => name.startsWith("parkade_audit_"))
+    .flatMap(({ name, samples }) =>
+      samples.map(({ labels, value }) => ({ name: [name, ...Object.values(labels ?? {})].join(" "), value })),
+    );
+  const known = samples.flatMap(({ name, value }) =>
+    value === null ? [] : [[name, /_seconds/.test(name) ? Math.floor(value / 60) : value]],
+  );
+  return Object.fromEntries(known);
+}
+
+const append = () =>
+  db.transaction((tx) =>
+    appendAudit(tx, {
+      ...{ actor: "ada", action: "setting.changed", subjectKind: "setting", subjectId: "a", count: 1 },
+      ...{ before: null, after: null, atMs: systemClock.wallMs() },
+    }),
+  );
+
+test("what waits, was checked, anchored and sent is in the metrics, and what is not known is left out", async () => {
+  expect(await scraped()).toEqual({ parkade_audit_unsealed_entries: 0 });
+  for (let i = 0; i < 3; i++) await append();
+  await db.run(
+    "update audit_pending set since = since - interval '7 minutes' where ctid = (select min(ctid) from audit_pending)",
+  );
+  expect(await scraped()).toEqual({ parkade_audit_unsealed_entries: 3, parkade_audit_unsealed_oldest_seconds: 7 });
+  await sealEntries(db);
+  await workVerifications({ db, clock: systemClock, log, places: [], secrets: [] });
+  await db.run("update audit_verifications set finished_at = finished_at - interval '3 minutes'");
+  const [seal] = await db.query<{ hash: string }>(
+    "select encode(chain_hash, 'hex') as hash from audit_seals where seq = 1",
+  );
+  await db.transaction((tx) => noteSent(tx, { scope: "configuration", seq: 1, chainHash: seal!.hash }));
+  await db.run(
+    `insert into audit_anchors (id, place, scope, seq, chain_hash, at)
+     select uuidv7(interval '-1 hour' * n), place, 'configuration', 1, 'x', now() - interval '1 hour' * n
+       from unnest('{https://siem.example.com,file:///a}'::text[], '{0,2}'::int[]) p (place, base), generate_series(base, base + 4) n`,
+  );
+  expect(await scraped()).toEqual({
+    parkade_audit_unsealed_entries: 0,
+    parkade_audit_unsent_oldest_seconds: 0,
+    "parkade_audit_good whole": 1,
+    "parkade_audit_good_age_seconds whole": 3,
+    "parkade_audit_anchor_age_seconds https://siem.example.com": 0,
+    "parkade_audit_anchor_age_seconds file:///a": 120,
+  });
+  await db.run("update audit_entries set actor = 'eve'");
+  const ahead = { ...systemClock, wallMs: () => systemClock.wallMs() + 301_000 };
+  await workVerifications({ db, clock: ahead, log, places: [], secrets: [] });
+  await db.run("delete from audit_seals where seq = 2");
+  await workVerifications({
+    db,
+    clock: { ...ahead, wallMs: () => ahead.wallMs() + 86_400_000 },
+    log,
+    places: [],
+    secrets: [],
+  });
+  expect(await scraped()).toMatchObject({
+    "parkade_audit_good whole": 0,
+    "parkade_audit_good recent": 0,
+    "parkade_audit_good_age_seconds whole": 3,
+  });
+});
+
+test("a viewer of some sources sees nothing of the chains", async () => {
+  expect(await scraped({ ...ADA, sources: ["orders"] })).toEqual({});
+});
