@@ -8,7 +8,8 @@ import { addAlertRule } from "@/lib/observe/alerts/rules/change-alert-rule";
 import { addChannel, removeChannel, testChannel } from "@/lib/observe/channels/change-channel";
 import { listDeliveries, readChannel } from "@/lib/observe/channels/channels.read";
 import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
-import { addressFilter, DEFAULT_ADDRESSES, parseNetworks } from "@/lib/platform/address-filter";
+import { addressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
+import { parseNetworks } from "@/lib/platform/networks";
 import { type HookReceiver, type Received, startHookReceiver, startMailReceiver } from "@/lib/testing/receivers";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { startAlertPublisher } from "./alert-publisher";
@@ -305,6 +306,33 @@ describe("a receiver", () => {
       .toBe("PARKADE_SECRET_HOOK is not set for the worker");
     expect((await deliveries("chat"))[0]!.state).toBe("waiting");
     expect(receiver.got).toEqual([]);
+  });
+
+  test.each([
+    ["not-an-address-xyz", "must be an address that begins with"],
+    ["https://maria:xyz@ops.example.com/hook", "must hold no user and no password"],
+  ])("whose variable holds no address to send to is told which one, and never the value: %s", async (value, fault) => {
+    variables.PARKADE_SECRET_HOOK = value;
+    await channel("chat", { kind: "slack", url: "env:PARKADE_SECRET_HOOK" });
+    await send("chat");
+    start();
+    await expect.poll(async () => (await deliveries("chat"))[0]!.lastError, { timeout: 10_000 }).not.toBeNull();
+    const { lastError } = (await deliveries("chat"))[0]!;
+    expect(lastError).toContain(`PARKADE_SECRET_HOOK is no address that messages can go to: it ${fault}`);
+    expect(lastError).not.toContain("xyz");
+  });
+
+  test("gets no secret that is bound to another host, and no message, until it is let go there", async () => {
+    variables.PARKADE_SECRET_KEY__HOSTS = "events.pagerduty.com";
+    await channel("duty", { kind: "pagerduty", routingKey: "env:PARKADE_SECRET_KEY", url: receiver.url });
+    await send("duty");
+    start();
+    await expect
+      .poll(async () => (await deliveries("duty"))[0]!.lastError, { timeout: 10_000 })
+      .toBe("PARKADE_SECRET_KEY goes to events.pagerduty.com alone");
+    expect(receiver.got).toEqual([]);
+    variables.PARKADE_SECRET_KEY__HOSTS = "127.0.0.1";
+    expect((await one()).json.routing_key).toBe("k-123");
   });
 
   test("at an address that may not be reached gets nothing, and no repeats", async () => {

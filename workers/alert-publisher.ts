@@ -1,11 +1,11 @@
 import { checkedFetch } from "@/lib/brokers/checked-connector";
 import { signatureHeaders } from "@/lib/brokers/http/request-signature";
-import { referenceIn } from "@/lib/brokers/kinds/fields.shapes";
-import { mayReference } from "@/lib/brokers/kinds/kinds.shapes";
+import type { SecretVariables } from "@/lib/brokers/kinds/secret-references.pure";
 import type { Message, MessageResult } from "@/lib/kit/outbox/message";
 import { createOutboxPublisher, type OutboxPublisher } from "@/lib/kit/outbox/publisher";
 import { failureOf, fromPublisher } from "@/lib/kit/outbox/transports/send-each";
 import { readChannelConfig } from "@/lib/observe/channels/channels.read";
+import { channelUrlFault } from "@/lib/observe/channels/channels.shapes";
 import { type Carriers, ChannelRefusal, sendAlert, UnresolvedSecret } from "@/lib/observe/channels/send-alert";
 import { ALERT_OUTBOX } from "@/lib/observe/channels/tell-channels";
 import type { AddressFilter } from "@/lib/platform/address-filter";
@@ -16,6 +16,7 @@ import type { Log } from "@/lib/platform/log";
 import { sendMail } from "@/lib/platform/mail";
 import type { Random } from "@/lib/retry/clock";
 import { parseRetryAfter } from "@/lib/retry/retry-after";
+import { resolveAddress, resolveSecret } from "./resolve-reference";
 
 /** An alert that is tried for a day is history: 25 refusals, over about an hour and a half. An outage counts for none. */
 const SETTINGS = { concurrency: 2, batch: 50, pollMs: 1_000, maxAttempts: 25, publishTimeoutMs: 10_000 };
@@ -29,7 +30,7 @@ type PublisherDeps = {
   random: Random;
   log: Log;
   addresses: AddressFilter;
-  secrets: { variables: Readonly<Record<string, string | undefined>>; listed: readonly string[] };
+  secrets: SecretVariables;
 };
 
 /** Sends the messages about alerts to their channels. A receiver that is away or slow holds up no other. */
@@ -38,7 +39,8 @@ export function startAlertPublisher({ db, clock, random, log, addresses, secrets
     fetch: checkedFetch(addresses, CONNECT_MS),
     sign: (secret, { id, body }) => signatureHeaders({ secret }, { id, atMs: clock.wallMs(), body }),
     mail: ({ from, to, ...server }, mail, signal) => sendMail(server, { from, to, ...mail }, { addresses, signal }),
-    resolve: (text) => resolveReference(text, secrets),
+    resolveAddress: (text) => resolveAddress(text, secrets, channelUrlFault),
+    resolveSecret: (text, host) => resolveSecret(text, host, secrets),
   };
   const publish = async (message: Message, signal: AbortSignal) => {
     const channel = await readChannelConfig(db, message.destination);
@@ -60,15 +62,6 @@ export function startAlertPublisher({ db, clock, random, log, addresses, secrets
     whenFailed: "release",
     keepSentMs: KEEP_SENT_MS,
   });
-}
-
-function resolveReference(text: string, { variables, listed }: PublisherDeps["secrets"]): string {
-  const name = referenceIn(text);
-  if (name === null) return text;
-  if (!mayReference(name, listed)) throw new UnresolvedSecret(`${name} may not be read by a channel`);
-  const value = variables[name];
-  if (value) return value;
-  throw new UnresolvedSecret(`${name} is not set for the worker`);
 }
 
 /** A refusal counts, a permanent one ends the message; an address that may not be reached is no outage of it. */

@@ -41,7 +41,7 @@ let variables: Record<string, string>;
 let logged: string;
 
 beforeEach(async () => {
-  parkade = await testConsole({ PARKADE_PUBLIC_URL: PUBLIC_URL });
+  parkade = await testConsole({ PARKADE_PUBLIC_URL: PUBLIC_URL, PARKADE_SIGN_IN: "elsewhere" });
   receiver = await startHookReceiver();
   receiver.says = `{"echo":"${SECRET}"}`;
   logged = "";

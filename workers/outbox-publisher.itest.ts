@@ -7,8 +7,11 @@ import { readSettings, showSettings } from "@/lib/guard/settings/settings.read";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
 import { readMetrics } from "@/lib/observe/metrics/metrics.read";
+import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
+import { createLog } from "@/lib/platform/log";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { startOutboxPublisher } from "./outbox-publisher";
 
 const SECRET = "a-secret-of-the-receiver";
 const viewer = localViewer("ada");
@@ -86,6 +89,29 @@ describe("confirmations", () => {
     expect(headers["idempotency-key"]).toBe(`"${headers["webhook-id"]}"`);
     await expect.poll(waiting).toEqual([]);
     expect(await world.broken()).toEqual([]);
+  });
+
+  test("reach the address that a reference stands for, and wait while it stands for none, which no log repeats", async () => {
+    const variables = { PARKADE_SECRET_HOOK: "not-an-address-s3cret" };
+    let logged = "";
+    const write = (line: string) => {
+      logged += line;
+    };
+    const log = createLog({ level: "trace", process: "test", destination: { write } });
+    await setUrl("env:PARKADE_SECRET_HOOK");
+    expect((await showSettings(world.db, viewer)).confirmedUrl).toBe("env:PARKADE_SECRET_HOOK");
+    await expect(setUrl("env:DATABASE_URL")).rejects.toMatchObject({ fields: [{ field: "confirmedUrl" }] });
+    await world.park(1);
+    await confirm(["event-0000"]);
+    const publisher = startOutboxPublisher({
+      ...{ db: world.db, clock: world.deps.clock, random: Math.random, log, secret: undefined },
+      ...{ addresses: DEFAULT_ADDRESSES, secrets: { variables, listed: [] } },
+    });
+    await expect.poll(() => logged, { timeout: 10_000 }).toContain("PARKADE_SECRET_HOOK is no address");
+    variables.PARKADE_SECRET_HOOK = receiver.url;
+    await expect.poll(() => receiver.got.length, { timeout: 20_000 }).toBe(1);
+    await publisher.stop();
+    expect(logged).not.toContain("s3cret");
   });
 
   test("of the quiet window are sent too, with the redrive that delivered", async () => {

@@ -1,4 +1,6 @@
 import { checkedFetch } from "@/lib/brokers/checked-connector";
+import type { SecretVariables } from "@/lib/brokers/kinds/secret-references.pure";
+import { confirmedUrlFault } from "@/lib/guard/settings/settings.pure";
 import { readConfirmedUrl } from "@/lib/guard/settings/settings.read";
 import type { Message, Transport } from "@/lib/kit/outbox/message";
 import { createOutboxPublisher, type OutboxPublisher } from "@/lib/kit/outbox/publisher";
@@ -8,6 +10,7 @@ import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
 import type { Random } from "@/lib/retry/clock";
+import { resolveAddress } from "./resolve-reference";
 
 /** One claim at a time: a message holds up to 2,000 events, and nobody waits for it. */
 const SETTINGS = { concurrency: 1, batch: 50, pollMs: 2_000, maxAttempts: 25 };
@@ -21,18 +24,28 @@ type PublisherDeps = {
   log: Log;
   secret: string | undefined;
   addresses: AddressFilter;
+  secrets: SecretVariables;
 };
 
 /**
  * Sends what Parkade itself has in its outbox: confirmations, to the address that the settings name when they are sent. A
  * message that is refused 25 times, over about an hour, is FAILED and holds no other.
  */
-export function startOutboxPublisher({ db, clock, random, log, secret, addresses }: PublisherDeps): OutboxPublisher {
+export function startOutboxPublisher({
+  db,
+  clock,
+  random,
+  log,
+  secret,
+  addresses,
+  secrets,
+}: PublisherDeps): OutboxPublisher {
   const http = httpTransport({ secret, clock, fetch: checkedFetch(addresses, CONNECT_MS) });
   const transport: Transport = {
     publishMany: async (messages, ...signals) => {
-      const url = await readConfirmedUrl(db);
-      if (url === null) throw new Error("confirmedUrl was removed from the settings");
+      const stored = await readConfirmedUrl(db);
+      if (stored === null) throw new Error("confirmedUrl was removed from the settings");
+      const url = resolveAddress(stored, secrets, confirmedUrlFault);
       return http.publishMany(
         messages.map((message): Message => ({ ...message, destination: url })),
         ...signals,

@@ -1,9 +1,19 @@
 import { writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { checkedFetch } from "@/lib/brokers/checked-connector";
 import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { brokerRegistry } from "@/lib/brokers/registry";
+import { openAnchorPlaces } from "@/lib/guard/audit-chain/anchors/anchor-places";
+import { writeAnchors } from "@/lib/guard/audit-chain/anchors/write-anchors";
+import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
+import { workVerifications } from "@/lib/guard/audit-chain/work-verifications";
+import { createSyslogSender } from "@/lib/guard/audit-syslog/send-sealed-entries";
+import { syslogServer } from "@/lib/guard/audit-syslog/syslog-server";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { measureRoom, ROOM_EVERY_MS } from "@/lib/intake/room/measure-room";
 import { openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { createEncrypter } from "@/lib/keep/encryption/encrypt-stored";
+import { rewrapKeys } from "@/lib/keep/encryption/rewrap-keys";
 import { workForgets } from "@/lib/keep/forget/work-forget";
 import { runRetention } from "@/lib/keep/retention/expire-events";
 import { guardBucket } from "@/lib/lane/bucket-fallback";
@@ -24,8 +34,12 @@ import type { Env } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Log } from "@/lib/platform/log";
 import { type RegularWork, startRegularWork } from "@/lib/platform/regular-work";
+import { readMasterKeys } from "@/lib/platform/sealing/master-keys";
+import { Sealing } from "@/lib/platform/sealing/sealing";
+import { secretFiles } from "@/lib/platform/secret-files";
 import { openTracer } from "@/lib/platform/tracing/open-tracer";
 import { closeTracer, tracerOpening } from "@/lib/platform/tracing/spans";
+import { trustCertificates } from "@/lib/platform/trusted-certificates";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
 import { createLostWork, HEARTBEAT_MS, type LostWork } from "@/lib/redrive/life/lost-work";
 import { reconcile } from "@/lib/redrive/life/reconcile";
@@ -65,6 +79,11 @@ const UPKEEP_STATEMENT_MS_MAX = 120_000;
 /** How often a worker asks whether an evaluation is due: one that a dead worker began is made again this soon after its time. */
 const ALERTS_MS = 2_500;
 
+/** Between two rounds of a second, in which older bodies are encrypted. */
+const ENCRYPTION_MS = 2_000;
+/** Until an anchor of the audit is connected to, milliseconds. */
+const ANCHOR_CONNECT_MS = 5_000;
+
 const DAY_MS = 86_400_000;
 /** Every statement over all days plans and opens each of them, an empty one too. Ingest makes a day that is missing. */
 const DAYS_AHEAD = 3;
@@ -79,9 +98,10 @@ export type RunningWorker = {
  * Rejects with DomainError when the store or the queue cannot be reached.
  */
 export async function startWorker(env: Env, log: Log, machine: Clock = systemClock): Promise<RunningWorker> {
+  trustCertificates(env.caFile);
   openTracer(env.tracing, { process: "worker", log, clock: systemClock });
   await tracerOpening();
-  const { db, keyedDb, upkeepDb, clock } = await openStore(env, log, machine);
+  const { db, keyedDb, upkeepDb, auditDb, clock } = await openStore(env, log, machine);
   const connection: LaneConnection =
     env.redisUrl === null
       ? { kind: "postgres", connectionString: env.databaseUrl, max: 3 }
@@ -89,7 +109,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   const lane = createLaneQueue(connection, systemClock);
   const deps = { db, lane, clock, log };
   const buckets = await openBuckets(env, connection, { clock, log });
-  const secrets = { variables: process.env, listed: env.envReferences };
+  const secrets = { variables: process.env, listed: env.envReferences, files: secretFiles(env.secretFiles) };
   const brokers = brokerRegistry({
     clock,
     random: Math.random,
@@ -133,6 +153,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     random: Math.random,
     secret: env.confirmedSecret,
     addresses: env.addresses,
+    secrets,
   });
   const messages = startAlertPublisher({ db, clock, log, random: Math.random, addresses: env.addresses, secrets });
   const consumers = startConsumers({ db, clock, log, brokers, archive, workerId: id });
@@ -160,12 +181,39 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     everyMs: ALERTS_MS,
     work: () => evaluateAlerts({ db, clock, log, publicUrl: env.publicUrl }),
   };
+  const encryption: RegularWork = {
+    name: "encryption",
+    everyMs: ENCRYPTION_MS,
+    work: createEncrypter({ db, clock }),
+  };
+  // At its start, and where another worker has wrapped keys with a former one meanwhile.
+  const rewrapping: RegularWork = { name: "rewrap", everyMs: 3_600_000, work: () => rewrapKeys({ db, clock, log }) };
   // Apart from the alerts: rules that cannot be judged keep no result back.
   const results: RegularWork = {
     name: "results",
     everyMs: ALERTS_MS,
     work: () => tellOperations({ db, clock, publicUrl: env.publicUrl }),
   };
+  const places = openAnchorPlaces(env.auditAnchors.locations, {
+    clock: machine,
+    keys: env.archiveKeys,
+    fetch: checkedFetch(env.addresses, ANCHOR_CONNECT_MS),
+  });
+  const anchoring = { db, clock, places, ...env.auditAnchors };
+  const audit: RegularWork[] = [
+    { name: "audit seals", everyMs: 1_000, work: (signal) => sealEntries(db, signal) },
+    { name: "audit anchors", everyMs: 10_000, work: () => writeAnchors(anchoring) },
+    {
+      name: "audit checks",
+      everyMs: 1_000,
+      work: (signal) => workVerifications({ ...anchoring, db: auditDb, log }, signal),
+    },
+  ];
+  if (env.auditSyslog !== null) {
+    const server = syslogServer(env.auditSyslog, { clock: machine, addresses: env.addresses });
+    const work = createSyslogSender({ db, clock: machine, log, server, hostname: hostname() });
+    audit.push({ name: "audit syslog", everyMs: 1_000, work });
+  }
   const measures = env.room.disk !== null || env.room.storeBytesMax !== null;
   const room: RegularWork = { name: "room", everyMs: ROOM_EVERY_MS, work: () => measureRoom(db, env.room) };
   const regular = startRegularWork(
@@ -175,6 +223,9 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
       forgets,
       alerts,
       results,
+      encryption,
+      rewrapping,
+      ...audit,
       ...(measures ? [room] : []),
       ...regularWorkOf(redriver, lostWork, upkeepDb),
     ],
@@ -190,9 +241,15 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     const work = [lanes.stop(GRACE_MS), consumers.stop(), regular.stop(), outbox.stop(), messages.stop()];
     await endAll("work", work, END_WORK_MS_MAX, { clock, log });
     await endAll("heartbeat and targets", [removeHeartbeat(db, id), redriver.close()], CLOSE_MS_MAX, { clock, log });
-    const others = [lane.close(), buckets.close(), archive?.close(), closeTracer()];
+    const others = [
+      lane.close(),
+      buckets.close(),
+      archive?.close(),
+      ...places.map((place) => place.close()),
+      closeTracer(),
+    ];
     await endAll("queue, buckets, archive and traces", others, CLOSE_MS_MAX, { clock, log });
-    await endAll("store", [upkeepDb.end(), keyedDb.end(), db.end()], CLOSE_MS_MAX, { clock, log });
+    await endAll("store", [auditDb.end(), upkeepDb.end(), keyedDb.end(), db.end()], CLOSE_MS_MAX, { clock, log });
     log.info("worker stopped");
   };
   return { stop };
@@ -203,7 +260,9 @@ const KEYED_CONNECTIONS_MAX = 4;
 
 async function openStore(env: Env, log: Log, machine: Clock) {
   const onIdleError = (error: Error) => log.warn({ err: error }, "an idle store connection broke");
+  const sealing = new Sealing(readMasterKeys(env.encryption), machine);
   const options = {
+    sealing,
     statementTimeoutMs: STATEMENT_MS_MAX,
     idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     chance: { clock: machine, random: Math.random },
@@ -220,12 +279,20 @@ async function openStore(env: Env, log: Log, machine: Clock) {
   const clock = databaseClock(machine, db);
   await clock.sync();
   const upkeepDb = createDb(env.databaseUrl, {
+    sealing,
     max: 1,
     statementTimeoutMs: UPKEEP_STATEMENT_MS_MAX,
     applicationName: "parkade-upkeep",
     onIdleError,
   });
-  return { db, keyedDb, upkeepDb, clock };
+  // Of its own: a check of years takes minutes, and upkeep must not wait for it.
+  const auditDb = createDb(env.databaseUrl, {
+    max: 1,
+    statementTimeoutMs: UPKEEP_STATEMENT_MS_MAX,
+    applicationName: "parkade-audit",
+    onIdleError,
+  });
+  return { db, keyedDb, upkeepDb, auditDb, clock };
 }
 
 /** The shared token buckets, with the local fallback for the time without them. */

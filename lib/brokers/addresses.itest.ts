@@ -10,8 +10,10 @@ import { adminOf, connectionTo } from "@/lib/brokers/kafka/client";
 import { type Kind, parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
 import { ADAPTERS, brokerRegistry } from "@/lib/brokers/registry";
-import { addressFilter, parseNetworks } from "@/lib/platform/address-filter";
+import { addressFilter } from "@/lib/platform/address-filter";
 import { systemClock } from "@/lib/platform/clock";
+import { parseNetworks } from "@/lib/platform/networks";
+import { testNameServer } from "@/lib/testing/name-server";
 
 const never = new AbortController().signal;
 /** This machine stands for an address that nobody may reach. */
@@ -111,6 +113,34 @@ it.each(CONFIGS)("%s connects to no refused address, given as such or by its nam
   }
   expect(connections).toBe(0);
 });
+
+/** The second time the name stands for another address: between the check and the connection, or for the next one. */
+it.each(CONFIGS.filter(([title]) => !title.includes("query")))(
+  "%s connects to the very address that was checked, when the name then stands for a refused one",
+  async (_, kind, configOf) => {
+    let trapped = 0;
+    const trap = createServer((socket) => {
+      trapped += 1;
+      socket.destroy();
+    }).listen(port, "127.0.0.2");
+    await once(trap, "listening");
+    const names = await testNameServer((__, nth) => [nth % 2 === 0 ? "127.0.0.1" : "127.0.0.2"]);
+    const turning = addressFilter({ refused: parseNetworks("127.0.0.2")!, allowed: null, resolve: names.resolve });
+    const { config } = parseSourceConfig(kind, configOf("rebind.test"));
+    const adapter = ADAPTERS[kind]({ ...deps, addresses: turning }) as Adapter<typeof config>;
+    // What ends a connection at once is no broker: only where it was connected to counts.
+    for (let attempt = 0; attempt < 4; attempt += 1)
+      await adapter.probe(config, AbortSignal.timeout(5_000)).catch(() => undefined);
+    expect(trapped).toBe(0);
+    // The client of NATS looks names up by itself: the addresses that it finds are checked instead.
+    if (kind !== "nats") {
+      expect(names.asked.length).toBeGreaterThan(1);
+      expect(connections).toBeGreaterThan(0);
+    }
+    names.stop();
+    await new Promise((resolve) => trap.close(resolve));
+  },
+);
 
 it("names every kind", () => {
   expect(new Set(CONFIGS.map(([, kind]) => kind))).toEqual(new Set(Object.keys(ADAPTERS)));

@@ -4,15 +4,10 @@ import { celeryAdapter } from "@/lib/brokers/celery/adapter";
 import { httpAdapter } from "@/lib/brokers/http/adapter";
 import { createOwnerCheck } from "@/lib/brokers/http/owner-check";
 import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
-import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
-import {
-  type ConfigOf,
-  hostsOf,
-  type Kind,
-  resolveSecrets,
-  type SecretVariables,
-  type SourceConfig,
-} from "@/lib/brokers/kinds/kinds.shapes";
+import { hostsOf, resolveSecrets } from "@/lib/brokers/kinds/config-secrets.shapes";
+import type { Mapping, TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
+import type { ConfigOf, Kind, SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
+import type { SecretVariables } from "@/lib/brokers/kinds/secret-references.pure";
 import { natsAdapter } from "@/lib/brokers/nats/adapter";
 import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
 import { ParkLoop, type ParkLoopDeps } from "@/lib/brokers/park-loop";
@@ -95,7 +90,8 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
     return { adapter: adapterOf(source.kind), config: source.config };
   };
   const checkOf = (config: SourceConfig["config"]) =>
-    config.checkCall && scrubbedCheck(createOwnerCheck(config.checkCall, deps), scrubber);
+    config.checkCall &&
+    scrubbedCheck(createOwnerCheck(config.checkCall, { ...deps, tls: tlsOfCheck(config) }), scrubber);
   return {
     consume: (stored, park, { name, mode, positions }) => {
       const { adapter, config } = resolved(stored);
@@ -118,6 +114,12 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
     },
     ownerCheck: (stored) => checkOf(resolved(stored).config) ?? null,
   };
+}
+
+/** What says how the target is trusted holds for its check call at the same server, and for no other: a client certificate names us. */
+function tlsOfCheck(config: SourceConfig["config"]): TlsSettings {
+  if (!("redriveUrl" in config) || config.redriveUrl === undefined || config.checkCall === undefined) return {};
+  return new URL(config.redriveUrl).host === new URL(config.checkCall.url).host ? (config.tls ?? {}) : {};
 }
 
 /** IP addresses, before a client is made. The address of a name is checked when it is connected to. */

@@ -1,4 +1,5 @@
-import { redactText, secretValues } from "@/lib/guard/redaction/redact.pure";
+import { redactText } from "@/lib/guard/masking/mask-text.pure";
+import { secretValues } from "@/lib/guard/redaction/redact.pure";
 
 /** Shorter texts stand in every message by chance, and protect nothing. */
 const SECRET_CHARS_MIN = 4;

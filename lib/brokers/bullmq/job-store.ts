@@ -16,6 +16,7 @@ import {
 } from "@/lib/brokers/redis-connection";
 import { checkedSocket, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { atMost } from "@/lib/platform/clock";
+import { takesAnyCertificate, VERIFIED_TLS_RULE } from "@/lib/platform/plain/postgres-tls.pure";
 import { PostgresPool } from "@/lib/platform/postgres-pool";
 
 const STATEMENT_MS_MAX = 5_000;
@@ -138,6 +139,8 @@ async function postgresStore(
   { clock, addresses = DEFAULT_ADDRESSES }: AdapterDeps,
 ): Promise<JobStore> {
   signal.throwIfAborted();
+  if (takesAnyCertificate(config.url, undefined))
+    throw new JobStoreFailure("BULLMQ_SSLMODE", `the URL ${VERIFIED_TLS_RULE}`);
   const pool = new PostgresPool(config.url, {
     max: 3,
     statementTimeoutMs: STATEMENT_MS_MAX,

@@ -1,14 +1,14 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
-import { brokerSettings, choice, field, flag, text, urlOf } from "@/lib/brokers/kinds/fields.shapes";
+import { brokerSettings, choice, field, flag, text, urlOf, WITH_A_PASSWORD } from "@/lib/brokers/kinds/fields.shapes";
 
 const queueName = text(1, 200).check(z.refine((name) => !name.includes(":"), "holds a colon, which no queue name may"));
 
 const config = z.strictObject({
-  url: field(urlOf(["redis:", "rediss:", "postgres:", "postgresql:"], "redis://user:password@redis.example:6379/0"), {
+  url: field(urlOf(["redis:", "rediss:", "postgres:", "postgresql:"], "rediss://redis.example:6379/0"), {
     label: "Redis or PostgreSQL URL",
-    hint: "Where the application keeps its queues.",
-    example: "redis://user:password@redis.example:6379/0",
+    hint: `Where the application keeps its queues. ${WITH_A_PASSWORD}`,
+    example: "rediss://redis.example:6379/0",
     role: "address",
   }),
   queue: field(queueName, { label: "Queue", hint: "The queue whose failed jobs are read.", example: "orders" }),
@@ -58,7 +58,7 @@ export const bullmq = descriptor({
   config,
   capabilities: { reads: true, redrives: true, order: null, slowLane: true },
   destination: ["redriveTo", "checkCall"],
-  example: { url: "redis://user:password@redis.example:6379/0", queue: "orders" },
+  example: { url: "env:PARKADE_SECRET_REDIS", queue: "orders" },
   docs: "connect-bullmq.md",
   reads: ({ queue }) => `failed jobs of ${queue}`,
   address: ({ queue, redriveTo, slowLaneQueue }, lane) => {

@@ -59,7 +59,7 @@ export const celery = descriptor({
   config,
   capabilities: { reads: true, redrives: true, order: null, slowLane: true },
   destination: ["redriveTo", "checkCall"],
-  example: { url: "rediss://user:password@redis.example:6379/0", queue: "orders.dlq" },
+  example: { url: "env:PARKADE_SECRET_REDIS", queue: "orders.dlq" },
   docs: "connect-celery.md",
   reads: ({ queue }) => `queue ${queue}`,
   address: ({ redriveTo, slowLaneQueue }, lane) => {

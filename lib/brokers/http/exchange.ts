@@ -1,5 +1,6 @@
 import { type Dispatcher, Pool } from "undici";
 import { checkedConnector } from "@/lib/brokers/checked-connector";
+import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { headerSecrets } from "@/lib/brokers/kinds/redact-url.shapes";
 import { type OnPhase, PublishError } from "@/lib/brokers/port";
 import { EXCERPT_SOURCE_MAX, excerpt, secretsOfPayload } from "@/lib/brokers/scrub";
@@ -188,14 +189,26 @@ export function refusal(
   });
 }
 
-export function poolFor(url: URL, addresses: AddressFilter): Pool {
+/** The settings that are given: Node takes one that is undefined for a wish. The server's certificate is verified in any case. */
+export function tlsOptions({ ca, cert, key, servername }: TlsSettings): TlsSettings {
+  return Object.fromEntries(
+    Object.entries({ ca, cert, key, servername }).filter(([, value]) => value !== undefined),
+  ) as TlsSettings;
+}
+
+/** `tls`: the authority and the client certificate of this target. */
+export function poolFor(url: URL, addresses: AddressFilter, tls: TlsSettings = {}): Pool {
   return new Pool(url.origin, {
     connections: CONNECTIONS,
     pipelining: 1,
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: 60_000,
-    connect: checkedConnector(addresses, { timeout: CONNECT_TIMEOUT_MS, allowH2: false }),
+    connect: checkedConnector(addresses, {
+      timeout: CONNECT_TIMEOUT_MS,
+      allowH2: false,
+      ...tlsOptions(tls),
+    }),
   });
 }
 

@@ -10,6 +10,7 @@ import {
   mapping,
   secret,
   text,
+  tlsSettings,
   urlOf,
   wholeNumber,
 } from "@/lib/brokers/kinds/fields.shapes";
@@ -157,6 +158,7 @@ const config = z.strictObject({
     hint: "Send back authorization, cookie and proxy-authorization as parked. Off: those credentials are old.",
     advanced: true,
   }),
+  tls: z.optional(tlsSettings),
   checkCall,
   mapping,
 });
@@ -169,7 +171,7 @@ export const http = descriptor({
   icon: "globe",
   config,
   capabilities: { reads: false, redrives: true, order: null, slowLane: true },
-  destination: ["redriveUrl", "headers", "format", "batch", "signing", "forwardCredentials", "checkCall"],
+  destination: ["redriveUrl", "headers", "format", "batch", "signing", "forwardCredentials", "tls", "checkCall"],
   example: { redriveUrl: "https://orders.example/events" },
   docs: "connect-http.md",
   reads: () => null,

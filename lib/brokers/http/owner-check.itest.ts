@@ -8,8 +8,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createOwnerCheck } from "@/lib/brokers/http/owner-check";
 import type { CheckedEvent, OwnerCheck } from "@/lib/brokers/port";
-import { addressFilter, parseNetworks } from "@/lib/platform/address-filter";
+import { addressFilter } from "@/lib/platform/address-filter";
 import { systemClock } from "@/lib/platform/clock";
+import { parseNetworks } from "@/lib/platform/networks";
 
 type Asked = { events: (CheckedEvent & { payload?: unknown; payloadBase64?: string })[]; raw: string };
 let asked: Asked[] = [];

@@ -1,7 +1,8 @@
 import { Pool } from "undici";
 import { checkedConnector } from "@/lib/brokers/checked-connector";
+import { tlsOptions } from "@/lib/brokers/http/exchange";
 import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
-import type { CheckCall } from "@/lib/brokers/kinds/fields.shapes";
+import type { CheckCall, TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
 import { textOrNull } from "@/lib/brokers/message";
 import type { CheckAnswer, CheckedEvent, OwnerCheck } from "@/lib/brokers/port";
@@ -30,7 +31,7 @@ const TEXT_MAX = 500;
  */
 export function createOwnerCheck(
   config: CheckCall,
-  { clock, addresses = DEFAULT_ADDRESSES }: { clock: Clock; addresses?: AddressFilter },
+  { clock, addresses = DEFAULT_ADDRESSES, tls = {} }: { clock: Clock; addresses?: AddressFilter; tls?: TlsSettings },
 ): OwnerCheck {
   const url = new URL(config.url);
   const address = redactUrl(config.url);
@@ -38,7 +39,7 @@ export function createOwnerCheck(
     connections: CALLS_MAX,
     pipelining: 1,
     allowH2: false,
-    connect: checkedConnector(addresses, { timeout: config.timeoutMs, allowH2: false }),
+    connect: checkedConnector(addresses, { timeout: config.timeoutMs, allowH2: false, ...tlsOptions(tls) }),
   });
   const kept = new Map<string, { answer: CheckAnswer; atMs: number }>();
   let restUntilMs = Number.NEGATIVE_INFINITY;

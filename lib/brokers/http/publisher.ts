@@ -44,7 +44,7 @@ export class HttpPublisher implements Publisher {
     this.address = address === undefined ? "" : redactUrl(address);
     this.path = this.url === null ? "/" : this.url.pathname + this.url.search;
     this.authorization = this.url === null ? [] : basicAuthorization(this.url);
-    this.pool = this.url === null ? null : poolFor(this.url, deps.addresses ?? DEFAULT_ADDRESSES);
+    this.pool = this.url === null ? null : poolFor(this.url, deps.addresses ?? DEFAULT_ADDRESSES, config.tls);
     const { pool, path, address: named, authorization } = this;
     this.batched = pool && batchedPublisher({ pool, path, address: named, authorization }, config, deps.clock);
   }
@@ -89,7 +89,7 @@ export async function probeUrl(
   signal.throwIfAborted();
   const url = new URL(target);
   const address = redactUrl(target);
-  const pool = poolFor(url, addresses);
+  const pool = poolFor(url, addresses, config.tls);
   const late = new AbortController();
   const stopTimer = clock.timer(PROBE_TIMEOUT_MS, () => late.abort(new Error("probe timeout")));
   const fixed = Object.entries(config.headers ?? {}).flat();

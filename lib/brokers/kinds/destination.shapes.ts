@@ -1,15 +1,8 @@
-import {
-  assertPermitted,
-  type ConfigLimits,
-  KINDS,
-  kindOf,
-  parseSourceConfig,
-  restoreMasked,
-  targetAddress,
-} from "@/lib/brokers/kinds/kinds.shapes";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
-
-type Config = Readonly<Record<string, unknown>>;
+import { assertPermitted, type ConfigLimits } from "@/lib/brokers/kinds/config-limits.shapes";
+import { restoreMasked } from "@/lib/brokers/kinds/config-secrets.shapes";
+import type { Config } from "@/lib/brokers/kinds/config-strings.pure";
+import { KINDS, kindOf, parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
+import { DomainError, type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 
 /** A source as it is stored. */
 type Stored = { kind: string; config: Config };
@@ -52,7 +45,7 @@ export function parseDestination(
   const parsed = underDestination(() => {
     const edited = restoreMasked(source.kind, destination, stored);
     const merged = parseSourceConfig(source.kind, configAt(source, edited));
-    assertPermitted(merged, limits);
+    assertPermitted(merged, limits, configAt(source, stored ?? {}));
     return merged;
   });
   const config = parsed.config as Config;
@@ -63,10 +56,8 @@ export function parseDestination(
   return own;
 }
 
-function refused(fields: { field: string; detail: string }[]): DomainError {
-  return new DomainError("invalid-config", fields.map(({ field, detail }) => `${field} ${detail}`).join("; "), {
-    fields,
-  });
+function refused(fields: FieldError[]): DomainError {
+  return invalidFields(fields, "invalid-config");
 }
 
 /** The checks of a configuration name `config.…`; the person who edits a target sees `destination.…`. */

@@ -5,7 +5,10 @@ import { configAt, parseDestination } from "@/lib/brokers/kinds/destination.shap
 import { KINDS, kindOf, parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
-const nothing = { stored: null, limits: { envReferences: [], addresses: DEFAULT_ADDRESSES } };
+const nothing = {
+  stored: null,
+  limits: { envReferences: [], plainSecretMode: "take", addresses: DEFAULT_ADDRESSES } as const,
+};
 
 describe("the destination of a named target", () => {
   it.each(KINDS)("is made of settings of %s, and docs/sources.md tells them", (kind) => {

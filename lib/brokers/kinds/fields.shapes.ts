@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/intake/signatures/webhook-secret.pure";
 import { TAGS_MAX } from "@/lib/platform/plain/storable.pure";
 
@@ -35,13 +36,6 @@ export function field<T extends z.ZodMiniType>(schema: T, meta: FieldMeta): T {
 
 export function metaOf(schema: z.ZodMiniType): FieldMeta | undefined {
   return META.get(schema) as FieldMeta | undefined;
-}
-
-const ENV_REFERENCE = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
-
-/** `env:NAME`: the name of the variable whose value is read when it is used, and never stored or shown. */
-export function referenceIn(value: string): string | null {
-  return ENV_REFERENCE.exec(value)?.[1] ?? null;
 }
 
 export function text(min: number, max?: number) {
@@ -97,12 +91,15 @@ function isDecodable({ username, password, pathname }: URL): boolean {
   }
 }
 
+/** The end of the hint of a URL that mostly has a password. */
+export const WITH_A_PASSWORD = "With a password in it: env:PARKADE_SECRET_NAME, the variable that holds the whole URL.";
+
 /** The address of a Redis server. `whose`: a sentence before the hint. */
 export function redisUrl(whose = "") {
-  const example = "rediss://user:password@redis.example:6379/0";
+  const example = "rediss://redis.example:6379/0";
   return field(urlOf(["redis:", "rediss:"], example), {
     label: "Redis URL",
-    hint: `${whose} rediss:// encrypts. The path is the database.`.trim(),
+    hint: `${whose} rediss:// encrypts. The path is the database. ${WITH_A_PASSWORD}`.trim(),
     example,
     role: "address",
   });

@@ -1,15 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { redactConfig, resolveSecrets, restoreMasked } from "@/lib/brokers/kinds/config-secrets.shapes";
 import { formFields } from "@/lib/brokers/kinds/descriptor.shapes";
-import {
-  KINDS,
-  kindOf,
-  parseSourceConfig,
-  redactConfig,
-  resolveSecrets,
-  restoreMasked,
-  targetAddress,
-} from "@/lib/brokers/kinds/kinds.shapes";
+import { KINDS, kindOf, parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { redactUrl } from "@/lib/brokers/kinds/redact-url.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 

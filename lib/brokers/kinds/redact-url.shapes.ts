@@ -1,3 +1,4 @@
+import { PLAIN_ADDRESS_WORDS, type PlainSecretMode, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 import { isSecretName } from "@/lib/guard/redaction/redact.pure";
 
 /** What is shown instead of a secret. */
@@ -16,6 +17,11 @@ export function urlSecrets(text: string): string[] {
 export function headerSecrets(value: string): string[] {
   const credential = /^(?:bearer|basic|token|apikey)\s+(\S+)$/i.exec(value)?.[1];
   return credential === undefined ? [value] : [value, credential];
+}
+
+/** A fixed header is a secret by its name or its form: `x-tenant: acme` may stand in every error, and in the store. */
+export function isSecretHeader(name: string, value: string): boolean {
+  return isSecretName(name) || headerSecrets(value).length > 1;
 }
 
 function decoded(text: string): string {
@@ -42,10 +48,10 @@ function isSecretSegment(segment: string): boolean {
 
 /**
  * A URL without user, password, secret parameters (also those after `;`), fragment and segments of its path that look
- * like a token; other text unchanged. For every text a person sees.
+ * like a token; a reference and other text unchanged. For every text a person sees.
  */
 export function redactUrl(text: string): string {
-  if (!URL.canParse(text)) return text;
+  if (referenceIn(text) !== null || !URL.canParse(text)) return text;
   const url = new URL(text);
   if (url.username !== "") url.username = MASK;
   if (url.password !== "") url.password = MASK;
@@ -62,4 +68,17 @@ function redactSegment(segment: string): string {
     return value !== undefined && isSecretParameter(name) ? `${name}=${MASK}` : parameter;
   });
   return [isSecretSegment(plain) ? MASK : plain, ...shown].join(";");
+}
+
+/** True for an address with a part that `redactUrl` hides. A user alone is none, but before an HTTP address it is a token. */
+export function urlHoldsSecret(text: string): boolean {
+  if (referenceIn(text) !== null || !URL.canParse(text)) return false;
+  const url = new URL(text);
+  if (url.password === "" && !/^https?:$/.test(url.protocol)) url.username = "";
+  return redactUrl(url.href) !== url.href;
+}
+
+/** Why an edited address is refused that holds a secret; null = it is not. One that is as it was before, `stored`, stays. */
+export function plainAddressFault(edited: string, stored: unknown, mode: PlainSecretMode): string | null {
+  return mode === "refuse" && edited !== stored && urlHoldsSecret(edited) ? PLAIN_ADDRESS_WORDS : null;
 }

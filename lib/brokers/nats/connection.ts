@@ -35,7 +35,7 @@ for (const name of ["dial", "tlsFirst"] as const) {
   const dial = dials[name];
   if (typeof dial !== "function") throw new Error("this version of the NATS client has other internals");
   dials[name] = async function (server) {
-    this.options.addresses?.assertAllowed(server.hostname);
+    this.options.addresses?.assertAddress(server.hostname);
     return await dial.call(this, server);
   };
 }

@@ -125,7 +125,12 @@ export const nats = descriptor({
   config,
   capabilities: { reads: true, redrives: true, order: "per stream", slowLane: true },
   destination: ["redriveTo", "checkCall"],
-  example: { servers: ["nats.example:4222"], user: "parkade", password: "secret", stream: "ORDERS_DLQ" },
+  example: {
+    servers: ["nats.example:4222"],
+    user: "parkade",
+    password: "env:PARKADE_SECRET_NATS",
+    stream: "ORDERS_DLQ",
+  },
   docs: "connect-nats.md",
   reads: ({ stream, read }) => (read === "advisories" ? `advisories in stream ${stream}` : `stream ${stream}`),
   address: ({ redriveTo, slowLaneSubject }, lane) => {

@@ -1,6 +1,15 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
-import { brokerSettings, choice, field, list, text, urlOf, wholeNumber } from "@/lib/brokers/kinds/fields.shapes";
+import {
+  brokerSettings,
+  choice,
+  field,
+  list,
+  text,
+  urlOf,
+  WITH_A_PASSWORD,
+  wholeNumber,
+} from "@/lib/brokers/kinds/fields.shapes";
 
 const COLUMN_NAMES = [
   "id",
@@ -72,10 +81,10 @@ const column = (label: string, hint: string, example: string) =>
   field(z.optional(identifier), { label, hint, example, advanced: true });
 
 const config = z.strictObject({
-  url: field(urlOf(["postgres:", "postgresql:"], "postgresql://user:password@db.example:5432/orders"), {
+  url: field(urlOf(["postgres:", "postgresql:"], "postgresql://db.example:5432/orders"), {
     label: "PostgreSQL URL",
-    hint: "?sslmode=require encrypts and checks the certificate. The path is the database.",
-    example: "postgresql://parkade:password@db.example:5432/orders?sslmode=require",
+    hint: `?sslmode=require encrypts and checks the certificate. The path is the database. ${WITH_A_PASSWORD}`,
+    example: "postgresql://db.example:5432/orders?sslmode=require",
     role: "address",
   }),
   table: field(z._default(tableName, "outbox"), {
@@ -155,7 +164,7 @@ export const outbox = descriptor({
   config,
   capabilities: { reads: true, redrives: true, order: "per aggregate, by the table's publisher", slowLane: false },
   destination: [],
-  example: { url: "postgresql://parkade:password@db.example:5432/orders?sslmode=require", table: "app.outbox" },
+  example: { url: "env:PARKADE_SECRET_ORDERS_DB", table: "app.outbox" },
   docs: "connect-outbox.md",
   reads: (config) => `${outboxNames(config).deadStatuses.join(" and ")} rows of table ${config.table}`,
   address: ({ table }) => `table ${table}`,

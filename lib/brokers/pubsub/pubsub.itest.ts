@@ -171,7 +171,8 @@ async function front({ refuse, permitted, tls }: FrontOptions = {}): Promise<Fro
       te: "trailers",
       ...(timeout === undefined ? {} : { "grpc-timeout": timeout }),
     });
-    stream.on("close", () => passed.close(constants.NGHTTP2_CANCEL));
+    // An acknowledgement that was sent counts, also when its sender is cut off before the answer.
+    if (method !== "Acknowledge") stream.on("close", () => passed.close(constants.NGHTTP2_CANCEL));
     passed.on("error", () => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
     let trailers: IncomingHttpHeaders = {};
     passed.on("trailers", (received) => {
@@ -180,6 +181,9 @@ async function front({ refuse, permitted, tls }: FrontOptions = {}): Promise<Fro
     passed.end(asked);
     const [answered] = (await once(passed, "response")) as [IncomingHttpHeaders];
     const body = await bodyOf(passed);
+    if (method === "Acknowledge" && trailers["grpc-status"] === "0")
+      for (const ackId of methodOf("Acknowledge").requestDeserialize(unframed(asked)).ackIds)
+        acknowledged.add(messageIds.get(ackId)!);
     if (stream.closed) return;
     if (answered["grpc-status"] !== undefined) {
       stream.respond(
@@ -191,9 +195,6 @@ async function front({ refuse, permitted, tls }: FrontOptions = {}): Promise<Fro
     if (method === "Pull" && body.length > 0)
       for (const { ackId, message } of methodOf("Pull").responseDeserialize(unframed(body)).receivedMessages)
         messageIds.set(ackId, message!.messageId);
-    if (method === "Acknowledge" && trailers["grpc-status"] === "0")
-      for (const ackId of methodOf("Acknowledge").requestDeserialize(unframed(asked)).ackIds)
-        acknowledged.add(messageIds.get(ackId)!);
     stream.respond(GRPC, { waitForTrailers: true });
     stream.on("wantTrailers", () =>
       stream.sendTrailers({ "grpc-status": trailers["grpc-status"], "grpc-message": trailers["grpc-message"] }),

@@ -1,7 +1,8 @@
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
-import { parseSourceConfig, redactConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
+import { redactConfig } from "@/lib/brokers/kinds/config-secrets.shapes";
+import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { PubsubClient } from "@/lib/brokers/pubsub/client";
 import { pubsubFault } from "@/lib/brokers/pubsub/failure";

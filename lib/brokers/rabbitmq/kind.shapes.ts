@@ -1,6 +1,15 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/brokers/kinds/descriptor.shapes";
-import { brokerSettings, choice, field, slowLane, text, urlOf, wholeNumber } from "@/lib/brokers/kinds/fields.shapes";
+import {
+  brokerSettings,
+  choice,
+  field,
+  slowLane,
+  text,
+  urlOf,
+  WITH_A_PASSWORD,
+  wholeNumber,
+} from "@/lib/brokers/kinds/fields.shapes";
 
 const amqpName = text(1).check(
   z.refine((name) => new TextEncoder().encode(name).length <= 255, "holds at most 255 bytes"),
@@ -15,10 +24,10 @@ const streamStart = text(1, 40).check(
 );
 
 const config = z.strictObject({
-  url: field(urlOf(["amqp:", "amqps:"], "amqp://user:password@rabbit.example:5672/vhost"), {
+  url: field(urlOf(["amqp:", "amqps:"], "amqps://rabbit.example:5671/vhost"), {
     label: "Broker URL",
-    hint: "amqps:// encrypts. The path is the virtual host.",
-    example: "amqp://user:password@rabbit.example:5672/vhost",
+    hint: `amqps:// encrypts. The path is the virtual host. ${WITH_A_PASSWORD}`,
+    example: "amqps://rabbit.example:5671/vhost",
     role: "address",
   }),
   queue: field(amqpName, { label: "Dead-letter queue", hint: "The queue or stream to read.", example: "orders.dlq" }),
@@ -70,7 +79,7 @@ export const rabbitmq = descriptor({
   config,
   capabilities: { reads: true, redrives: true, order: "per queue", slowLane: true },
   destination: ["redriveTo", "checkCall"],
-  example: { url: "amqp://user:password@rabbit.example:5672/vhost", queue: "orders.dlq" },
+  example: { url: "env:PARKADE_SECRET_RABBITMQ", queue: "orders.dlq" },
   docs: "connect-rabbitmq.md",
   reads: ({ queue }) => `queue ${queue}`,
   address: ({ redriveTo, slowLaneQueue }, lane) => {

@@ -66,7 +66,7 @@ export const redisStreams = descriptor({
   config,
   capabilities: { reads: true, redrives: true, order: "per stream", slowLane: true },
   destination: ["redriveTo", "checkCall"],
-  example: { url: "rediss://user:password@redis.example:6379/0", stream: "orders", group: "billing" },
+  example: { url: "env:PARKADE_SECRET_REDIS", stream: "orders", group: "billing" },
   docs: "connect-redis-streams.md",
   reads: ({ read, stream, group }) =>
     read === "stream" ? `stream ${stream}` : `pending entries of ${group ?? "no group"} in ${stream}`,

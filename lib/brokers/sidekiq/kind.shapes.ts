@@ -37,7 +37,7 @@ export const sidekiq = descriptor({
   config,
   capabilities: { reads: true, redrives: true, order: null, slowLane: true },
   destination: ["redriveTo", "checkCall"],
-  example: { url: "rediss://user:password@redis.example:6379/0" },
+  example: { url: "env:PARKADE_SECRET_REDIS" },
   docs: "connect-sidekiq.md",
   reads: ({ namespace }) => `the dead set${namespace === undefined ? "" : ` of ${namespace}`}`,
   address: ({ redriveTo, slowLaneQueue }, lane) => {
