@@ -48,7 +48,7 @@ async function serving(...answers: ((response: ServerResponse) => void)[]) {
     },
     wallMs: () => Date.now() + laterMs,
   };
-  const api = createApi({ url, actor: "zoë", clock, signal: new AbortController().signal });
+  const api = createApi({ url, actor: "zoë", token: null, clock, signal: new AbortController().signal });
   return { api, arrived, url };
 }
 

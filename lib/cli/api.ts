@@ -24,13 +24,22 @@ export type Api = {
   stream(path: string, query?: URLSearchParams): Promise<Response>;
 };
 
-export type ApiOptions = { url: string; actor: string | null; clock: Clock; signal: AbortSignal };
+export type ApiOptions = {
+  url: string;
+  actor: string | null;
+  /** null = the server lets this machine in without. */
+  token: string | null;
+  clock: Clock;
+  signal: AbortSignal;
+};
 
-export function createApi({ url, actor, clock, signal }: ApiOptions): Api {
+export function createApi({ url, actor, token, clock, signal }: ApiOptions): Api {
   const base = url.endsWith("/") ? url : `${url}/`;
   // One character for each UTF-8 byte, because `fetch` takes no others.
-  const named: Record<string, string> =
-    actor === null ? {} : { "x-actor": Buffer.from(actor, "utf8").toString("latin1") };
+  const named: Record<string, string> = {
+    ...(actor !== null && { "x-actor": Buffer.from(actor, "utf8").toString("latin1") }),
+    ...(token !== null && { authorization: `Bearer ${token}` }),
+  };
 
   const once = async (path: string, change: Change | null, ended: AbortSignal): Promise<Response> => {
     const key: Record<string, string> = change?.key ? { "idempotency-key": change.key } : {};

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
-import { workForget } from "@/lib/keep/forget/work-forget";
 import { testCommandLine } from "@/lib/testing/command-line";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
@@ -199,30 +198,4 @@ test("a day is restored, and what was changed or is missing in the archive is na
   const other = await run("archive", "restore", "--day", day, "--source", "billing");
   expect(other).toMatchObject({ code: 1, said: expect.stringContaining("unknown-event") });
   expect(await run("archive", "restore", "--day", day)).toMatchObject({ code: 0, out: "restored  1\n" });
-});
-
-test("a person is counted, forgotten and reported, and named nowhere", async () => {
-  expect(await run("forget", "--reason", "request 311")).toMatchObject({
-    code: 2,
-    said: expect.stringContaining("name one of --tag, --aggregateId and --payload"),
-  });
-  const what = ["--aggregateId", "person-7", "--reason", "request 311"];
-  const letter = deadLetter({ eventId: "of-7", aggregateId: "person-7" });
-  await parkEvents(parkade.deps, [{ source: "orders", letter }], localViewer("tester"));
-  expect(await run("forget", ...what, "--preview")).toMatchObject({
-    code: 0,
-    out: expect.stringMatching(/events +1\nwould stay +0\narchived +0\n/),
-  });
-  const begun = await run("forget", ...what, "--yes");
-  expect(begun).toMatchObject({ code: 0, said: expect.stringContaining("A worker forgets it") });
-  const id = begun.out.trim();
-  await workForget(parkade.deps, id, new AbortController().signal);
-  const shown = await run("forget", "show", id);
-  // An earlier test has changed objects: they are left as they are, and named.
-  expect(shown).toMatchObject({ code: 4, out: expect.stringMatching(/state +DONE\nkey +aggregateId\n/) });
-  expect(shown.out).toMatch(/stayed +\d+ \(unreadable-object \d+\)/);
-  expect(shown.out).toMatch(/events +1\n/);
-  expect(shown.out).not.toContain("person-7");
-  const [row] = rowsOf((await run("forget", "list")).out);
-  expect(row!.slice(0, 4)).toEqual([id, "DONE", "aggregateId", "1"]);
 });

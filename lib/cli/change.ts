@@ -8,16 +8,13 @@ import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes"
 import type { BulkAnswer, EventCounts } from "@/lib/events/events.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
-/** `ignore` and `release`. */
-export async function changeEvents(call: Call, kind: "ignore" | "release"): Promise<number> {
+const ASKED = { ignore: "Ignore", release: "Release", confirm: "Confirm" } as const;
+
+/** `ignore`, `release` and `confirm`. */
+export async function changeEvents(call: Call, kind: keyof typeof ASKED): Promise<number> {
   const { line, api, terminal } = call;
   const select = await selectOf(call);
-  if (
-    !line.flag("yes") &&
-    !(await confirmed(call, kind === "ignore" ? "Ignore" : "Release", await size(call, select)))
-  ) {
-    return EXIT.refused;
-  }
+  if (!line.flag("yes") && !(await confirmed(call, ASKED[kind], await size(call, select)))) return EXIT.refused;
   const body = {
     select,
     reason: line.text("reason"),

@@ -31,7 +31,15 @@ npx parkade serve
 
 The names alone (\`npm install parkade\`, or \`npx parkade\` where it is not installed) would fetch whatever a registry has under
 them. Both need ${NODE}. \`parkade serve\` needs no sources, no git and no compiler; npm installs the
-embedded PostgreSQL of the platform with it. In the clone itself \`npm start\` starts Parkade.
+embedded PostgreSQL of the platform with it.
+
+In the clone itself nothing is to be installed: \`npm start\` starts Parkade, and \`npm run parkade --\` is the command line. Paths
+are then read from the folder of the clone, and \`--silent\` leaves out what npm prints:
+
+\`\`\`sh
+npm run parkade -- login --url https://parkade.example.com
+npm run --silent parkade -- search --status PENDING --json > pending.json
+\`\`\`
 
 Every command but \`serve\` and \`backup\` is a client of the [HTTP API](api.md) and works from any machine that reaches it.
 

@@ -15,6 +15,7 @@ import { REDRIVE_RULE_COMMANDS } from "@/lib/cli/commands/redrive-rules";
 import { REDRIVE_COMMANDS } from "@/lib/cli/commands/redrives";
 import { RETENTION_COMMANDS } from "@/lib/cli/commands/retention";
 import { SCHEMA_COMMANDS } from "@/lib/cli/commands/schemas";
+import { SIGN_IN_COMMANDS } from "@/lib/cli/commands/sign-in";
 import { SOURCE_COMMANDS } from "@/lib/cli/commands/sources";
 import { STOP_COMMANDS } from "@/lib/cli/commands/stops";
 import { TARGET_COMMANDS } from "@/lib/cli/commands/targets";
@@ -39,6 +40,7 @@ const DESCRIBED = [
   ...SCHEMA_COMMANDS,
   ...TARGET_COMMANDS,
   ...BACKUP_COMMANDS,
+  ...SIGN_IN_COMMANDS,
   ...PROGRAM_COMMANDS,
 ];
 
@@ -48,6 +50,9 @@ const HELP_ORDER = [
   "backup",
   "backup check",
   "backup restore",
+  "login",
+  "logout",
+  "whoami",
   "search",
   "show",
   "revisions",
@@ -62,6 +67,7 @@ const HELP_ORDER = [
   "verify",
   "ignore",
   "release",
+  "confirm",
   "remove",
   "archive list",
   "archive restore",
@@ -107,6 +113,7 @@ const HELP_ORDER = [
   "maintenance begin",
   "maintenance end",
   "audit",
+  "verify-audit",
   "park",
   "tail",
   "export",

@@ -65,9 +65,17 @@ export const GLOBAL_OPTIONS: readonly Option[] = [
 /** The variable with the secret that `park` signs with: on a command line others on the machine would see it. */
 export const SIGNING_SECRET = "PARKADE_SIGNING_SECRET";
 
+/** The variable with a token: on a command line others on the machine would see it. */
+export const TOKEN = "PARKADE_TOKEN";
+
 export const ENVIRONMENT: readonly { name: string; text: string }[] = [
   { name: "PARKADE_URL", text: "Parkade's address; default http://127.0.0.1:3000" },
   { name: "PARKADE_ACTOR", text: "Name recorded in the audit; default: the name of the operating system's user" },
+  {
+    name: TOKEN,
+    text: "A token of your account, or of a service account, where sign-in is demanded: in place of the one of `parkade login`",
+  },
+  { name: "XDG_CONFIG_HOME", text: "The folder in which parkade/credentials.json stands; default ~/.config" },
   {
     name: SIGNING_SECRET,
     text: "park: the secret of a source that takes signed requests only; with it requests are signed",
@@ -107,6 +115,11 @@ export const yesOption: Option = {
   text: `Do not ask before more than ${UNASKED_MAX} events or controls are changed`,
 };
 export const detachOption: Option = { name: "detach", text: "Return when it has begun, and do not follow it" };
+export const revealReasonOption: Option = {
+  name: "reason",
+  value: "text",
+  text: "Why what is masked is shown; kept in the audit for ever",
+};
 export const reasonOption: Option = { name: "reason", value: "text", text: "Why; kept in the audit for ever" };
 export const requiredReasonOption: Option = { ...reasonOption, required: true };
 export const idempotencyKeyOption: Option = {

@@ -12,6 +12,7 @@ import { sourceContractReportOf } from "@/lib/sources/contracts/source-contract-
 import { testCommandLine } from "@/lib/testing/command-line";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
+import { LOCAL_CALLER } from "@/lib/testing/local-caller";
 
 let parkade: TestConsole;
 let commandLine: Awaited<ReturnType<typeof testCommandLine>>;
@@ -32,7 +33,7 @@ const call = (handler: unknown, name: string, method: string, body?: object) =>
   (handler as Handler)(
     new Request(`http://localhost/api/v1/x/${name}`, {
       method,
-      headers: { "content-type": "application/json" },
+      headers: { "content-type": "application/json", ...LOCAL_CALLER },
       ...(body && { body: JSON.stringify(body) }),
     }),
     { params: Promise.resolve({ name }) },

@@ -47,7 +47,7 @@ async function liftMatching(call: Call): Promise<number> {
   }
   const path = `${CONTROLS}/lift`;
   const found = await api.change<LiftedMany>(path, { method: "POST", body: { filter, reason, dryRun: true } });
-  if (!(await confirmed(call, "Lift", found.controls, "control"))) return EXIT.refused;
+  if (!(await confirmed(call, "Lift", found.controls, { noun: "control" }))) return EXIT.refused;
   const key = line.text("idempotency-key") ?? randomUUID();
   const lifted = await api.change<LiftedMany>(path, { method: "POST", body: { filter, reason }, key });
   await printAnswer(call, lifted, () => `${plural(lifted.controls, "control")} lifted\n`);

@@ -4,7 +4,9 @@ import { ApiError } from "@/lib/platform/api/api-error.shapes";
 
 export async function exportEvents({ line, api, terminal, signal }: Call): Promise<number> {
   const query = new URLSearchParams(line.filter);
+  const reason = line.text("reason");
   query.set("format", line.text("format") ?? "ndjson");
+  if (reason !== null) query.set("reason", reason);
   const { body } = await api.stream("api/v1/events/export", query);
   try {
     if (body) await terminal.pipe(body);

@@ -44,7 +44,7 @@ async function eitherKind<T>(redrive: () => Promise<T>, operation: () => Promise
 export async function followRedrive(call: Call, id: string): Promise<number> {
   const ended = await until<RedriveOut>(call, {
     path: `api/v1/redrives/${id}`,
-    what: `redrive ${id}`,
+    stopped: stoppedFollowing("redrive", id),
     // The items of a cancelled redrive are given back after its state was written.
     over: ({ state, open }) => (isFinal(state) && open === 0) || state === "PAUSED",
     progress: redriveProgress,
@@ -90,7 +90,7 @@ async function sayControls(call: Call, { id, refusedByReason }: RedriveOut): Pro
 export async function followOperation(call: Call, id: string): Promise<number> {
   const ended = await until<BulkOperationOut>(call, {
     path: `api/v1/operations/${id}`,
-    what: `bulk operation ${id}`,
+    stopped: stoppedFollowing("bulk operation", id),
     over: ({ state }) => state !== "RUNNING",
     progress: ({ state, changed, refused, expected, stalled, etaMs }) =>
       [
@@ -113,15 +113,23 @@ export async function followOperation(call: Call, id: string): Promise<number> {
   return ended.state === "DONE" && ended.refused === 0 ? EXIT.done : EXIT.partly;
 }
 
+function stoppedFollowing(what: string, id: string): string {
+  return `Stopped following. The ${what} ${id} goes on: \`parkade follow ${id}\` shows it, \`parkade cancel ${id}\` stops it.`;
+}
+
 type Followed<Answer> = {
   path: string;
-  what: string;
+  /** Said when the person stops following. */
+  stopped: string;
   over(answer: Answer): boolean;
   progress(answer: Answer): string;
 };
 
 /** Reads until it is over; null = the person has stopped following. */
-async function until<Answer>(call: Call, { path, what, over, progress }: Followed<Answer>): Promise<Answer | null> {
+export async function until<Answer>(
+  call: Call,
+  { path, stopped, over, progress }: Followed<Answer>,
+): Promise<Answer | null> {
   const { api, terminal, clock, signal } = call;
   try {
     for (let pauseMs = POLL_MS.first; ; pauseMs = Math.min(pauseMs * 2, POLL_MS.max)) {
@@ -132,10 +140,7 @@ async function until<Answer>(call: Call, { path, what, over, progress }: Followe
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    const id = path.split("/").at(-1);
-    terminal.say(
-      `Stopped following. The ${what} goes on: \`parkade follow ${id}\` shows it, \`parkade cancel ${id}\` stops it.`,
-    );
+    terminal.say(stopped);
     return null;
   }
 }

@@ -3,10 +3,11 @@ import { type Call, countText, printAnswer } from "@/lib/cli/call";
 import { type Command, EXIT } from "@/lib/cli/command";
 import { UsageError } from "@/lib/cli/command-line";
 import { confirmed } from "@/lib/cli/confirm";
+import { until } from "@/lib/cli/follow";
 import { givenOptions, printList } from "@/lib/cli/lists";
 import { factsText } from "@/lib/cli/table";
 import type { ForgetOut, ForgetPreview } from "@/lib/keep/forget/forget.shapes";
-import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
 const FORGET = "api/v1/forget";
 
@@ -17,19 +18,28 @@ export async function forgetData(call: Call): Promise<number> {
     const preview = await api.change<ForgetPreview>(`${FORGET}/preview`, { method: "POST", body: what });
     if (line.flag("preview")) {
       await printAnswer(call, preview, () => previewText(preview));
-      return EXIT.done;
+      return preview.kept === null || preview.kept === 0 ? EXIT.done : EXIT.partly;
     }
     terminal.say(previewText(preview).trimEnd());
-    // However few they are: nothing takes it back. Copies in the archive are not counted yet.
-    if (!(await confirmed(call, "Forget", preview.archivedEvents === null ? null : preview.events)))
+    if (!(await confirmed(call, "Forget", preview.events, { always: true, besides: archivedText(preview) })))
       return EXIT.refused;
   }
   const key = line.text("idempotency-key") ?? randomUUID();
   const body = { ...what, reason: line.text("reason") };
-  const answer = await api.change<{ id: string }>(FORGET, { method: "POST", body, key });
-  await printAnswer(call, answer, () => `${answer.id}\n`);
-  terminal.say("A worker forgets it: `forget show` has the report.");
-  return EXIT.done;
+  const answer = await api.change<{ id: string; receipt: string }>(FORGET, { method: "POST", body, key });
+  terminal.say(`Keep the receipt with the request, it is not shown again: ${answer.receipt}`);
+  terminal.say(`Forget ${answer.id}: a worker does it.`);
+  if (line.flag("detach")) {
+    await printAnswer(call, answer, () => `${answer.id}\n`);
+    return EXIT.done;
+  }
+  const ended = await until<ForgetOut>(call, {
+    path: `${FORGET}/${answer.id}`,
+    over: ({ state }) => state === "DONE",
+    progress: ({ phase, stalled }) => [`RUNNING ${phase}`, stalled].filter(Boolean).join(", "),
+    stopped: `Stopped waiting. The forget goes on: \`parkade forget show ${answer.id}\` has its report.`,
+  });
+  return ended === null ? EXIT.interrupted : report(call, { ...ended, receipt: answer.receipt });
 }
 
 export function listForgets(call: Call): Promise<number> {
@@ -50,7 +60,16 @@ export async function showForget(call: Call): Promise<number> {
     `${FORGET}/${encodeURIComponent(call.line.arguments[0]!)}`,
     new URLSearchParams(),
   );
+  return report(call, shown);
+}
+
+/** With --json also the receipt, right after the forget. */
+async function report(call: Call, shown: ForgetOut & { receipt?: string }): Promise<number> {
   await printAnswer(call, shown, () => reportText(shown));
+  if (shown.refused.unconfirmed)
+    call.terminal.say(
+      "unconfirmed: `parkade confirm` says that the target has processed them; then forget them again.",
+    );
   return sumOf(shown.refused) > 0 ? EXIT.partly : EXIT.done;
 }
 
@@ -83,7 +102,15 @@ function previewText({ events, kept, keptByReason, archivedEvents, objects }: Fo
   ]);
 }
 
+function archivedText({ archivedEvents }: ForgetPreview): string {
+  if (archivedEvents === 0) return "";
+  return archivedEvents === null
+    ? ", and those of the archive, which are not counted yet"
+    : ` and ${plural(archivedEvents, "archived event")}`;
+}
+
 function reportText({
+  id,
   state,
   keyKind,
   counts,
@@ -95,6 +122,7 @@ function reportText({
   stalled,
 }: ForgetOut): string {
   return factsText([
+    ["forget", id],
     ["state", state],
     ["key", keyKind],
     ...Object.entries(counts).map(([place, count]): [string, string] => [place, formatNumber(count)]),

@@ -105,7 +105,7 @@ export function listAudit(call: Call): Promise<number> {
     { title: "at", whole: true, of: ({ at }) => at },
     { title: "by", of: ({ actor }) => actor },
     { title: "action", of: ({ action }) => action },
-    { title: "count", of: ({ count }) => count },
+    { title: "count", of: ({ count }) => count ?? "not yet" },
     { title: "subject", of: ({ subjectId, operationId, redriveId }) => subjectId ?? operationId ?? redriveId },
     { title: "reason", of: ({ reason }) => reason },
   ]);

@@ -1,4 +1,4 @@
-import { userInfo } from "node:os";
+import { hostname, userInfo } from "node:os";
 import {
   acknowledgeAlerts,
   addMarker,
@@ -15,12 +15,13 @@ import { decide, listApprovals } from "@/lib/cli/approve";
 import { removeEvents, restoreArchived, verifyArchive } from "@/lib/cli/archive";
 import type { Call } from "@/lib/cli/call";
 import { changeEvents } from "@/lib/cli/change";
-import { EXIT, type Names } from "@/lib/cli/command";
+import { EXIT, type Names, TOKEN } from "@/lib/cli/command";
 import { type CommandLine, readCommandLine, UsageError } from "@/lib/cli/command-line";
 import type { CommandName } from "@/lib/cli/command-table";
 import { COMPLETE_WORD, candidates, SCRIPTS, type Shell } from "@/lib/cli/completion";
 import { checkContracts } from "@/lib/cli/contract";
 import { imposeControl, liftControl } from "@/lib/cli/control";
+import { credentialsFile, readCredential } from "@/lib/cli/credentials";
 import { exportEvents } from "@/lib/cli/export";
 import { follow, setPace, steer } from "@/lib/cli/follow";
 import { forgetData, listForgets, showForget } from "@/lib/cli/forget";
@@ -28,6 +29,7 @@ import { changeSkip, releaseTail, showTail } from "@/lib/cli/held";
 import { commandText, overviewText } from "@/lib/cli/help";
 import { liftHold, listHolds, placeHold } from "@/lib/cli/hold";
 import { listArchive, listAudit, listControls, listRedrives } from "@/lib/cli/lists";
+import { login, logout, type Server, whoami } from "@/lib/cli/login";
 import { listRecipes, mend, removeRecipe, saveRecipe, undoMend } from "@/lib/cli/mend";
 import { park } from "@/lib/cli/park";
 import { redrive } from "@/lib/cli/redrive";
@@ -43,6 +45,7 @@ import { go, stop } from "@/lib/cli/stop";
 import { tail } from "@/lib/cli/tail";
 import { addTarget, listTargets, readTargets, removeTarget } from "@/lib/cli/target";
 import { createTerminal } from "@/lib/cli/terminal";
+import { verifyAudit } from "@/lib/cli/verify-audit";
 import { actorFault, cleanActor } from "@/lib/guard/viewer/actor.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { systemClock, within } from "@/lib/platform/clock";
@@ -57,6 +60,9 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   backup: (call) => backup(call, null),
   "backup check": (call) => backup(call, "check"),
   "backup restore": (call) => backup(call, "restore"),
+  login: (call) => login(call, serverOf(call.line)),
+  logout: (call) => logout(call, serverOf(call.line)),
+  whoami,
   search,
   show,
   revisions: listRevisions,
@@ -71,6 +77,7 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   verify: (call) => redrive(call, "verify"),
   ignore: (call) => changeEvents(call, "ignore"),
   release: (call) => changeEvents(call, "release"),
+  confirm: (call) => changeEvents(call, "confirm"),
   remove: removeEvents,
   "archive list": listArchive,
   "archive restore": restoreArchived,
@@ -112,6 +119,7 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   "control lift": liftControl,
   redrives: listRedrives,
   audit: listAudit,
+  "verify-audit": verifyAudit,
   "held show": showTail,
   "held skip": (call) => changeSkip(call, "PUT"),
   "held undo": (call) => changeSkip(call, "DELETE"),
@@ -178,13 +186,43 @@ async function main(words: readonly string[]): Promise<number> {
 }
 
 function apiFor(line: Pick<CommandLine, "text">, signal = stopped.signal) {
+  const url = urlOf(line);
+  const token = (isNamed(url) && process.env[TOKEN]) || readCredential(credentialsFile(), url)?.token || null;
+  return apiWith(line, token, signal);
+}
+
+/** PARKADE_TOKEN belongs to the console of PARKADE_URL: another one that --url names must not learn it. */
+function isNamed(url: string): boolean {
+  const own = process.env.PARKADE_URL;
+  return !own || !URL.canParse(own) || new URL(own).origin === new URL(url).origin;
+}
+
+function apiWith(line: Pick<CommandLine, "text">, token: string | null, signal = stopped.signal) {
+  const url = urlOf(line);
+  if (token !== null) assertPrivate(url);
+  return createApi({ url, actor: actorOf(line), token, clock: systemClock, signal });
+}
+
+function urlOf(line: Pick<CommandLine, "text">): string {
   const url = line.text("url") ?? (process.env.PARKADE_URL || DEFAULT_URL);
-  if (!URL.canParse(url) || !/^https?:/.test(url)) {
-    throw new UsageError(
-      `${JSON.stringify(url)} is no address: give one such as ${DEFAULT_URL} in --url or PARKADE_URL`,
-    );
-  }
-  return createApi({ url, actor: actorOf(line), clock: systemClock, signal });
+  if (URL.canParse(url) && /^https?:/.test(url)) return url;
+  throw new UsageError(`${JSON.stringify(url)} is no address: give one such as ${DEFAULT_URL} in --url or PARKADE_URL`);
+}
+
+/** Over plain http whoever stands between would have the token, too. */
+function assertPrivate(url: string): void {
+  const { protocol, hostname: host } = new URL(url);
+  if (protocol === "https:" || ["localhost", "127.0.0.1", "[::1]"].includes(host)) return;
+  throw new UsageError(`a token is not sent to ${url}: name an address with https`);
+}
+
+function serverOf(line: Pick<CommandLine, "text">): Server {
+  const url = urlOf(line);
+  assertPrivate(url);
+  return {
+    ...{ url, file: credentialsFile(), machine: hostname(), otherToken: Boolean(process.env[TOKEN]) },
+    apiWith: (token) => apiWith(line, token),
+  };
 }
 
 /** A name that was given must be right; that of the operating system's user is left out when Parkade does not take it. */

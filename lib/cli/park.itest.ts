@@ -104,7 +104,7 @@ describe("parkade park", () => {
     const given = [event("x-0", { payload: { a: [1.5] }, aggregateId: "o-1" }), event("x-1", { payload: "two" })];
     await run(["park", "--source", "orders"], given.join("\n"));
     await db.run("update dlq_events set status = 'IGNORED', last_operator = 'ada' where event_id = 'x-1'");
-    const lines = (await parkade.console.call(exported.GET)).text;
+    const lines = (await parkade.console.call(exported.GET, { query: "?reason=test" })).text;
     const rows = () => db.query("select e::text as row from dlq_events e order by id");
     const before = await rows();
     await db.run("truncate dlq_events, dlq_event_facts, dlq_event_bodies, event_keys");

@@ -34,8 +34,12 @@ test("an event is edited from a file, its revisions are listed, and the first on
   writeFileSync(file, '{"orderNo":12345678901234567890 }');
   const edited = ["edit", "order-77-v3", "--file", file, "--base", "1", "--reason", "renamed"];
   expect(await run(...edited)).toMatchObject({ code: 0, out: expect.stringMatching(/revision +2\n$/) });
-  expect(await run("show", "order-77-v3", "--payload")).toMatchObject({ out: '{"orderNo":12345678901234567890 }' });
-  expect(await run("show", "order-77-v3", "--payload", "--revision", "1")).toMatchObject({ out: '{"order_no":1}' });
+  expect(await run("show", "order-77-v3", "--reason", "test", "--payload")).toMatchObject({
+    out: '{"orderNo":12345678901234567890 }',
+  });
+  expect(await run("show", "order-77-v3", "--reason", "test", "--payload", "--revision", "1")).toMatchObject({
+    out: '{"order_no":1}',
+  });
   expect(await run(...edited)).toMatchObject({ code: 1, said: expect.stringContaining("stale-revision") });
   const restored = await run("restore", "order-77-v3", "--revision", "1", "--base", "2", "--reason", "no");
   expect(restored).toMatchObject({ code: 0, out: expect.stringMatching(/revision +1\n$/) });
@@ -65,13 +69,13 @@ test("events are mended by a recipe from a file or a saved one, and the mend is 
   expect(begun.code).toBe(0);
   const finish = (id: string) => workBulkOperation(parkade.deps, id.trim(), new AbortController().signal);
   await finish(begun.out);
-  expect(await run("show", "order-77-v3", "--payload")).toMatchObject({ out: '{"orderNo":1}' });
+  expect(await run("show", "order-77-v3", "--reason", "test", "--payload")).toMatchObject({ out: '{"orderNo":1}' });
   const again = await run(...select, "--recipe", file, "--reason", "renamed", "--yes");
   expect(again).toMatchObject({ code: 1, said: expect.stringContaining("would-change-nothing") });
 
   const undone = await run("undo-mend", begun.out.trim(), "--reason", "no", "--detach");
   await finish(undone.out);
-  expect(await run("show", "order-77-v3", "--payload")).toMatchObject({ out: '{"order_no":1}' });
+  expect(await run("show", "order-77-v3", "--reason", "test", "--payload")).toMatchObject({ out: '{"order_no":1}' });
   expect(await run("recipe", "list")).toMatchObject({ out: expect.stringMatching(/rename\t1\tform/) });
   expect(await run("recipe", "remove", "rename")).toMatchObject({ code: 0 });
   expect(await run(...select, "--saved", "rename", "--preview")).toMatchObject({ code: 1 });

@@ -12,7 +12,9 @@ export async function show(call: Call): Promise<number> {
   const event = await findEvent(call, line.arguments[0]!);
   if (line.flag("payload")) {
     const revision = line.text("revision");
-    const query = revision === null ? undefined : new URLSearchParams({ revision });
+    const reason = line.text("reason");
+    const query = new URLSearchParams(reason === null ? {} : { reason });
+    if (revision !== null) query.set("revision", revision);
     const { body } = await api.stream(`api/v1/events/${event.id}/payload`, query);
     if (body) await terminal.pipe(body);
     return EXIT.done;
@@ -68,10 +70,12 @@ function textOf(event: EventDetail, columns: number | null): string {
     ["Stack", indented(errorDetail.stack)],
     ["Headers", factsText(headers.map(([name, value]) => [name, value ?? "(no value)"]))],
     [
-      `Payload (${body.contentType}, ${formatBytes(body.bytes)}${body.masked ? ", secrets masked" : ""})`,
+      `Payload (${body.contentType}, ${formatBytes(body.bytes)}${body.masked ? ", masked in part" : ""})`,
       event.origin.absentBody && body.bytes === 0
         ? "(no body: a tombstone, which is not an empty payload)"
-        : (indented(body.text) ?? "(no UTF-8 text: --payload writes the bytes)") || "(empty)",
+        : body.unreadable !== null
+          ? `(${body.unreadable})`
+          : (indented(body.text) ?? "(no UTF-8 text: --payload writes the bytes)") || "(empty)",
     ],
     [
       "History",

@@ -25,4 +25,15 @@ export const AUDIT_COMMANDS = [
       "An entry must match every option that is given. --by is who did it; --actor, as everywhere, is your own name. --json shows also what was before and after.",
     examples: ["parkade audit --from -24h --action control", "parkade audit --eventId order-77-v3"],
   },
+  {
+    name: "verify-audit",
+    summary: "Check the audit against its seals and anchors",
+    options: [
+      { name: "anchors", value: "file", text: "Lines of JSON that Parkade wrote outside, or a webhook received" },
+      { name: "recent", text: "Only what came after the last check that ended" },
+    ],
+    details:
+      "A worker compares every entry with its seal, each chain with itself, and the chains with anchors. Exit code 1: something was changed, deleted, moved, cut off or added past the product, or the check could not be done; the first bad entry is named.",
+    examples: ["parkade verify-audit", "parkade verify-audit --anchors anchors.jsonl --json"],
+  },
 ] as const satisfies readonly Command[];

@@ -10,7 +10,7 @@ export const BACKUP_COMMANDS = [
     arguments: [{ name: "file or folder" }],
     options: [dataDir],
     details:
-      "In a folder the file gets a name with the time. Parkade may run meanwhile. The file holds payloads and personal data, and neither the queue, nor the objects of the archive, nor secrets: docs/backup.md lists what is in it. It never replaces a file. It needs the package parkade-server beside parkade; in a clone `npm run backup -- <file>` does the same.",
+      "In a folder the file gets a name with the time; a folder that ends in / is made when it is missing, any other name that is missing is the file. Parkade may run meanwhile. The file holds payloads and personal data, and neither the queue, nor the objects of the archive, nor secrets: docs/backup.md lists what is in it. It never replaces a file. It needs the package parkade-server beside parkade; in a clone `npm run backup -- <file>` does the same.",
     examples: ["parkade backup /srv/backups", "parkade backup parkade.tar --data-dir /var/lib/parkade"],
   },
   {

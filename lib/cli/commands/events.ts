@@ -9,6 +9,7 @@ import {
   operationOption,
   pagingOptions,
   requiredReasonOption,
+  revealReasonOption,
   SELECTION,
   SIGNING_SECRET,
   yesOption,
@@ -51,9 +52,10 @@ export const EVENT_COMMANDS = [
         number: "whole",
         text: "With --payload: of this revision; default: the current one",
       },
+      revealReasonOption,
     ],
     details: "The id is the event's own, or the producer's eventId.",
-    examples: ["parkade show order-77-v3", "parkade show order-77-v3 --payload > body.json"],
+    examples: ["parkade show order-77-v3", `parkade show order-77-v3 --payload --reason "to try it here" > body.json`],
   },
   {
     name: "revisions",
@@ -119,6 +121,15 @@ export const EVENT_COMMANDS = [
     examples: ['parkade release --eventId order-77-v3 --reason "it is needed after all"'],
   },
   {
+    name: "confirm",
+    summary: "Say that the target has processed events",
+    arguments: [idsArgument],
+    filter: true,
+    options: [requiredReasonOption, allOption, yesOption, detachOption, idempotencyKeyOption],
+    details: `${SELECTION} An event that was sent is confirmed at once, without waiting for the end of its quiet window; one that is still parked reached its consumer in another way, and is closed. Neither is sent again. One that comes back later is parked again. More than 2,000 events are changed by a worker, which the command follows.`,
+    examples: ['parkade confirm order-77-v3 --reason "the target has it: ticket 311"'],
+  },
+  {
     name: "park",
     summary: "Park events from standard input",
     options: [
@@ -160,12 +171,15 @@ export const EVENT_COMMANDS = [
     name: "export",
     summary: "Write all events that match to standard output",
     filter: true,
-    options: [{ name: "format", value: "format", values: ["ndjson", "csv"], text: "Default: ndjson" }],
+    options: [
+      { name: "format", value: "format", values: ["ndjson", "csv"], text: "Default: ndjson" },
+      revealReasonOption,
+    ],
     details:
-      "As a stream: any number of events, read only as fast as they are written. A line of NDJSON is an event whole: payload, headers, origin, error, revisions, bounces and status, credentials among them. `parkade park` takes it again, in this or another Parkade. CSV has the columns of the list.",
+      "As a stream: any number of events, read only as fast as they are written. A line of NDJSON is an event whole: payload, headers, origin, error, revisions, bounces and status, nothing masked: it needs a --reason. `parkade park` takes it again, in this or another Parkade. CSV has the columns of the list, masked.",
     examples: [
-      "parkade export --source orders > orders.ndjson",
-      "parkade export --source orders | parkade park --url https://other.example",
+      `parkade export --source orders --reason "a copy" > orders.ndjson`,
+      `parkade export --source orders --reason "it moves" | parkade park --url https://other.example`,
       "parkade export --format csv > events.csv",
     ],
   },

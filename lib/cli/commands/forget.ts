@@ -1,4 +1,11 @@
-import { type Command, idempotencyKeyOption, pagingOptions, requiredReasonOption, yesOption } from "@/lib/cli/command";
+import {
+  type Command,
+  detachOption,
+  idempotencyKeyOption,
+  pagingOptions,
+  requiredReasonOption,
+  yesOption,
+} from "@/lib/cli/command";
 
 const whatOptions = [
   { name: "tag", value: "name=value", text: "A tag of the events with its value, such as customerId=42" },
@@ -22,11 +29,15 @@ export const FORGET_COMMANDS = [
       ...whatOptions,
       requiredReasonOption,
       { name: "preview", text: "Only say what would be deleted, and what would stay" },
-      yesOption,
+      {
+        ...yesOption,
+        text: "Do not ask. Without it the command asks however few events there are: nothing takes a forget back",
+      },
+      detachOption,
       idempotencyKeyOption,
     ],
     details:
-      "Events that the key names leave the store and the archive, and what else names them is replaced by [forgotten], in the audit too. Nothing takes it back. A worker does it; `forget show` has its report, which names nobody. Do not name the person in --reason. Exit code 4: some stay, such as those in a redrive or under a legal hold; forget them again when the reason is gone.",
+      "Events that the key names leave the store and the archive, and what else names them is replaced by [forgotten], in the audit too. Nothing takes it back. A worker does it; the command waits for it and prints its report, which names nobody, as `forget show` does. Do not name the person in --reason. Exit code 4, of --preview as well: some stay, such as those in a redrive, under a legal hold, or sent and not confirmed (`confirm` ends that); forget them again when the reason is gone.",
     examples: [
       'parkade forget --tag customerId=42 --reason "request 2026/311" --preview',
       'parkade forget --tag customerId=42 --reason "request 2026/311, article 17"',
@@ -45,7 +56,7 @@ export const FORGET_COMMANDS = [
     summary: "Show the report of a forget",
     arguments: [{ name: "id" }],
     options: [],
-    details: "The id is the one that `forget` prints.",
+    details: "The id is the one that `forget` prints. Exit code 4: some stay.",
     examples: ["parkade forget show 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a70"],
   },
 ] as const satisfies readonly Command[];

@@ -95,6 +95,30 @@ describe("Parkade answers", () => {
     expect(await parkade.parked()).toEqual(["e-0", "e-1"]);
   });
 
+  test("an event that the token may not send is dropped and said, and of a spool set aside: it is not sent again", async () => {
+    const detail = 'shop may not ingest for source "orders": ask an administrator';
+    const answer = { accepted: 0, rejected: [{ index: 0, code: "forbidden", field: "source", detail }] };
+    let away = false;
+    let requests = 0;
+    const forbids: typeof fetch = async () => {
+      if (away) throw new TypeError("no answer");
+      requests++;
+      return Response.json(answer, { status: 202 });
+    };
+    const by = parker({ fetch: forbids });
+    expect(await park(by, "e-0")).toMatchObject({
+      ...{ status: "dropped", reason: "refused", detail: `forbidden: ${detail}` },
+    });
+    away = true;
+    expect((await park(by, "e-1")).status).toBe("spooled");
+    away = false;
+    await expect.poll(() => by.reported.setAside).toEqual(["e-1 forbidden"]);
+    await expect.poll(() => segments()).toEqual([]);
+    expect(await by.flush()).toBe(true);
+    expect(requests).toBe(2);
+    expect(readFileSync(join(folder, "refused.ndjson"), "utf8")).toContain("may not ingest");
+  });
+
   test("413: a request that is too large goes in smaller ones", async () => {
     const by = parker();
     const wanted = ids("big", 40);

@@ -10,7 +10,7 @@ export type ParkerOptions = {
   url: string;
   /** The source that these events belong to, as it is named in Parkade. */
   source: string;
-  /** Sent as `Authorization: Bearer`, for a proxy before Parkade: Parkade itself asks for none. */
+  /** Sent as `Authorization: Bearer`: a token of Parkade that may send events to the source, or what a proxy before it asks for. */
   token?: string;
   /** For a source that takes signed requests only (`signedIntake`): each request is signed anew, the spool holds no signature. */
   signing?: Signing;

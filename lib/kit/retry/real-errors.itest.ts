@@ -113,9 +113,9 @@ describe("pg", () => {
 
   test("two transactions that wait for each other both commit", async () => {
     const [one, other] = (await clients(2)) as [pg.Client, pg.Client];
-    await one.query("create table accounts (id int primary key, balance int not null)");
-    await one.query("insert into accounts values (1, 100), (2, 100)");
-    const add = "update accounts set balance = balance + $2 where id = $1";
+    await one.query("create table balances (id int primary key, balance int not null)");
+    await one.query("insert into balances values (1, 100), (2, 100)");
+    const add = "update balances set balance = balance + $2 where id = $1";
     let locked = 0;
     let bothLocked = () => {};
     const barrier = new Promise<void>((resolve) => {
@@ -142,7 +142,7 @@ describe("pg", () => {
       );
     await Promise.all([transfer(one, 1, 2), transfer(other, 2, 1)]);
     expect(codes).toEqual(["40P01"]);
-    const { rows } = await one.query("select balance from accounts order by id");
+    const { rows } = await one.query("select balance from balances order by id");
     expect(rows).toEqual([{ balance: 100 }, { balance: 100 }]);
   });
 

@@ -6,6 +6,7 @@ import * as confirm from "@/app/(redrive)/api/v1/events/confirm/route";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
+import { LOCAL_CALLER } from "@/lib/testing/local-caller";
 
 export type ParkadeServer = {
   url: string;
@@ -43,7 +44,7 @@ export async function parkadeServer(env: Record<string, string> = {}, source = "
       await parkade.before(++nth);
       const request = new Request(`http://localhost${incoming.url}`, {
         method: "POST",
-        headers: incoming.headers as Record<string, string>,
+        headers: { ...(incoming.headers as Record<string, string>), ...LOCAL_CALLER },
         body: Readable.toWeb(incoming) as ReadableStream,
         duplex: "half",
       } as RequestInit);

@@ -1,0 +1,109 @@
+import type { Api } from "@/lib/cli/api";
+import { type Call, patiently, printAnswer } from "@/lib/cli/call";
+import { EXIT, TOKEN } from "@/lib/cli/command";
+import { readCredential, writeCredential } from "@/lib/cli/credentials";
+import { factsText } from "@/lib/cli/table";
+import type { MeOut } from "@/lib/guard/accounts/accounts.shapes";
+import type { DeviceAnswer, DeviceStarted } from "@/lib/guard/device-sign-ins/device-sign-ins.shapes";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { visible } from "@/lib/platform/plain/format.pure";
+
+/** The Parkade that the command line names. */
+export type Server = {
+  url: string;
+  /** Of the credentials. */
+  file: string;
+  /** Name of this machine. */
+  machine: string;
+  /** The environment holds a token, which goes before the one of the file. */
+  otherToken: boolean;
+  apiWith(token: string | null): Api;
+};
+
+const NAME_CHARS_MAX = 100;
+
+/** `login`: shows a code, waits until the person has confirmed it in the console, and keeps the token. */
+export async function login(call: Call, server: Server): Promise<number> {
+  const { line, terminal } = call;
+  const api = server.apiWith(null);
+  const me = await api.get<MeOut>("api/v1/me");
+  if (me.signIn.open && me.means !== null) {
+    await printAnswer(call, { url: server.url, signInNeeded: false }, () => `No sign-in is needed at ${server.url}\n`);
+    return EXIT.done;
+  }
+  if (!me.signIn.accounts && me.signIn.oidc === null) {
+    terminal.say(
+      `Nobody has an account at ${server.url} yet: open the link that stands where Parkade was started, and make the first one.`,
+    );
+    return EXIT.refused;
+  }
+  const former = readCredential(server.file, server.url);
+  const name = line.text("name") ?? `parkade on ${server.machine}`.slice(0, NAME_CHARS_MAX);
+  const started = await api.change<DeviceStarted>("api/v1/device-sign-ins", { method: "POST", body: { name } });
+  terminal.say(`Open ${visible(started.url)}\nand confirm that it shows the code ${visible(started.userCode)}.`);
+  const { state, token, secret } = await waitFor(call, api, started);
+  if (state !== "confirmed" || token === null || secret === null) {
+    terminal.say("The sign-in was denied.");
+    return EXIT.refused;
+  }
+  writeCredential(server.file, server.url, {
+    ...{ token: secret, tokenId: token.id, account: token.accountName, expiresAt: token.expiresAt },
+  });
+  if (former !== null) await revoke(server, former).catch(() => terminal.say("The former token was not revoked."));
+  if (server.otherToken) terminal.say(`${TOKEN} is set, and goes before this sign-in.`);
+  const signedIn = { url: server.url, signInNeeded: true, token };
+  await printAnswer(call, signedIn, () => `Signed in as ${visible(token.accountName)} until ${token.expiresAt}\n`);
+  return EXIT.done;
+}
+
+/** Asks until the person has decided. Throws ApiError when the code has ended. */
+async function waitFor(call: Call, api: Api, { deviceSecret, pollMs }: DeviceStarted): Promise<DeviceAnswer> {
+  for (;;) {
+    await call.clock.sleep(pollMs, call.signal);
+    const answer = await patiently(call, () =>
+      api.change<DeviceAnswer>("api/v1/device-sign-ins/take", { method: "POST", body: { deviceSecret } }),
+    );
+    if (answer.state !== "waiting") return answer;
+  }
+}
+
+/** `logout`: the token ends at the server first, so that a copy of it is worth nothing. */
+export async function logout(call: Call, server: Server): Promise<number> {
+  const { terminal } = call;
+  const credential = readCredential(server.file, server.url);
+  if (credential !== null) {
+    await revoke(server, credential);
+    writeCredential(server.file, server.url, null);
+  }
+  if (server.otherToken) terminal.say(`${TOKEN} is set, and stays as it is.`);
+  const text = credential === null ? "Nobody was signed in" : `${visible(credential.account)} is signed out`;
+  await printAnswer(
+    call,
+    { url: server.url, account: credential?.account ?? null },
+    () => `${text} at ${server.url}\n`,
+  );
+  return EXIT.done;
+}
+
+/** A token that is not good any more needs no revoking. */
+async function revoke({ apiWith }: Server, { token, tokenId }: { token: string; tokenId: string }): Promise<void> {
+  try {
+    await apiWith(token).change(`api/v1/tokens/${tokenId}`, { method: "DELETE", body: {} });
+  } catch (error) {
+    if (!(error instanceof ApiError) || !["unauthenticated", "unknown-token"].includes(error.code)) throw error;
+  }
+}
+
+/** `whoami` */
+export async function whoami(call: Call): Promise<number> {
+  const me = await call.api.get<MeOut>("api/v1/me");
+  await printAnswer(call, me, () =>
+    factsText([
+      ["name", me.name ?? "nobody: sign in with parkade login"],
+      ["by", me.means ?? "none"],
+      ["may", me.actions === "all" ? "everything" : me.actions.join(", ") || "nothing"],
+      ["sources", me.sources === "all" ? "all" : me.sources.join(", ") || "none"],
+    ]),
+  );
+  return me.means === null ? EXIT.refused : EXIT.done;
+}
