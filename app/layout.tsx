@@ -6,6 +6,7 @@ import type { ReactNode } from "react";
 import { Frame } from "@/components/shell/frame";
 import { Providers } from "@/components/shell/providers";
 import { THEME_SCRIPT } from "@/lib/platform/browser/theme-script.browser";
+import { TRUSTED_SCRIPTS } from "@/lib/platform/browser/trusted-scripts.browser";
 import "./globals.css";
 
 export const metadata: Metadata = {
@@ -23,17 +24,19 @@ export const viewport: Viewport = {
   ],
 };
 
+const HEAD_SCRIPT = TRUSTED_SCRIPTS + THEME_SCRIPT;
+
 export default async function RootLayout({ children }: { children: ReactNode }) {
   // scripts/web-server.ts sets the header. Its Content-Security-Policy runs no script without the nonce.
   const nonce = (await headers()).get("x-nonce") ?? undefined;
   return (
     <html lang="en" className={`${GeistSans.variable} ${GeistMono.variable}`} suppressHydrationWarning>
       <head>
-        {/* biome-ignore lint/security/noDangerouslySetInnerHtml: a constant that must run before the first paint */}
-        <script nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: THEME_SCRIPT }} />
+        {/* biome-ignore lint/security/noDangerouslySetInnerHtml: constants that must run before other scripts and the first paint */}
+        <script nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: HEAD_SCRIPT }} />
       </head>
       <body>
-        <Providers renderedAtMs={Date.now()}>
+        <Providers renderedAtMs={Date.now()} nonce={nonce}>
           <Frame>{children}</Frame>
         </Providers>
       </body>

@@ -34,7 +34,7 @@ test("the sixth request of a client gets a Retry-After; another client is not af
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
   expect(refused.headers.get("ratelimit")).toBe(`"client";r=0;t=${refused.headers.get("retry-after")}`);
   expect((await web.call(events.GET, { headers: { "x-actor": "bob" } })).status, "under another name").toBe(429);
-  const elsewhere = { "x-parkade-address": "10.0.0.7" };
+  const elsewhere = { "x-parkade-address": "127.0.0.7" };
   expect((await web.call(events.GET, { headers: elsewhere })).status).toBe(200);
 });
 

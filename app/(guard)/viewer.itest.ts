@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Deps, setDeps } from "@/app/_server/deps";
-import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { localViewer, type Viewer, whyNot } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { uuidv7 } from "@/lib/platform/ids";
 import { CONTRACT_DEFAULTS } from "@/lib/sources/contracts/contract.pure";
@@ -140,6 +140,8 @@ async function furnish(source: string): Promise<Record<string, string>> {
     ),
     group: await groupOf(0),
     mute: await mutedGroup(),
+    maskRule: (await made("POST api/v1/mask-rules/route.ts", post({ kind: "key", pattern: `${mark}-name`, source })))
+      .id,
     marker: (await made("POST api/v1/markers/route.ts", post({ kind: "note", label: mark, source }))).id,
     forget: (
       await made(
@@ -147,6 +149,7 @@ async function furnish(source: string): Promise<Record<string, string>> {
         post({ key: { tag: { name: "nobody", value: `${mark}-nobody` } }, reason: mark }),
       )
     ).id,
+    verification: (await made("POST api/v1/audit-verifications/route.ts", post({}))).id,
     view: (await made("POST api/v1/saved-views/route.ts", post({ name: mark, filter: { source: [source] } }))).id,
     operation: uuidv7(Date.now()),
     archived: uuidv7(Date.now()),
@@ -231,6 +234,7 @@ const READS: Record<string, () => Case[]> = {
     { params: { fingerprint: other.group! }, query: "?source=zzb" },
   ],
   markers: () => [{}],
+  "mask-rules": () => [{}],
   "approvals/[id]": () => [{ params: { id: other.redrive! } }],
   approvals: () => [{}, { query: "?state=asked" }],
   archive: () => [
@@ -240,6 +244,7 @@ const READS: Record<string, () => Case[]> = {
     { query: `?id=${other.archived}` },
   ],
   "audit/[id]/events": () => [other.entry!, other.spanningEntry!].map((id) => ({ params: { id } })),
+  "audit/export": () => [{}, { query: "?subjectKind=source" }],
   audit: () => [
     {},
     { query: `?eventId=${other.event}` },
@@ -257,14 +262,14 @@ const READS: Record<string, () => Case[]> = {
   controls: () => [{}, { query: "?state=live" }],
   "events/[id]/neighbours": () => [{ params: { id: own.event! } }, { params: { id: other.event! } }],
   "events/[id]/tail": () => [{ params: { id: other.event! } }],
-  "events/[id]/payload": () => [{ params: { id: other.event! } }],
+  "events/[id]/payload": () => [{ params: { id: other.event! }, query: "?reason=test" }],
   "events/[id]/revisions": () => [{ params: { id: other.event! } }],
   "events/[id]/revisions/[revision]": () => [{ params: { id: other.event!, revision: "1" } }],
   "events/[id]/revisions/compare": () => [{ params: { id: other.event! }, query: "?from=1&to=1" }],
   "events/[id]": () => [{ params: { id: other.event! } }],
   "events/count": () =>
     ["", "?source=zzb", "?q=zzb", "?errorCode=ZZB", "?status=BLACKLISTED"].map((query) => ({ query })),
-  "events/export": () => [{}, { query: "?source=zzb&format=csv" }],
+  "events/export": () => [{ query: "?reason=test" }, { query: "?source=zzb&format=csv" }],
   "events/meanings": () =>
     ["zzb-event-0", "zzb-aggregate-0", "ZZB", other.event!].map((text) => ({ query: `?text=${text}` })),
   events: () =>
@@ -366,6 +371,11 @@ const CHANGES: Record<string, () => Case[]> = {
       post({ fingerprints: [other.group!], more: 10, reason: "no", ...of }),
     ),
   "DELETE api/v1/group-mutes/[id]/route.ts": () => [{ params: { id: other.mute! } }],
+  "POST api/v1/mask-rules/route.ts": () =>
+    ["zzb", undefined].map((source) => post({ kind: "key", pattern: "mine", ...(source ? { source } : {}) })),
+  "PATCH api/v1/mask-rules/[id]/route.ts": () => [post({ enabled: false }, { id: other.maskRule! })],
+  "DELETE api/v1/mask-rules/[id]/route.ts": () => [{ params: { id: other.maskRule! } }],
+  "POST api/v1/events/[id]/reveal/route.ts": () => [post({ reason: "no" }, { id: other.pending! })],
   "POST api/v1/markers/route.ts": () => [post({ label: "no", source: "zzb" }), post({ label: "no" })],
   "DELETE api/v1/markers/[id]/route.ts": () => [{ params: { id: other.marker! } }],
   "POST api/v1/maintenances/route.ts": () =>
@@ -496,6 +506,7 @@ const OF_NO_SOURCE: Record<string, () => Case[]> = {
 /** Read by who may view: they hold what their bodies bring against what is stored. */
 const READS_BY_POST: Record<string, () => Case[]> = {
   "POST api/v1/archive/verify/route.ts": () => [post({ operation: other.operation! }), post({ source: "zzb" })],
+  "POST api/v1/mask-rules/trial/route.ts": () => [post({ eventId: other.event! })],
   "POST api/v1/schemas/check/route.ts": () => [post({ source: "zzb", eventType: "zzb", text: "{}" })],
 };
 
@@ -512,7 +523,17 @@ const OF_EVERY_VIEWER = [
   "redrives/[id]/rate",
 ];
 
-const served = [...ROUTES.keys()].filter((path) => /^(api\/v1|ops)\//.test(path));
+/** Read by who sees every source: the chains run through all. */
+const OF_ALL_SOURCES: Record<string, () => Case[]> = {
+  "POST api/v1/audit-verifications/route.ts": () => [post({})],
+  "GET api/v1/audit/chain/route.ts": () => [{}],
+  "GET api/v1/audit-verifications/[id]/route.ts": () => [{ params: { id: other.verification! } }],
+};
+
+/** Of accounts, sessions and tokens, and of no source: `sign-in.itest.ts` asks them by real sessions. */
+const OF_ACCOUNTS = /^api\/v1\/(me|sign-in|sign-out|account|accounts|account-links|device-sign-ins|tokens)\//;
+
+const served = [...ROUTES.keys()].filter((path) => /^(api\/v1|ops)\//.test(path) && !OF_ACCOUNTS.test(path));
 
 async function methodsOf(): Promise<string[]> {
   const all = await Promise.all(
@@ -523,13 +544,20 @@ async function methodsOf(): Promise<string[]> {
 
 test("every method of every route is asked", async () => {
   const reads = Object.keys(READS).map((path) => `GET api/v1/${path}/route.ts`);
-  const asked = [...reads, ...Object.keys({ ...CHANGES, ...OF_NO_SOURCE, ...READS_BY_POST })];
+  const asked = [...reads, ...Object.keys({ ...OF_ALL_SOURCES, ...CHANGES, ...OF_NO_SOURCE, ...READS_BY_POST })];
   expect(asked.sort()).toEqual((await methodsOf()).sort());
 });
 
 const shows = (text: string) => hidden.some((id) => text.includes(id)) || /zzb/i.test(text);
 
 describe("a viewer of one source", () => {
+  test.each(Object.keys(OF_ALL_SOURCES))("%s is for viewers of all", async (route) => {
+    for (const options of OF_ALL_SOURCES[route]!()) {
+      expect((await ask(CLERK, route, options)).status).toBe(403);
+      expect((await ask(ADMIN, route, options)).status).toBeLessThan(300);
+    }
+  });
+
   test.each(Object.keys(READS))("GET %s shows nothing of another", async (path) => {
     const route = `GET api/v1/${path}/route.ts`;
     let everythingShown = false;
@@ -588,6 +616,18 @@ describe("a viewer of one source", () => {
     const { items } = (await ask(CLERK, "GET api/v1/controls/route.ts")).body as { items: { id: string }[] };
     const names = ["ofSource", "narrowed", "ofCode", "ofEvent", "ofAggregate"];
     expect(items.map(({ id }) => id).sort()).toEqual(names.map((name) => own[name]!).sort());
+  });
+
+  test("stops and resumes the sends to a target of its own, and not all of them, as the page of targets offers", async () => {
+    const name = { name: "orders" };
+    for (const method of ["DELETE", "PUT"])
+      expect(
+        (await ask(CLERK, `${method} api/v1/stops/targets/[name]/route.ts`, post({ reason: "own" }, name))).status,
+      ).toBe(200);
+    const all = await ask(CLERK, "PUT api/v1/stops/everything/route.ts", post({ reason: "all" }));
+    expect(all).toMatchObject({ status: 403, body: { errors: [{}, { field: "source", detail: "every source" }] } });
+    expect(whyNot(CLERK, "redrive")).toBeNull();
+    expect(whyNot(CLERK, "redrive", true)).toMatch(/for orders alone/);
   });
 
   test("its own event counts the group's events of its own source, and names the redrive that took it along", async () => {
@@ -668,6 +708,85 @@ test("a viewer who may only send events sends them", async () => {
   expect((await ask(CLERK, "POST api/v1/events/route.ts", post({ ...sent, source: ABSENT }))).status).toBe(403);
 });
 
+describe("events of several sources by a viewer of one", () => {
+  const route = "POST api/v1/events/route.ts";
+  /** One event for each source, in each form that holds several. */
+  const FORMS: Record<string, (sources: readonly string[], mark: string) => Case> = {
+    "an array": (sources, mark) => ({ body: sources.map(eventOf(mark)) }),
+    "{ events }": (sources, mark) => ({ body: { events: sources.map(eventOf(mark)) } }),
+    NDJSON: (sources, mark) => ({
+      body: sources.map((source, at) => JSON.stringify(eventOf(mark)(source, at))).join("\n"),
+      headers: { "content-type": "application/x-ndjson" },
+    }),
+    CloudEvents: (sources, mark) => ({
+      body: sources.map((source, at) => ({
+        ...{
+          specversion: "1.0",
+          id: `${mark}-${at}`,
+          type: "t",
+          source: "/shop",
+          errorcode: "X",
+          parkadesource: source,
+        },
+      })),
+      headers: { "content-type": "application/cloudevents-batch+json" },
+    }),
+  };
+  const eventOf = (mark: string) => (source: string, at: number) => ({
+    ...{ source, eventId: `${mark}-${at}`, errorCode: "X", payload: {} },
+  });
+  const storedOf = (mark: string) =>
+    web.deps.db.query("select event_id as id from dlq_events where event_id like $1 order by 1", [`${mark}-%`]);
+
+  test.each(Object.entries(FORMS))("%s: its own are stored, each other one is refused", async (form, sent) => {
+    const { status, body } = await ask(CLERK, route, sent(["zzb", "orders", ABSENT, "orders"], form));
+    const detail = (source: string) => `clerk may not ingest for source "${source}": ask an administrator`;
+    expect({ status, body }).toMatchObject({
+      status: 202,
+      body: {
+        accepted: 2,
+        rejected: [
+          { index: 0, code: "forbidden", field: "source", detail: detail("zzb") },
+          // The same words, whether there is such a source or not.
+          { index: 2, code: "forbidden", field: "source", detail: detail(ABSENT) },
+        ],
+      },
+    });
+    expect(await storedOf(form)).toEqual([{ id: `${form}-1` }, { id: `${form}-3` }]);
+  });
+
+  test.each(Object.entries(FORMS))("%s of others alone is refused as a whole", async (form, sent) => {
+    const { status, body } = await ask(CLERK, route, sent(["zzb", ABSENT], `none-${form}`));
+    expect({ status, body }).toMatchObject({
+      status: 403,
+      body: { code: "forbidden", errors: [{ detail: "ingest" }, { field: "source", detail: "zzb" }] },
+    });
+  });
+
+  test("a stream of others alone is not read to its end", async () => {
+    let lines = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        lines += 1_000;
+        const piece = Array.from({ length: 1_000 }, (_, at) => JSON.stringify(eventOf("stream")("zzb", at)));
+        controller.enqueue(Buffer.from(`${piece.join("\n")}\n`));
+      },
+    });
+    const answer = await ask(CLERK, route, { body, headers: { "content-type": "application/x-ndjson" } });
+    expect(answer).toMatchObject({ status: 403, body: { code: "forbidden" } });
+    expect(lines).toBeLessThan(20_000);
+  });
+
+  test("what is refused beside its own is a warning in the log, with who sent it", async () => {
+    const warned: unknown[] = [];
+    const log = Object.assign(Object.create(web.deps.log), { warn: (facts: unknown) => warned.push(facts) });
+    setDeps({ ...web.deps, log, identify: () => CLERK } satisfies Deps);
+    const { POST } = await handlersOf("api/v1/events/route.ts");
+    await web.call(POST!, FORMS["an array"]!(["orders", "zzb", "zzb"], "warned"));
+    expect(warned).toMatchObject([{ code: "forbidden", viewer: "clerk", events: 2, source: "zzb" }]);
+  });
+});
+
 /** Every row that a change of this file could write. */
 async function stateOf(): Promise<unknown> {
   const tables = [
@@ -695,6 +814,7 @@ async function stateOf(): Promise<unknown> {
     "archived_events",
     "legal_holds",
     "forgets",
+    "mask_rules",
   ];
   const rows = tables.map((table) =>
     web.deps.db.query(`select md5(coalesce(string_agg(t::text, ',' order by t::text), '')) as rows from ${table} t`),
@@ -795,7 +915,7 @@ describe("a viewer who may not reveal", () => {
       ["GET api/v1/events/[id]/revisions/[revision]/route.ts", { params: { id, revision: "1" } }],
       ["GET api/v1/events/[id]/revisions/[revision]/route.ts", { params: { id, revision: "2" } }],
       ["GET api/v1/events/[id]/revisions/compare/route.ts", { params, query: "?from=1&to=2" }],
-      ["GET api/v1/events/[id]/payload/route.ts", { params, query: "?revision=2" }],
+      ["GET api/v1/events/[id]/payload/route.ts", { params, query: "?revision=2&reason=no" }],
       ["GET api/v1/events/[id]/route.ts", { params }],
       ["GET api/v1/events/[id]/tail/route.ts", { params }],
       ["GET api/v1/audit/route.ts", { query: "?limit=200" }],
@@ -845,24 +965,68 @@ describe("a viewer who may not reveal", () => {
     expect(body.masked).toBe(true);
     expect(shown(Buffer.from(body.base64, "base64").toString())).toEqual([]);
     if (eventId === "json") expect(body.text).toBe('{"card":{"token":"••••••"},"n":1.50}');
-    const whole = await ask(ADMIN, "GET api/v1/events/[id]/route.ts", { params });
-    expect(shown(whole.text)).toEqual(["hunter-ada", "hunter-bob", "hunter-dan"]);
-    expect(whole.body).toMatchObject({ body: { masked: false } });
+    // Nor does anybody else, until there is a reason.
+    const unasked = await ask(ADMIN, "GET api/v1/events/[id]/route.ts", { params });
+    if (eventId === "json") expect(shown(unasked.text)).toEqual([]);
+    const route = "POST api/v1/events/[id]/reveal/route.ts";
+    const before = await entriesOf(params.id);
+    expect((await ask(VIEWS, route, post({ reason: "curious" }, params))).status).toBe(403);
+    expect((await ask(ADMIN, route, post({}, params))).status).toBe(400);
+    expect(await entriesOf(params.id)).toEqual(before);
+    const whole = await ask(ADMIN, route, post({ reason: "she asked" }, params));
+    expect(shown(whole.text)).toEqual(credentials);
+    expect(whole.body).toMatchObject({ event: { body: { masked: false } } });
+    expect(whole.headers.get("cache-control")).toBe("no-store");
+    const [entry, ...rest] = await entriesOf(params.id);
+    expect(entry).toMatchObject({ action: "event.revealed", actor: ADMIN.name, reason: "she asked" });
+    expect(rest).toEqual(before);
   });
+
+  const entriesOf = (id: string) =>
+    web.deps.db.query(
+      `select action, actor, reason from audit_entries
+        where subject_kind = 'event' and subject_id = $1 order by id desc`,
+      [id],
+    );
 
   test.each(["events", "events/export", "groups", "stats/top-errors"])("sees no credential in GET %s", async (path) => {
     const own: Record<string, string> = { "stats/top-errors": "from=-1h&", "events/export": "format=csv&" };
     const query = `?${own[path] ?? ""}errorCode=LOGIN`;
     const route = `GET api/v1/${path}/route.ts`;
-    const [masked, whole] = [await ask(VIEWS, route, { query }), await ask(ADMIN, route, { query })];
-    expect(masked.status).toBe(200);
-    expect(shown(masked.text)).toEqual([]);
-    expect(shown(whole.text).length, whole.text).toBeGreaterThan(0);
+    for (const viewer of [VIEWS, ADMIN]) {
+      const masked = await ask(viewer, route, { query });
+      expect(masked.status).toBe(200);
+      expect(masked.text).toContain("LOGIN");
+      expect(shown(masked.text)).toEqual([]);
+    }
+  });
+
+  test("searches no error text for a word with digits, and no tag of a credential", async () => {
+    for (const query of ["?q=card+4111", "?tag.token=x", "?tag.who=ada%40example.com"]) {
+      const [refused, found] = [
+        await ask(VIEWS, "GET api/v1/events/route.ts", { query }),
+        await ask(ADMIN, "GET api/v1/events/route.ts", { query }),
+      ];
+      expect(refused.body, query).toMatchObject({ code: "forbidden", errors: [{ detail: "reveal" }, {}] });
+      expect(found.status).toBe(200);
+    }
+    expect((await ask(VIEWS, "GET api/v1/events/route.ts", { query: "?q=login" })).status).toBe(200);
   });
 
   test("gets no event whole: an export of lines holds what is stored", async () => {
-    const lines = await ask(VIEWS, "GET api/v1/events/export/route.ts", { query: "?errorCode=LOGIN" });
+    const route = "GET api/v1/events/export/route.ts";
+    const lines = await ask(VIEWS, route, { query: "?errorCode=LOGIN&reason=no" });
     expect(lines.status).toBe(403);
     expect(lines.body).toMatchObject({ errors: [{ field: "action", detail: "reveal" }] });
+    const unasked = await ask(ADMIN, route, { query: "?errorCode=LOGIN" });
+    expect(unasked.body).toMatchObject({ code: "reason-required", status: 422 });
+    const whole = await ask(ADMIN, route, { query: "?errorCode=LOGIN&reason=a+copy" });
+    expect(shown(whole.text)).toEqual(credentials);
+    const entries = await web.deps.db.query("select action, reason, count from audit_entries order by id desc limit 2");
+    const count = whole.text.trimEnd().split("\n").length;
+    expect(entries).toEqual([
+      { action: "event.export-ended", reason: "a copy", count },
+      { action: "event.exported", reason: "a copy", count: null },
+    ]);
   });
 });

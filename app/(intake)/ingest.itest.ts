@@ -37,7 +37,7 @@ async function parked() {
   return items.reverse();
 }
 async function payloadOf(id: string): Promise<string> {
-  return (await console.call(payload.GET, { params: { id } })).text;
+  return (await console.call(payload.GET, { params: { id }, query: "?reason=test" })).text;
 }
 
 describe("every form of ingest", () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -95,9 +95,15 @@ describeWith(missing, "promtool", () => {
       const recorded = charted.map((expr, index) => ({ record: `panel:${index}`, expr }));
       writeFileSync(file, JSON.stringify({ groups: [{ name: "dashboard", rules: recorded }] }));
       expect(promtool(["check", "rules", file])).toMatchObject({ status: 0 });
+      // The file with the token is where compose puts it: here it is another one.
+      cpSync(FOLDER, folder, { recursive: true });
+      const config = join(folder, "prometheus.yml");
+      const token = join(folder, "token");
+      writeFileSync(token, "pk_none");
+      writeFileSync(config, readFileSync(config, "utf8").replace("/etc/prometheus/parkade-token", token));
+      expect(promtool(["check", "config", config])).toMatchObject({ status: 0 });
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-    expect(promtool(["check", "config", "prometheus.yml"], { cwd: FOLDER })).toMatchObject({ status: 0 });
   });
 });

@@ -19,6 +19,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { createLog } from "@/lib/platform/log";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import { addSource, deadLetter } from "@/lib/testing/letters";
+import { LOCAL_CALLER } from "@/lib/testing/local-caller";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 
 type Handler = (request: Request, context: { params: Promise<Record<string, string>> }) => Promise<Response>;
@@ -52,7 +53,12 @@ async function call(
   const response = await handler(
     new Request(`http://127.0.0.1${options.path ?? "/x"}`, {
       method: options.method ?? (options.body === undefined ? "GET" : "POST"),
-      headers: { "content-type": "application/json", "x-actor": "ada", ...options.headers },
+      headers: {
+        "content-type": "application/json",
+        ...LOCAL_CALLER,
+        "x-actor": "ada",
+        ...options.headers,
+      },
       body: options.body === undefined ? undefined : JSON.stringify(options.body),
     }),
     { params: Promise.resolve(options.params ?? {}) },
@@ -354,7 +360,7 @@ describe("controls", () => {
 
   test("are lifted without a reason too: the server gives a request without a body an empty one", async () => {
     const { body } = await call(controls.POST, { body: { kind: "blacklist", scope: { errorCode: "E" }, reason } });
-    const request = new Request("http://127.0.0.1/x", { method: "DELETE", body: "" });
+    const request = new Request("http://127.0.0.1/x", { method: "DELETE", body: "", headers: LOCAL_CALLER });
     request.headers.delete("content-type");
     const answer = await control.DELETE(request, { params: Promise.resolve({ id: body.id as string }) });
     expect(await answer.json()).toMatchObject({ liftedBy: "local", liftReason: "lifted" });

@@ -121,7 +121,7 @@ function tooBusy(): DomainError {
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 /** Throws DomainError `invalid-utf8`: a replaced character would be a changed one. */
-function decodeUtf8(bytes: Uint8Array): string {
+export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch (error) {

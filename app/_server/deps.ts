@@ -1,4 +1,5 @@
 import type { BrokerRegistry } from "@/lib/brokers/registry";
+import { OidcProvider } from "@/lib/guard/oidc/provider";
 import { measureRoom, ROOM_EVERY_MS } from "@/lib/intake/room/measure-room";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { LaneConnection } from "@/lib/lane/connection";
@@ -11,8 +12,12 @@ import { createLowRateStore, type LowRateStore } from "@/lib/platform/database/p
 import { type Env, readEnv } from "@/lib/platform/env";
 import { createLog, type Log } from "@/lib/platform/log";
 import { type RegularWork, startRegularWork } from "@/lib/platform/regular-work";
+import { readMasterKeys } from "@/lib/platform/sealing/master-keys";
+import { Sealing } from "@/lib/platform/sealing/sealing";
+import { ownSecret, secretFiles } from "@/lib/platform/secret-files";
 import { openTracer } from "@/lib/platform/tracing/open-tracer";
 import { closeTracer } from "@/lib/platform/tracing/spans";
+import { trustCertificates } from "@/lib/platform/trusted-certificates";
 import { createExpressions, type Expressions } from "@/lib/repair/recipes/expressions";
 import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck, type SchemaCheck } from "@/lib/repair/schemas/schema-check";
@@ -23,7 +28,8 @@ import { SignatureCounts } from "./intake/signed-intake";
 import { READINESS_KEPT, type Readiness } from "./readiness";
 import { RequestLimits } from "./request-limits";
 import { SharedReads } from "./shared-reads";
-import { type Identify, identifyLocal } from "./viewer";
+import { identifyBy } from "./sign-in/identify";
+import type { Identify } from "./viewer";
 
 /** What the web process is made of. Operations and reads get the parts they need, never the environment. */
 export type Deps = {
@@ -46,6 +52,8 @@ export type Deps = {
   clock: DatabaseClock;
   log: Log;
   identify: Identify;
+  /** Where people sign in by OpenID Connect; null = by name and password alone. */
+  oidc: OidcProvider | null;
   limits: RequestLimits;
   refusedSignatures: SignatureCounts;
   sharedReads: SharedReads;
@@ -77,8 +85,10 @@ export function setDeps(next: Deps | null): void {
 }
 
 export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel, process: "web" })): Deps {
+  trustCertificates(env.caFile);
   openTracer(env.tracing, { process: "web", log, clock: systemClock });
   const store = {
+    sealing: new Sealing(readMasterKeys(env.encryption), systemClock),
     max: env.databasePool,
     statementTimeoutMs: env.statementTimeoutMs,
     chance: { clock: systemClock, random: Math.random },
@@ -106,7 +116,7 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
       clock: systemClock,
       random: Math.random,
       addresses: env.addresses,
-      secrets: { variables: process.env, listed: env.envReferences },
+      secrets: { variables: process.env, listed: env.envReferences, files: secretFiles(env.secretFiles) },
     });
     return registry;
   };
@@ -147,7 +157,10 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     archive,
     clock,
     log,
-    identify: identifyLocal,
+    identify: identifyBy({ db, clock, env }),
+    oidc:
+      env.oidc &&
+      new OidcProvider(env.oidc, { nowMs: () => systemClock.nowMs(), secretOf: ownSecret(env.secretFiles) }),
     limits: new RequestLimits(env.limits),
     refusedSignatures: new SignatureCounts(),
     sharedReads: new SharedReads(),

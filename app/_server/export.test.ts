@@ -13,6 +13,11 @@ it("names an export by its filter and its minute, in letters that a header takes
 
 it.each([
   ["=1+1", "'=1+1"],
+  ["+1+1", "'+1+1"],
+  ["-1+1|cmd", "'-1+1|cmd"],
+  ["@SUM(A1)", "'@SUM(A1)"],
+  ["\t=1", '"\'\t=1"'],
+  ['=HYPERLINK("http://evil.example")', '"\'=HYPERLINK(""http://evil.example"")"'],
   ["\n=1+1", '"\'\n=1+1"'],
   ["\uff1dSUM(A1)", "'\uff1dSUM(A1)"],
   ["\uff0b1", "'\uff0b1"],

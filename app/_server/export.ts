@@ -3,33 +3,39 @@ import type { EventOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { exportEvents } from "@/lib/events/list/event-export.read";
 import { filterQuery } from "@/lib/events/list/event-page.shapes";
-import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { REVEAL_REASON } from "@/lib/guard/masking/mask-rules.shapes";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { exportRecords } from "@/lib/keep/records/export-records";
-import type { Db } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { streamResponse } from "./intake/ndjson";
+import { revealReason } from "./payload";
 
 const FORMATS = ["ndjson", "csv"] as const;
 type Format = (typeof FORMATS)[number];
 
-export const exportQuery = filterQuery({ format: z._default(z.enum(FORMATS, "must be ndjson or csv"), "ndjson") });
+export const exportQuery = filterQuery({
+  format: z._default(z.enum(FORMATS, "must be ndjson or csv"), "ndjson"),
+  reason: REVEAL_REASON,
+});
 type ExportQuery = ReturnType<typeof exportQuery.read>;
 
 /**
- * All matching events as a file, a page in memory at a time: the columns of the list as CSV, or each event whole as a
- * line. The first page is read before the answer begins.
+ * All matching events as a file, a page in memory at a time: the columns of the list as CSV, masked, or each event whole as a
+ * line, with a reason. The first page is read before the answer begins.
  */
 export async function exportResponse(
-  { db, lists }: { db: Db; lists: Db },
+  deps: Parameters<typeof exportRecords>[0],
   viewer: Viewer,
-  { filter, format }: ExportQuery,
-  nowMs: number,
+  { filter, format, reason }: ExportQuery,
+  { request, nowMs }: { request: Request; nowMs: number },
 ): Promise<Response> {
   const name = fileName(filter, nowMs);
   if (format === "csv") {
-    return fileResponse(exportEvents(lists, viewer, filter, nowMs), { columns: CSV_COLUMNS, format, name });
+    return fileResponse(exportEvents(deps.lists, viewer, filter, nowMs), { columns: CSV_COLUMNS, format, name });
   }
-  return textResponse(joined(await exportRecords({ db, lists }, viewer, filter, nowMs)), { format, name });
+  assertMay(viewer, "export");
+  const asked = { filter, reason: revealReason(request, viewer, reason) };
+  return textResponse(joined(await exportRecords(deps, viewer, asked, nowMs)), { format, name });
 }
 
 async function* joined(pieces: AsyncGenerator<string[], void>): AsyncGenerator<string> {
@@ -45,6 +51,15 @@ export async function fileResponse<Row extends object>(
   return textResponse(textOf(first, pages, format === "csv" ? columns : null), { format, name });
 }
 
+/** Rows as lines of JSON. The first page is read before the answer begins. @param name of the file, before its time */
+export function lineResponse<Row extends object>(
+  pages: AsyncGenerator<Row[], void>,
+  name: string,
+  nowMs: number,
+): Promise<Response> {
+  return fileResponse(pages, { columns: [], format: "ndjson", name: `${name}-${minuteOf(nowMs)}` });
+}
+
 function textResponse(texts: AsyncIterable<string>, { format, name }: { format: Format; name: string }): Response {
   return streamResponse(texts, {
     "content-type": format === "csv" ? "text/csv; charset=utf-8; header=present" : "application/x-ndjson",
@@ -58,10 +73,11 @@ const FILE_NAME_MAX = 80;
 /** `events-orders-TIMEOUT-20261122T0244Z`: the name holds the filter, so that two exports of one day differ. */
 export function fileName({ source, errorCode, status }: EventFilter, nowMs: number): string {
   const named = ["events", ...(source ?? []), ...(errorCode ?? []), ...(status ?? [])].join("-");
-  const minute = iso(nowMs).slice(0, 16).replaceAll(/[-:]/g, "");
   // What a header and every file system take.
-  return `${named.replaceAll(/[^A-Za-z0-9._-]+/g, "_").slice(0, FILE_NAME_MAX)}-${minute}Z`;
+  return `${named.replaceAll(/[^A-Za-z0-9._-]+/g, "_").slice(0, FILE_NAME_MAX)}-${minuteOf(nowMs)}`;
 }
+
+const minuteOf = (nowMs: number) => `${iso(nowMs).slice(0, 16).replaceAll(/[-:]/g, "")}Z`;
 
 /** `columns`: of a CSV; null = NDJSON. */
 async function* textOf<Row extends object>(

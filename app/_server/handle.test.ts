@@ -4,8 +4,8 @@ import * as z from "zod/mini";
 import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { readEnv } from "@/lib/platform/env";
-import { DomainError, PROBLEM_CODES } from "@/lib/platform/plain/problem.pure";
-import { type Deps, setDeps } from "./deps";
+import { DomainError, PROBLEM_CODES, type ProblemCode } from "@/lib/platform/plain/problem.pure";
+import { type Deps, deps, setDeps } from "./deps";
 import { handle, type Route } from "./handle";
 import type { Operation } from "./operation";
 import { PROBLEMS } from "./problem";
@@ -82,6 +82,54 @@ describe("handle", () => {
     const id = response.headers.get("x-request-id")!;
     expect(text).toContain(id);
     expect(lines.find((line) => line.includes("hunter2"))).toContain(id);
+  });
+
+  describe("logs", () => {
+    const written = (message: string) => lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === message);
+    const read = (headers: Record<string, string>) => new Request("http://localhost:3000/api/v1/x", { headers });
+    const refusing = (code: ProblemCode) => async () => {
+      throw new DomainError(code, "No");
+    };
+
+    test("the name of the viewer with each request", async () => {
+      await call({}, read({ "x-actor": "ada" }));
+      expect(written("request")).toMatchObject([{ viewer: "ada", status: 200 }]);
+    });
+
+    test("who is refused an action, and from where, as a warning", async () => {
+      const problems: ProblemCode[] = ["forbidden"];
+      const request = read({ "x-actor": "ada", "x-parkade-address": "192.0.2.9" });
+      expect((await call({ problems, run: refusing("forbidden") }, request)).status).toBe(403);
+      const warning = { level: 40, code: "forbidden", viewer: "ada", address: "192.0.2.9", path: "/api/v1/x" };
+      expect(written("request refused")).toMatchObject([warning]);
+    });
+
+    test("from where somebody is refused who has not signed in, and nothing of the token", async () => {
+      const identify = refusing("unauthenticated");
+      setDeps({ ...deps(), identify } as unknown as Deps);
+      const request = read({ authorization: "Bearer pk_hunter2", "x-parkade-address": "192.0.2.9" });
+      expect((await call({}, request)).status).toBe(401);
+      expect(written("request refused")).toMatchObject([{ level: 40, code: "unauthenticated", address: "192.0.2.9" }]);
+      expect(lines.join("")).not.toContain("hunter2");
+    });
+
+    test("from where a sign-in failed, and nothing of what was typed", async () => {
+      const route = {
+        problems: ["sign-in-failed"] as ProblemCode[],
+        body: z.object({}),
+        run: refusing("sign-in-failed"),
+      };
+      const headers = { "content-type": "application/json", "x-parkade-address": "192.0.2.9" };
+      expect((await call(route, post(JSON.stringify({ name: "hunter2" }), headers))).status).toBe(401);
+      expect(written("request refused")).toMatchObject([{ level: 40, code: "sign-in-failed", address: "192.0.2.9" }]);
+      expect(lines.join("")).not.toContain("hunter2");
+    });
+
+    test("no warning of what is merely wrong", async () => {
+      await call({ problems: ["name-taken"], run: refusing("name-taken") }, read({}));
+      expect(written("request refused")).toEqual([]);
+      expect(written("request")).toMatchObject([{ status: 409 }]);
+    });
   });
 
   test("names the nearest branch's fields when a body fits no branch of a union", async () => {

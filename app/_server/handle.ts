@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
-import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { NOBODY, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { eventBytesMax } from "@/lib/intake/arrival.shapes";
 import { noParams, noQuery } from "@/lib/platform/api/query.shapes";
 import { uuidv7 } from "@/lib/platform/ids";
-import { invalidFields } from "@/lib/platform/plain/problem.pure";
+import { DomainError, invalidFields, type ProblemCode } from "@/lib/platform/plain/problem.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
 import { reasonOf, startSpan, tracerOpening, withSpan } from "@/lib/platform/tracing/spans";
 import { parseTraceparent } from "@/lib/platform/tracing/traceparent.pure";
@@ -15,7 +15,7 @@ import { describeOperation, type Operation, problemsOf } from "./operation";
 import { problemResponse, toDomainError } from "./problem";
 import { rawQueryOf } from "./raw-query";
 import type { LimitHeaders } from "./request-limits";
-import { clientOf, requestViewer } from "./viewer";
+import { ADDRESS_HEADER, clientOf, requestViewer } from "./viewer";
 
 /** Tests and development find an answer that differs from its schema; in production the check would cost each request. */
 const CHECKED = process.env.NODE_ENV !== "production";
@@ -36,8 +36,10 @@ export type Call<Query = undefined, Body = undefined, Params = Record<never, nev
   nowMs: number;
 };
 
-export type Route<Params, Query, Body> = Operation<Params, Query, Body> &
-  (
+export type Route<Params, Query, Body> = Operation<Params, Query, Body> & {
+  /** Knows the viewer of a request that brings neither session nor token by what else it brings; null = it is refused. */
+  signer?(request: Request, deps: Deps): Promise<Viewer | null>;
+} & (
     | {
         coalesce?: false;
         /** The answer as a value (sent as JSON), a Response, or undefined. */
@@ -83,7 +85,7 @@ export function handle<Params = Record<never, never>, Query = Record<never, neve
   };
   const respond = async (request: Request, context: Context, requestId: string, deps: Deps): Promise<Response> => {
     const startedMs = deps.clock.nowMs();
-    const incoming = { request, url: new URL(request.url), context, requestId, deps, limits: {} as LimitHeaders };
+    const incoming: Incoming = { request, url: new URL(request.url), context, requestId, deps, limits: {} };
     let response: Response;
     try {
       response = await answer(route, incoming);
@@ -101,7 +103,8 @@ export function handle<Params = Record<never, never>, Query = Record<never, neve
     if (deps.log.isLevelEnabled(level)) {
       const ms = Math.round((deps.clock.nowMs() - startedMs) * 10) / 10;
       const { method } = request;
-      deps.log[level]({ requestId, method, path: incoming.url.pathname, status: response.status, ms }, "request");
+      const facts = { requestId, method, path: incoming.url.pathname, status: response.status, ms };
+      deps.log[level]({ ...facts, viewer: incoming.viewer?.name }, "request");
     }
     return response;
   };
@@ -114,13 +117,25 @@ function startRequestSpan(request: Request, { name, requestId }: { name: string;
   return startSpan(name, { kind: "server", parent: parseTraceparent(request.headers.get("traceparent")), attributes });
 }
 
-type Incoming = { request: Request; url: URL; context: Context; requestId: string; deps: Deps; limits: LimitHeaders };
+type Incoming = {
+  request: Request;
+  url: URL;
+  context: Context;
+  requestId: string;
+  deps: Deps;
+  limits: LimitHeaders;
+  /** Absent until it is known. */
+  viewer?: Viewer;
+};
 
 async function answer<Params, Query, Body>(route: Route<Params, Query, Body>, incoming: Incoming): Promise<Response> {
   const { request, url, context, requestId, deps } = incoming;
-  const viewer = await requestViewer(request, deps);
+  const viewer = await knownViewer(route, incoming);
+  incoming.viewer = viewer;
   const client = clientOf(request, viewer);
-  if (!route.open) incoming.limits = deps.limits.takeRequest(client, deps.clock.nowMs());
+  // One that is known by its signature was counted for its address, before its signature was looked at.
+  if (!route.open && viewer.means !== "signature")
+    incoming.limits = deps.limits.takeRequest(client, deps.clock.nowMs());
   if (!route.open) await deps.clock.measured();
   const nowMs = deps.clock.wallMs();
   const params = (route.params ?? noParams).read(await context.params) as Params;
@@ -140,6 +155,23 @@ async function answer<Params, Query, Body>(route: Route<Params, Query, Body>, in
   return text === undefined
     ? new Response(null, { status: route.status ?? 204, headers: UNCACHED })
     : jsonAnswer(route, text);
+}
+
+/** A request that is refused for who sends it counts for its address: nobody tries tokens faster than a client may ask. */
+async function knownViewer<Params, Query, Body>(
+  { open, anybody, signer }: Route<Params, Query, Body>,
+  incoming: Incoming,
+): Promise<Viewer> {
+  const { request, deps } = incoming;
+  try {
+    return await requestViewer(request, deps, { anybody: open || anybody });
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== "unauthenticated") throw error;
+    incoming.limits = deps.limits.takeRequest(clientOf(request, NOBODY), deps.clock.nowMs());
+    const viewer = signer === undefined ? null : await signer(request, deps);
+    if (viewer === null) throw error;
+    return viewer;
+  }
 }
 
 const UNCACHED = { "cache-control": "no-store" };
@@ -178,13 +210,27 @@ async function bodyOf(
   return read.body;
 }
 
-function failure(error: unknown, route: Operation, { request, url, requestId, deps: { log } }: Incoming): Response {
+/** Somebody tries what it may not do: whoever watches for attacks reads these lines. */
+const REFUSALS: ReadonlySet<string> = new Set<ProblemCode>([
+  "unauthenticated",
+  "forbidden",
+  "not-local",
+  "sign-in-failed",
+]);
+
+function failure(error: unknown, route: Operation, incoming: Incoming): Response {
+  const { request, url, requestId, viewer } = incoming;
+  const { log } = incoming.deps;
   const known = toDomainError(error);
   const facts = { requestId, method: request.method, path: url.pathname, code: known.code };
   // Its client has gone, and nobody reads the answer: anybody could fill the log with such errors.
   if (request.signal.aborted) log.info({ ...facts, err: error }, "the client has gone");
   else if (known.code === "internal") log.error({ ...facts, err: error }, "request failed");
-  else if (known.internal !== undefined) log.warn({ ...facts, err: known.internal }, "request refused");
+  else if (REFUSALS.has(known.code)) {
+    const who = { viewer: viewer?.name, account: viewer?.account, address: request.headers.get(ADDRESS_HEADER) };
+    // Neither the name nor the token that was sent: people type passwords into the field of the name.
+    log.warn({ ...facts, ...who, ...(known.internal !== undefined && { err: known.internal }) }, "request refused");
+  } else if (known.internal !== undefined) log.warn({ ...facts, err: known.internal }, "request refused");
   if (CHECKED && !problemsOf(route).includes(known.code)) {
     throw new Undeclared(`${route.id} answers ${known.code}: add it to its problems`, { cause: error });
   }

@@ -26,15 +26,19 @@ const RENEW_MS = KEY_LEASE_MS / 3;
  * run without that knowledge.
  *
  * @param fingerprint of the request, which may be known only when it was read to its end; default: of its JSON body
+ * @param actor whose key it is: two of them may use the same one; default: the name of the viewer
  */
 export async function once<Query, Body, Answer>(
   call: Call<Query, Body>,
   run: () => Promise<Answer>,
-  fingerprint: () => string | Promise<string> = () => fingerprintOf(call.request, call.body),
+  {
+    fingerprint = () => fingerprintOf(call.request, call.body),
+    actor = call.viewer.name,
+  }: { fingerprint?: () => string | Promise<string>; actor?: string } = {},
 ): Promise<Answer> {
   const key = idempotencyKeyOf(call.request);
   if (key === null) return run();
-  const held: HeldKey = { actor: call.viewer.name, key, holder: randomUUID() };
+  const held: HeldKey = { actor, key, holder: randomUUID() };
   const known = await holdKey<Answer>(call.deps.db, held, call.deps.clock.wallMs());
   if (known === null) return runHeld(call.deps, held, run, fingerprint);
   if (known.fingerprint !== (await fingerprint())) throw keyReused();

@@ -17,25 +17,35 @@ export type Routes = Readonly<Record<string, () => Promise<RouteModule>>>;
 
 const DESCRIPTION = `Dead letters: park, find, verify, redrive, ignore. Times are ISO 8601 UTC; lists are keyset-paged.
 
-There is no sign-in yet: the API answers on this machine only, and the header x-actor says who acts. No operation requires
-one of the security schemes; they name how callers will sign in.`;
+A program sends a token, a browser has a session. On this machine a console can be open to everybody, and the header x-actor says
+who acts there.`;
 
 const SECURITY_SCHEMES = {
-  bearer: { type: "http", scheme: "bearer", description: "To come: a token for a program. Nothing requires it yet." },
+  bearer: { type: "http", scheme: "bearer", description: "A token of an account: pk_..." },
   session: {
     type: "apiKey",
     in: "cookie",
-    name: "parkade-session",
-    description: "To come: the session of a person. Nothing requires it yet.",
+    name: "parkade",
+    description: "The session of a person who has signed in; over https the cookie is __Host-parkade",
   },
 };
 
 /** What stands first in a path below /api/v1; `machine` are the paths outside of it. */
 const TAGS = {
+  account: "The own account: password, second factor, sessions",
+  "account-links": "One-time links by which a person chooses a password",
+  accounts: "Who may sign in, and what each may do",
+  "device-sign-ins": "Programs that ask to act for a person, such as the command line",
+  me: "Who a request comes from",
+  "sign-in": "A session by name and password",
+  "audit-verifications": "Checks of the audit against its seals and anchors",
+  "sign-out": "The end of a session",
+  tokens: "Secrets by which programs act for an account",
   approvals: "What waits for the approval of a second person",
   "admission-rules": "Rules that are applied to each arrival before it is stored",
   "alert-rules": "What raises alerts",
   alerts: "What is wrong now, and was",
+  "mask-rules": "What is masked for everybody until it is revealed",
   archive: "Events that were removed from the store, and how they come back",
   audit: "Who did what, and to which events",
   channels: "Who is told of alerts",

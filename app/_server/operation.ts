@@ -41,6 +41,8 @@ export type Operation<Params = unknown, Query = unknown, Body = unknown> = {
   links?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Answers any caller, and reads nothing of the request. */
   open?: boolean;
+  /** Answers whoever has not signed in, too, as the viewer that may do nothing: how somebody signs in. */
+  anybody?: boolean;
 };
 
 /** Of an operation on a selection. */
@@ -64,12 +66,23 @@ export const REVISION_PROBLEMS: readonly ProblemCode[] = [
   "same-bytes",
 ];
 
+/** Problems of an edit, which reads the revision that it is made from. */
+export const EDIT_PROBLEMS: readonly ProblemCode[] = [
+  ...REVISION_PROBLEMS,
+  "unreadable-body",
+  "masked-value",
+  "payload-broken",
+  "payload-too-large",
+  "too-many-headers",
+];
+
 /** Where a link finds the id of what was answered. */
 export const BODY_ID = { id: "$response.body#/id" };
 
 const EVERY: readonly ProblemCode[] = [
   "invalid-request",
   "not-local",
+  "unauthenticated",
   "forbidden",
   "too-many-requests",
   "read-timeout",

@@ -1,4 +1,6 @@
 import type { StoredPayload } from "@/lib/events/detail/event-detail.read";
+import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /**
  * The exact bytes. They come from anywhere and are served from the console's own origin, so a browser must neither
@@ -18,3 +20,20 @@ export function payloadResponse({ eventId, contentType, payload }: StoredPayload
     },
   });
 }
+
+/**
+ * Why the viewer asks for what is masked: the parameter `reason`, or the header `x-reason` in a command line. Throws DomainError
+ * `forbidden`, `reason-required`.
+ */
+export function revealReason(request: Request, viewer: Viewer, asked: string | null): string {
+  assertMay(viewer, "reveal");
+  const reason = (asked ?? request.headers.get("x-reason") ?? "").trim();
+  if (reason !== "") return reason.slice(0, REASON_MAX);
+  throw new DomainError(
+    "reason-required",
+    "This shows what is masked: say why with ?reason=, which the audit keeps, or read the event, which is masked",
+    { fields: [{ field: "reason", detail: "is missing" }] },
+  );
+}
+
+const REASON_MAX = 2_000;

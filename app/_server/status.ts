@@ -23,6 +23,7 @@ const UNKNOWN: StoredStatus = {
   stops: null,
   alerts: null,
   intakeStops: null,
+  encryption: null,
 };
 
 /** Rejects with DomainError `forbidden` alone: what cannot be had is null, and says so by `ok`. */

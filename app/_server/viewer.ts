@@ -1,6 +1,7 @@
 import { actorFault, LOCAL_ACTOR, sentActor } from "@/lib/guard/viewer/actor.pure";
+import { addressKey } from "@/lib/guard/viewer/address-key.pure";
 import { refusalOf } from "@/lib/guard/viewer/local-only.pure";
-import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { localViewer, NOBODY, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** The headers of a request, or of a page that is rendered. */
@@ -24,9 +25,19 @@ async function viewerOf({ method, path, headers, host }: Sent, { identify, env }
   return identify(headers);
 }
 
-export function requestViewer({ method, url, headers }: Request, needs: Needs): Promise<Viewer> {
+/** `anybody`: whoever has not signed in is nobody, and not refused. */
+export async function requestViewer(
+  { method, url, headers }: Request,
+  needs: Needs,
+  { anybody = false }: { anybody?: boolean | undefined } = {},
+): Promise<Viewer> {
   const { host, pathname } = new URL(url);
-  return viewerOf({ method, path: pathname, headers, host: headers.get("host") ?? host }, needs);
+  try {
+    return await viewerOf({ method, path: pathname, headers, host: headers.get("host") ?? host }, needs);
+  } catch (error) {
+    if (anybody && error instanceof DomainError && error.code === "unauthenticated") return NOBODY;
+    throw error;
+  }
 }
 
 export function pageViewer(headers: SentHeaders, needs: Needs): Promise<Viewer> {
@@ -34,18 +45,22 @@ export function pageViewer(headers: SentHeaders, needs: Needs): Promise<Viewer> 
 }
 
 /** Set by the web server in front of the framework, see scripts/web-server.ts. */
-const ADDRESS_HEADER = "x-parkade-address";
+export const ADDRESS_HEADER = "x-parkade-address";
+/** `1`: a proxy has passed the request on. Set there, too. */
+export const PROXIED_HEADER = "x-parkade-proxied";
 
 /**
- * Whose requests are counted together: an address. Not a name: as long as nobody signs in a client chooses its own, and
- * another one with each request would have no limit. Behind a proxy all share the proxy's address.
+ * Whose requests are counted together: an account, by whatever means it comes, or else an address. Not a name: whoever has not
+ * signed in chooses its own, and another one with each request would have no limit. Behind a proxy that is not trusted all share
+ * the proxy's address.
  */
-export function clientOf({ headers }: Request, { means }: Viewer): string {
-  return JSON.stringify([means, headers.get(ADDRESS_HEADER)]);
+export function clientOf({ headers }: Request, { means, account }: Viewer): string {
+  const key = account === undefined ? [means, addressKey(headers.get(ADDRESS_HEADER) || null)] : ["account", account];
+  return JSON.stringify(key);
 }
 
 /**
- * Nobody signs in yet: whoever reaches the port may do everything, under the name that x-actor says. Throws DomainError
+ * Where nobody must sign in: whoever reaches the port may do everything, under the name that x-actor says. Throws DomainError
  * `invalid-request` for a name that nobody may use.
  */
 export function identifyLocal(headers: SentHeaders): Viewer {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 
 /** Headers that change which events a request brings. */
 const EVENT_HEADERS = /^(content-type|x-parkade-source|ce-.+)$/;
@@ -10,11 +10,20 @@ export type Digested = {
   digest(): Promise<string>;
 };
 
+/** Hex SHA-256 of the whole request, whose body was read. */
+export function digestOf(request: Request, body: Uint8Array): string {
+  return hashOfHead(request).update(body).digest("hex");
+}
+
+function hashOfHead({ method, url, headers }: Request): Hash {
+  const { pathname, search } = new URL(url);
+  const eventHeaders = [...headers].filter(([name]) => EVENT_HEADERS.test(name));
+  return createHash("sha256").update(JSON.stringify([method, pathname, search, eventHeaders]));
+}
+
 /** Hashes a body while it is read: it may be too long to hold in memory. */
 export function digested(request: Request): Digested {
-  const { pathname, search } = new URL(request.url);
-  const eventHeaders = [...request.headers].filter(([name]) => EVENT_HEADERS.test(name));
-  const hash = createHash("sha256").update(JSON.stringify([request.method, pathname, search, eventHeaders]));
+  const hash = hashOfHead(request);
   const hashing = new TransformStream<Uint8Array, Uint8Array>({
     transform: (chunk, controller) => {
       hash.update(chunk);

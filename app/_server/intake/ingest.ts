@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import * as z from "zod/mini";
 import { mediaTypeOf, readBody } from "@/app/_server/body";
 import type { Call } from "@/app/_server/handle";
@@ -27,9 +28,10 @@ import {
   valueInSteps,
 } from "@/lib/platform/plain/raw-json.pure";
 import { createTurns } from "@/lib/platform/turns";
+import { digestOf } from "./digested";
 import { Intake } from "./intake";
 import { linesOf } from "./ndjson";
-import { namesAnySignature } from "./signed-intake";
+import { namesAnySignature, signedSources } from "./signed-intake";
 
 /**
  * The forms of POST /api/v1/events: our JSON (one, an array, `{ events }`), NDJSON as a stream, CloudEvents structured,
@@ -68,37 +70,67 @@ export type IngestCall = Call<{ source: string | null }>;
 type RuledCall = IngestCall & { rules: ReadonlyMap<string, SourceRules> };
 
 export async function ingest(incoming: IngestCall): Promise<ParkAnswer> {
-  assertPlain(incoming.request);
-  const call = { ...incoming, rules: await readSourceRules(incoming.deps.db, incoming.viewer) };
-  const type = mediaTypeOf(call.request);
-  const cloudEvents = cloudEventOptions(call);
-  if (type !== null && (NDJSON as readonly string[]).includes(type)) {
-    // A signature covers the body as a whole, so a body that has one is read to its end first.
-    if (namesAnySignature(call.rules, call.request.headers)) return withBody(call, (bytes) => ingestLines(call, bytes));
-    return ingestLines(call, null);
-  }
-  if (type === CLOUDEVENT_BATCH) {
-    return withBody(call, async (bytes) => {
-      return ingestEach(call, bytes, await arrayIn(call, bytes), (span) => readStructured(bytes, span, cloudEvents));
-    });
-  }
-  if (type === CLOUDEVENT) {
-    return withBody(call, async (bytes) => {
-      const span = await wholeSpan(call, bytes);
-      return ingestOne(call, bytes, () => readStructured(bytes, span, cloudEvents));
-    });
-  }
-  if (isBinaryMode(call.request.headers)) {
-    return withBody(call, (bytes) => {
-      return ingestOne(call, bytes, () => readBinary(call.request.headers, bytes, cloudEvents), false);
-    });
-  }
-  if (type === null || type === "application/json" || type.endsWith("+json")) {
-    return withBody(call, (bytes) => ingestJson(call, bytes));
-  }
+  const call = await withRules(incoming);
+  const read = readerOf(call);
+  // A signature covers the body as a whole, so a body that has one is read to its end first.
+  if (read === ingestLines && !namesAnySignature(call.rules, call.request.headers)) return ingestLines(call, null);
+  return withBody(call, (bytes) => read(call, bytes));
+}
+
+/**
+ * As `ingest`, for whoever has not signed in: nothing is read of the body, and nothing is kept of the request, before its signature is
+ * found to be right. `digest`: of the whole request. Throws DomainError `not-signed`.
+ */
+export async function ingestSigned(
+  incoming: IngestCall,
+  kept: (run: () => Promise<ParkAnswer>, sent: { fingerprint: () => string; actor: string }) => Promise<ParkAnswer>,
+): Promise<ParkAnswer> {
+  const call = await withRules(incoming);
+  const read = readerOf(call);
+  return withBody(call, (bytes) => {
+    const sources = signedSources(call, { rules: call.rules, body: bytes });
+    // All who sign have one name in the audit. A key belongs to whoever has the secret.
+    const sent = { fingerprint: () => digestOf(call.request, bytes), actor: senderOf(sources) };
+    return kept(() => read(call, bytes), sent);
+  });
+}
+
+/** Short, however many sources share a secret: it is in the key of an index. */
+function senderOf(sources: readonly string[]): string {
+  return `source:${createHash("sha256").update(JSON.stringify(sources)).digest("base64url")}`;
+}
+
+async function withRules(call: IngestCall): Promise<RuledCall> {
+  assertPlain(call.request);
+  return { ...call, rules: await readSourceRules(call.deps.db, call.viewer) };
+}
+
+type Reader = (call: RuledCall, bytes: Buffer) => Promise<ParkAnswer>;
+
+function readerOf({ request }: IngestCall): Reader {
+  const type = mediaTypeOf(request);
+  if (type !== null && (NDJSON as readonly string[]).includes(type)) return ingestLines;
+  if (type === CLOUDEVENT_BATCH) return ingestCloudEvents;
+  if (type === CLOUDEVENT) return ingestCloudEvent;
+  if (isBinaryMode(request.headers)) return ingestBinary;
+  if (type === null || type === "application/json" || type.endsWith("+json")) return ingestJson;
   throw new DomainError("unsupported-media-type", `${type} is not read here: send JSON, NDJSON or a CloudEvent`, {
     fields: [{ field: "content-type", detail: `use application/json, ${NDJSON[0]} or ${CLOUDEVENT}` }],
   });
+}
+
+async function ingestCloudEvents(call: RuledCall, bytes: Buffer): Promise<ParkAnswer> {
+  const options = cloudEventOptions(call);
+  return ingestEach(call, bytes, await arrayIn(call, bytes), (span) => readStructured(bytes, span, options));
+}
+
+async function ingestCloudEvent(call: RuledCall, bytes: Buffer): Promise<ParkAnswer> {
+  const span = await wholeSpan(call, bytes);
+  return ingestOne(call, bytes, () => readStructured(bytes, span, cloudEventOptions(call)));
+}
+
+function ingestBinary(call: RuledCall, bytes: Buffer): Promise<ParkAnswer> {
+  return ingestOne(call, bytes, () => readBinary(call.request.headers, bytes, cloudEventOptions(call)), false);
 }
 
 function assertPlain(request: Request): void {

@@ -1,6 +1,7 @@
 import type { Deps } from "@/app/_server/deps";
+import { ADDRESS_HEADER } from "@/app/_server/viewer";
 import type { ParkAnswer } from "@/lib/events/events.shapes";
-import { may, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { assertMay, may, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/intake/arrival.shapes";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/intake/park-events";
 import type { SourceRules } from "@/lib/intake/source-rules.read";
@@ -28,7 +29,7 @@ type Batch = {
   bufferUsed: number;
 };
 
-type IntakeCall = { deps: Deps; viewer: Viewer; request: Request };
+type IntakeCall = { deps: Deps; viewer: Viewer; request: Request; requestId: string };
 export type IntakeOptions = {
   rules: ReadonlyMap<string, SourceRules>;
   body: Uint8Array | null;
@@ -56,6 +57,9 @@ export class Intake {
   private readonly coversEvents: boolean;
   private readonly turns: Turns;
   private refusedInARow = 0;
+  private readonly request: Pick<IntakeCall, "request" | "requestId">;
+  /** Events of sources that the viewer may not send to, and the first of these sources. */
+  private readonly forbidden = { events: 0, source: "" };
   /** Sources that this request was counted for. */
   private readonly counted = new Set<string>();
   private readonly answer: ParkAnswer = {
@@ -74,12 +78,13 @@ export class Intake {
    * lie outside of the JavaScript heap.
    * `body`: all of it, for the signature; null when it was not kept, which no request with a signature does.
    */
-  constructor({ deps, viewer, request }: IntakeCall, { rules, streams = false, ...signed }: IntakeOptions) {
+  constructor({ deps, viewer, request, requestId }: IntakeCall, { rules, streams = false, ...signed }: IntakeOptions) {
     this.deps = deps;
     this.viewer = viewer;
+    this.request = { request, requestId };
     this.streams = streams;
     this.rules = rules;
-    this.guard = new SignatureGuard(deps, request, { rules, body: signed.body });
+    this.guard = new SignatureGuard({ deps, request, viewer }, { rules, body: signed.body });
     this.coversEvents = signed.eventsInBody;
     this.turns = createTurns(deps.clock);
     this.batch = this.newBatch();
@@ -91,17 +96,22 @@ export class Intake {
   }
 
   /**
-   * Takes the next event, which has `bytes` in the request; an event that `read` refuses is listed. The caller awaits a
-   * returned promise before it takes the next event: another request waits for the processor, or the batch is full and
-   * earlier batches are still being stored. Throws DomainError `too-many-refusals`, and `not-signed` for an event of a source
-   * that takes signed requests only.
+   * Takes the next event, which has `bytes` in the request; an event that `read` refuses, or of a source that the viewer may not send
+   * to, is listed. The caller awaits a returned promise before it takes the next event: another request waits for the processor, or
+   * the batch is full and earlier batches are still being stored. Throws DomainError `too-many-refusals`, `forbidden`, and
+   * `not-signed` for an event of a source that takes signed requests only.
    */
   take(read: () => Arrival, bytes: number): Promise<void> | undefined {
     const index = this.index++;
     const arrival = readOrReject(read);
     if ("rejection" in arrival) this.refuse(index, arrival.rejection);
-    else this.guard.assertSigned(arrival.source, this.coversEvents);
-    if (!("rejection" in arrival)) this.add(index, arrival, bytes);
+    // Of a request that is known by its signature alone, the guard says which sources it is for.
+    else if (this.viewer.means !== "signature" && !sees(this.viewer, arrival.source))
+      this.forbid(index, arrival.source);
+    else {
+      this.guard.assertSigned(arrival.source, this.coversEvents);
+      this.add(index, arrival, bytes);
+    }
     if (this.batch.arrivals.length >= PARK_BATCH_MAX || this.batch.bytes >= BATCH_BYTES_MAX) return this.flush();
     return this.turns.due() ? this.turns.give() : undefined;
   }
@@ -114,10 +124,31 @@ export class Intake {
     this.batch.bytes += bytes;
   }
 
+  /** Says the same of a source that does not exist. */
+  private forbid(index: number, source: string): void {
+    if (this.forbidden.events++ === 0) this.forbidden.source = source;
+    this.refuse(index, mayNotSend(this.viewer.name, source));
+  }
+
+  private assertSomeAllowed(): void {
+    const { events, source } = this.forbidden;
+    if (events > 0 && events === this.index) assertMay(this.viewer, "ingest", [source]);
+  }
+
+  /** The request is answered with 202: no other line of the log says that somebody tried this. */
+  private logForbidden(): void {
+    if (this.forbidden.events === 0) return;
+    const { request, requestId } = this.request;
+    const { name, account } = this.viewer;
+    const who = { viewer: name, account, address: request.headers.get(ADDRESS_HEADER) };
+    this.deps.log.warn({ requestId, code: "forbidden", ...who, ...this.forbidden }, "events refused");
+  }
+
   private refuse(index: number, rejection: Rejection): void {
     this.reject(index, rejection);
     this.refusedInARow++;
     if (this.refusedInARow < REFUSED_IN_A_ROW_MAX) return;
+    this.assertSomeAllowed();
     throw new DomainError(
       "too-many-refusals",
       `${REFUSED_IN_A_ROW_MAX} events in a row were refused, the rest was not read. The last one: ${rejection.detail}`,
@@ -125,10 +156,12 @@ export class Intake {
     );
   }
 
-  /** Stores the last batch and answers the counts. */
+  /** Stores the last batch and answers the counts. Throws DomainError `forbidden` when the viewer may send none of the events. */
   async finish(): Promise<ParkAnswer> {
+    this.assertSomeAllowed();
     await this.flush();
     await Promise.all(this.storing);
+    this.logForbidden();
     this.answer.rejected.sort((a, b) => a.index - b.index);
     return this.answer;
   }
@@ -137,6 +170,7 @@ export class Intake {
   async interrupted(error: unknown): Promise<unknown> {
     // A batch that failed caused `error`, or failed later.
     await Promise.allSettled(this.storing);
+    if (this.forbidden.events < this.index) this.logForbidden();
     const stored = this.answer.accepted + this.answer.bounced + this.answer.duplicates;
     if (!(error instanceof DomainError) || stored === 0) return error;
     const detail = `${error.message}. ${stored} events were stored before: sent again they count as duplicates`;
@@ -247,6 +281,14 @@ export class Intake {
     if (this.answer.rejected.length >= REJECTED_LISTED_MAX) return;
     this.answer.rejected.push({ index, ...shortRejection(rejection) });
   }
+}
+
+function mayNotSend(name: string, source: string): Rejection {
+  return {
+    code: "forbidden",
+    field: "source",
+    detail: `${name} may not ingest for source ${JSON.stringify(source)}: ask an administrator`,
+  };
 }
 
 function mayNotRestore(name: string): Rejection {

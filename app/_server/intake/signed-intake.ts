@@ -2,11 +2,14 @@ import type { Deps } from "@/app/_server/deps";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { signatureFault } from "@/lib/brokers/http/request-signature";
 import { namesSignature, type SignedIntake } from "@/lib/brokers/http/signature";
-import { resolveSecrets } from "@/lib/brokers/kinds/kinds.shapes";
+import { resolveSecrets } from "@/lib/brokers/kinds/config-secrets.shapes";
+import { bearerOf } from "@/lib/guard/tokens/token.pure";
+import { SIGNATURE_ACTOR } from "@/lib/guard/viewer/actor.pure";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { SourceRules } from "@/lib/intake/source-rules.read";
+import { readSourceRules, type SourceRules } from "@/lib/intake/source-rules.read";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { Metric } from "@/lib/platform/plain/prometheus.pure";
+import { secretFiles } from "@/lib/platform/secret-files";
 
 /** Requests to a source that were refused for their signature, since this process began. */
 export class SignatureCounts {
@@ -29,6 +32,32 @@ export class SignatureCounts {
 }
 
 /**
+ * The viewer of a request that brings neither session nor token, but a signature for some source: it may send events to the sources that
+ * take signed requests, and each of its events is judged by `SignatureGuard`. null = the request names no signature.
+ */
+export async function signerOf({ headers }: Request, { db }: Deps): Promise<Viewer | null> {
+  // Whoever sends a token means to be the account of the token.
+  if (bearerOf(headers.get("authorization")) !== null) return null;
+  const signer: Viewer = { name: SIGNATURE_ACTOR, means: "signature", sources: "all", actions: ["ingest"] };
+  const rules = await readSourceRules(db, signer);
+  if (!namesAnySignature(rules, headers)) return null;
+  const sources = [...rules].flatMap(([name, { signedConfig }]) => (signedConfig === undefined ? [] : [name]));
+  return { ...signer, sources };
+}
+
+type SignedBody = { rules: ReadonlyMap<string, SourceRules>; body: Uint8Array };
+
+/** Names of the sources for which the body is signed, sorted. Throws DomainError `not-signed` when it is signed for none. */
+export function signedSources({ deps, request }: { deps: Deps; request: Request }, signed: SignedBody): string[] {
+  const names = [...signed.rules].flatMap(([name, { signedConfig }]) => {
+    if (signedConfig === undefined) return [];
+    return signedFault({ deps, request, body: signed.body }, signedConfig) === null ? [name] : [];
+  });
+  if (names.length === 0) throw notSigned("no source takes the signature");
+  return names.sort();
+}
+
+/**
  * Guards the sources of one request that take signed requests only. Every event passes `assertSigned` with the name of its
  * own source, however the request names it: as a parameter, a header, an attribute, or in each event.
  */
@@ -38,17 +67,19 @@ export class SignatureGuard {
   private readonly rules: ReadonlyMap<string, SourceRules>;
   /** null: the body was not read as a whole, since the request names no signature. */
   private readonly body: Uint8Array | null;
+  /** The signature is all that the request has: a source that takes unsigned ones takes it from others. */
+  private readonly always: boolean;
   private readonly judged = new Set<string>();
 
   constructor(
-    deps: Deps,
-    request: Request,
+    { deps, request, viewer }: { deps: Deps; request: Request; viewer: Viewer },
     { rules, body }: { rules: ReadonlyMap<string, SourceRules>; body: Uint8Array | null },
   ) {
     this.deps = deps;
     this.request = request;
     this.rules = rules;
     this.body = body;
+    this.always = viewer.means === "signature";
   }
 
   /**
@@ -58,22 +89,29 @@ export class SignatureGuard {
    */
   assertSigned(source: string, coversEvent: boolean): void {
     const config = this.rules.get(source)?.signedConfig;
+    if (config === undefined && this.always) throw notSigned("the source takes no signed requests, or there is none");
     if (config === undefined || this.judged.has(source)) return;
-    const fault = coversEvent ? this.fault(config) : "a binary CloudEvent: its attributes are headers";
+    const { deps, request, body } = this;
+    const fault = coversEvent
+      ? signedFault({ deps, request, body }, config)
+      : "a binary CloudEvent: its attributes are headers";
     if (fault !== null) {
       this.deps.refusedSignatures.add(source);
       throw notSigned(`${source}: ${fault}`);
     }
     this.judged.add(source);
   }
+}
 
-  private fault(config: Readonly<Record<string, unknown>>): string | null {
-    if (this.body === null) return "no signature";
-    const intake = intakeOf(this.deps, config);
-    if (intake === null) return "a secret of the source cannot be read: set its variable for the web process";
-    const nowMs = this.deps.clock.wallMs();
-    return signatureFault(intake, { headers: this.request.headers, body: this.body, nowMs });
-  }
+/** Why the request is not signed for the source of this configuration; null = it is. */
+function signedFault(
+  { deps, request, body }: { deps: Deps; request: Request; body: Uint8Array | null },
+  config: Readonly<Record<string, unknown>>,
+): string | null {
+  if (body === null) return "no signature";
+  const intake = intakeOf(deps, config);
+  if (intake === null) return "a secret of the source cannot be read: set its variable for the web process";
+  return signatureFault(intake, { headers: request.headers, body, nowMs: deps.clock.wallMs() });
 }
 
 function notSigned(cause: string): DomainError {
@@ -88,7 +126,11 @@ function notSigned(cause: string): DomainError {
 function intakeOf({ env }: Deps, config: Readonly<Record<string, unknown>>): SignedIntake | null {
   const stored = { kind: "http", config: { signedIntake: config.signedIntake } as HttpConfig } as const;
   try {
-    const { source } = resolveSecrets(stored, { variables: process.env, listed: env.envReferences });
+    const { source } = resolveSecrets(stored, {
+      variables: process.env,
+      listed: env.envReferences,
+      files: secretFiles(env.secretFiles),
+    });
     return (source.config as HttpConfig).signedIntake ?? null;
   } catch {
     return null;

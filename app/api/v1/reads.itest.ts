@@ -137,7 +137,9 @@ describe("the list", () => {
     const page = await list(`${query}&limit=500`);
     expect(page.items).toHaveLength(n);
     expect((await counts(query)).total).toMatchObject({ value: n, kind: "exact" });
-    const lines = (await console.call(exported.GET, { query })).text.split("\n").filter(Boolean);
+    const lines = (await console.call(exported.GET, { query: `${query}&reason=test` })).text
+      .split("\n")
+      .filter(Boolean);
     expect(lines.map((line) => JSON.parse(line).stored.id)).toEqual(page.items.map((item) => item.id));
     const grouped = (await console.call<GroupList>(groups.GET, { query })).body.items;
     expect(grouped.flatMap((group) => Object.values(group.counts)).reduce((sum, one) => sum + one, 0)).toBe(n);
@@ -198,7 +200,10 @@ describe("one event", () => {
   });
 
   test("gives its payload byte for byte, as a file that no browser runs", async () => {
-    const answer = await console.call(payload.GET, { params: { id: await idOf("event-3") } });
+    const answer = await console.call(payload.GET, {
+      params: { id: await idOf("event-3") },
+      query: "?reason=test",
+    });
     expect(answer.text).toBe('{"orderId": 77, "big": 9007199254740993}');
     expect(answer.headers.get("content-disposition")).toContain("attachment");
     expect(answer.headers.get("x-content-type-options")).toBe("nosniff");

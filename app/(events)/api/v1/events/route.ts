@@ -1,6 +1,7 @@
 import { handle } from "@/app/_server/handle";
 import { INGEST_MEDIA, INGEST_PROBLEMS } from "@/app/_server/intake/ingest";
 import { ingestOnce } from "@/app/_server/intake/ingest-once";
+import { signerOf } from "@/app/_server/intake/signed-intake";
 import { withSourceHints } from "@/app/_server/named-sources";
 import { eventListSchema, parkAnswerSchema } from "@/lib/events/events.shapes";
 import { listEvents } from "@/lib/events/list/event-list.read";
@@ -30,5 +31,6 @@ export const POST = handle({
   status: 202,
   answer: parkAnswerSchema,
   problems: INGEST_PROBLEMS,
+  signer: signerOf,
   run: ingestOnce,
 });

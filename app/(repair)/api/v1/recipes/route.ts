@@ -9,7 +9,7 @@ export const GET = handle({
   id: "listRecipes",
   summary: "Recipes with a name, in their newest versions",
   answer: recipeListSchema,
-  run: ({ deps, viewer }) => listRecipes(deps.lowRate, viewer),
+  run: ({ deps, viewer }) => listRecipes(deps, viewer),
 });
 
 export const POST = handle({

@@ -1,16 +1,18 @@
 import { handle } from "@/app/_server/handle";
-import { payloadResponse } from "@/app/_server/payload";
-import { readPayload } from "@/lib/events/detail/event-detail.read";
+import { payloadResponse, revealReason } from "@/app/_server/payload";
+import { revealPayload } from "@/lib/guard/masking/reveal-event";
 import { byId } from "@/lib/platform/api/query.shapes";
-import { revisionQuery } from "@/lib/repair/revisions/revisions.shapes";
+import { payloadQuery } from "@/lib/repair/revisions/revisions.shapes";
 
 export const GET = handle({
   id: "readPayload",
-  summary: "The exact bytes of a payload with its content type, of the current revision unless one is named",
+  summary: "The exact bytes of a payload with its content type, of the current revision unless one is named; audited",
   params: byId("unknown-event"),
-  query: revisionQuery,
-  problems: ["unknown-revision"],
+  query: payloadQuery,
+  problems: ["unknown-revision", "reason-required", "unreadable-body"],
   answer: { media: ["*/*"] },
-  run: async ({ deps, viewer, params, query }) =>
-    payloadResponse(await readPayload(deps.db, viewer, params.id, query.revision)),
+  run: async ({ deps, viewer, params: { id }, query, request }) => {
+    const reason = revealReason(request, viewer, query.reason);
+    return payloadResponse(await revealPayload(deps, { id, reason, revision: query.revision }, viewer));
+  },
 });

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
-import { BODY_ID, REVISION_PROBLEMS } from "@/app/_server/operation";
+import { BODY_ID, EDIT_PROBLEMS } from "@/app/_server/operation";
 import { byId } from "@/lib/platform/api/query.shapes";
 import { readRevisions } from "@/lib/repair/revisions/event-revisions.read";
 import { editEvent } from "@/lib/repair/revisions/revise-event";
@@ -23,7 +23,7 @@ export const POST = handle({
   idempotent: true,
   status: 201,
   answer: editedSchema,
-  problems: [...REVISION_PROBLEMS, "masked-value", "payload-broken", "payload-too-large", "too-many-headers"],
+  problems: EDIT_PROBLEMS,
   links: { getRevision: { ...BODY_ID, revision: "$response.body#/revision" } },
   run: ({ deps, request, body, viewer, params: { id } }) => {
     const idempotency = idempotencyOf(request, viewer, body);

@@ -1,0 +1,11 @@
+import { handle } from "@/app/_server/handle";
+import { ownAccountSchema } from "@/lib/guard/accounts/accounts.shapes";
+import { readOwnAccount } from "@/lib/guard/accounts/own-account";
+
+export const GET = handle({
+  id: "getOwnAccount",
+  summary: "The account of whoever asks",
+  answer: ownAccountSchema,
+  problems: ["unknown-account"],
+  run: ({ deps, viewer }) => readOwnAccount(deps, viewer),
+});

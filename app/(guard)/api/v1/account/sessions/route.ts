@@ -1,0 +1,17 @@
+import { handle } from "@/app/_server/handle";
+import { sessionListSchema } from "@/lib/guard/accounts/accounts.shapes";
+import { endOwnSessions, listOwnSessions } from "@/lib/guard/sessions/own-sessions";
+
+export const GET = handle({
+  id: "listOwnSessions",
+  summary: "Sessions of the own account",
+  answer: sessionListSchema,
+  run: ({ deps, viewer }) => listOwnSessions(deps, viewer),
+});
+
+export const DELETE = handle({
+  id: "endOtherSessions",
+  summary: "End all other sessions of the own account",
+  problems: ["unknown-session"],
+  run: ({ deps, viewer }) => endOwnSessions(deps, "others", viewer),
+});

@@ -1,0 +1,25 @@
+import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
+import { BODY_ID } from "@/app/_server/operation";
+import { addMaskRule } from "@/lib/guard/masking/change-mask-rule";
+import { listMaskRules } from "@/lib/guard/masking/mask-rules.read";
+import { maskRuleListSchema, maskRuleRequestSchema, maskRuleSchema } from "@/lib/guard/masking/mask-rules.shapes";
+
+export const GET = handle({
+  id: "listMaskRules",
+  summary: "What is masked beside the built-in detectors, and which of these are off",
+  answer: maskRuleListSchema,
+  run: ({ deps, viewer }) => listMaskRules(deps.db, viewer),
+});
+
+export const POST = handle({
+  id: "addMaskRule",
+  summary: "Mask the values at a JSON pointer or under a name, or switch a detector off or on",
+  body: maskRuleRequestSchema,
+  idempotent: true,
+  status: 201,
+  answer: maskRuleSchema,
+  problems: ["unknown-source", "invalid-mask-rule", "name-taken"],
+  links: { changeMaskRule: BODY_ID, removeMaskRule: BODY_ID },
+  run: (call) => once(call, () => addMaskRule(call.deps, call.body, call.viewer)),
+});

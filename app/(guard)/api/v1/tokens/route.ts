@@ -1,0 +1,21 @@
+import { handle } from "@/app/_server/handle";
+import { ownOf } from "@/lib/guard/accounts/own-account";
+import { listTokens, makeToken } from "@/lib/guard/tokens/change-tokens";
+import { madeTokenSchema, newTokenSchema, tokenListSchema } from "@/lib/guard/tokens/tokens.shapes";
+
+export const GET = handle({
+  id: "listOwnTokens",
+  summary: "Tokens of the own account",
+  answer: tokenListSchema,
+  run: ({ deps, viewer }) => listTokens(deps, ownOf(viewer).account, viewer),
+});
+
+export const POST = handle({
+  id: "makeOwnToken",
+  summary: "Make a token that acts as the own account; its secret is shown this once",
+  body: newTokenSchema,
+  status: 201,
+  answer: madeTokenSchema,
+  problems: ["unknown-account", "invalid-token"],
+  run: ({ deps, viewer, body }) => makeToken(deps, { account: ownOf(viewer).account, wanted: body }, viewer),
+});

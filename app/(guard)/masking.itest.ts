@@ -1,0 +1,269 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Deps, setDeps } from "@/app/_server/deps";
+import { ROUTES } from "@/app/routes";
+import type { EventDetail } from "@/lib/events/events.shapes";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
+import { localViewer, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { parkEvents } from "@/lib/intake/park-events";
+import { readEvidence } from "@/lib/observe/alerts/evidence.read";
+import { createLog } from "@/lib/platform/log";
+import { type CallOptions, type TestConsole, testConsole } from "@/lib/testing/console";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+
+/** Personal data and credentials that are easy to find, in every part of an event. */
+const CANARIES = {
+  email: "ada.canary@example.com",
+  card: "4111 1111 1111 1111",
+  iban: "DE89370400440532013000",
+  token: "pk_canary0canary0canary0",
+  password: "hunter-canary",
+  /** By rules alone. */
+  nickname: "canarella",
+  name: "Lovelace-Canary",
+};
+const ADMIN = localViewer("ada");
+const OTHER: Viewer = { name: "eve", means: "session", sources: ["billing"], actions: "all" };
+const NO_REVEAL: Viewer = { ...ADMIN, actions: ["view", "export", "edit", "change-masks"] };
+
+let web: TestConsole;
+let id: string;
+const lines: string[] = [];
+
+async function ask<Body = Record<string, unknown>>(viewer: Viewer, route: string, options: CallOptions = {}) {
+  setDeps({ ...web.deps, identify: () => viewer } satisfies Deps);
+  const [method, path] = route.split(" ") as [string, string];
+  type Handlers = Record<string, Parameters<TestConsole["call"]>[0]>;
+  const handlers = (await (ROUTES as unknown as Record<string, () => Promise<Handlers>>)[path]!()) as Handlers;
+  return web.call<Body>(handlers[method]!, { ...options, method });
+}
+
+const MASKS = "/api/v1/mask-rules";
+const REVEAL = "POST /api/v1/events/{id}/reveal";
+const detail = async () => (await ask<EventDetail>(ADMIN, "GET /api/v1/events/{id}", { params: { id } })).body;
+const add = (body: object) => ask<{ id: string }>(ADMIN, `POST ${MASKS}`, { body });
+const entries = () => web.deps.db.query("select action, reason from audit_entries order by id desc limit 3");
+
+const all = Object.values(CANARIES).join(", ");
+const payload = {
+  customer: { name: CANARIES.name, email: CANARIES.email, nickname: CANARIES.nickname },
+  card: CANARIES.card,
+  list: [{ password: CANARIES.password }, `${CANARIES.token} ${CANARIES.iban}`],
+  inner: JSON.stringify({ to: CANARIES.email, nickname: CANARIES.nickname }),
+  amount: 12.5,
+};
+
+beforeAll(async () => {
+  web = await testConsole();
+  const destination = { write: (line: string) => void lines.push(line) };
+  web.deps.log = createLog({ process: "test", level: "trace", destination });
+  await addSource(web.deps.db, "orders");
+  await addSource(web.deps.db, "billing");
+  expect((await add({ kind: "key", pattern: "*nickname" })).status).toBe(201);
+  expect((await add({ kind: "pointer", pattern: "/customer/name", source: "orders" })).status).toBe(201);
+  const said = `no ${CANARIES.email} ${CANARIES.card} ${CANARIES.iban} ${CANARIES.token} password=${CANARIES.password} nickname=${CANARIES.nickname} name: "${CANARIES.name}"`;
+  const letter = deadLetter({
+    error: { type: "E", message: said, stack: `E: ${said}\n at a.b (c.ts:1)` },
+    payload: Buffer.from(JSON.stringify(payload)),
+    headers: [
+      ["x-nickname", CANARIES.nickname],
+      ["x-to", CANARIES.email],
+      ["authorization", CANARIES.password],
+      ["x-plain", "seen"],
+    ],
+    tags: { to: CANARIES.email, nickname: CANARIES.nickname, orderId: "77" },
+    origin: { queue: "q", properties: { nickname: CANARIES.nickname, note: `for ${CANARIES.email}` } } as never,
+  });
+  await parkEvents(web.deps, [{ source: "orders", letter }], ADMIN);
+  id = (await web.deps.db.query<{ id: string }>("select id from dlq_events"))[0]!.id;
+});
+afterAll(() => web.close());
+
+/** In the forms in which an answer may hold them. */
+const leaks = (text: string) =>
+  Object.entries(CANARIES).flatMap(([what, canary]) =>
+    [canary, encodeURIComponent(canary), Buffer.from(canary).toString("base64").slice(0, -4)].some((form) =>
+      text.includes(form),
+    )
+      ? [what]
+      : [],
+  );
+
+test("no answer to any GET shows personal data, whoever asks, nor does a preview, an alert or the log", async () => {
+  const { fingerprint } = await detail();
+  const edit = { base: 1, contentType: "text/plain", reason: "as text" };
+  expect((await ask(NO_REVEAL, "POST /api/v1/events/{id}/revisions", { params: { id }, body: edit })).status).toBe(201);
+  const values: Record<string, string> = { id, name: "orders", fingerprint, revision: "2" };
+  const queries: Record<string, string> = {
+    "/api/v1/events/{id}/revisions/compare": "?from=1&to=2",
+    "/api/v1/events/export": "?format=csv",
+    "/api/v1/stats/top-errors": "?from=-1h",
+    "/api/v1/stats/differences": "?against=day",
+  };
+  let answered = 0;
+  for (const [path, load] of Object.entries(ROUTES)) {
+    // The document of the API holds nothing that is stored, and takes seconds.
+    if (path.endsWith("openapi.json") || !("GET" in (await load()))) continue;
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+    const params = Object.fromEntries(names.map((name) => [name, values[name]!]));
+    for (const viewer of /events|groups|stats/.test(path) ? [ADMIN, NO_REVEAL] : [ADMIN]) {
+      const answer = await ask(viewer, `GET ${path}`, { params, query: queries[path] ?? "" });
+      expect(leaks(answer.text + JSON.stringify([...answer.headers])), path).toEqual([]);
+      if (answer.status === 200) answered++;
+    }
+  }
+  expect(answered).toBeGreaterThan(60);
+  const select = { ids: [id] };
+  const recipes = [
+    { kind: "form", steps: [{ op: "copy", from: "/customer", to: "/open" }] },
+    { kind: "form", steps: [{ op: "move", from: "/customer/name", to: "/open" }] },
+    { kind: "jsonata", expression: '{"open": $uppercase(customer.name) & customer.nickname}' },
+    { kind: "jsonata", expression: "$split(list[0].password, '')" },
+  ];
+  const asked: [string, object][] = [
+    ...recipes.map((recipe): [string, object] => ["POST /api/v1/events/mend/preview", { select, recipe }]),
+    ["POST /api/v1/redrives/preview", { select }],
+    [`POST ${MASKS}/trial`, { eventId: id }],
+    [`POST ${MASKS}/trial`, { eventId: id, rule: { kind: "detector", pattern: "email", enabled: false } }],
+    ["POST /api/v1/admission-rules/try", { rule: { source: "orders", when: [], do: { park: "early" } } }],
+    [
+      "POST /api/v1/alert-rules/try",
+      { watch: { kind: "new-group", atLeast: 1, quietMs: 86_400_000, sources: ["orders"] } },
+    ],
+  ];
+  for (const [route, body] of asked) {
+    const { status, text } = await ask(ADMIN, route, { body });
+    expect([route, status, text]).toEqual([route, 200, text]);
+    expect(leaks(text), JSON.stringify(body)).toEqual([]);
+    expect(text).not.toMatch(/LOVELACE/);
+  }
+  const evidence = JSON.stringify(
+    await readEvidence(web.deps.db, { source: "orders", errorCode: null, fingerprint: null }),
+  );
+  expect(evidence).toContain(REDACTED);
+  expect(leaks(evidence)).toEqual([]);
+  expect(lines.length).toBeGreaterThan(60);
+  expect(leaks(lines.join("\n"))).toEqual([]);
+  // The revision has the bytes that arrived: a content type unmasks nothing, and an edit keeps what it does not show.
+  const stored = await web.deps.db.query("select convert_from(payload, 'utf8') as text from event_revisions");
+  expect(stored).toEqual([{ text: JSON.stringify(payload) }]);
+});
+
+describe("a reveal", () => {
+  test("shows the event and two revisions whole, with one entry that says why", async () => {
+    const body = { reason: "she asked what we hold", revisions: [1, 2] };
+    const answer = await ask(ADMIN, REVEAL, { params: { id }, body });
+    expect(answer.status, answer.text).toBe(200);
+    expect(leaks(answer.text)).toEqual(Object.keys(CANARIES));
+    expect(answer.body).toMatchObject({
+      event: { tags: { nickname: CANARIES.nickname }, body: { masked: false, maskedCount: 0 } },
+      revisions: [{ revision: 1 }, { revision: 2 }],
+    });
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect((await entries())[0]).toEqual({ action: "event.revealed", reason: body.reason });
+    const { history } = await detail();
+    expect(history.at(-1)).toMatchObject({ actor: "ada", reason: body.reason });
+  });
+
+  test("of a payload needs a reason as well, in the query or a header", async () => {
+    const route = "GET /api/v1/events/{id}/payload";
+    const [first] = await entries();
+    expect(await ask(ADMIN, route, { params: { id } })).toMatchObject({
+      status: 422,
+      body: { code: "reason-required" },
+    });
+    expect((await entries())[0]).toEqual(first);
+    for (const options of [{ query: "?reason=to+try+it" }, { headers: { "x-reason": "to try it" } }]) {
+      expect((await ask(ADMIN, route, { params: { id }, ...options })).text).toBe(JSON.stringify(payload));
+      expect((await entries())[0]).toEqual({ action: "event.revealed", reason: "to try it" });
+    }
+  });
+
+  test("is refused without the right, is unknown of another source, and shows nothing that is not on record", async () => {
+    const [first] = await entries();
+    const body = { reason: "curious" };
+    const asked = (viewer: Viewer) => ask(viewer, REVEAL, { params: { id }, body });
+    expect(await asked(NO_REVEAL)).toMatchObject({ status: 403, body: { code: "forbidden" } });
+    expect(await asked(OTHER)).toMatchObject({ status: 404, body: { code: "unknown-event" } });
+    expect((await ask(ADMIN, REVEAL, { params: { id }, body: { reason: " " } })).status).toBe(400);
+    await web.deps.db.run("alter table audit_entries add constraint shut check (action <> 'event.revealed') not valid");
+    try {
+      for (const answer of [
+        await asked(ADMIN),
+        await ask(ADMIN, "GET /api/v1/events/{id}/payload", { params: { id }, query: "?reason=no" }),
+      ]) {
+        expect(answer.status).toBe(500);
+        expect(leaks(answer.text)).toEqual([]);
+      }
+    } finally {
+      await web.deps.db.run("alter table audit_entries drop constraint shut");
+    }
+    expect((await entries())[0]).toEqual(first);
+  });
+});
+
+test("rules are added, changed and removed with an entry each, and count from the next read on", async () => {
+  const rule = { kind: "key", pattern: "amount", source: "orders" };
+  const added = await add(rule);
+  expect(added.status, added.text).toBe(201);
+  expect((await detail()).body.text).toContain(`"amount":"${REDACTED}"`);
+  expect(await add(rule)).toMatchObject({ status: 409, body: { code: "name-taken" } });
+  expect(await add({ ...rule, source: "ordres" })).toMatchObject({ status: 404, body: { code: "unknown-source" } });
+  for (const [kind, pattern] of [
+    ["pointer", "a"],
+    ["key", "**"],
+    ["detector", "mail"],
+  ])
+    expect(await add({ kind, pattern })).toMatchObject({ status: 422, body: { code: "invalid-mask-rule" } });
+  const params = { id: added.body.id };
+  const route = `${MASKS}/{id}`;
+  expect((await ask(ADMIN, `PATCH ${route}`, { params, body: { enabled: false } })).body).toMatchObject({
+    enabled: false,
+  });
+  expect((await detail()).body.text).toContain('"amount":12.5');
+  // Again, and nothing changes.
+  await ask(ADMIN, `PATCH ${route}`, { params, body: { enabled: false } });
+  expect((await ask(OTHER, `DELETE ${route}`, { params })).status).toBe(404);
+  expect((await ask(ADMIN, `DELETE ${route}`, { params })).status).toBe(204);
+  expect((await ask(ADMIN, `DELETE ${route}`, { params })).status).toBe(404);
+  expect((await entries()).map(({ action }) => action)).toEqual([
+    "mask-rule.removed",
+    "mask-rule.changed",
+    "mask-rule.added",
+  ]);
+  // A detector that is off for one source finds nothing there.
+  const off = await add({ kind: "detector", pattern: "iban", source: "orders", enabled: false });
+  expect((await detail()).body.text).toContain(CANARIES.iban);
+  await ask(ADMIN, `DELETE ${route}`, { params: { id: off.body.id } });
+  expect((await detail()).body.text).not.toContain(CANARIES.iban);
+});
+
+test("a trial says which rule masks what, in a sample and with a rule that is not stored", async () => {
+  const body = {
+    text: JSON.stringify({ zip: 8000, to: CANARIES.email }),
+    source: "orders",
+    rule: { kind: "key", pattern: "z*" },
+  };
+  const { body: tried } = await ask(NO_REVEAL, `POST ${MASKS}/trial`, { body });
+  expect(tried).toMatchObject({
+    text: `{"zip":"${REDACTED}","to":"${REDACTED}"}`,
+    count: 2,
+    places: [
+      { at: "/zip", by: "key z*" },
+      { at: "/to", by: "email" },
+    ],
+  });
+  expect((await ask(OTHER, `POST ${MASKS}/trial`, { body: { eventId: id } })).status).toBe(404);
+  expect((await ask(ADMIN, `POST ${MASKS}/trial`, { body: {} })).status).toBe(400);
+});
+
+test("a search is no way around: a viewer who may not reveal asks for nothing that is masked", async () => {
+  expect(all).toContain(CANARIES.card);
+  const masked = ["?q=4111", `?tag.to=${encodeURIComponent(CANARIES.email)}`, `?tag.nickname=${CANARIES.nickname}`];
+  for (const route of ["GET /api/v1/events", "GET /api/v1/events/count", "GET /api/v1/groups"]) {
+    for (const query of masked) expect((await ask(NO_REVEAL, route, { query })).status, `${route}${query}`).toBe(403);
+    expect((await ask(NO_REVEAL, route, { query: "?tag.orderId=77" })).status, route).toBe(200);
+  }
+  expect((await ask<{ items: unknown[] }>(ADMIN, "GET /api/v1/events", { query: "?q=4111" })).body.items).toHaveLength(
+    1,
+  );
+});
