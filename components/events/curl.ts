@@ -1,4 +1,5 @@
 import type { EventDetail } from "@/lib/events/events.shapes";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 
 /** A text as one quoted word of a POSIX shell. */
 export function shellQuote(text: string): string {
@@ -7,14 +8,20 @@ export function shellQuote(text: string): string {
 
 const join = (words: string[]) => words.join(" \\\n  ");
 
-export function curlRead(origin: string, id: string): string {
-  return `curl -sS ${shellQuote(`${origin}/api/v1/events/${id}`)}`;
+/** Where a command goes. `signIn`: only signed-in callers are answered, so it takes a token from its environment. */
+export type CurlTo = { origin: string; signIn: boolean };
+
+const TOKEN = '-H "authorization: Bearer $PARKADE_TOKEN"';
+const authorised = ({ signIn }: CurlTo, words: string[]) => join(signIn ? [...words, TOKEN] : words);
+
+export function curlRead(to: CurlTo, id: string): string {
+  return authorised(to, [`curl -sS ${shellQuote(`${to.origin}/api/v1/events/${id}`)}`]);
 }
 
 /** Redrives the event. A second run of the same command sends nothing again. */
-export function curlRedrive(origin: string, event: Pick<EventDetail, "eventId" | "source">): string {
+export function curlRedrive(to: CurlTo, event: Pick<EventDetail, "eventId" | "source">): string {
   const query = new URLSearchParams({ eventId: event.eventId, source: event.source });
-  return join(["curl -sS -X POST", shellQuote(`${origin}/ops/dlq/redrive?${query}`)]);
+  return authorised(to, ["curl -sS -X POST", shellQuote(`${to.origin}/ops/dlq/redrive?${query}`)]);
 }
 
 /** Headers that describe a transport or a failed delivery; they would be wrong on a request made by hand. */
@@ -23,15 +30,21 @@ const NOT_SENT =
 
 /**
  * Sends the payload to a service of the reader, to see the failure there: content type and text headers as parked. The
- * bytes are read from Parkade, because a shell cannot hold every byte.
+ * bytes are read from Parkade, because a shell cannot hold every byte. That reveals the payload: the reader gives the reason, which
+ * the audit keeps, and the shell stops without one.
  */
-export function curlReplay(origin: string, event: EventDetail): string {
+export function curlReplay(to: CurlTo, event: EventDetail): string {
   const headers = event.headers.flatMap(([name, value, encoding]) =>
-    value === null || (encoding !== undefined && encoding !== "text") || NOT_SENT.test(name)
+    value === null || (encoding !== undefined && encoding !== "text") || NOT_SENT.test(name) || value.includes(REDACTED)
       ? []
       : [`-H ${shellQuote(`${name}: ${value}`)}`],
   );
-  return `curl -sS ${shellQuote(`${origin}/api/v1/events/${event.id}/payload`)} | \\\n${join([
+  const read = authorised(to, [
+    "curl -sS --fail --get",
+    shellQuote(`${to.origin}/api/v1/events/${event.id}/payload`),
+    `--data-urlencode "reason=\${REASON:?say why you look at the payload}"`,
+  ]);
+  return `${read} | \\\n${join([
     "curl -sS -X POST http://localhost:8080/",
     `-H ${shellQuote(`content-type: ${event.body.contentType}`)}`,
     ...headers,

@@ -1,6 +1,7 @@
 "use client";
 
 import { useMemo, useState } from "react";
+import { MaskedText } from "@/components/guard/masking/masked-text";
 import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
 import type { EventDetail } from "@/lib/events/events.shapes";
@@ -15,7 +16,9 @@ function Message({ text }: { text: string }) {
   const cut = !whole && text.length > MESSAGE_CHARS;
   return (
     <p className="wrap-anywhere whitespace-pre-wrap">
-      <bdi>{visible(cut ? text.slice(0, MESSAGE_CHARS).toWellFormed() : text)}</bdi>
+      <bdi>
+        <MaskedText text={cut ? text.slice(0, MESSAGE_CHARS).toWellFormed() : text} />
+      </bdi>
       {cut ? (
         <button type="button" className="text-accent hover:underline" onClick={() => setWhole(true)}>
           … {formatNumber(text.length - MESSAGE_CHARS)} more characters

@@ -9,6 +9,7 @@ import { lazily } from "@/components/ui/lazily";
 import { MenuButton } from "@/components/ui/popup-button";
 import { showToast } from "@/components/ui/toast";
 import type { EventDetail } from "@/lib/events/events.shapes";
+import { useMe, useRefusal } from "@/lib/guard/viewer/me.browser";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 import { whyNotEdit, whyNotRedrive, whyNotRemove } from "./action-rules";
@@ -32,7 +33,9 @@ function useEventActions(event: EventDetail, keyboard: boolean) {
   const [open, setOpen] = useState<Open>(null);
   const [busy, setBusy] = useState(false);
   const refusal = whyNotRedrive(event, now);
-  const noEdit = whyNotEdit(event);
+  const mayNotEdit = useRefusal("edit");
+  const mayNotRedrive = useRefusal("redrive");
+  const noEdit = mayNotEdit ?? whyNotEdit(event);
   const ignoring = event.status === "IGNORED" ? "release" : "ignore";
 
   const send = async (mode: "deliver" | "verify") => {
@@ -62,7 +65,10 @@ function useEventActions(event: EventDetail, keyboard: boolean) {
   useHotkeys(
     {
       r: () => setOpen("redrive"),
-      v: () => void send("verify"),
+      v: () =>
+        mayNotRedrive === null
+          ? void send("verify")
+          : void showToast({ title: "It was not verified", detail: mayNotRedrive, tone: "error" }),
       i: () => setOpen(ignoring),
       e: () => (noEdit === null ? edit() : void showToast({ title: "It cannot be edited now", detail: noEdit })),
     },
@@ -76,9 +82,12 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
   const { event, keyboard = false, size } = props;
   const { open, setOpen, busy, refusal, noEdit, ignoring, send, redrive, edit } = useEventActions(event, keyboard);
   const noRemove = whyNotRemove(event);
+  const { data: me } = useMe();
+  const signIn = me !== undefined && !me.signIn.open;
   return (
     <>
       <ActionButton
+        needs="redrive"
         variant="primary"
         size={size}
         refusal={refusal}
@@ -89,6 +98,7 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
         Redrive
       </ActionButton>
       <ActionButton
+        needs="redrive"
         size={size}
         aria-disabled={busy}
         data-tip="Dry run only, nothing is sent  v"
@@ -96,10 +106,10 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
       >
         Verify
       </ActionButton>
-      <ActionButton size={size} refusal={noEdit} data-tip="Edit its payload and headers  e" onClick={edit}>
+      <ActionButton needs="edit" size={size} refusal={noEdit} data-tip="Edit its payload and headers  e" onClick={edit}>
         Edit
       </ActionButton>
-      <ActionButton size={size} onClick={() => setOpen(ignoring)} data-tip="i">
+      <ActionButton needs={ignoring} size={size} onClick={() => setOpen(ignoring)} data-tip="i">
         {ignoring === "release" ? "Release…" : "Ignore…"}
       </ActionButton>
       <MenuButton
@@ -108,11 +118,12 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
         tip="More actions"
         size={size}
         entries={[
-          { id: "cooldown", label: "Cooldown…", onSelect: () => setOpen("cooldown") },
-          { id: "blacklist", label: "Blacklist…", onSelect: () => setOpen("blacklist") },
-          { id: "whitelist", label: "Whitelist…", onSelect: () => setOpen("whitelist") },
+          { id: "cooldown", needs: "control", label: "Cooldown…", onSelect: () => setOpen("cooldown") },
+          { id: "blacklist", needs: "control", label: "Blacklist…", onSelect: () => setOpen("blacklist") },
+          { id: "whitelist", needs: "control", label: "Whitelist…", onSelect: () => setOpen("whitelist") },
           {
             id: "remove",
+            needs: "remove",
             label: "Remove…",
             danger: true,
             disabled: noRemove !== null,
@@ -125,19 +136,19 @@ export function EventActions(props: { event: EventDetail; keyboard?: boolean; si
             id: "curl-redrive",
             label: "Redrive it",
             purpose: "redrive it",
-            command: (origin) => curlRedrive(origin, event),
+            command: (origin) => curlRedrive({ origin, signIn }, event),
           }),
           copyEntry({
             id: "curl-read",
             label: "Read it",
             purpose: "read it",
-            command: (origin) => curlRead(origin, event.id),
+            command: (origin) => curlRead({ origin, signIn }, event.id),
           }),
           copyEntry({
             id: "curl-replay",
             label: "Send its payload to a service of yours",
             purpose: "send its payload",
-            command: (origin) => curlReplay(origin, event),
+            command: (origin) => curlReplay({ origin, signIn }, event),
           }),
         ]}
       />
@@ -168,7 +179,7 @@ function copyEntry(props: { id: string; label: string; purpose: string; command:
       () => void showToast({ title: `Copied: ${purpose}` }),
       () => void showToast({ title: "The browser refused to copy", tone: "error" }),
     );
-  return { id, label, onSelect };
+  return { id, label, needs: null, onSelect };
 }
 
 /** The aggregate of the event, or the event alone. */

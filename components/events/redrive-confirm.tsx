@@ -35,7 +35,13 @@ export function RedriveConfirm(props: {
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <ActionButton variant="primary" disabled={refusal !== null} onClick={confirm} data-tip="Enter">
+          <ActionButton
+            needs="redrive"
+            variant="primary"
+            disabled={refusal !== null}
+            onClick={confirm}
+            data-tip="Enter"
+          >
             Redrive
           </ActionButton>
         </>

@@ -8,6 +8,7 @@ import { lazily } from "@/components/ui/lazily";
 import { Shape } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
+import type { Action, Needs } from "@/lib/guard/viewer/viewer.pure";
 import type { StoredRuleOut } from "@/lib/rules/rule.shapes";
 import type { ruleHooks } from "@/lib/rules/rules.browser";
 
@@ -25,6 +26,12 @@ export type RuleCardProps<Rule> = { rule: Rule; above: Rule | null; below: Rule 
 /** The card of a rule of either kind: its state, its name, its actions with their dialogs, and what the kind shows of it. */
 export function RuleCard(
   props: RuleCardProps<StoredRuleOut> & {
+    /** What whoever changes it must be allowed. */
+    needs: Needs;
+    /** What whoever deletes it must be allowed. */
+    needsToDelete: Action;
+    /** It concerns every source. */
+    everySource: boolean;
     state: keyof typeof LOOKS;
     /** Beside the name. */
     aside?: ReactNode;
@@ -37,7 +44,8 @@ export function RuleCard(
     children: ReactNode;
   },
 ) {
-  const { rule, above, below, onEdit, state, aside, locked, afterDeletion, hooks, switchDialog, children } = props;
+  const { rule, above, below, onEdit, needs, needsToDelete, everySource, state, aside, locked, hooks, children } =
+    props;
   const [open, setOpen] = useState<"switch" | "delete" | null>(null);
   const close = () => setOpen(null);
   const { id, name } = rule;
@@ -63,6 +71,8 @@ export function RuleCard(
         {aside}
         <div className="ml-auto flex flex-wrap items-center gap-1">
           <IconButton
+            needs={needs}
+            everySource={everySource}
             size="sm"
             label={`Move ${name} up`}
             disabled={above === null}
@@ -71,6 +81,8 @@ export function RuleCard(
             <ArrowUp size={14} aria-hidden />
           </IconButton>
           <IconButton
+            needs={needs}
+            everySource={everySource}
             size="sm"
             label={`Move ${name} down`}
             disabled={below === null}
@@ -78,23 +90,32 @@ export function RuleCard(
           >
             <ArrowDown size={14} aria-hidden />
           </IconButton>
-          <Button size="sm" onClick={() => setOpen("switch")}>
+          <Button needs={needs} everySource={everySource} size="sm" onClick={() => setOpen("switch")}>
             {rule.enabled ? "Switch off…" : "Switch on…"}
           </Button>
-          <Button size="sm" onClick={onEdit} disabled={locked !== undefined} data-tip={locked}>
+          <Button
+            needs={needs}
+            everySource={everySource}
+            size="sm"
+            onClick={onEdit}
+            disabled={locked !== undefined}
+            data-tip={locked}
+          >
             Edit…
           </Button>
-          <Button size="sm" onClick={() => setOpen("delete")}>
+          <Button needs={needsToDelete} everySource={everySource} size="sm" onClick={() => setOpen("delete")}>
             Delete…
           </Button>
         </div>
       </div>
       {children}
-      {open === "switch" ? switchDialog(close) : null}
+      {open === "switch" ? props.switchDialog(close) : null}
       {open === "delete" ? (
         <ReasonDialog
+          needs={needsToDelete}
+          everySource={everySource}
           title={`Delete ${name}?`}
-          description={afterDeletion}
+          description={props.afterDeletion}
           size="sm"
           verb="Delete"
           variant="danger"

@@ -3,6 +3,7 @@
 import type { UseMutationResult } from "@tanstack/react-query";
 import { type ComponentProps, type ReactNode, useState } from "react";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
+import type { Needs } from "@/lib/guard/viewer/viewer.pure";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import type { FieldError } from "@/lib/platform/plain/problem.pure";
 
@@ -11,6 +12,9 @@ export type RuleForm<Draft, Errors> = { draft: Draft; errors: Errors; set: (part
 
 /** Creates a rule, switched off, or edits one. `request`: what the draft asks for, or what it lacks. */
 export function RuleDialog<Draft, Errors extends object, Request extends { name: string }>(props: {
+  needs: Needs;
+  /** Whether what the draft asks for concerns every source. */
+  everySource: (draft: Draft) => boolean;
   noun: string;
   rule: { name: string } | null;
   initial: () => Draft;
@@ -22,12 +26,13 @@ export function RuleDialog<Draft, Errors extends object, Request extends { name:
   onClose: () => void;
   children: (form: RuleForm<Draft, Errors>) => ReactNode;
 }) {
-  const { noun, rule, initial, request, errorsOf, save, children, ...dialog } = props;
+  const { everySource, noun, rule, initial, request, errorsOf, save, children, ...dialog } = props;
   const [draft, setDraft] = useState(initial);
   const server = errorsOf(save.error?.fields ?? []);
   return (
     <ReasonDialog
       {...dialog}
+      everySource={everySource(draft)}
       title={rule === null ? `New ${noun}` : `Edit ${rule.name}`}
       verb={rule === null ? "Save, switched off" : "Save"}
       onSubmit={async (reason) => {
@@ -50,7 +55,7 @@ export function RuleDialog<Draft, Errors extends object, Request extends { name:
 export function SwitchRuleDialog(
   props: Pick<
     ComponentProps<typeof ReasonDialog>,
-    "description" | "variant" | "stops" | "ready" | "onClose" | "children"
+    "needs" | "everySource" | "description" | "variant" | "stops" | "ready" | "onClose" | "children"
   > & {
     rule: { name: string; enabled: boolean };
     onSwitch: (reason: string) => Promise<unknown>;

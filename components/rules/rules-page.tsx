@@ -7,6 +7,7 @@ import { EmptyState } from "@/components/ui/empty-state";
 import { ReadError } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
+import type { Needs } from "@/lib/guard/viewer/viewer.pure";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
 import type { StoredRuleOut } from "@/lib/rules/rule.shapes";
@@ -18,6 +19,8 @@ import type { RuleCardProps } from "./rule-card";
  */
 export function RulesPage<Rule extends StoredRuleOut>(
   props: Record<"title" | "noun" | "intro" | "order", string> & {
+    /** What whoever changes one must be allowed. */
+    needs: Needs;
     rules: UseQueryResult<{ items: Rule[] }, ApiError>;
     /** Which rules are shown, and a note above them that says so; null = all. */
     shows: { rule: (rule: Rule) => boolean; note: ReactNode } | null;
@@ -26,13 +29,13 @@ export function RulesPage<Rule extends StoredRuleOut>(
     children?: ReactNode;
   },
 ) {
-  const { title, noun, intro, order, rules, shows, Card, Dialog, children } = props;
+  const { title, noun, intro, order, needs, rules, shows, Card, Dialog, children } = props;
   const [editing, setEditing] = useState<Rule | "new" | null>(null);
   const items = rules.data?.items ?? [];
   const shown = shows === null ? items : items.filter(shows.rule);
   const on = items.filter(({ enabled }) => enabled).length;
   const add = (variant?: "primary") => (
-    <Button variant={variant} onClick={() => setEditing("new")}>
+    <Button needs={needs} variant={variant} onClick={() => setEditing("new")}>
       New {noun}…
     </Button>
   );

@@ -8,6 +8,7 @@ import { GlobalKeys } from "./global-keys";
 import { IntakeBand } from "./intake-band";
 import { OfflineStrip } from "./offline-strip";
 import { BottomBar, Rail } from "./rail";
+import { FrameGrid, SignedInOnly } from "./signed-in-only";
 import { StatusStrip } from "./status-strip";
 import { TipLayer } from "./tip-layer";
 import { LazyToaster } from "./toaster";
@@ -25,13 +26,17 @@ export function Frame({ children }: { children: ReactNode }) {
       >
         Skip to the page
       </a>
-      <div className="grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto_auto] sm:grid-cols-[auto_minmax(0,1fr)] sm:grid-rows-[auto_minmax(0,1fr)_auto]">
-        <Rail />
-        <TopBar />
+      <FrameGrid>
+        <SignedInOnly>
+          <Rail />
+          <TopBar />
+        </SignedInOnly>
         <div className="flex min-h-0 min-w-0 flex-col">
-          <OfflineStrip />
-          <StopBand />
-          <IntakeBand />
+          <SignedInOnly>
+            <OfflineStrip />
+            <StopBand />
+            <IntakeBand />
+          </SignedInOnly>
           <main
             id="page"
             tabIndex={-1}
@@ -39,14 +44,20 @@ export function Frame({ children }: { children: ReactNode }) {
           >
             {children}
           </main>
-          <HeldRedrives />
-          <FollowedRedrives />
-          <RunningOperations />
+          <SignedInOnly>
+            <HeldRedrives />
+            <FollowedRedrives />
+            <RunningOperations />
+          </SignedInOnly>
         </div>
-        <StatusStrip />
-        <BottomBar />
-      </div>
-      <GlobalKeys />
+        <SignedInOnly>
+          <StatusStrip />
+          <BottomBar />
+        </SignedInOnly>
+      </FrameGrid>
+      <SignedInOnly>
+        <GlobalKeys />
+      </SignedInOnly>
       <TipLayer />
       <LazyToaster />
     </>

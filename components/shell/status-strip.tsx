@@ -3,6 +3,7 @@
 import Link from "next/link";
 import { Shape } from "@/components/ui/shape";
 import { Health } from "@/components/ui/state-badge";
+import { useMe } from "@/lib/guard/viewer/me.browser";
 import { useStatus } from "@/lib/observe/health/status.browser";
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
 import { useNow, useZone } from "@/lib/platform/browser/clock-zone.browser";
@@ -80,6 +81,7 @@ export function StatusStrip() {
         ) : null}
       </div>
       {old ? null : <Problems status={data} />}
+      <OpenToAll />
       <div className="ml-auto flex shrink-0 items-center gap-3">
         {old ? (
           <span
@@ -103,6 +105,20 @@ export function StatusStrip() {
         <span className="sr-only">{plural(data.worker?.alive ?? 0, "worker")} alive</span>
       </div>
     </section>
+  );
+}
+
+/** Said on every page: whoever reaches this machine's port may do everything. */
+function OpenToAll() {
+  const { data: me } = useMe();
+  if (!me?.signIn.open || me.means !== "local") return null;
+  const words =
+    me.signIn.mode === "off" ? "no sign-in: a proxy decides who comes here" : "open to everyone on this machine";
+  return (
+    <Link href="/people" prefetch={false} data-tip={words} className="min-w-0 truncate hover:text-ink hover:underline">
+      <span className="md:hidden">no sign-in</span>
+      <span className="max-md:hidden">{words}</span>
+    </Link>
   );
 }
 

@@ -13,6 +13,7 @@ export function DeleteDialog(props: { source: SourceOut; onClose: () => void; on
   const [typed, setTyped] = useState("");
   return (
     <ReasonDialog
+      needs="change-source"
       title={<span className="wrap-anywhere">Delete {source.name}?</span>}
       description="Its targets with their rates and breakers go with it; the audit stays. What its broker holds stays there. A source that has events cannot be deleted: stop it instead."
       size="sm"

@@ -34,6 +34,7 @@ export function ModeDialog(props: { source: SourceOut; mode: EndingMode; onClose
   const { verb, done, effect } = WORDS[mode];
   return (
     <ReasonDialog
+      needs="change-source"
       title={<span className="wrap-anywhere">{`${verb} ${source.name}?`}</span>}
       description={effect}
       size="sm"

@@ -34,6 +34,7 @@ export function NamedTargetDialog(props: {
   };
   return (
     <ReasonDialog
+      needs={["change-source", "change-target"]}
       title={
         <span className="wrap-anywhere">
           {target === undefined ? `A target of ${source.name}` : `Edit ${target.name}`}

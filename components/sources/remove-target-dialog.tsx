@@ -9,6 +9,7 @@ export function RemoveTargetDialog({ target, onClose }: { target: TargetOut; onC
   const remove = useRemoveTarget();
   return (
     <ReasonDialog
+      needs={["change-source", "change-target"]}
       title={<span className="wrap-anywhere">Remove {target.name}?</span>}
       description="Its rate and breaker go with it; the history of events keeps its name. What it was sent stays there."
       size="sm"

@@ -5,6 +5,7 @@ import { Button, LinkButton } from "@/components/ui/button";
 import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
+import { PlainSecrets } from "@/components/ui/plain-secrets";
 import { formatRate } from "@/lib/platform/plain/format.pure";
 import type { KindOut } from "@/lib/sources/kinds.shapes";
 import type { SourceOut, TargetOut } from "@/lib/sources/sources.shapes";
@@ -48,12 +49,23 @@ export function SendsPanel({ source, kind }: { source: SourceOut; kind: KindOut 
             <p className="line-clamp-4 font-mono text-sm leading-5 wrap-anywhere">
               {target.address ?? <span className="text-warning">nowhere: redrives are refused</span>}
             </p>
+            <PlainSecrets places={target.plainSecrets} />
             {target.lane === null ? (
               <div className="flex gap-1 py-1">
-                <Button size="sm" disabled={kind === null} onClick={() => setOpen({ dialog: "edit", target })}>
+                <Button
+                  needs={["change-source", "change-target"]}
+                  size="sm"
+                  disabled={kind === null}
+                  onClick={() => setOpen({ dialog: "edit", target })}
+                >
                   <span className="sr-only">{target.name}: </span>Edit…
                 </Button>
-                <Button size="sm" variant="ghost" onClick={() => setOpen({ dialog: "remove", target })}>
+                <Button
+                  needs={["change-source", "change-target"]}
+                  size="sm"
+                  variant="ghost"
+                  onClick={() => setOpen({ dialog: "remove", target })}
+                >
                   <span className="sr-only">{target.name}: </span>Remove…
                 </Button>
               </div>
@@ -62,7 +74,12 @@ export function SendsPanel({ source, kind }: { source: SourceOut; kind: KindOut 
         ))}
       </ul>
       {kind && kind.destination.length > 0 ? (
-        <Button size="sm" className="justify-self-start" onClick={() => setOpen({ dialog: "add" })}>
+        <Button
+          needs={["change-source", "change-target"]}
+          size="sm"
+          className="justify-self-start"
+          onClick={() => setOpen({ dialog: "add" })}
+        >
           Add a target…
         </Button>
       ) : null}

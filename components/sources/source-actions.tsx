@@ -49,21 +49,26 @@ export function useSourceActions(
   const entries: MenuEntry[] = [
     ...(reads ? ENDINGS : ENDINGS.filter(({ mode }) => mode === "stopped"))
       .filter(({ from }) => from.includes(source.mode))
-      .map(({ mode, label }) => ({ id: mode, label, onSelect: () => setOpen(mode) })),
+      .map(({ mode, label }) => ({ id: mode, label, needs: "change-source" as const, onSelect: () => setOpen(mode) })),
     { kind: "separator", id: "line" },
-    { id: "delete", label: "Delete…", danger: true, onSelect: () => setOpen("delete") },
+    { id: "delete", label: "Delete…", needs: "change-source", danger: true, onSelect: () => setOpen("delete") },
   ];
   const buttons = (
     <div className="flex flex-wrap gap-2">
       {source.mode === "running" ? null : (
-        <ActionButton size="sm" busy={save.isPending} onClick={resume}>
+        <ActionButton needs="change-source" size="sm" busy={save.isPending} onClick={resume}>
           {source.mode === "stopped" ? "Start" : "Resume"}
         </ActionButton>
       )}
-      <Button size="sm" busy={probe.isPending} onClick={() => probe.mutate({ name: source.name })}>
+      <Button
+        needs="change-source"
+        size="sm"
+        busy={probe.isPending}
+        onClick={() => probe.mutate({ name: source.name })}
+      >
         Probe
       </Button>
-      <Button size="sm" disabled={kind === null} onClick={() => setOpen("edit")}>
+      <Button needs="change-source" size="sm" disabled={kind === null} onClick={() => setOpen("edit")}>
         Edit…
       </Button>
       <MenuButton name={`More for ${source.name}`} label="▾" size="sm" entries={entries} />

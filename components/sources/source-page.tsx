@@ -14,6 +14,7 @@ import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
+import { PlainSecrets } from "@/components/ui/plain-secrets";
 import { Shape } from "@/components/ui/shape";
 import { CardSkeletons } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
@@ -179,6 +180,7 @@ function Settings({ source, kind }: { source: SourceOut; kind: KindOut | null })
         facts={[...configFacts(source, kind?.fields ?? []), ...limitFacts(source), ...linkFacts(source)]}
         empty="No setting is changed."
       />
+      <PlainSecrets places={source.plainSecrets} />
       <p className="text-sm text-faint">
         made <TimeAgo at={source.createdAt} />, changed <TimeAgo at={source.updatedAt} />
         {kind ? `, docs: ${kind.docs}` : ""}

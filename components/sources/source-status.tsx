@@ -48,7 +48,7 @@ export function SourceTrouble({ source }: { source: SourceOut }) {
           <LongText text={error} className="font-mono text-sm" />
           <p className={classNames("flex flex-wrap items-center gap-2 text-muted", isHeldBack && "hidden")}>
             {next}
-            <Button size="sm" busy={retry.isPending} onClick={() => retry.mutate()}>
+            <Button needs="change-source" size="sm" busy={retry.isPending} onClick={() => retry.mutate()}>
               Try now
             </Button>
             {retry.isSuccess ? <span role="status">the workers try within 2 s</span> : null}

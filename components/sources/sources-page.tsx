@@ -26,7 +26,7 @@ export function SourcesPage() {
         title="Sources"
         meta={sources.data ? plural(items.length, "source") : undefined}
         actions={
-          <Button variant="primary" onClick={connect}>
+          <Button needs="change-source" variant="primary" onClick={connect}>
             Connect a source…
           </Button>
         }
@@ -34,7 +34,14 @@ export function SourcesPage() {
       <ReadError read={sources} stale={items.length > 0} />
       {sources.isPending ? <CardSkeletons body="h-12!" /> : null}
       {sources.isSuccess && items.length === 0 ? (
-        <EmptyState title="No source is connected" action={<Button onClick={connect}>Connect a source…</Button>}>
+        <EmptyState
+          title="No source is connected"
+          action={
+            <Button needs="change-source" onClick={connect}>
+              Connect a source…
+            </Button>
+          }
+        >
           A source is where dead letters come from
           {known.length === 0 ? "" : `: ${known.map(({ label }) => label).join(", ")}`}.
         </EmptyState>

@@ -1,5 +1,7 @@
 "use client";
 
+import { useRefusal } from "@/lib/guard/viewer/me.browser";
+import type { Needs } from "@/lib/guard/viewer/viewer.pure";
 import { useStaleReason } from "@/lib/platform/browser/freshness.browser";
 import { Button, type ButtonProps } from "./button";
 
@@ -8,14 +10,18 @@ import { Button, type ButtonProps } from "./button";
  * reason. Do not use it to stop a redrive or a target: that is always allowed.
  */
 export function ActionButton(
-  props: ButtonProps & {
+  props: Omit<ButtonProps, "needs"> & {
+    /** What whoever presses it must be allowed; null = everybody may. */
+    needs: Needs | null;
     "data-tip"?: string;
     /** Why it can do nothing now, for its tooltip; null = it can. */
     refusal?: string | null;
   },
 ) {
-  const { onClick, className, "data-tip": tip, refusal = null, ...rest } = props;
-  const why = useStaleReason() ?? refusal;
+  const { onClick, className, "data-tip": tip, refusal = null, needs, everySource, ...rest } = props;
+  const missing = useRefusal(needs ?? undefined, everySource);
+  const stale = useStaleReason();
+  const why = missing ?? stale ?? refusal;
   return (
     <Button
       {...rest}

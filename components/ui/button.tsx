@@ -1,6 +1,8 @@
 import Link from "next/link";
 import type { ComponentProps, ReactNode } from "react";
+import type { Needs } from "@/lib/guard/viewer/viewer.pure";
 import { classNames } from "./class-names";
+import { GuardedButton } from "./guarded-button";
 
 export type ButtonLook = {
   /** `primary`: the main action of the page or dialog, at most one in view. `danger`: removes something. */
@@ -26,9 +28,18 @@ export function buttonClass({ variant = "secondary", size = "md" }: ButtonLook, 
 }
 
 export type ButtonProps = ComponentProps<"button"> &
-  ButtonLook & { /** Shown while it works; also disables. */ busy?: boolean };
+  ButtonLook & {
+    /** Shown while it works; also disables. */
+    busy?: boolean;
+    /** What whoever presses it must be allowed: without the right it shows why, and does nothing. */
+    needs?: Needs | undefined;
+    /** With `needs`: the change concerns every source. */
+    everySource?: boolean | undefined;
+  };
 
-export function Button({ variant, size, busy, className, disabled, children, ...rest }: ButtonProps) {
+export function Button({ needs, everySource, ...props }: ButtonProps) {
+  if (needs !== undefined) return <GuardedButton needs={needs} everySource={everySource} {...props} />;
+  const { variant, size, busy, className, disabled, children, ...rest } = props;
   return (
     <button
       type="button"

@@ -18,20 +18,22 @@ export function Dialog(props: {
   description?: ReactNode;
   size?: keyof typeof WIDTHS;
   onClose: () => void;
+  /** Escape, a click outside and a cross do not close it: what it shows is gone then. The footer has the way out. */
+  stays?: boolean;
   /** Called on Enter while no control inside has the focus: for a dialog that only asks. */
   onEnter?: () => void;
   /** Buttons, right-aligned; the main action is last. */
   footer?: ReactNode;
   children?: ReactNode;
 }) {
-  const { title, description, size = "md", onClose, onEnter, footer, children } = props;
+  const { title, description, size = "md", onClose, stays = false, onEnter, footer, children } = props;
   const body = useRef<HTMLDivElement>(null);
   // The first field takes the focus. A dialog without fields takes it itself, not its close button.
   const firstField = () =>
     body.current?.querySelector<HTMLElement>("input:not(:disabled), textarea, select") ??
     body.current?.closest<HTMLElement>("[role=dialog]");
   return (
-    <Base.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
+    <Base.Root open onOpenChange={(open) => (open || stays ? undefined : onClose())}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_11_14/0.45)]" />
         <Base.Popup
@@ -53,9 +55,11 @@ export function Dialog(props: {
               <Base.Title className="text-lg font-semibold text-balance">{title}</Base.Title>
               {description ? <Base.Description className="mt-0.5 text-muted">{description}</Base.Description> : null}
             </div>
-            <Base.Close aria-label="Close" className={buttonClass({ variant: "ghost" }, "-mr-1 w-7 px-0!")}>
-              <X size={14} aria-hidden />
-            </Base.Close>
+            {stays ? null : (
+              <Base.Close aria-label="Close" className={buttonClass({ variant: "ghost" }, "-mr-1 w-7 px-0!")}>
+                <X size={14} aria-hidden />
+              </Base.Close>
+            )}
           </header>
           <div ref={body} className="min-h-0 flex-1 overflow-y-auto px-4 py-3 empty:hidden">
             {children}

@@ -3,6 +3,8 @@
 import { Menu } from "@base-ui/react/menu";
 import Link from "next/link";
 import type { ReactNode } from "react";
+import { useRefusal } from "@/lib/guard/viewer/me.browser";
+import type { Action } from "@/lib/guard/viewer/viewer.pure";
 import { classNames } from "./class-names";
 import { type AnchoredPopup, besideAnchor, closeUnlessAnchorPressed, POPUP_CLASS } from "./overlay-anchor";
 
@@ -12,6 +14,8 @@ export type MenuEntry =
       id: string;
       label: ReactNode;
       hint?: ReactNode;
+      /** What whoever chooses it must be allowed; null = everybody may. */
+      needs: Action | null;
       danger?: boolean;
       disabled?: boolean;
       onSelect: () => void;
@@ -58,17 +62,23 @@ function Entry({ entry }: { entry: MenuEntry }) {
         </Menu.CheckboxItem>
       );
     default:
-      return (
-        <Menu.Item
-          className={classNames(ITEM, entry.danger && "text-danger")}
-          disabled={entry.disabled}
-          onClick={entry.onSelect}
-        >
-          {entry.label}
-          <Hint>{entry.hint}</Hint>
-        </Menu.Item>
-      );
+      return <ActionEntry entry={entry} />;
   }
+}
+
+function ActionEntry({ entry }: { entry: Extract<MenuEntry, { kind?: "action" }> }) {
+  const refusal = useRefusal(entry.needs ?? undefined);
+  return (
+    <Menu.Item
+      className={classNames(ITEM, entry.danger && "text-danger")}
+      disabled={entry.disabled || refusal !== null}
+      data-tip={refusal ?? undefined}
+      onClick={entry.onSelect}
+    >
+      {entry.label}
+      <Hint>{refusal === null ? entry.hint : "not allowed"}</Hint>
+    </Menu.Item>
+  );
 }
 
 /** An open menu beside its button. `MenuButton` mounts it to open it and unmounts it to close it. */

@@ -1,6 +1,7 @@
 "use client";
 
 import { type ComponentProps, type ReactNode, useId, useState } from "react";
+import type { Needs } from "@/lib/guard/viewer/viewer.pure";
 import { ActionButton } from "./action-button";
 import { Button } from "./button";
 import { Dialog } from "./dialog";
@@ -11,6 +12,8 @@ import { type Submitted, useSubmit } from "./use-submit";
 
 /** A dialog for one action with a reason, which the audit keeps. Ctrl Enter in the reason field submits. */
 export function ReasonDialog({
+  needs,
+  everySource,
   verb,
   variant = "primary",
   keep = "Cancel",
@@ -22,6 +25,10 @@ export function ReasonDialog({
   children,
   ...dialog
 }: Pick<ComponentProps<typeof Dialog>, "title" | "description" | "size" | "onClose"> & {
+  /** What whoever submits it must be allowed; null = everybody may. */
+  needs: Needs | null;
+  /** With `needs`: the change concerns every source. */
+  everySource?: boolean | undefined;
   /** The label of the submit button; null = nothing can be done, so there is none. */
   verb: ReactNode | null;
   variant?: "primary" | "danger";
@@ -50,7 +57,7 @@ export function ReasonDialog({
     setPresses((count) => count + 1);
     void submit(async () => (missing ? "stay" : onSubmit(reason)));
   };
-  const Do = stops ? Button : ActionButton;
+  const look = { variant, type: "submit", form, busy, disabled: !enabled, everySource } as const;
   return (
     <Dialog
       {...dialog}
@@ -58,9 +65,9 @@ export function ReasonDialog({
         <>
           <Button onClick={dialog.onClose}>{keep}</Button>
           {verb === null ? null : (
-            <Do variant={variant} type="submit" form={form} busy={busy} disabled={!enabled}>
+            <Submit needs={needs} stops={stops} {...look}>
               {verb}
-            </Do>
+            </Submit>
           )}
         </>
       }
@@ -89,4 +96,8 @@ export function ReasonDialog({
       </form>
     </Dialog>
   );
+}
+
+function Submit({ stops, needs, ...button }: ComponentProps<typeof ActionButton> & { stops: boolean }) {
+  return stops ? <Button {...button} needs={needs ?? undefined} /> : <ActionButton {...button} needs={needs} />;
 }

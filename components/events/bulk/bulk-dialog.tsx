@@ -6,7 +6,7 @@ import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
 import { TellField } from "@/components/redrive/tell-choice";
 import { TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import type { BulkKind, Removal } from "@/lib/events/bulk/bulk-operation.pure";
+import { BULK_ACTION, type BulkKind, type Removal } from "@/lib/events/bulk/bulk-operation.pure";
 import { changeEvents } from "@/lib/events/bulk/bulk-operations.browser";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
@@ -35,6 +35,7 @@ export function BulkDialog(props: {
   const wanted = mustType(total);
   return (
     <ReasonDialog
+      needs={BULK_ACTION[kind]}
       title={words}
       description={CONSEQUENCE[kind][total === 1 ? "one" : "many"]}
       size="sm"

@@ -1,7 +1,7 @@
 "use client";
 
 import { ReasonDialog } from "@/components/ui/reason-dialog";
-import { INVERSE } from "@/lib/events/bulk/bulk-operation.pure";
+import { BULK_ACTION, INVERSE } from "@/lib/events/bulk/bulk-operation.pure";
 import { useChangeBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
@@ -12,6 +12,7 @@ export function CancelOperationDialog({ operation, onClose }: { operation: BulkO
   const { verb, done, noun = verb.toLowerCase() } = VERBS[operation.kind];
   return (
     <ReasonDialog
+      needs={BULK_ACTION[operation.kind]}
       title={`Cancel this ${noun}?`}
       size="sm"
       verb={`Cancel this ${noun}`}

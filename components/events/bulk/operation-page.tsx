@@ -15,9 +15,10 @@ import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { INVERSE, isRemoval } from "@/lib/events/bulk/bulk-operation.pure";
+import { BULK_ACTION, INVERSE, isRemoval } from "@/lib/events/bulk/bulk-operation.pure";
 import { runs, useBulkOperation, useChangeBulkOperation } from "@/lib/events/bulk/bulk-operations.browser";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
+import { useRefusal } from "@/lib/guard/viewer/me.browser";
 import { archiveHref } from "@/lib/keep/archive/archive.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { leftAlone, operationTitle, paceWords, shareWords, undoneText, VERBS } from "./bulk-words";
@@ -82,12 +83,17 @@ function Loaded({ operation }: { operation: BulkOperationOut }) {
   );
 }
 
-function OperationTells({ operation: { id, tell, state } }: { operation: BulkOperationOut }) {
+function OperationTells({ operation: { id, kind, tell, state } }: { operation: BulkOperationOut }) {
   const change = useChangeBulkOperation(id);
+  const refusal = useRefusal(BULK_ACTION[kind]);
   if (!runs({ state })) return <>{tell.length === 0 ? "nobody" : tell.join(", ")}</>;
   return (
     <>
-      <TellChoice tell={tell} disabled={change.isPending} onTell={(next) => change.mutate({ tell: next })} />
+      <TellChoice
+        tell={tell}
+        disabled={change.isPending || refusal !== null}
+        onTell={(next) => change.mutate({ tell: next })}
+      />
       {change.isError ? <ErrorPanel error={change.error} inline /> : null}
     </>
   );
@@ -126,11 +132,12 @@ function Header({ operation }: { operation: BulkOperationOut }) {
           </LinkButton>
         ) : null}
         {runs(operation) ? (
-          <Button variant="danger" onClick={() => setCancelling(true)}>
+          <Button needs={BULK_ACTION[operation.kind]} variant="danger" onClick={() => setCancelling(true)}>
             <Ban size={13} aria-hidden /> Cancel…
           </Button>
         ) : inverse !== null && operation.changed > (operation.undo?.changed ?? 0) ? (
           <ActionButton
+            needs={BULK_ACTION[inverse]}
             disabled={undone || operation.undo?.running}
             onClick={() => void undo()}
             data-tip={`${VERBS[inverse].verb} what this has changed and is still so`}

@@ -8,7 +8,7 @@ import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
 import { NotifyChoice } from "@/components/ui/notify-choice";
 import { showToast } from "@/components/ui/toast";
-import { isRemoval } from "@/lib/events/bulk/bulk-operation.pure";
+import { BULK_ACTION, isRemoval } from "@/lib/events/bulk/bulk-operation.pure";
 import {
   followedOperations,
   runs,
@@ -75,7 +75,7 @@ function Running(props: { operation: BulkOperationOut; onCancel: () => void; chi
       </span>
       <span className="ml-auto flex items-center gap-2">
         {children}
-        <Button size="sm" onClick={onCancel}>
+        <Button needs={BULK_ACTION[operation.kind]} size="sm" onClick={onCancel}>
           Cancel…
         </Button>
       </span>

@@ -1,40 +1,44 @@
 "use client";
 
+import { download, useRevealReason } from "@/components/guard/masking/reveal";
 import { MenuButton } from "@/components/ui/popup-button";
 import { exportHref } from "@/lib/events/events.browser";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 
 /** Downloads all matching events, not only the loaded ones. */
 export function ExportMenu({ filter }: { filter: EventFilter }) {
+  const { start, dialog } = useRevealReason((reason) => download(exportHref(filter, "ndjson", reason)));
   return (
-    <MenuButton
-      name="Export all matching"
-      label={
-        <>
-          Export <span aria-hidden>▾</span>
-        </>
-      }
-      variant="ghost"
-      size="sm"
-      entries={[
-        { kind: "heading", id: "heading", label: "All matching, newest first" },
-        {
-          kind: "link",
-          id: "ndjson",
-          label: "NDJSON",
-          hint: "each event whole, as it can be parked again",
-          href: exportHref(filter, "ndjson"),
-          download: true,
-        },
-        {
-          kind: "link",
-          id: "csv",
-          label: "CSV",
-          hint: "the columns of the list",
-          href: exportHref(filter, "csv"),
-          download: true,
-        },
-      ]}
-    />
+    <>
+      {dialog}
+      <MenuButton
+        name="Export all matching"
+        label={
+          <>
+            Export <span aria-hidden>▾</span>
+          </>
+        }
+        variant="ghost"
+        size="sm"
+        entries={[
+          { kind: "heading", id: "heading", label: "All matching, newest first" },
+          {
+            id: "ndjson",
+            label: "NDJSON…",
+            hint: "each event whole, as it can be parked again: nothing is masked",
+            needs: "reveal",
+            onSelect: start,
+          },
+          {
+            kind: "link",
+            id: "csv",
+            label: "CSV",
+            hint: "the columns of the list, masked",
+            href: exportHref(filter, "csv"),
+            download: true,
+          },
+        ]}
+      />
+    </>
   );
 }

@@ -56,7 +56,14 @@ export function ViewsDialog({ filter, onClose }: { filter: EventFilter; onClose:
               maxLength={100}
               onValue={setName}
             />
-            <Button type="submit" variant="primary" className="self-end" busy={busy} disabled={name.trim() === ""}>
+            <Button
+              needs="change-view"
+              type="submit"
+              variant="primary"
+              className="self-end"
+              busy={busy}
+              disabled={name.trim() === ""}
+            >
               Save
             </Button>
           </form>
@@ -73,6 +80,7 @@ export function ViewsDialog({ filter, onClose }: { filter: EventFilter; onClose:
                     <p className="truncate font-mono text-xs text-faint">{filterText(view.filter)}</p>
                   </div>
                   <IconButton
+                    needs="change-view"
                     label={`Delete ${view.name}`}
                     size="sm"
                     disabled={busy}

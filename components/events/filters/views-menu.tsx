@@ -26,10 +26,12 @@ export function ViewsMenu({ filter, onFilter }: { filter: EventFilter; onFilter:
   if (views.length > 0) entries.push({ kind: "separator", id: "separator" });
   // An empty filter and an already saved filter are not offered.
   const savable = !isEmptyFilter(filter) && current === undefined;
-  if (savable) entries.push({ id: "save", label: "Save this filter…", onSelect: () => setManaging("save") });
+  if (savable)
+    entries.push({ id: "save", label: "Save this filter…", needs: "change-view", onSelect: () => setManaging("save") });
   entries.push({
     id: "manage",
     label: "Manage views…",
+    needs: "change-view",
     disabled: views.length === 0,
     onSelect: () => setManaging("manage"),
   });

@@ -105,10 +105,10 @@ export function GroupRow({ group, filter, index, selected, active, onToggle, onO
           active && "sm:flex",
         )}
       >
-        <ActionButton size="sm" refusal={none} onClick={() => onAct("redrive", group)}>
+        <ActionButton needs="redrive" size="sm" refusal={none} onClick={() => onAct("redrive", group)}>
           Redrive…
         </ActionButton>
-        <ActionButton size="sm" onClick={() => onAct("ignore", group)}>
+        <ActionButton needs="ignore" size="sm" onClick={() => onAct("ignore", group)}>
           Ignore…
         </ActionButton>
         <LinkButton size="sm" prefetch={false} href={groupHref(filter, group)}>

@@ -164,6 +164,7 @@ function GroupList(props: {
           onClear={selection.clear}
         >
           <ActionButton
+            needs="redrive"
             size="sm"
             variant="primary"
             refusal={pending === 0 ? "None of their events is PENDING" : null}
@@ -172,7 +173,12 @@ function GroupList(props: {
           >
             Redrive…
           </ActionButton>
-          <ActionButton size="sm" onClick={() => setAct({ kind: "ignore", groups: chosen })} data-tip="i">
+          <ActionButton
+            needs="ignore"
+            size="sm"
+            onClick={() => setAct({ kind: "ignore", groups: chosen })}
+            data-tip="i"
+          >
             Ignore…
           </ActionButton>
           <LinkButton size="sm" prefetch={false} href={eventsHref(groupFilter(filter, chosen))}>

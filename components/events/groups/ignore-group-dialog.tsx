@@ -58,6 +58,8 @@ export function IgnoreGroupDialog(props: {
   const typedRight = wanted === null || typed.replaceAll(/[\s,.]/g, "") === wanted;
   return (
     <ReasonDialog
+      needs="ignore"
+      everySource={sources[0] === null && read.terms !== null}
       title={`Ignore ${name}`}
       description={`While a group is ignored nobody is told of it ${where}: its alerts fire in the console alone, and what still fires at the end is told then.`}
       size="sm"

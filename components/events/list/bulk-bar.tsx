@@ -47,10 +47,16 @@ export function BulkBar({
       }
       onClear={clear}
     >
-      <ActionButton size="sm" onClick={() => setAction("verify")} data-tip="Dry run only, nothing is sent  v">
+      <ActionButton
+        needs="redrive"
+        size="sm"
+        onClick={() => setAction("verify")}
+        data-tip="Dry run only, nothing is sent  v"
+      >
         Verify
       </ActionButton>
       <ActionButton
+        needs="redrive"
         size="sm"
         variant="primary"
         refusal={nonePending}
@@ -61,6 +67,7 @@ export function BulkBar({
         {all ? `Redrive all ${matching}` : `Redrive ${plural(picked.ids.size, "event")}`}
       </ActionButton>
       <ActionButton
+        needs="redrive"
         size="sm"
         refusal={nonePending}
         onClick={() => setAction("redrive")}
@@ -68,31 +75,38 @@ export function BulkBar({
       >
         Redrive…
       </ActionButton>
-      <ActionButton size="sm" onClick={mend} data-tip="Change their payloads by a recipe, then verify and redrive  m">
+      <ActionButton
+        needs="edit"
+        size="sm"
+        onClick={mend}
+        data-tip="Change their payloads by a recipe, then verify and redrive  m"
+      >
         Mend…
       </ActionButton>
-      <ActionButton size="sm" refusal={noneOpen} onClick={() => setAction("ignore")} data-tip="i">
+      <ActionButton needs="ignore" size="sm" refusal={noneOpen} onClick={() => setAction("ignore")} data-tip="i">
         Ignore…
       </ActionButton>
       {mayHoldIgnored(picked, filter, events) ? (
-        <ActionButton size="sm" onClick={() => setAction("release")}>
+        <ActionButton needs="release" size="sm" onClick={() => setAction("release")}>
           Release…
         </ActionButton>
       ) : null}
       <ActionButton
+        needs="confirm"
         size="sm"
         onClick={() => setAction("confirm")}
         data-tip="Mark them as processed by their consumers; nothing is sent"
       >
         Confirm…
       </ActionButton>
-      <ActionButton size="sm" onClick={() => setAction("cooldown")}>
+      <ActionButton needs="control" size="sm" onClick={() => setAction("cooldown")}>
         Cooldown…
       </ActionButton>
-      <ActionButton size="sm" onClick={() => setAction("blacklist")}>
+      <ActionButton needs="control" size="sm" onClick={() => setAction("blacklist")}>
         Blacklist…
       </ActionButton>
       <ActionButton
+        needs="remove"
         size="sm"
         variant="danger"
         refusal={noneSettled}

@@ -8,6 +8,7 @@ import { EventBadge, HeldCause } from "@/components/events/event-badge";
 import { EventLinks } from "@/components/events/event-links";
 import { aggregateText } from "@/components/events/event-state";
 import { PayloadView } from "@/components/events/payload/payload-view";
+import { Revealable } from "@/components/guard/masking/reveal";
 import { MissingEvent } from "@/components/keep/archive/missing-event";
 import { IconButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -80,10 +81,16 @@ export function SidePanel(props: {
           <ControlCause event={event} />
           <HeldCause event={event} />
           <AdmissionNote event={event} />
-          <ErrorView event={event} />
-          <div className="border-t border-line">
-            <PayloadView eventId={event.id} body={event.body} />
-          </div>
+          <Revealable event={event}>
+            {(shown) => (
+              <>
+                <ErrorView event={shown} />
+                <div className="border-t border-line">
+                  <PayloadView eventId={shown.id} body={shown.body} />
+                </div>
+              </>
+            )}
+          </Revealable>
         </div>
       ) : error ? null : (
         <PanelSkeleton />

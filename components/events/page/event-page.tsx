@@ -13,6 +13,7 @@ import { aggregateText } from "@/components/events/event-state";
 import { PayloadView } from "@/components/events/payload/payload-view";
 import { RevisionsView } from "@/components/events/revisions/revisions-view";
 import { SavedRevision } from "@/components/events/revisions/saved-revision";
+import { RevealNote, useReveal } from "@/components/guard/masking/reveal";
 import { MissingEvent } from "@/components/keep/archive/missing-event";
 import { Button, IconButton, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
@@ -57,7 +58,10 @@ export function EventPage({ id, initial }: { id: string; initial: InitialDetail 
   return <Loaded key={event.id} event={event} error={error} onRetry={() => void refetch()} />;
 }
 
-function Loaded({ event, error, onRetry }: { event: EventDetail; error: unknown; onRetry: () => void }) {
+function Loaded(props: { event: EventDetail; error: unknown; onRetry: () => void }) {
+  const { error, onRetry } = props;
+  const reveal = useReveal(props.event);
+  const event = reveal.shown;
   const [edit, setEdit] = usePageParam("edit");
   const [saved, setSaved] = useState<EditedAnswer | null>(null);
   const editing = edit === "1";
@@ -69,6 +73,7 @@ function Loaded({ event, error, onRetry }: { event: EventDetail; error: unknown;
       {editing ? null : <ErrorLine event={event} />}
       {editing ? null : <AdmissionNote event={event} />}
       <HeldCause event={event} />
+      <RevealNote event={props.event} state={reveal} editing={editing} />
       {saved === null || editing ? null : (
         <SavedRevision event={event} saved={saved} onEdit={() => setEdit("1")} onClose={() => setSaved(null)} />
       )}
@@ -77,6 +82,7 @@ function Loaded({ event, error, onRetry }: { event: EventDetail; error: unknown;
           {editing ? (
             <EditorOf
               event={event}
+              revealed={reveal.revealed !== null}
               onClose={close}
               onSaved={(answer) => {
                 setSaved(answer);
@@ -99,7 +105,12 @@ function Loaded({ event, error, onRetry }: { event: EventDetail; error: unknown;
 }
 
 /** The editor, or why the event cannot be edited. An edit that was begun stays open, so that its text is not lost. */
-function EditorOf(props: { event: EventDetail; onClose: () => void; onSaved: (saved: EditedAnswer) => void }) {
+function EditorOf(props: {
+  event: EventDetail;
+  revealed: boolean;
+  onClose: () => void;
+  onSaved: (saved: EditedAnswer) => void;
+}) {
   const why = whyNotEdit(props.event);
   const [begun] = useState(why === null);
   // The server knows nothing of an unsaved edit that this tab keeps.

@@ -1,5 +1,6 @@
 "use client";
 
+import { MaskedText } from "@/components/guard/masking/masked-text";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import type { Header } from "@/lib/intake/dead-letter.pure";
@@ -29,7 +30,13 @@ export function HeadersView({ headers }: { headers: Header[] }) {
               <bdi>{visible(name)}</bdi>
             </Td>
             <Td className="w-full font-mono text-sm wrap-anywhere">
-              {value === null ? <span className="text-faint italic">no value</span> : <bdi>{visible(value)}</bdi>}
+              {value === null ? (
+                <span className="text-faint italic">no value</span>
+              ) : (
+                <bdi>
+                  <MaskedText text={value} />
+                </bdi>
+              )}
               {encoding && encoding !== "text" ? (
                 <span className="ml-2 font-sans text-xs text-faint">{ENCODINGS[encoding]}</span>
               ) : null}

@@ -79,11 +79,11 @@ function Tail({ id, tail: { head, why, held } }: { id: string; tail: TailOut }) 
           </LinkButton>
         )}
         {head === null ? null : (
-          <Button size="sm" onClick={() => setSkipping(true)}>
+          <Button needs="redrive" size="sm" onClick={() => setSkipping(true)}>
             Skip v{head.version}…
           </Button>
         )}
-        <ActionButton size="sm" busy={busy} onClick={() => void release()}>
+        <ActionButton needs="redrive" size="sm" busy={busy} onClick={() => void release()}>
           {head === null ? "Redrive" : "Release"}{" "}
           {ids.length < held.count ? `the first ${formatNumber(ids.length)}` : events}
         </ActionButton>
@@ -97,6 +97,7 @@ function SkipDialog({ head, held, onClose }: { head: Head; held: number; onClose
   const skip = useSkip();
   return (
     <ReasonDialog
+      needs="redrive"
       title={`Skip v${head.version}?`}
       description={`${plural(held, "later event")} may be sent without it. Nothing is sent now.`}
       size="sm"
@@ -135,7 +136,7 @@ function SkippedHead({ event }: { event: Skipped }) {
       <p className="min-w-0 flex-1 basis-64 wrap-anywhere">
         v{version} was skipped by {createdBy}, <TimeAgo at={createdAt} />: {reason}
       </p>
-      <ActionButton size="sm" busy={skip.isPending} onClick={() => void undo(skip.mutateAsync, event)}>
+      <ActionButton needs="redrive" size="sm" busy={skip.isPending} onClick={() => void undo(skip.mutateAsync, event)}>
         Undo the skip of v{version}
       </ActionButton>
     </div>

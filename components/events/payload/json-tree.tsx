@@ -2,6 +2,7 @@
 
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { memo, useEffect, useMemo, useRef, useState } from "react";
+import { MaskedText } from "@/components/guard/masking/masked-text";
 import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
 import { formatNumber, visible } from "@/lib/platform/plain/format.pure";
@@ -28,7 +29,9 @@ function StringValue({ value }: { value: string }) {
   return (
     <span className="wrap-anywhere whitespace-pre-wrap">
       <span className="text-faint">"</span>
-      <bdi>{visible(cut ? value.slice(0, STRING_CHARS).toWellFormed() : value)}</bdi>
+      <bdi>
+        <MaskedText text={cut ? value.slice(0, STRING_CHARS).toWellFormed() : value} />
+      </bdi>
       {cut ? (
         <button type="button" onClick={() => setWhole(true)} className="text-accent hover:underline">
           … {formatNumber(value.length - STRING_CHARS)} more characters

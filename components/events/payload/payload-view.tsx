@@ -1,13 +1,14 @@
 "use client";
 
-import { ChevronDown, ChevronUp, Download } from "lucide-react";
+import { ChevronDown, ChevronUp } from "lucide-react";
 import { useDeferredValue, useMemo, useState } from "react";
+import { MaskedText } from "@/components/guard/masking/masked-text";
+import { DownloadPayload } from "@/components/guard/masking/reveal";
 import { IconButton } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Input } from "@/components/ui/input";
 import { Toggles } from "@/components/ui/toggles";
-import { payloadHref } from "@/lib/events/events.browser";
 import type { BodyOut } from "@/lib/events/events.shapes";
 import { formatBytes, formatNumber } from "@/lib/platform/plain/format.pure";
 import { fromBase64, hexLines } from "./hex-lines";
@@ -25,7 +26,7 @@ function Raw({ text, words, current }: { text: string; words: string; current: n
   return (
     <pre className="px-3 py-2 font-mono text-sm wrap-anywhere whitespace-pre-wrap">
       {parts.map((part) => {
-        if (!part.match) return part.text;
+        if (!part.match) return <MaskedText key={part.at} text={part.text} />;
         match += 1;
         const here = match === current;
         return (
@@ -145,6 +146,14 @@ export function PayloadView(props: {
   const search = useSearchInside(mode, json?.doc ?? null, body.text);
   const { wanted, found, current } = search;
 
+  if (body.unreadable !== null) {
+    return (
+      <p role="alert" className="px-3 py-4 text-warning">
+        The body is encrypted and unreadable: {body.unreadable}. Web and worker need that key in
+        PARKADE_ENCRYPTION_KEYS.
+      </p>
+    );
+  }
   if (body.bytes === 0) return <p className="px-3 py-4 text-muted">The payload is empty: zero bytes.</p>;
   return (
     <div className="flex min-h-0 flex-col">
@@ -165,29 +174,16 @@ export function PayloadView(props: {
         </span>
         <span className="ml-auto sm:hidden" />
         {body.text === null ? null : <CopyButton text={body.text} label="payload" />}
-        <a
-          href={payloadHref(eventId, revision)}
-          download
-          aria-label="Download the exact bytes"
-          data-tip="Download the exact bytes"
-          className="flex size-6 items-center justify-center rounded-md text-faint hover:bg-hover hover:text-ink"
-        >
-          <Download size={13} aria-hidden />
-        </a>
+        <DownloadPayload eventId={eventId} revision={revision} />
       </div>
-      {body.masked ? (
-        <p className="border-b border-line px-3 py-1.5 text-muted">
-          {json?.doc
-            ? "Values under secret names are masked: you may not reveal them."
-            : "This payload is not valid JSON, so its secret values cannot be found: you may not reveal it."}
-        </p>
-      ) : null}
       {!body.masked && json?.fault && body.contentType.includes("json") && mode !== "hex" ? (
         <p className="border-b border-line px-3 py-1.5 text-warning">
           Its content type is JSON, but it is not valid JSON: <span className="wrap-anywhere">{json.fault}</span>
         </p>
       ) : null}
-      {mode === "tree" && json?.doc ? (
+      {body.maskedCount === null ? (
+        <p className="px-3 py-4 text-muted">{formatBytes(body.bytes)}, masked as a whole.</p>
+      ) : mode === "tree" && json?.doc ? (
         <JsonTree key={eventId} doc={json.doc} matches={found} current={current} />
       ) : mode === "raw" && body.text !== null ? (
         <Raw text={body.text} words={wanted} current={current} />

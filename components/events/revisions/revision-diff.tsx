@@ -1,6 +1,7 @@
 "use client";
 
 import { fromBase64 } from "@/components/events/payload/hex-lines";
+import { RevealButton, useRevealRevisions } from "@/components/guard/masking/reveal";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { whenOpened } from "@/components/ui/lazily";
 import { Skeleton } from "@/components/ui/skeleton";
@@ -21,21 +22,24 @@ const contentOf = ({ body, headers }: RevisionDetail) => ({
 /** What differs between two revisions of an event. */
 export function RevisionDiff({ eventId, before, after }: { eventId: string; before: number; after: number }) {
   const [old, fresh] = [useRevision(eventId, before), useRevision(eventId, after)];
+  const { details, reveal } = useRevealRevisions(eventId, [before, after]);
   const error = old.error ?? fresh.error;
   if (error) {
     return <ErrorPanel error={error} inline onRetry={() => void Promise.all([old.refetch(), fresh.refetch()])} />;
   }
   if (!old.data || !fresh.data) return <Skeleton className="h-40 w-full" />;
+  const unreadable = old.data.body.unreadable ?? fresh.data.body.unreadable;
+  if (unreadable !== null) return <p className="text-warning">One of them is unreadable: {unreadable}.</p>;
+  const [was, is] = [details[0] ?? old.data, details[1] ?? fresh.data];
   return (
     <>
-      {old.data.body.masked ? (
-        <p className="text-muted">Secret values are masked: two of them may look alike and differ.</p>
+      {was.body.masked || is.body.masked ? (
+        <div className="flex items-center gap-3 text-muted">
+          <p className="mr-auto">Values are masked: two of them may look alike and differ.</p>
+          <RevealButton reveal={reveal} />
+        </div>
       ) : null}
-      <ContentDiff
-        before={contentOf(old.data)}
-        after={contentOf(fresh.data)}
-        names={[`revision ${before}`, `revision ${after}`]}
-      />
+      <ContentDiff before={contentOf(was)} after={contentOf(is)} names={[`revision ${before}`, `revision ${after}`]} />
     </>
   );
 }

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { whyNotEdit } from "@/components/events/action-rules";
 import { HeadersView } from "@/components/events/page/headers-view";
 import { PayloadView } from "@/components/events/payload/payload-view";
+import { RevealButton, useRevealRevisions } from "@/components/guard/masking/reveal";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
@@ -123,7 +124,13 @@ function comparedWith(item: RevisionOut, items: readonly RevisionOut[]): number 
 
 function RestoreButton({ event, onRestore }: { event: EventDetail; onRestore: () => void }) {
   return (
-    <ActionButton size="sm" refusal={whyNotEdit(event)} data-tip="Make it the current one again" onClick={onRestore}>
+    <ActionButton
+      needs="edit"
+      size="sm"
+      refusal={whyNotEdit(event)}
+      data-tip="Make it the current one again"
+      onClick={onRestore}
+    >
       Restore…
     </ActionButton>
   );
@@ -165,14 +172,19 @@ function Line({ item }: { item: RevisionOut }) {
 
 function Viewed({ eventId, revision }: { eventId: string; revision: number }) {
   const { data, error, refetch } = useRevision(eventId, revision);
+  const { details, reveal } = useRevealRevisions(eventId, [revision]);
   if (error) return <ErrorPanel error={error} onRetry={() => void refetch()} inline />;
   if (!data) return <Skeleton className="h-40 w-full" />;
+  const { body, headers } = details[0] ?? data;
   return (
     <section aria-label={`Revision ${revision}`} className="overflow-hidden rounded-md border border-line">
-      <h2 className="px-3 py-1.5 font-medium">Revision {revision}</h2>
-      <PayloadView key={revision} eventId={eventId} body={data.body} revision={revision} />
+      <div className="flex items-center px-3 py-1.5">
+        <h2 className="mr-auto font-medium">Revision {revision}</h2>
+        {body.masked ? <RevealButton reveal={reveal} /> : null}
+      </div>
+      <PayloadView key={revision} eventId={eventId} body={body} revision={revision} />
       <div className="border-t border-line">
-        <HeadersView headers={data.headers} />
+        <HeadersView headers={headers} />
       </div>
     </section>
   );
@@ -230,6 +242,7 @@ function RestoreDialog({ event, item, onClose }: { event: EventDetail; item: Rev
   };
   return (
     <ReasonDialog
+      needs="edit"
       title={`Restore revision ${item.revision}?`}
       description={`The next redrive then sends it, in place of revision ${base}. No revision is lost.`}
       size="sm"

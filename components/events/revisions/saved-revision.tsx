@@ -56,15 +56,16 @@ export function SavedRevision({
       <span className="ml-auto flex items-center gap-1.5">
         {taken ? null : (
           <>
-            <ActionButton size="sm" aria-disabled={busy} onClick={() => void send("verify")}>
+            <ActionButton needs="redrive" size="sm" aria-disabled={busy} onClick={() => void send("verify")}>
               Verify this
             </ActionButton>
             {broken ? (
-              <ActionButton size="sm" variant="primary" onClick={onEdit}>
+              <ActionButton needs="edit" size="sm" variant="primary" onClick={onEdit}>
                 Edit again
               </ActionButton>
             ) : (
               <ActionButton
+                needs="redrive"
                 size="sm"
                 variant="primary"
                 refusal={refusal}

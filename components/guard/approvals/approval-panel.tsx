@@ -58,10 +58,10 @@ export function ApprovalPanel(props: {
       {obstacle === null ? null : <p className="text-warning wrap-anywhere first-letter:uppercase">{obstacle}.</p>}
       {open && obstacle === null ? (
         <div className="flex flex-wrap gap-2">
-          <ActionButton variant="primary" onClick={() => setAnswer("approve")}>
+          <ActionButton needs="approve" variant="primary" onClick={() => setAnswer("approve")}>
             <Check size={13} aria-hidden /> Approve…
           </ActionButton>
-          <ActionButton onClick={() => setAnswer("reject")}>
+          <ActionButton needs="approve" onClick={() => setAnswer("reject")}>
             <X size={13} aria-hidden /> Reject…
           </ActionButton>
         </div>
@@ -154,6 +154,7 @@ function DecisionDialog(props: { answer: "approve" | "reject"; approval: Approva
   const what = approval.subjectKind === "redrive" ? "redrive" : "mend";
   return (
     <ReasonDialog
+      needs="approve"
       title={approves ? `Approve the ${what} of ${events}?` : `Reject the ${what} of ${events}?`}
       size="sm"
       verb={approves ? `Approve ${events}` : "Reject"}

@@ -23,6 +23,7 @@ const ACTIONS = [
   "event.mended",
   "event.mend-undone",
   "event.exported",
+  "event.export-ended",
   "event.imported",
   "event.removed",
   "event.expired",

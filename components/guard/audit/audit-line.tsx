@@ -7,15 +7,17 @@ import { LongText } from "@/components/redrive/long-text";
 import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Shape } from "@/components/ui/shape";
+import { TextLink } from "@/components/ui/text-link";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
+import type { Finding } from "@/lib/guard/audit-chain/chain.pure";
 import { shortenId } from "@/lib/platform/plain/format.pure";
 import { AuditEvents } from "./audit-events";
 import { revisedBy, subjectHref, subjectWords } from "./audit-words";
 import { diffSummary, type FieldChange, fieldDiff } from "./field-diff";
 
-/** One entry of the log. Opened, it shows each field before and after the change. */
-export function AuditLine({ entry }: { entry: AuditOut }) {
+/** One entry of the log. Opened, it shows each field before and after the change. @param finding of the last check of the audit */
+export function AuditLine({ entry, finding }: { entry: AuditOut; finding: Finding | undefined }) {
   const [open, setOpen] = useState(false);
   const changes = fieldDiff(entry.before, entry.after);
   return (
@@ -35,10 +37,19 @@ export function AuditLine({ entry }: { entry: AuditOut }) {
         </button>
         <Subject entry={entry} />
         <span className="flex min-w-0 basis-full items-baseline gap-3">
+          {finding ? (
+            <span className="inline-flex shrink-0 items-center gap-1.5 font-medium text-blacklisted">
+              <Shape name="triangle" />
+              {finding.code}
+            </span>
+          ) : null}
           {entry.reason ? <span className="min-w-0 truncate">{entry.reason}</span> : null}
           <span className="min-w-0 flex-1 truncate font-mono text-sm text-muted">{diffSummary(changes)}</span>
         </span>
       </div>
+      {open && finding ? (
+        <p className="bg-canvas px-3 pt-3 text-blacklisted">The check found: {finding.detail}.</p>
+      ) : null}
       {open ? <Opened entry={entry} changes={changes} /> : null}
     </li>
   );
@@ -80,7 +91,10 @@ function Opened({ entry, changes }: { entry: AuditOut; changes: FieldChange[] })
         <CopyButton text={json} label="before and after as JSON" className="ml-auto" />
       </p>
       {entry.reason ? <LongText text={entry.reason} /> : null}
-      {entry.subjectKind === "event" && entry.count > 1 ? <AuditEvents entryId={entry.id} count={entry.count} /> : null}
+      {entry.action === "event.exported" ? <ExportBegun at={entry.at} /> : null}
+      {entry.subjectKind === "event" && entry.action !== "event.export-ended" && (entry.count ?? 0) > 1 ? (
+        <AuditEvents entryId={entry.id} count={entry.count!} />
+      ) : null}
       {revised === null ? null : <RevisionDiff {...revised} />}
       {changes.length === 0 ? (
         <p className="text-muted">Nothing was recorded beside the action itself.</p>
@@ -88,6 +102,16 @@ function Opened({ entry, changes }: { entry: AuditOut; changes: FieldChange[] })
         <FieldDiff changes={changes} />
       )}
     </div>
+  );
+}
+
+function ExportBegun({ at }: { at: string }) {
+  const ends = `/audit?action=event.export-ended&from=${encodeURIComponent(at)}`;
+  return (
+    <p className="text-muted">
+      The export began here, and its events were not counted yet. <TextLink href={ends}>event.export-ended</TextLink>{" "}
+      says how many left. Without that entry, take it that every event of the filter left.
+    </p>
   );
 }
 

@@ -9,9 +9,12 @@ import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { pushAddress } from "@/lib/events/filter/filter-url.browser";
 import { AUDIT_FILTER_NAMES, type AuditFilter, auditParams, useAudit } from "@/lib/guard/audit/audit.browser";
+import { useAuditChain } from "@/lib/guard/audit-chain/chain.browser";
+import { findingsByEntry, shownCheck } from "@/lib/guard/audit-chain/chain.pure";
 import { shortenId } from "@/lib/platform/plain/format.pure";
 import { AuditFilterBar } from "./audit-filter-bar";
 import { AuditLine } from "./audit-line";
+import { ChainStrip } from "./chain-strip";
 
 /** The filter of the address. The server refuses an unknown subject kind. */
 function filterOf(params: URLSearchParams): AuditFilter {
@@ -33,10 +36,14 @@ export function AuditPage() {
   const filter = filterOf(new URLSearchParams(params));
   const audit = useAudit(filter);
   const items = audit.data?.pages.flatMap((page) => page.items) ?? [];
+  const { chain, refused } = useAuditChain();
+  const check = chain && shownCheck(chain);
+  const bad = check ? findingsByEntry(check) : null;
   const filtered = Object.keys(filter).length > 0;
   return (
     <>
       <PageHeader title="Audit" meta="every change, who made it and why" />
+      <ChainStrip chain={chain} refused={refused} />
       <AuditFilterBar key={params.toString()} filter={filter} onFilter={setAddress} />
       <FixedTerms filter={filter} />
       <ReadError read={audit} stale={items.length > 0} />
@@ -58,7 +65,7 @@ export function AuditPage() {
       {items.length > 0 ? (
         <ul className="border-t border-line">
           {items.map((entry) => (
-            <AuditLine key={entry.id} entry={entry} />
+            <AuditLine key={entry.id} entry={entry} finding={bad?.get(entry.id)} />
           ))}
         </ul>
       ) : null}

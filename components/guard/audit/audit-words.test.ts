@@ -15,6 +15,7 @@ describe("what an entry is about", () => {
   });
   it.each(AUDIT_SUBJECTS)("names one and several of %s", (subjectKind) => {
     expect(subjectWords({ subjectKind, count: 1 })).toBe(subjectKind.replace("-", " "));
+    expect(subjectWords({ subjectKind, count: null })).toMatch(/^[a-z ]+s, not counted yet$/);
     expect(subjectWords({ subjectKind, count: 12_300 })).toMatch(/^12,300 [a-z ]+s$/);
   });
 });

@@ -1,6 +1,7 @@
 import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
 import type { AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
 import { plural } from "@/lib/platform/plain/format.pure";
+import { iso } from "@/lib/platform/plain/iso-time.pure";
 
 /** The page of an entry's subject, or else of the operation that changed it; null when neither has a page. */
 export function subjectHref(
@@ -48,6 +49,12 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
       return "/alerts/channels";
     case "group":
       return `/groups/${id}`;
+    case "mask-rule":
+      return "/masking";
+    case "account":
+      return "/people";
+    case "session":
+    case "token":
     case "marker":
     case "view":
     case "recipe":
@@ -58,9 +65,10 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
   }
 }
 
-/** `event`, or `12,300 events` when one entry stands for many. */
+/** `event`, or `12,300 events` when one entry stands for many; `events, not counted yet` of an export that began. */
 export function subjectWords(entry: Pick<AuditOut, "subjectKind" | "count">): string {
   const kind = entry.subjectKind.replace("-", " ");
+  if (entry.count === null) return `${pluralOf(entry.subjectKind)}, not counted yet`;
   return entry.count === 1 ? kind : plural(entry.count, kind, pluralOf(entry.subjectKind));
 }
 
@@ -85,4 +93,10 @@ export function revisedBy(entry: Pick<AuditOut, "action" | "subjectId" | "before
 function revisionIn(value: unknown): number | null {
   if (typeof value !== "object" || value === null || !("revision" in value)) return null;
   return typeof value.revision === "number" ? value.revision : null;
+}
+
+/** The log at the time of the entry, which its id says: an entry that was deleted has neighbours there. */
+export function entryHref(id: string): string {
+  const ms = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+  return `/audit?from=${encodeURIComponent(iso(ms - 1_000))}&to=${encodeURIComponent(iso(ms + 1_000))}`;
 }

@@ -25,6 +25,7 @@ export function AdmissionPage() {
   const none = !rules.data?.items.some(isShown);
   return (
     <RulesPage
+      needs="change-admission"
       title="Admission"
       noun="rule"
       rules={rules}

@@ -25,6 +25,9 @@ export function AdmissionRuleCard(card: RuleCardProps<RuleOut>) {
   const kept = rule.lastDay.dropped + rule.lastDay.failed > 0;
   return (
     <RuleCard
+      needs="change-admission"
+      needsToDelete="change-admission"
+      everySource={rule.source === null}
       {...card}
       state={rule.fault ? "FAULT" : rule.enabled ? "ON" : "OFF"}
       aside={<span className="text-muted">{rule.source === null ? "every source" : `source ${rule.source}`}</span>}

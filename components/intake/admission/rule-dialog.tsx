@@ -14,6 +14,8 @@ type Props = { onClose: () => void };
 export function AdmissionRuleDialog({ rule, onClose }: Props & { rule: RuleOut | null }) {
   return (
     <RuleDialog
+      needs="change-admission"
+      everySource={({ source }) => source.trim() === ""}
       noun="rule"
       rule={rule}
       initial={() => ruleDraft(rule)}
@@ -58,6 +60,8 @@ export function SwitchDialog({ rule, onClose }: Props & { rule: RuleOut }) {
   const { id, source, version, enabled, when, do: effect } = rule;
   return (
     <SwitchRuleDialog
+      needs="change-admission"
+      everySource={source === null}
       rule={rule}
       description={
         enabled

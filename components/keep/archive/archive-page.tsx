@@ -117,6 +117,7 @@ function Archive({ filter }: { filter: ArchiveFilter }) {
             </button>
           </p>
           <ActionButton
+            needs="restore"
             size="sm"
             variant="primary"
             className="ml-auto"
@@ -161,7 +162,7 @@ function OfRemoval({
         <X size={12} aria-hidden />
       </Button>
       <TextLink href={`/operations/${operation}`}>Its record</TextLink>
-      <ActionButton size="sm" refusal={noRestore} onClick={() => setRestoring(true)}>
+      <ActionButton needs="restore" size="sm" refusal={noRestore} onClick={() => setRestoring(true)}>
         Restore all of it…
       </ActionButton>
       {restoring ? <RestoreRemovalDialog operation={operation} onClose={() => setRestoring(false)} /> : null}

@@ -178,6 +178,7 @@ function Box({ event, selection }: Of) {
 function Restore({ event, noRestore, busy, onRestore }: Of) {
   return (
     <ActionButton
+      needs="restore"
       size="sm"
       refusal={noRestore}
       aria-disabled={busy}

@@ -54,6 +54,7 @@ function Archived({ event, level, noRestore }: { event: ArchivedEvent; level: 1 
         action={
           <>
             <ActionButton
+              needs="restore"
               variant="primary"
               refusal={noRestore}
               busy={busy}

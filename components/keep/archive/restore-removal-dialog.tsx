@@ -13,6 +13,7 @@ export function RestoreRemovalDialog({ operation, onClose }: { operation: string
   const [restored, setRestored] = useState<number | null>(null);
   return (
     <ReasonDialog
+      needs="restore"
       title="Restore all of this removal?"
       size="sm"
       verb="Restore all"

@@ -29,6 +29,8 @@ export function ForgetDialog({ onClose }: { onClose: () => void }) {
   const set = (part: Partial<ForgetDraft>) => setDraft({ ...draft, ...part });
   return (
     <ReasonDialog
+      needs="forget"
+      everySource
       title="Forget a person"
       description="Events that the key names are deleted in the store and in the archive, and what else names them is replaced, in the audit too. Nothing takes it back."
       variant="danger"
@@ -38,8 +40,9 @@ export function ForgetDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       onSubmit={async (reason) => {
         if (!result.ok) return "stay";
-        await forgetData(client, { ...result.what, reason });
-        return { title: "A worker forgets it", detail: "Its report is on this page.", tone: "success" };
+        const { receipt } = await forgetData(client, { ...result.what, reason });
+        const detail = `Its report is on this page. Keep the receipt with the request: ${receipt}`;
+        return { title: "A worker forgets it", detail, tone: "success" };
       }}
     >
       {(pressed) => {

@@ -28,7 +28,7 @@ export function ForgetPage() {
         actions={
           <>
             <LinkButton href="/archive">Archive</LinkButton>
-            <Button variant="danger" onClick={() => setOpen(true)}>
+            <Button needs="forget" everySource variant="danger" onClick={() => setOpen(true)}>
               Forget a person…
             </Button>
           </>
@@ -39,7 +39,11 @@ export function ForgetPage() {
       {forgets.isSuccess && items.length === 0 ? (
         <EmptyState
           title="Nothing was forgotten yet"
-          action={<Button onClick={() => setOpen(true)}>Forget a person…</Button>}
+          action={
+            <Button needs="forget" everySource onClick={() => setOpen(true)}>
+              Forget a person…
+            </Button>
+          }
         >
           The data of a person is found by a tag, an aggregate or a value in the payload, and deleted in the store and
           in the archive. The report stays here and names nobody.

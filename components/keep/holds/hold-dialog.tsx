@@ -43,6 +43,8 @@ export function HoldDialog({ onClose }: { onClose: () => void }) {
   const place = usePlaceHold();
   return (
     <ReasonDialog
+      needs="hold"
+      everySource={draft.scopeName !== "source" && draft.source.trim() === ""}
       title="Place a legal hold"
       description="What it covers stays until it is lifted, in the store and in the archive. It can still be redriven, ignored and edited."
       verb="Place the hold"

@@ -36,7 +36,7 @@ export function HoldsPage() {
         actions={
           <>
             <LinkButton href="/archive">Archive</LinkButton>
-            <Button variant="primary" onClick={() => setPlacing(true)}>
+            <Button needs="hold" variant="primary" onClick={() => setPlacing(true)}>
               Place a hold…
             </Button>
           </>
@@ -47,7 +47,11 @@ export function HoldsPage() {
       {live.isSuccess && items.length === 0 ? (
         <EmptyState
           title="No legal hold is in force"
-          action={<Button onClick={() => setPlacing(true)}>Place a hold…</Button>}
+          action={
+            <Button needs="hold" onClick={() => setPlacing(true)}>
+              Place a hold…
+            </Button>
+          }
         >
           While a hold is in force, no event that it covers is removed, expired or forgotten, in the store or in the
           archive. Parkade forbids nothing else: what is covered can be redriven, ignored and edited.
@@ -105,7 +109,13 @@ function Hold({ hold }: { hold: HoldOut }) {
         <Over hold={hold} />
         <TextLink href={eventsHref(holdFilter(hold))}>Events</TextLink>
         {archived === null ? null : <TextLink href={archiveHref(archived)}>In the archive</TextLink>}
-        <Button size="sm" className="ml-auto" onClick={() => setLifting(true)}>
+        <Button
+          needs="hold"
+          everySource={hold.scope.source === undefined}
+          size="sm"
+          className="ml-auto"
+          onClick={() => setLifting(true)}
+        >
           Lift…
         </Button>
       </div>
@@ -137,6 +147,8 @@ function LiftHoldDialog({ hold, onClose }: { hold: HoldOut; onClose: () => void 
   const { label, value } = holdOver(hold.scope);
   return (
     <ReasonDialog
+      needs="hold"
+      everySource={hold.scope.source === undefined}
       title="Lift this legal hold?"
       description="What it covers may be removed, expire and be forgotten again, unless another hold covers it. Nothing is removed by lifting."
       size="sm"

@@ -41,6 +41,7 @@ export function RemoveDialog(props: {
   const agreed = wanted === null || typed.replaceAll(/[\s,.]/g, "") === wanted;
   return (
     <ReasonDialog
+      needs="remove"
       title={removalTitle(data, total)}
       description={
         possible

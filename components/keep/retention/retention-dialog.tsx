@@ -39,6 +39,8 @@ export function RetentionDialog({ retention, onClose }: { retention: RetentionOu
     setRules([...rules, { key: Math.max(-1, ...rules.map(({ key }) => key)) + 1, source: "", errorCode: "", days }]);
   return (
     <ReasonDialog
+      needs="change-settings"
+      everySource
       title="How long events are kept"
       description="A shorter time makes older events expire within ten minutes: they go into the archive, from which they can be restored."
       verb="Save"

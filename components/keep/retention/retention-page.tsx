@@ -49,7 +49,7 @@ function Periods({ retention }: { retention: RetentionOut | undefined }) {
       title="Kept for"
       meta="counted from the UTC day on which an event was parked"
       actions={
-        <Button size="sm" disabled={!retention} onClick={() => setEditing(true)}>
+        <Button needs="change-settings" everySource size="sm" disabled={!retention} onClick={() => setEditing(true)}>
           Edit…
         </Button>
       }

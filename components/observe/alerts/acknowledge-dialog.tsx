@@ -12,6 +12,7 @@ export function AcknowledgeDialog({ ids, onClose }: { ids: readonly string[]; on
   const client = useQueryClient();
   return (
     <ReasonDialog
+      needs="acknowledge"
       title={`Acknowledge ${plural(ids.length, "alert")}?`}
       description="Others see that you look at it. It is not told again, and goes on until its cause has ended."
       size="sm"

@@ -59,7 +59,7 @@ export function AlertPage({ id }: { id: string }) {
           <>
             <LinkButton href="/alerts">All alerts</LinkButton>
             {canAcknowledge ? (
-              <ActionButton variant="primary" onClick={() => setAcknowledging(true)}>
+              <ActionButton needs="acknowledge" variant="primary" onClick={() => setAcknowledging(true)}>
                 Acknowledge…
               </ActionButton>
             ) : null}

@@ -54,7 +54,12 @@ export function AlertsPage() {
           title="Firing"
           actions={
             <>
-              <ActionButton size="sm" disabled={shown.length === 0} onClick={() => setAsking(shown)}>
+              <ActionButton
+                needs="acknowledge"
+                size="sm"
+                disabled={shown.length === 0}
+                onClick={() => setAsking(shown)}
+              >
                 Acknowledge {shown.length === 0 ? "…" : `${formatNumber(shown.length)}…`}
               </ActionButton>
               <Button

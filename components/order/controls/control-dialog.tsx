@@ -10,9 +10,9 @@ import { underWayWords } from "@/components/ui/under-way-words";
 import { liftControl, useImposeControl } from "@/lib/order/controls/controls.browser";
 import type { ControlOut, ControlRequest } from "@/lib/order/controls/controls.shapes";
 import { formatDuration } from "@/lib/platform/plain/format.pure";
-import { type ControlDraft, controlRequest, UNTIL_MINUTES } from "./control-draft";
+import { type ControlDraft, controlRequest, draftScope, UNTIL_MINUTES } from "./control-draft";
 import { ScopePicker } from "./scope-picker";
-import { KIND_EFFECT, scopeOf } from "./scope-words";
+import { isOfEverySource, KIND_EFFECT, scopeOf } from "./scope-words";
 
 export type ControlDialogProps = {
   kind: ControlRequest["kind"];
@@ -44,6 +44,8 @@ export function ControlDialog({ kind, scope, onClose, onDone }: ControlDialogPro
 
   return (
     <ReasonDialog
+      needs="control"
+      everySource={isOfEverySource(draftScope(draft))}
       title={KIND_TITLE[draft.kind]}
       description={KIND_EFFECT[draft.kind]}
       verb={KIND_TITLE[draft.kind]}

@@ -21,7 +21,7 @@ import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { ControlBadge } from "./control-badge";
 import { ControlUntil } from "./control-until";
 import { LimitsPanel } from "./limits-panel";
-import { controlEnd, SCOPE_LABEL, scopeFilter, scopeLimits, scopeOf } from "./scope-words";
+import { controlEnd, isOfEverySource, SCOPE_LABEL, scopeFilter, scopeLimits, scopeOf } from "./scope-words";
 
 const ControlDialog = lazily(() => import("./control-dialog"), "ControlDialog");
 const LiftManyDialog = lazily(() => import("./lift-many-dialog"), "LiftManyDialog");
@@ -42,8 +42,12 @@ export function ControlsPage() {
         meta={live.data ? `${formatNumber(items.length)}${live.hasNextPage ? "+" : ""} in force` : undefined}
         actions={
           <>
-            {items.length > 1 ? <Button onClick={() => setLiftsMany(true)}>Lift many…</Button> : null}
-            <Button variant="primary" onClick={() => setImposing("blacklist")}>
+            {items.length > 1 ? (
+              <Button needs="control" onClick={() => setLiftsMany(true)}>
+                Lift many…
+              </Button>
+            ) : null}
+            <Button needs="control" variant="primary" onClick={() => setImposing("blacklist")}>
               Add a control…
             </Button>
           </>
@@ -54,7 +58,11 @@ export function ControlsPage() {
       {live.isSuccess && items.length === 0 ? (
         <EmptyState
           title="No control is in force"
-          action={<Button onClick={() => setImposing("blacklist")}>Add a control…</Button>}
+          action={
+            <Button needs="control" onClick={() => setImposing("blacklist")}>
+              Add a control…
+            </Button>
+          }
         >
           A blacklist keeps events from being redriven, a cooldown makes them wait, a whitelist lets them through while
           they cool down. Parkade itself blacklists an aggregate that keeps failing, by the limits below.
@@ -115,7 +123,7 @@ function Control({ control }: { control: ControlOut }) {
         <span className="ml-auto text-muted">
           <ControlUntil expiresAt={control.expiresAt} />
         </span>
-        <Button size="sm" onClick={() => setLifting(true)}>
+        <Button needs="control" everySource={isOfEverySource(control.scope)} size="sm" onClick={() => setLifting(true)}>
           Lift…
         </Button>
       </div>

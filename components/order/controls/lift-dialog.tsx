@@ -6,7 +6,7 @@ import { failureToast, showToast } from "@/components/ui/toast";
 import { imposeControl, useLiftControl } from "@/lib/order/controls/controls.browser";
 import type { ControlOut, ControlRequest } from "@/lib/order/controls/controls.shapes";
 import { plural } from "@/lib/platform/plain/format.pure";
-import { SCOPE_LABEL, scopeLimits, scopeOf } from "./scope-words";
+import { isOfEverySource, SCOPE_LABEL, scopeLimits, scopeOf } from "./scope-words";
 
 const LIFTED: Record<ControlOut["kind"], string> = {
   blacklist: "What it caught may be redriven again. Nothing is redriven by lifting it.",
@@ -30,6 +30,8 @@ export function LiftDialog({ control, onClose }: { control: ControlOut; onClose:
   const scope = scopeOf(control.scope);
   return (
     <ReasonDialog
+      needs="control"
+      everySource={isOfEverySource(control.scope)}
       title={`Lift this ${control.kind}?`}
       description={LIFTED[control.kind]}
       size="sm"

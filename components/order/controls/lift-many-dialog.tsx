@@ -33,6 +33,8 @@ export function LiftManyDialog({ redriveId, onClose }: { redriveId: string | nul
   const count = found.data?.controls ?? null;
   return (
     <ReasonDialog
+      needs="control"
+      everySource={source === ""}
       title={redriveId === null ? "Lift many controls" : "Lift the blacklists of this redrive"}
       description="What they caught may be redriven again. Nothing is redriven by lifting them."
       verb={count === null ? "Lift" : `Lift ${plural(count, "control")}`}

@@ -16,6 +16,8 @@ export function LimitsDialog({ settings, onClose }: { settings: SettingOut[]; on
 
   return (
     <ReasonDialog
+      needs="change-settings"
+      everySource
       title="Automatic limits"
       description="They hold at once, also for redrives that run."
       verb="Save"

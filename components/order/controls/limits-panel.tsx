@@ -20,7 +20,13 @@ export function LimitsPanel() {
       title="Automatic limits"
       meta="hold for every redrive"
       actions={
-        <Button size="sm" disabled={!settings.data} onClick={() => setEditing(true)}>
+        <Button
+          needs="change-settings"
+          everySource
+          size="sm"
+          disabled={!settings.data}
+          onClick={() => setEditing(true)}
+        >
           Edit…
         </Button>
       }

@@ -34,6 +34,11 @@ export function scopeLimits(scope: ControlOut["scope"]): string {
   return [...type, scope.source === undefined ? "in all sources" : `in ${scope.source} only`].join(", ");
 }
 
+/** Whoever sees some sources alone may neither impose nor lift such a control. */
+export function isOfEverySource(scope: ControlOut["scope"]): boolean {
+  return scope.source === undefined;
+}
+
 /** The parked events of a scope, as a filter for the list and the count. */
 export function scopeFilter(scope: ControlOut["scope"]): EventFilter {
   const filter = Object.fromEntries(Object.entries(scope).map(([name, value]) => [name, [value]]));

@@ -167,6 +167,7 @@ export function RedriveDialog(props: RedriveDialogProps) {
         <>
           {mode === "deliver" ? (
             <ActionButton
+              needs="redrive"
               disabled={!preview || preview.total === 0}
               busy={request.isPending}
               onClick={() => press("verify")}
@@ -177,6 +178,7 @@ export function RedriveDialog(props: RedriveDialogProps) {
             <Button onClick={() => setMode("deliver")}>Redrive instead…</Button>
           )}
           <ActionButton
+            needs="redrive"
             variant="primary"
             disabled={!preview || nothing}
             busy={request.isPending}

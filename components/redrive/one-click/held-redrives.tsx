@@ -77,7 +77,7 @@ function Held({ redrive, untilMs }: { redrive: RedriveOut; untilMs: number }) {
           </span>
         </>
       )}
-      <ActionButton size="sm" className="ml-auto" busy={busy} onClick={() => void undo()}>
+      <ActionButton needs="redrive" size="sm" className="ml-auto" busy={busy} onClick={() => void undo()}>
         Undo
       </ActionButton>
     </li>

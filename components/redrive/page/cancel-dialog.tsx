@@ -11,6 +11,7 @@ export function CancelDialog({ redrive, onClose }: { redrive: RedriveOut; onClos
   const change = useChangeRedrive(redrive.id);
   return (
     <ReasonDialog
+      needs="redrive"
       title="Cancel this redrive?"
       size="sm"
       verb={`Cancel ${plural(redrive.open, "open event")}`}

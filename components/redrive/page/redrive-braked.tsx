@@ -65,7 +65,7 @@ export function RedriveBraked({ redrive, onCancel }: { redrive: Braked; onCancel
             Mend the failing…
           </LinkButton>
         ) : null}
-        <ActionButton variant="danger" onClick={onCancel}>
+        <ActionButton needs="redrive" variant="danger" onClick={onCancel}>
           Cancel: give back {plural(redrive.open, "event")}…
         </ActionButton>
       </div>
@@ -92,6 +92,7 @@ function GoOn({ redrive }: { redrive: Braked }) {
         what is left begins with a canary again
       </label>
       <ActionButton
+        needs="redrive"
         variant="primary"
         className="justify-self-start"
         busy={change.isPending}

@@ -10,6 +10,7 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
+import { useRefusal } from "@/lib/guard/viewer/me.browser";
 import { formatDuration, plural } from "@/lib/platform/plain/format.pure";
 import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
@@ -108,10 +109,15 @@ export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; clas
 
 function RedriveTells({ redrive: { id, tell, state } }: { redrive: RedriveOut }) {
   const change = useChangeRedrive(id);
+  const refusal = useRefusal("redrive");
   if (isFinal(state)) return <>{tell.length === 0 ? "nobody" : tell.join(", ")}</>;
   return (
     <>
-      <TellChoice tell={tell} disabled={change.isPending} onTell={(next) => change.mutate({ tell: next })} />
+      <TellChoice
+        tell={tell}
+        disabled={change.isPending || refusal !== null}
+        onTell={(next) => change.mutate({ tell: next })}
+      />
       {change.isError ? <ErrorPanel error={change.error} inline /> : null}
     </>
   );

@@ -46,13 +46,19 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
         <span className="text-muted">{redrive.mode === "verify" ? "dry run, sends nothing" : placeWords(redrive)}</span>
         <div className="ml-auto flex gap-2">
           {waitsForTime ? (
-            <ActionButton variant="primary" busy={change.isPending} onClick={() => change.mutate({ action: "start" })}>
+            <ActionButton
+              needs="redrive"
+              variant="primary"
+              busy={change.isPending}
+              onClick={() => change.mutate({ action: "start" })}
+            >
               <Play size={13} aria-hidden /> Start now
             </ActionButton>
           ) : null}
           {/* One button that changes its label, so that the focus stays on it. */}
           {may("pause") || may("resume") ? (
             <Button
+              needs="redrive"
               variant={may("resume") && !isBraked(redrive) ? "primary" : "secondary"}
               busy={change.isPending}
               onClick={() => pauseOrResume(may("pause") ? "pause" : "resume")}
@@ -62,7 +68,7 @@ export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCa
             </Button>
           ) : null}
           {may("cancel") ? (
-            <Button variant="danger" onClick={onCancel}>
+            <Button needs="redrive" variant="danger" onClick={onCancel}>
               <Ban size={13} aria-hidden /> Cancel…
             </Button>
           ) : null}

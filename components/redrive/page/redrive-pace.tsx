@@ -8,6 +8,7 @@ import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Radio } from "@/components/ui/input";
 import { Panel } from "@/components/ui/panel";
+import { useRefusal } from "@/lib/guard/viewer/me.browser";
 import { redriveTimeMs } from "@/lib/redrive/pace/redrive-rate.pure";
 import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
@@ -31,6 +32,7 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
     setAsked(next);
     change.mutate({ lane: next }, { onSettled: () => setAsked(null) });
   };
+  const refusal = useRefusal("redrive");
   const owner = redrive.target ?? "the lane";
   const places = redrive.places ?? 0;
   const atOnce = Math.min(heldPlaces ?? redrive.concurrency ?? places, places);
@@ -41,59 +43,71 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
   const eta = timeAt(limited ? byPlaces : rate, laneRate);
 
   return (
-    <Panel className={className} title="Pace" bodyClassName="grid gap-3 p-3">
-      <RateField
-        rate={rate}
-        laneRate={laneRate}
-        onChange={setHeld}
-        onCommit={(next) => {
-          if (next === set) return setHeld(null);
-          // Held until the answer, so that the slider does not jump back meanwhile.
-          change.mutate({ ratePerSecond: next }, { onSettled: () => setHeld(null) });
-        }}
-      />
-      <p className="text-muted">
-        {rate === set && heldPlaces === null
-          ? `set to ${redrive.ratePerSecond === null ? `${owner}'s own rate, ${rateWords(redrive.effectiveRatePerSecond)}` : rateWords(redrive.ratePerSecond)}`
-          : `the rest ${etaBefore(eta)}${limited ? ", limited by the sends at once" : ""}`}
-        {redrive.ratePerSecond !== null &&
-        redrive.effectiveRatePerSecond !== null &&
-        redrive.effectiveRatePerSecond < redrive.ratePerSecond
-          ? `, held to ${rateWords(redrive.effectiveRatePerSecond)} by its target`
-          : null}
-      </p>
-      {redrive.ratePerSecond !== null ? (
-        <Button size="sm" className="justify-self-start" onClick={() => change.mutate({ ratePerSecond: null })}>
-          Use {owner}'s own rate
-        </Button>
-      ) : null}
-      {places > 1 ? (
-        <ConcurrencyField
-          value={atOnce}
-          places={places}
-          onChange={setHeldPlaces}
+    <Panel className={className} title="Pace">
+      <fieldset
+        aria-label="Rate and lane"
+        className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-3 p-3"
+        disabled={refusal !== null}
+      >
+        {refusal === null ? null : <p className="text-muted">{refusal}</p>}
+        <RateField
+          rate={rate}
+          laneRate={laneRate}
+          onChange={setHeld}
           onCommit={(next) => {
-            const asked = next === places ? null : next;
-            if (asked === redrive.concurrency) return setHeldPlaces(null);
+            if (next === set) return setHeld(null);
             // Held until the answer, so that the slider does not jump back meanwhile.
-            change.mutate({ concurrency: asked }, { onSettled: () => setHeldPlaces(null) });
+            change.mutate({ ratePerSecond: next }, { onSettled: () => setHeld(null) });
           }}
         />
-      ) : null}
-      <div role="radiogroup" aria-label="Lane" className="flex gap-6">
-        {(["slow", "main"] as const).map((each) => (
-          <label key={each} htmlFor={`${name}-${each}`} className="flex items-center gap-2">
-            <Radio id={`${name}-${each}`} name={name} checked={lane === each} onChange={() => switchTo(each)} />
-            <span>
-              {each} lane
-              <span className="block text-sm text-muted">
-                {redrive.target === null ? laneWords(redrive, each, timeAt) : "of the workers"}
+        <p className="text-muted">
+          {rate === set && heldPlaces === null
+            ? `set to ${redrive.ratePerSecond === null ? `${owner}'s own rate, ${rateWords(redrive.effectiveRatePerSecond)}` : rateWords(redrive.ratePerSecond)}`
+            : `the rest ${etaBefore(eta)}${limited ? ", limited by the sends at once" : ""}`}
+          {redrive.ratePerSecond !== null &&
+          redrive.effectiveRatePerSecond !== null &&
+          redrive.effectiveRatePerSecond < redrive.ratePerSecond
+            ? `, held to ${rateWords(redrive.effectiveRatePerSecond)} by its target`
+            : null}
+        </p>
+        {redrive.ratePerSecond !== null ? (
+          <Button
+            needs="redrive"
+            size="sm"
+            className="justify-self-start"
+            onClick={() => change.mutate({ ratePerSecond: null })}
+          >
+            Use {owner}'s own rate
+          </Button>
+        ) : null}
+        {places > 1 ? (
+          <ConcurrencyField
+            value={atOnce}
+            places={places}
+            onChange={setHeldPlaces}
+            onCommit={(next) => {
+              const asked = next === places ? null : next;
+              if (asked === redrive.concurrency) return setHeldPlaces(null);
+              // Held until the answer, so that the slider does not jump back meanwhile.
+              change.mutate({ concurrency: asked }, { onSettled: () => setHeldPlaces(null) });
+            }}
+          />
+        ) : null}
+        <div role="radiogroup" aria-label="Lane" className="flex gap-6">
+          {(["slow", "main"] as const).map((each) => (
+            <label key={each} htmlFor={`${name}-${each}`} className="flex items-center gap-2">
+              <Radio id={`${name}-${each}`} name={name} checked={lane === each} onChange={() => switchTo(each)} />
+              <span>
+                {each} lane
+                <span className="block text-sm text-muted">
+                  {redrive.target === null ? laneWords(redrive, each, timeAt) : "of the workers"}
+                </span>
               </span>
-            </span>
-          </label>
-        ))}
-      </div>
-      {change.isError ? <ErrorPanel error={change.error} inline title="This was not done" /> : null}
+            </label>
+          ))}
+        </div>
+        {change.isError ? <ErrorPanel error={change.error} inline title="This was not done" /> : null}
+      </fieldset>
     </Panel>
   );
 }

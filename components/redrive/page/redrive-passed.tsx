@@ -66,6 +66,7 @@ export function SendPassed(props: {
       {preview.data && eligible !== 0 ? <ApprovalNotice causes={preview.data.approvalCauses} /> : null}
       <div className="flex flex-wrap gap-2">
         <ActionButton
+          needs="redrive"
           variant="primary"
           disabled={eligible === 0}
           busy={busy}
@@ -75,7 +76,7 @@ export function SendPassed(props: {
           {preview.data && needsApproval(preview.data) ? "Ask for approval of" : "Redrive"}{" "}
           {eligible === null ? "what passed" : plural(eligible, "event")}
         </ActionButton>
-        <ActionButton disabled={eligible === 0} onClick={() => setAsking(true)}>
+        <ActionButton needs="redrive" disabled={eligible === 0} onClick={() => setAsking(true)}>
           Redrive…
         </ActionButton>
       </div>

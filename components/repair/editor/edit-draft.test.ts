@@ -70,7 +70,15 @@ it("is nothing to save once the current revision holds it, whichever tab saved i
   const event = (revision: number, text: string) => ({
     revision,
     headers: content().headers,
-    body: { contentType: "application/json", text, base64: btoa(text), bytes: text.length, masked: false },
+    body: {
+      contentType: "application/json",
+      text,
+      base64: btoa(text),
+      bytes: text.length,
+      masked: false,
+      unreadable: null,
+      maskedCount: 0,
+    },
   });
   const saved = onCurrent(typed, event(4, '{"a":2}'));
   expect([saved.base, isChanged(saved)]).toEqual([4, false]);
@@ -94,7 +102,7 @@ describe("an unsaved edit", () => {
 
   it("comes back with every byte, after a reload too", async () => {
     const edit = draft({ payload: new Uint8Array([0, 255, 13, 10]), headers: [["k", null]] });
-    keepDraft("e-1", edit);
+    keepDraft("e-1", edit, false);
     expect(keptDraft("e-1")?.draft).toEqual(edit);
     vi.resetModules();
     const reloaded = await import("./edit-draft");
@@ -103,20 +111,29 @@ describe("an unsaved edit", () => {
   });
 
   it("stays in memory when the browser refuses to store it, and never an older one", () => {
-    keepDraft("e-1", draft({ contentType: "text/older" }));
+    keepDraft("e-1", draft({ contentType: "text/older" }), false);
     vi.stubGlobal("sessionStorage", {
       ...storage,
       setItem: () => {
         throw new Error("full");
       },
     });
-    keepDraft("e-1", draft({ contentType: "text/newer" }));
+    keepDraft("e-1", draft({ contentType: "text/newer" }), false);
     expect(keptDraft("e-1")?.draft.now.contentType).toBe("text/newer");
     expect(stored.size).toBe(0);
   });
 
+  it("of a revealed event is in memory alone, also when an older one was stored", async () => {
+    keepDraft("e-1", draft({ contentType: "text/older" }), false);
+    keepDraft("e-1", draft({ contentType: "text/newer" }), true);
+    expect(keptDraft("e-1")).toMatchObject({ draft: { now: { contentType: "text/newer" } }, revealed: true });
+    expect(stored.size).toBe(0);
+    vi.resetModules();
+    expect((await import("./edit-draft")).keptDraft("e-1")).toBeNull();
+  });
+
   it("is gone after it was saved or discarded", () => {
-    keepDraft("e-1", draft({ contentType: "text/plain" }));
+    keepDraft("e-1", draft({ contentType: "text/plain" }), false);
     forgetDraft("e-1");
     expect(keptDraft("e-1")).toBeNull();
     expect(stored.size).toBe(0);

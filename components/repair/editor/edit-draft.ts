@@ -1,5 +1,6 @@
 import { fromBase64 } from "@/components/events/payload/hex-lines";
 import type { EventDetail } from "@/lib/events/events.shapes";
+import { forgetInTab, keepInTab, keptInTab } from "@/lib/guard/sign-in/kept-in-tab.browser";
 import type { Header } from "@/lib/intake/dead-letter.pure";
 import { headerFault } from "@/lib/intake/header-fault.pure";
 import { exactText, sameBytes, toBase64 } from "./exact-text";
@@ -71,35 +72,43 @@ export function faultOf({ contentType, headers }: Content): string | null {
 type Stored = { base: number; was: StoredContent; now: StoredContent; at: number };
 type StoredContent = Omit<Content, "payload"> & { base64: string };
 
-const keyOf = (eventId: string) => `parkade.edit.${eventId}`;
 const store = ({ payload, ...content }: Content): StoredContent => ({ ...content, base64: toBase64(payload) });
 const restore = ({ base64, ...content }: StoredContent): Content => ({ ...content, payload: fromBase64(base64) });
 
-/** Drafts that are too large for the browser's storage, or that it refuses. They live as long as the tab's page. */
-const inMemory = new Map<string, Stored>();
+/**
+ * Drafts that are too large for the browser's storage, that it refuses, or that hold what was revealed. They live as long as the
+ * tab's page.
+ */
+const inMemory = new Map<string, Stored & { revealed: boolean }>();
 
-/** Keeps an unsaved edit for this tab, so that a closed editor or a reload does not lose it. */
-export function keepDraft(eventId: string, draft: Draft): void {
+/**
+ * Keeps an unsaved edit for this tab, so that a closed editor or a reload does not lose it. `revealed`: it holds what is masked,
+ * so it is in the memory of the page alone, and a reload loses it.
+ */
+export function keepDraft(eventId: string, draft: Draft, revealed: boolean): void {
   const stored = { base: draft.base, was: store(draft.was), now: store(draft.now), at: Date.now() };
-  inMemory.set(eventId, stored);
+  inMemory.set(eventId, { ...stored, revealed });
   try {
-    sessionStorage.setItem(keyOf(eventId), JSON.stringify(stored));
+    if (revealed) forgetInTab("draft", eventId);
+    else keepInTab("draft", eventId, JSON.stringify(stored));
   } catch {
     // Full or forbidden: the draft in memory remains, and the browser warns before the page is left.
-    sessionStorage.removeItem(keyOf(eventId));
+    forgetInTab("draft", eventId);
   }
 }
 
 /** The unsaved edit of the event in this tab; null = none. */
-export function keptDraft(eventId: string): { draft: Draft; atMs: number } | null {
+export function keptDraft(eventId: string): { draft: Draft; atMs: number; revealed: boolean } | null {
   const stored = inMemory.get(eventId) ?? readStored(eventId);
   if (!stored) return null;
-  return { draft: { base: stored.base, was: restore(stored.was), now: restore(stored.now) }, atMs: stored.at };
+  const { base, was, now, at, revealed } = stored;
+  return { draft: { base, was: restore(was), now: restore(now) }, atMs: at, revealed };
 }
 
-function readStored(eventId: string): Stored | null {
+function readStored(eventId: string): (Stored & { revealed: boolean }) | null {
   try {
-    return JSON.parse(sessionStorage.getItem(keyOf(eventId)) ?? "null") as Stored | null;
+    const stored = JSON.parse(keptInTab("draft", eventId) ?? "null") as Stored | null;
+    return stored && { ...stored, revealed: false };
   } catch {
     return null;
   }
@@ -107,9 +116,5 @@ function readStored(eventId: string): Stored | null {
 
 export function forgetDraft(eventId: string): void {
   inMemory.delete(eventId);
-  try {
-    sessionStorage.removeItem(keyOf(eventId));
-  } catch {
-    // Forbidden: nothing was stored.
-  }
+  forgetInTab("draft", eventId);
 }

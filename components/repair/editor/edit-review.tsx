@@ -66,6 +66,7 @@ export function EditReview(props: {
         ) : null}
         <div className="flex flex-wrap items-center gap-3">
           <ActionButton
+            needs="edit"
             variant={problems.length > 0 ? "danger" : "primary"}
             type="submit"
             busy={busy}

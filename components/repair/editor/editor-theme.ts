@@ -1,6 +1,7 @@
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import { pageNonce } from "@/lib/platform/browser/page-nonce.browser";
 
 /** The tokens of app/globals.css change with the theme, so one style of the editor serves both themes. */
 const look = EditorView.theme({
@@ -99,4 +100,4 @@ const colours = HighlightStyle.define([
   { tag: tags.invalid, color: "var(--state-blacklisted)" },
 ]);
 
-export const editorTheme = [look, syntaxHighlighting(colours)];
+export const editorTheme = [look, syntaxHighlighting(colours), EditorView.cspNonce.of(pageNonce() ?? "")];

@@ -30,15 +30,22 @@ import { type PartOfEdit, PayloadEditor } from "./payload-editor";
 /** The time without a change before the unsaved edit is stored. */
 const KEEP_AFTER_MS = 400;
 
+const STAYS = "Your changes stay in this tab until you save or discard them";
+const STAYS_REVEALED =
+  "Your changes stay until you save or discard them, or load the page anew: the browser stores nothing of what was revealed";
+
 /** The editor of one event: its payload, headers and content type, what changes, and a reason. */
 export function EventEditor(props: {
   event: EventDetail;
+  /** The event is shown with nothing masked. */
+  revealed: boolean;
   onClose: () => void;
   onSaved: (saved: EditedAnswer) => void;
 }) {
   const { event, onClose, onSaved } = props;
   const [reviewing, setReviewing] = useState(false);
-  const { draft, dirty, generation, restoredAtMs, change, replace, discard, forget } = useEdit(event, reviewing);
+  const edit = useEdit(event, reviewing, props.revealed);
+  const { draft, dirty, generation, restoredAtMs, change, replace, discard, forget, revealed } = edit;
   const fault = faultOf(draft.now);
   const ready = dirty && fault === null;
   const review = () => {
@@ -63,14 +70,12 @@ export function EventEditor(props: {
         <div className="ml-auto flex flex-wrap gap-1.5">
           {reviewing ? <Button onClick={() => setReviewing(false)}>Go on editing</Button> : null}
           {dirty && !reviewing ? <Button onClick={discard}>Discard</Button> : null}
-          <Button
-            onClick={onClose}
-            data-tip={dirty ? "Your changes stay in this tab until you save or discard them" : undefined}
-          >
+          <Button onClick={onClose} data-tip={dirty ? (revealed ? STAYS_REVEALED : STAYS) : undefined}>
             Close
           </Button>
           {reviewing ? null : (
             <ActionButton
+              needs="edit"
               variant="primary"
               disabled={!ready}
               data-tip={fault ?? "Shows what changes before anything is saved  Ctrl Enter"}
@@ -106,8 +111,12 @@ export function EventEditor(props: {
 }
 
 /** The edit as it is typed, which this tab keeps until it is saved or discarded. */
-function useEdit(event: EventDetail, reviewing: boolean) {
+function useEdit(event: EventDetail, reviewing: boolean, isRevealed: boolean) {
   const kept = useMemo(() => keptDraft(event.id), [event.id]);
+  // What was revealed may be in the draft when the event is masked again.
+  const [wasRevealed, setWasRevealed] = useState(kept?.revealed ?? false);
+  const revealed = wasRevealed || isRevealed;
+  if (revealed !== wasRevealed) setWasRevealed(true);
   const untouched = (): Draft => ({ base: event.revision, was: contentOf(event), now: contentOf(event) });
   const [restoredAtMs, setRestoredAtMs] = useState(kept?.atMs ?? null);
   const [typed, setDraft] = useState<Draft>(() => kept?.draft ?? untouched());
@@ -116,7 +125,7 @@ function useEdit(event: EventDetail, reviewing: boolean) {
   // The review shows what was typed until it closes, also while its own save makes it the current revision.
   const draft = reviewing ? typed : onCurrent(typed, event);
   const dirty = isChanged(draft);
-  const forget = useKeptDraft(event.id, draft, dirty);
+  const forget = useKeptDraft(event.id, draft, dirty, revealed);
   const replace = (next: Draft) => {
     setDraft(next);
     setGeneration((count) => count + 1);
@@ -135,35 +144,35 @@ function useEdit(event: EventDetail, reviewing: boolean) {
       const { now, ...base } = onCurrent(before, event);
       return { ...base, now: { ...now, ...part } };
     });
-  return { draft, dirty, generation, restoredAtMs, change, replace, discard, forget };
+  return { draft, dirty, generation, restoredAtMs, change, replace, discard, forget, revealed };
 }
 
 /**
  * Stores the unsaved edit in this tab, and lets the browser warn before the tab closes. Returns how to forget it for good:
  * the closing editor would otherwise store what it has just saved.
  */
-function useKeptDraft(eventId: string, draft: Draft, dirty: boolean): () => void {
+function useKeptDraft(eventId: string, draft: Draft, dirty: boolean, revealed: boolean): () => void {
   const saved = useRef<Draft | null>(null);
   useEffect(() => {
     if (!dirty) return forgetDraft(eventId);
     const timer = setTimeout(() => {
-      if (draft !== saved.current) keepDraft(eventId, draft);
+      if (draft !== saved.current) keepDraft(eventId, draft, revealed);
     }, KEEP_AFTER_MS);
     return () => clearTimeout(timer);
-  }, [eventId, draft, dirty]);
-  const latest = useRef({ draft, dirty });
-  latest.current = { draft, dirty };
+  }, [eventId, draft, dirty, revealed]);
+  const latest = useRef({ draft, dirty, revealed });
+  latest.current = { draft, dirty, revealed };
   useEffect(() => {
     const unsaved = () => latest.current.dirty && latest.current.draft !== saved.current;
     const warn = (event: BeforeUnloadEvent) => {
       if (!unsaved()) return;
-      keepDraft(eventId, latest.current.draft);
+      keepDraft(eventId, latest.current.draft, latest.current.revealed);
       event.preventDefault();
     };
     window.addEventListener("beforeunload", warn);
     return () => {
       window.removeEventListener("beforeunload", warn);
-      if (unsaved()) keepDraft(eventId, latest.current.draft);
+      if (unsaved()) keepDraft(eventId, latest.current.draft, latest.current.revealed);
     };
   }, [eventId]);
   return () => {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { REDACTED, redactHeaders } from "@/lib/guard/redaction/redact.pure";
+import { maskHeaders } from "@/lib/guard/masking/mask.pure";
+import { DEFAULT_MASKS } from "@/lib/guard/masking/mask-rule.pure";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import type { Header } from "@/lib/intake/dead-letter.pure";
 import { addRow, isHidden, moveRow, noteOf, rowsOf, typed } from "./header-rows";
 
@@ -48,11 +50,14 @@ it("keeps how a value is encoded when it is typed anew", () => {
   expect(typed(["a", "AAE=", "bytes"], { name: "b" })).toEqual(["b", "AAE=", "bytes"]);
 });
 
-it("hides the credentials that arrived, and none that is typed", () => {
-  const shown = redactHeaders([
-    ["authorization", "Bearer 1"],
-    ["x-tenant", "north"],
-  ]);
+it("hides the masked values that arrived, and none that is typed", () => {
+  const shown = maskHeaders(
+    [
+      ["authorization", "Bearer 1"],
+      ["x-tenant", "north"],
+    ],
+    DEFAULT_MASKS.of(null),
+  );
   expect(shown.map((header) => isHidden(header, shown))).toEqual([true, false]);
   expect(isHidden(["authorization", "Bearer 2"], shown)).toBe(false);
   expect(shown[0]![1]).toBe(REDACTED);

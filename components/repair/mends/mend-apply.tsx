@@ -98,7 +98,7 @@ export function MendApply({
           onValue={setTyped}
         />
       )}
-      <ActionButton variant="primary" type="submit" busy={busy} disabled={exact && would === 0}>
+      <ActionButton needs="edit" variant="primary" type="submit" busy={busy} disabled={exact && would === 0}>
         {exact
           ? would === 0
             ? "It would change nothing"

@@ -64,6 +64,7 @@ export function MendHeld(props: {
       {preview.isPending && !along ? null : (
         <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
           <ActionButton
+            needs="redrive"
             variant={redrive.passed > 0 ? "secondary" : "primary"}
             busy={busy}
             onClick={() => void verify()}

@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useSearchParams } from "next/navigation";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import { PayloadView } from "@/components/events/payload/payload-view";
+import { Revealable } from "@/components/guard/masking/reveal";
 import { selectionWords } from "@/components/redrive/redrive-title";
 import { Button, LinkButton } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
@@ -285,7 +286,9 @@ function FirstPayload({ event, of }: { event: EventDetail; of: number }) {
         . Complete the recipe to see what it does to {plural(of, "sample")}.
       </p>
       <div className="flex max-h-96 flex-col overflow-y-auto rounded-md border border-line">
-        <PayloadView key={event.id} eventId={event.id} body={event.body} />
+        <Revealable key={event.id} event={event}>
+          {(shown) => <PayloadView eventId={shown.id} body={shown.body} />}
+        </Revealable>
       </div>
     </>
   );

@@ -117,11 +117,12 @@ function Next({ operation, verified, sent, onVerify, onAgain }: { operation: Bul
       {known && !undoing ? <NotUndone id={known.id} /> : null}
       <div className="flex flex-wrap items-center gap-2">
         {verified ? null : (
-          <ActionButton variant="primary" busy={busy} disabled={undoing} onClick={() => void verify()}>
+          <ActionButton needs="redrive" variant="primary" busy={busy} disabled={undoing} onClick={() => void verify()}>
             Verify {plural(changed - (known?.changed ?? 0), "mended event")}
           </ActionButton>
         )}
         <ActionButton
+          needs="edit"
           disabled={undoing}
           data-tip="The revisions before the mend are current again, but for events that were sent or revised since"
           onClick={() => void undo()}

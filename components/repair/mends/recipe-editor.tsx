@@ -192,7 +192,7 @@ function SavedRecipes(props: { recipe: Recipe | null; source: string | null; onL
         className="max-w-64"
       />
       {saved ? (
-        <Button size="sm" onClick={() => void forget()}>
+        <Button needs="edit" everySource={saved.source === null} size="sm" onClick={() => void forget()}>
           Delete
         </Button>
       ) : null}
@@ -211,7 +211,13 @@ function SavedRecipes(props: { recipe: Recipe | null; source: string | null; onL
           onChange={(event) => setName(event.target.value)}
           className="sm:w-44!"
         />
-        <Button size="sm" type="submit" disabled={recipe === null || name.trim() === ""}>
+        <Button
+          needs="edit"
+          everySource={source === null}
+          size="sm"
+          type="submit"
+          disabled={recipe === null || name.trim() === ""}
+        >
           {items.some((item) => item.name === name.trim()) ? "Save as the next version" : "Save"}
         </Button>
       </form>

@@ -29,6 +29,7 @@ export function SchemaDialog(props: {
   const eventType = type.trim() === "" ? null : type.trim();
   return (
     <ReasonDialog
+      needs="change-source"
       title={
         <span className="wrap-anywhere">
           {stored ? `Schema of ${typeWords(stored.eventType)}` : `Add a schema to ${source}`}

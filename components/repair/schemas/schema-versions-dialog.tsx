@@ -26,6 +26,7 @@ export function SchemaVersionsDialog(props: { source: string; of: SchemaVersion;
   const options = versions.map((version) => ({ value: version.id, label: nameOf(version) }));
   return (
     <ReasonDialog
+      needs="change-source"
       title={<span className="wrap-anywhere">{`Versions of the schema of ${typeWords(of.eventType)}`}</span>}
       description={
         isCurrent

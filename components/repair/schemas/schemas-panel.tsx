@@ -46,7 +46,7 @@ export function SchemasPanel({ source }: { source: string }) {
                 {item.createdBy}, <TimeAgo at={item.createdAt} />
               </p>
               <div className="flex gap-1 py-1">
-                <Button size="sm" onClick={() => setOpen({ dialog: "store", of: item })}>
+                <Button needs="change-source" size="sm" onClick={() => setOpen({ dialog: "store", of: item })}>
                   <span className="sr-only">{typeWords(item.eventType)}: </span>Edit…
                 </Button>
                 <Button size="sm" variant="ghost" onClick={() => setOpen({ dialog: "versions", of: item })}>
@@ -57,7 +57,12 @@ export function SchemasPanel({ source }: { source: string }) {
           ))}
         </ul>
       ) : null}
-      <Button size="sm" className="justify-self-start" onClick={() => setOpen({ dialog: "store", of: null })}>
+      <Button
+        needs="change-source"
+        size="sm"
+        className="justify-self-start"
+        onClick={() => setOpen({ dialog: "store", of: null })}
+      >
         Add a schema…
       </Button>
       {open?.dialog === "store" ? <SchemaDialog source={source} stored={open.of} onClose={close} /> : null}

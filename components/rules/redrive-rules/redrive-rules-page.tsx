@@ -2,6 +2,7 @@
 
 import { RulesPage } from "@/components/rules/rules-page";
 import { lazily } from "@/components/ui/lazily";
+import { REDRIVE_RULE_NEEDS } from "@/lib/rules/redrive-rule.pure";
 import { redriveRules } from "@/lib/rules/redrive-rules.browser";
 import { RedriveRuleCard } from "./rule-card";
 
@@ -11,6 +12,7 @@ const RuleDialog = lazily(() => import("./rule-dialog"), "RedriveRuleDialog");
 export function RedriveRulesPage() {
   return (
     <RulesPage
+      needs={REDRIVE_RULE_NEEDS}
       title="Redrive rules"
       noun="redrive rule"
       rules={redriveRules.useRules()}

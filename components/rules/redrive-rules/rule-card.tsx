@@ -8,6 +8,7 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { termsOf, writeTerm } from "@/lib/events/filter/qualified-search.browser";
 import { visible } from "@/lib/platform/plain/format.pure";
+import { REDRIVE_RULE_NEEDS } from "@/lib/rules/redrive-rule.pure";
 import { redriveRules } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
 import { limitWords, ruleSentence, triedWords, workWords } from "./rule-words";
@@ -22,6 +23,9 @@ export function RedriveRuleCard(card: RuleCardProps<RedriveRuleOut>) {
   const SwitchDialog = rule.enabled ? SwitchOffDialog : SwitchOnDialog;
   return (
     <RuleCard
+      needs={REDRIVE_RULE_NEEDS}
+      needsToDelete="change-redrive-rule"
+      everySource={filter.source === undefined}
       {...card}
       state={rule.fault && rule.enabled ? "FAULT" : rule.enabled ? "ON" : rule.stopped ? "STOPPED" : "OFF"}
       locked={rule.enabled ? "Switch it off first: a rule is only on as it was tried" : undefined}

@@ -5,6 +5,7 @@ import { RuleDialog, type RuleForm } from "@/components/rules/rule-dialogs";
 import { TextField, Tick } from "@/components/ui/input";
 import { SelectField } from "@/components/ui/select";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
+import { REDRIVE_RULE_NEEDS } from "@/lib/rules/redrive-rule.pure";
 import { redriveRules } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut } from "@/lib/rules/redrive-rules.shapes";
 import { errorsOf, type RuleDraft, type RuleErrors, ruleDraft, ruleRequest } from "./rule-draft";
@@ -15,6 +16,11 @@ type Part = RuleForm<RuleDraft, RuleErrors>;
 export function RedriveRuleDialog({ rule, onClose }: { rule: RedriveRuleOut | null; onClose: () => void }) {
   return (
     <RuleDialog
+      needs={REDRIVE_RULE_NEEDS}
+      everySource={(draft) => {
+        const asked = ruleRequest(draft, "");
+        return asked.ok && asked.rule.filter.source === undefined;
+      }}
       noun="redrive rule"
       rule={rule}
       initial={() => ruleDraft(rule)}

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { SwitchRuleDialog } from "@/components/rules/rule-dialogs";
 import { SelectField } from "@/components/ui/select";
-import { ruleTerms } from "@/lib/rules/redrive-rule.pure";
+import { REDRIVE_RULE_NEEDS, ruleTerms } from "@/lib/rules/redrive-rule.pure";
 import { redriveRules, useRedriveRuleTrial } from "@/lib/rules/redrive-rules.browser";
 import type { RedriveRuleOut, RedriveRuleTry } from "@/lib/rules/redrive-rules.shapes";
 import { TrialView } from "./trial-view";
@@ -18,6 +18,8 @@ export function SwitchOnDialog({ rule, onClose }: Props) {
   const trial = useRedriveRuleTrial({ rule: ruleTerms(rule) as RedriveRuleTry["rule"], id, days });
   return (
     <SwitchRuleDialog
+      needs={REDRIVE_RULE_NEEDS}
+      everySource={rule.filter.source === undefined}
       rule={rule}
       description="A worker begins within seconds. What it asks for are ordinary redrives: controls, order, limits and the brake hold."
       ready={() => trial.data !== undefined}
@@ -42,6 +44,8 @@ export function SwitchOffDialog({ rule, onClose }: Props) {
   const change = redriveRules.useSwitch(rule.id);
   return (
     <SwitchRuleDialog
+      needs={REDRIVE_RULE_NEEDS}
+      everySource={rule.filter.source === undefined}
       rule={rule}
       description="The rule starts no more redrives. Redrives it already started continue: pause or cancel them on their pages."
       stops

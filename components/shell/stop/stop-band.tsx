@@ -50,6 +50,8 @@ function Stopped({
         by {createdBy}, <TimeAgo at={createdAt} />: {reason}
       </p>
       <Button
+        needs="redrive"
+        everySource={target === null}
         size="sm"
         onClick={onResume}
         aria-label={target === null ? "Resume all sends" : `Resume the sends to ${target}`}

@@ -17,6 +17,8 @@ export function StopButton() {
   return (
     <>
       <Button
+        needs="redrive"
+        everySource
         variant="danger"
         onClick={() => setOrder({ stop: true, target: null })}
         aria-label="Stop all sends"

@@ -23,6 +23,8 @@ function Stop({ target, what, onClose }: Part) {
   const stop = useStopSends();
   return (
     <ReasonDialog
+      needs="redrive"
+      everySource={target === null}
       title={`Stop ${what}?`}
       description="No send begins after this, in any redrive on any worker, until somebody resumes. Only sends stop: parking, consumers, dry runs and confirmations go on."
       size="sm"
@@ -50,6 +52,8 @@ function Resume({ target, what, onClose }: Part) {
   const resume = useResumeSends();
   return (
     <ReasonDialog
+      needs="redrive"
+      everySource={target === null}
       title={`Resume ${what}?`}
       description="Redrives go on as they were: those that a person paused stay paused. A target with a warm-up begins slowly."
       size="sm"

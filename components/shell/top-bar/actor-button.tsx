@@ -4,8 +4,13 @@ import { UserRound } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/input";
-import { PopoverButton } from "@/components/ui/popup-button";
+import { MenuButton, PopoverButton } from "@/components/ui/popup-button";
+import { TextLink } from "@/components/ui/text-link";
+import { failureToast } from "@/components/ui/toast";
+import { signOut } from "@/lib/guard/accounts/accounts.browser";
+import { forgetPerson } from "@/lib/guard/sign-in/kept-in-tab.browser";
 import { actorFault, setActorName, useActorName } from "@/lib/guard/viewer/actor.browser";
+import { useMe, useRefusal } from "@/lib/guard/viewer/me.browser";
 
 function ActorForm({ onDone }: { onDone: () => void }) {
   const actor = useActorName();
@@ -29,15 +34,63 @@ function ActorForm({ onDone }: { onDone: () => void }) {
         maxLength={100}
         onValue={setName}
       />
-      <Button type="submit" variant="primary" className="self-end">
-        Save
-      </Button>
+      <div className="flex items-center justify-between gap-2">
+        <TextLink href="/people" onClick={onDone}>
+          Accounts and sign-in
+        </TextLink>
+        <Button type="submit" variant="primary">
+          Save
+        </Button>
+      </div>
     </form>
   );
 }
 
-/** The name of the person in this browser. Without sign-in Parkade cannot verify it. */
+/** Who uses this browser: the account that has signed in, else the name that the person gives itself. */
 export function ActorButton() {
+  const { data: me } = useMe();
+  return me?.means === "session" && me.name !== null ? <AccountMenu name={me.name} /> : <NameButton />;
+}
+
+function AccountMenu({ name }: { name: string }) {
+  const refusal = useRefusal("change-accounts", true);
+  return (
+    <MenuButton
+      name={`Signed in as ${name}`}
+      tip={`Signed in as ${name}`}
+      label={
+        <>
+          <UserRound size={14} aria-hidden />
+          <span className="hidden max-w-24 truncate lg:inline">{name}</span>
+        </>
+      }
+      variant="ghost"
+      className="px-1.5!"
+      entries={[
+        { kind: "heading", id: "name", label: name },
+        { kind: "link", id: "account", label: "Account", href: "/account" },
+        ...(refusal === null ? [{ kind: "link" as const, id: "people", label: "People", href: "/people" }] : []),
+        { kind: "link", id: "masking", label: "Masking", href: "/masking" },
+        { kind: "separator", id: "line" },
+        {
+          id: "out",
+          label: "Sign out",
+          needs: null,
+          onSelect: () =>
+            void signOut()
+              .then(({ next }) => {
+                forgetPerson(true);
+                window.location.assign(next ?? "/sign-in");
+              })
+              .catch((error: unknown) => failureToast("You are still signed in", error)),
+        },
+      ]}
+    />
+  );
+}
+
+/** Without sign-in Parkade cannot verify the name. */
+function NameButton() {
   const actor = useActorName();
   return (
     <PopoverButton

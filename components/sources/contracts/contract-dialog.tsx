@@ -23,6 +23,7 @@ export function ContractDialog({ target, onClose }: { target: TargetOut; onClose
   const result = contractOf(draft);
   return (
     <ReasonDialog
+      needs="change-target"
       title={`Contract of ${target.name}`}
       description="What it promises, and what its callers expect. Empty: not promised, or the default. A contract changes no send: a report checks it."
       size="lg"

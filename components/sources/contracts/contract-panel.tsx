@@ -36,7 +36,12 @@ export function ContractPanel({ target }: { target: TargetOut }) {
               {open ? "Hide assertions" : "Assertions"}
             </Button>
           ) : null}
-          <Button size="sm" aria-label={`${edit} of ${target.name}`} onClick={() => setEditing(true)}>
+          <Button
+            needs="change-target"
+            size="sm"
+            aria-label={`${edit} of ${target.name}`}
+            onClick={() => setEditing(true)}
+          >
             {edit}
           </Button>
         </span>

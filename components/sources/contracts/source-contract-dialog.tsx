@@ -17,6 +17,7 @@ export function SourceContractDialog({ source, onClose }: { source: SourceOut; o
   const result = sourceContractOf(draft);
   return (
     <ReasonDialog
+      needs="change-source"
       title={<span className="wrap-anywhere">Contract of {source.name}</span>}
       description="What is promised of its dead letters, and what its callers expect. Empty: not promised, or the default. It changes no send: a report checks it."
       size="lg"

@@ -20,7 +20,7 @@ export function SourceContractPanel({ source }: { source: SourceOut }) {
     <Panel
       title="Contract"
       actions={
-        <Button size="sm" onClick={() => setEditing(true)}>
+        <Button needs="change-source" size="sm" onClick={() => setEditing(true)}>
           {source.contract === null ? "Promise…" : "Edit…"}
           <span className="sr-only"> the contract of {source.name}</span>
         </Button>

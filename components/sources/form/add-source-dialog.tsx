@@ -83,6 +83,7 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
             </Button>
             {step === "Connection" || step === "Mapping" ? (
               <ActionButton
+                needs="change-source"
                 variant={unreached ? "primary" : "secondary"}
                 busy={probe.isPending}
                 onClick={() => form.look({ kind: form.draft.kind })}
@@ -91,6 +92,7 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
               </ActionButton>
             ) : null}
             <ActionButton
+              needs="change-source"
               variant={unreached ? "secondary" : "primary"}
               type="submit"
               form="add-source"

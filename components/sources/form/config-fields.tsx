@@ -57,6 +57,9 @@ function ConfigField(props: Omit<FieldsProps, "fields" | "belowAddress"> & { fie
   );
 }
 
+/** A secret without an example of its own is named like this. */
+const REFERENCE = "env:PARKADE_SECRET_NAME";
+
 type ValueProps = { field: KindField; value: unknown; set: (value: unknown) => void };
 
 function ValueInput({ field, value, set, ...control }: ValueProps & { id: string }) {
@@ -78,13 +81,13 @@ function ValueInput({ field, value, set, ...control }: ValueProps & { id: string
   const text = kept ? "" : textOf(value);
   const placeholder = kept
     ? "kept as it is: type to replace it"
-    : (example ?? (fallback === undefined ? undefined : `${fallback} unless set`));
+    : (example ?? (role === "secret" ? REFERENCE : fallback === undefined ? undefined : `${fallback} unless set`));
   if (input === "list") {
     return (
       <CodeTextarea
         {...control}
         rows={Math.min(8, Math.max(2, text.split("\n").length))}
-        placeholder={example ? `${example}\none a line` : "one a line"}
+        placeholder={placeholder ? `${placeholder}\none a line` : "one a line"}
         value={text}
         onChange={(event) => set(event.target.value === "" ? undefined : event.target.value.split("\n"))}
       />
@@ -103,7 +106,8 @@ function ValueInput({ field, value, set, ...control }: ValueProps & { id: string
   };
   if (long) return <CodeTextarea {...shared} rows={4} />;
   // A reference is no secret, and is checked with the eye.
-  const hidden = role === "secret" && !text.startsWith("env:".slice(0, text.length));
+  const isReference = ["env:", "file:/"].some((head) => text.startsWith(head.slice(0, text.length)));
+  const hidden = role === "secret" && !isReference;
   return (
     <Input
       {...shared}
@@ -179,7 +183,7 @@ export function Pairs({ field, value, error, set, list }: OwnLabelProps & { list
             className="font-mono"
             aria-label={`${field.label}: value of ${name || "the new entry"}`}
             aria-invalid={error ? true : undefined}
-            placeholder="value"
+            placeholder={field.role === "secret" ? `value, or ${REFERENCE}` : "value"}
             list={list}
             value={text}
             onChange={(event) => edit(id, { value: event.target.value })}

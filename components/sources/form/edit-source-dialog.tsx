@@ -50,10 +50,16 @@ export function EditSourceDialog(props: { source: SourceOut; kind: KindOut; onCl
       onClose={onClose}
       footer={
         <>
-          <ActionButton busy={probe.isPending} onClick={() => form.look({ name: source.name })}>
+          <ActionButton needs="change-source" busy={probe.isPending} onClick={() => form.look({ name: source.name })}>
             Probe
           </ActionButton>
-          <ActionButton variant="primary" type="submit" form="edit-source" busy={change.isPending}>
+          <ActionButton
+            needs="change-source"
+            variant="primary"
+            type="submit"
+            form="edit-source"
+            busy={change.isPending}
+          >
             Save
           </ActionButton>
         </>

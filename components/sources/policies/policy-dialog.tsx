@@ -50,6 +50,8 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
 
   return (
     <ReasonDialog
+      needs="change-policy"
+      everySource
       title={isNew ? "New policy" : `Edit ${from.name}`}
       description="Stored as a new version. Redrives that run keep their attempts and delays; breaker, budget and healing follow at once."
       size="xl"

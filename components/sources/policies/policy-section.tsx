@@ -27,7 +27,13 @@ export function PolicySection({ policies }: { policies: Policies }) {
       title={<span id="policies">Policies</span>}
       meta="a running redrive keeps its attempts and delays; breaker, budget and healing follow at once"
       actions={
-        <Button size="sm" disabled={items.length === 0} onClick={() => setEditing("new")}>
+        <Button
+          needs="change-policy"
+          everySource
+          size="sm"
+          disabled={items.length === 0}
+          onClick={() => setEditing("new")}
+        >
           New policy…
         </Button>
       }
@@ -72,7 +78,7 @@ function Policy({ policy, onEdit }: { policy: PolicyOut; onEdit: () => void }) {
           <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
             {open ? "Hide" : "Schedule"}
           </Button>
-          <Button size="sm" onClick={onEdit}>
+          <Button needs="change-policy" everySource size="sm" onClick={onEdit}>
             Edit…
           </Button>
         </div>

@@ -39,6 +39,7 @@ export function BreakerDialog({ target, order, onClose }: { target: TargetOut; o
   const words = ORDERS[order];
   return (
     <ReasonDialog
+      needs="change-target"
       title={`${words.title} of ${target.name}?`}
       description={words.effect}
       size="sm"

@@ -12,9 +12,12 @@ export function ConfirmationsDialog({ url, onClose }: { url: string | null; onCl
   const save = useChangeSettings();
   const address = typed.trim();
   const isChanged = address !== (url ?? "");
+  const refused = save.error?.fields?.find(({ field }) => field === "confirmedUrl")?.detail;
   const fault = isChanged && address !== "" ? confirmedUrlFault(address) : null;
   return (
     <ReasonDialog
+      needs="change-settings"
+      everySource
       title="Confirmations"
       description="A worker posts each confirmed event to this address, at least once. The message is signed when PARKADE_SECRET_CONFIRMED is set for the worker."
       verb="Save"
@@ -33,9 +36,9 @@ export function ConfirmationsDialog({ url, onClose }: { url: string | null; onCl
           hint={
             url !== null && address === ""
               ? "Confirmations end, and messages that wait for the address are deleted."
-              : "Such as https://orders.example/parkade. Empty: confirmed events are announced nowhere."
+              : "Such as https://orders.example/parkade; with a token, env:PARKADE_SECRET_NAME. Empty: confirmed events are announced nowhere."
           }
-          error={pressed && fault !== null ? `The address ${fault}.` : undefined}
+          error={pressed && fault !== null ? `The address ${fault}.` : refused && `The address ${refused}.`}
           inputMode="url"
           inputClassName="font-mono"
           value={typed}

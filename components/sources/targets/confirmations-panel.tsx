@@ -20,7 +20,13 @@ export function ConfirmationsPanel() {
       title="Confirmations"
       meta="for every source"
       actions={
-        <Button size="sm" disabled={!settings.data} onClick={() => setEditing(true)}>
+        <Button
+          needs="change-settings"
+          everySource
+          size="sm"
+          disabled={!settings.data}
+          onClick={() => setEditing(true)}
+        >
           {url === null ? "Set an address…" : "Edit…"}
         </Button>
       }

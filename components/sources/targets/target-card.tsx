@@ -60,24 +60,39 @@ export function TargetCard(props: { target: TargetOut; others: readonly string[]
             label="Breaker ▾"
             size="sm"
             entries={[
-              { id: "open", label: "Hold open…", hint: "nothing is sent", onSelect: () => setOrder("open") },
+              {
+                id: "open",
+                needs: "change-target",
+                label: "Hold open…",
+                hint: "nothing is sent",
+                onSelect: () => setOrder("open"),
+              },
               {
                 id: "closed",
+                needs: "change-target",
                 label: "Hold closed…",
                 hint: "sends whatever happens",
                 onSelect: () => setOrder("closed"),
               },
               {
                 id: "auto",
+                needs: "change-target",
                 label: "Let it decide…",
                 disabled: target.breakerForce === null,
                 onSelect: () => setOrder("auto"),
               },
               { kind: "separator", id: "line" },
-              { id: "reset", label: "Reset…", hint: "forget what it counted", onSelect: () => setOrder("reset") },
+              {
+                id: "reset",
+                needs: "change-target",
+                label: "Reset…",
+                hint: "forget what it counted",
+                onSelect: () => setOrder("reset"),
+              },
             ]}
           />
           <Button
+            needs="redrive"
             size="sm"
             variant={stopped ? "secondary" : "danger"}
             aria-label={`${stopped ? "Resume" : "Stop"} the sends to ${target.name}`}
@@ -85,7 +100,7 @@ export function TargetCard(props: { target: TargetOut; others: readonly string[]
           >
             {stopped ? "Resume…" : "Stop…"}
           </Button>
-          <Button size="sm" onClick={() => setEditing(true)}>
+          <Button needs="change-target" size="sm" onClick={() => setEditing(true)}>
             Edit…
           </Button>
         </div>

@@ -25,6 +25,7 @@ export function TargetDialog(props: {
 
   return (
     <ReasonDialog
+      needs="change-target"
       title={`Edit ${target.name}`}
       description="Takes effect at once for everything that sends there, running redrives included."
       verb="Save"

@@ -15,6 +15,7 @@ const target: TargetOut = {
   kind: "http",
   lane: "slow",
   destination: null,
+  plainSecrets: [],
   address: null,
   ratePerSecond: 7,
   burst: 3,

@@ -208,6 +208,8 @@ function Muted({ mute, sources }: { mute: NonNullable<GroupOut["mute"]>; sources
     <Fact name="ignored">
       <MuteNote mute={mute} sources={sources} /> by {mute.createdBy}: {visible(mute.reason)}{" "}
       <ActionButton
+        needs="ignore"
+        everySource={mute.source === null}
         size="sm"
         busy={lift.isPending}
         onClick={() =>
@@ -237,16 +239,18 @@ function Actions(props: { group: GroupOut; filter: EventFilter; back: string }) 
       <LinkButton prefetch={false} href={eventsHref(filter)}>
         Events
       </LinkButton>
-      <ActionButton onClick={() => setAct("ignore")}>Ignore…</ActionButton>
+      <ActionButton needs="ignore" onClick={() => setAct("ignore")}>
+        Ignore…
+      </ActionButton>
       {pending === 0 ? null : (
         <LinkButton prefetch={false} href={mendHref({ filter: pendingOnly }, randomKey)}>
           Mend…
         </LinkButton>
       )}
-      <ActionButton refusal={none} onClick={() => setAct("verify")}>
+      <ActionButton needs="redrive" refusal={none} onClick={() => setAct("verify")}>
         Verify
       </ActionButton>
-      <ActionButton refusal={none} onClick={() => setAct("redrive")}>
+      <ActionButton needs="redrive" refusal={none} onClick={() => setAct("redrive")}>
         Redrive…
       </ActionButton>
       <RedriveNow

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from "react";
 import { ErrorView } from "@/components/events/error-view";
 import { EventLinks } from "@/components/events/event-links";
 import { PayloadView } from "@/components/events/payload/payload-view";
+import { Revealable } from "@/components/guard/masking/reveal";
 import { SeverityBadge } from "@/components/observe/alerts/alert-looks";
 import { ActionButton } from "@/components/ui/action-button";
 import { ReadError } from "@/components/ui/error-panel";
@@ -142,7 +143,7 @@ export function GroupAlerts({ alerts }: { alerts: GroupDetail["alerts"] }) {
       title="Alerts"
       actions={
         open.length === 0 ? null : (
-          <ActionButton size="sm" onClick={() => setAcknowledging(open.map(({ id }) => id))}>
+          <ActionButton needs="acknowledge" size="sm" onClick={() => setAcknowledging(open.map(({ id }) => id))}>
             Acknowledge…
           </ActionButton>
         )
@@ -183,10 +184,16 @@ export function Sample({ id }: { id: string }) {
       {event ? (
         <>
           <EventLinks links={event.links} className="px-3 pb-2" />
-          <ErrorView event={event} />
-          <div className="max-h-96 overflow-y-auto border-t border-line">
-            <PayloadView key={event.id} eventId={event.id} body={event.body} />
-          </div>
+          <Revealable key={event.id} event={event}>
+            {(shown) => (
+              <>
+                <ErrorView event={shown} />
+                <div className="max-h-96 overflow-y-auto border-t border-line">
+                  <PayloadView eventId={shown.id} body={shown.body} />
+                </div>
+              </>
+            )}
+          </Revealable>
         </>
       ) : read.isPending ? (
         <SkeletonRows rows={6} columns={["flex-1"]} />

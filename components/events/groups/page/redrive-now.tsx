@@ -30,6 +30,7 @@ export function RedriveNow(props: {
   return (
     <span ref={ref} className="contents">
       <ActionButton
+        needs="redrive"
         variant="primary"
         disabled={pending === 0}
         onPointerEnter={() => setNear(true)}

@@ -8,6 +8,7 @@ import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import { CHANNEL_KINDS, CHANNEL_NAMES, type ChannelKind } from "@/lib/observe/channels/channel.pure";
 import { useAddChannel, useChangeChannel } from "@/lib/observe/channels/channels.browser";
 import type { ChannelOut } from "@/lib/observe/channels/channels.shapes";
+import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import {
   type ChannelDraft,
   type ChannelErrors,
@@ -25,8 +26,11 @@ export function ChannelDialog({ channel, onClose }: { channel: ChannelOut | null
   const [draft, setDraft] = useState<ChannelDraft>(() => (channel === null ? NEW_CHANNEL : channelDraftOf(channel)));
   const add = useAddChannel();
   const change = useChangeChannel(channel?.name ?? "");
+  const refused = refusalsOf((channel === null ? add : change).error);
   return (
     <ReasonDialog
+      needs="change-alert"
+      everySource={draft.sources.trim() === ""}
       title={channel === null ? "Add a channel" : `Change ${channel.name}`}
       description="It hears of alerts that fire, go on and end. A secret is never stored: name the variable that holds it."
       verb={channel === null ? "Add the channel" : "Save"}
@@ -50,12 +54,17 @@ export function ChannelDialog({ channel, onClose }: { channel: ChannelOut | null
       {(pressed) => {
         const made = channelRequest(draft);
         const set = (part: Partial<ChannelDraft>) => setDraft({ ...draft, ...part });
-        return (
-          <Fields draft={draft} isNew={channel === null} errors={pressed && !made.ok ? made.errors : {}} set={set} />
-        );
+        const errors = pressed && !made.ok ? made.errors : refused;
+        return <Fields draft={draft} isNew={channel === null} errors={errors} set={set} />;
       }}
     </ReasonDialog>
   );
+}
+
+/** What the server refused, by field. */
+function refusalsOf(error: ApiError | null): ChannelErrors {
+  const fields = error?.fields ?? [];
+  return Object.fromEntries(fields.map(({ field, detail }) => [field.replace(/^config\./, ""), detail]));
 }
 
 type FieldsProps = {

@@ -14,7 +14,7 @@ describe("the form of a channel", () => {
     if (!made.ok) return;
     expect(channelRequestSchema.safeParse(made.request).error).toBeUndefined();
     const stored = {
-      ...{ id: "", waiting: 0, failed: 0, lastSentAt: null, lastError: null },
+      ...{ id: "", plainSecrets: [], waiting: 0, failed: 0, lastSentAt: null, lastError: null },
       ...{ createdBy: "", createdAt: "", updatedBy: "", updatedAt: "" },
     };
     expect(channelRequest(channelDraftOf({ ...stored, ...made.request }))).toEqual(made);

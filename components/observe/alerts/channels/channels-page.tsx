@@ -8,6 +8,7 @@ import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
+import { PlainSecrets } from "@/components/ui/plain-secrets";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
@@ -42,8 +43,10 @@ export function ChannelsPage() {
         actions={
           <>
             <AlertsNav current="/alerts/channels" />
-            <Button onClick={() => setBegins(true)}>Maintenance…</Button>
-            <ActionButton variant="primary" onClick={() => setEditing({ channel: null })}>
+            <Button needs="change-alert" onClick={() => setBegins(true)}>
+              Maintenance…
+            </Button>
+            <ActionButton needs="change-alert" variant="primary" onClick={() => setEditing({ channel: null })}>
               Add a channel…
             </ActionButton>
           </>
@@ -55,7 +58,11 @@ export function ChannelsPage() {
       {channels.isSuccess && items.length === 0 ? (
         <EmptyState
           title="No channel is told of alerts"
-          action={<Button onClick={() => setEditing({ channel: null })}>Add a channel…</Button>}
+          action={
+            <Button needs="change-alert" onClick={() => setEditing({ channel: null })}>
+              Add a channel…
+            </Button>
+          }
         >
           The console shows them: the bell at the top of every page counts those that nobody has acknowledged. A channel
           takes them to a webhook, Slack, Microsoft Teams, PagerDuty, Opsgenie, Alertmanager or by e-mail.
@@ -76,6 +83,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
   const { name, enabled, config, severities, sources, waiting, failed, lastSentAt, lastError } = channel;
   const [open, setOpen] = useState(false);
   const [deleting, setDeleting] = useState(false);
+  const everySource = sources === null;
   const test = useTestChannel(name);
   const sendTest = () =>
     void test
@@ -93,16 +101,28 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
           <span className="text-muted">{CHANNEL_NAMES[config.kind]}</span>
           {enabled ? null : <span className="text-sm text-muted">off</span>}
           <div className="ml-auto flex flex-wrap gap-1">
-            <ActionButton size="sm" busy={test.isPending} onClick={sendTest}>
+            <ActionButton
+              needs="change-alert"
+              everySource={everySource}
+              size="sm"
+              busy={test.isPending}
+              onClick={sendTest}
+            >
               Send a test
             </ActionButton>
-            <Button size="sm" onClick={onEdit}>
+            <Button needs="change-alert" everySource={everySource} size="sm" onClick={onEdit}>
               Edit…
             </Button>
             <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
               {open ? "Hide log" : "Log"}
             </Button>
-            <Button size="sm" variant="ghost" onClick={() => setDeleting(true)}>
+            <Button
+              needs="change-alert"
+              everySource={everySource}
+              size="sm"
+              variant="ghost"
+              onClick={() => setDeleting(true)}
+            >
               Delete…
             </Button>
           </div>
@@ -122,6 +142,7 @@ function Channel({ channel, onEdit }: { channel: ChannelOut; onEdit: () => void 
           {failed > 0 ? ` · ${formatNumber(failed)} given up in the last day` : ""}
         </p>
         {lastError === null ? null : <p className="text-sm text-danger wrap-anywhere">{lastError}</p>}
+        <PlainSecrets places={channel.plainSecrets} />
       </div>
       {open ? <Deliveries name={name} /> : null}
       {deleting ? <DeleteDialog name={name} waiting={waiting} onClose={() => setDeleting(false)} /> : null}
@@ -133,6 +154,7 @@ function DeleteDialog({ name, waiting, onClose }: { name: string; waiting: numbe
   const remove = useDeleteChannel(name);
   return (
     <ReasonDialog
+      needs="change-alert"
       title={`Delete ${name}?`}
       description={
         waiting > 0 ? `${formatNumber(waiting)} messages that wait are not sent.` : "It is not told of anything more."
@@ -165,6 +187,8 @@ function Maintenances() {
               <TimeAgo at={until} />: {reason} <span className="text-muted">({createdBy})</span>
             </span>
             <ActionButton
+              needs="change-alert"
+              everySource={sources === null}
               size="sm"
               onClick={() =>
                 void end.mutateAsync(id).catch((error: unknown) => failureToast("It was not ended", error))

@@ -22,6 +22,8 @@ export function MaintenanceDialog({ onClose }: { onClose: () => void }) {
   const named = sources.split(",").flatMap((name) => name.trim() || []);
   return (
     <ReasonDialog
+      needs="change-alert"
+      everySource={named.length === 0}
       title="Begin a maintenance window"
       description="Alerts fire and are shown in the console, and no channel is told. What still fires at its end is told then."
       size="sm"

@@ -11,7 +11,7 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { useAlertRules, useDeleteAlertRule, useSaveAlertRule } from "@/lib/observe/alerts/alerts.browser";
-import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { SEVERITIES, sourcesOf } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { SeverityBadge } from "../alert-looks";
@@ -46,7 +46,7 @@ export function AlertRulesPage() {
         actions={
           <>
             <AlertsNav current="/alerts/rules" />
-            <ActionButton variant="primary" onClick={() => setAsked({ what: "edit", rule: null })}>
+            <ActionButton needs="change-alert" variant="primary" onClick={() => setAsked({ what: "edit", rule: null })}>
               Add a rule…
             </ActionButton>
           </>
@@ -57,7 +57,11 @@ export function AlertRulesPage() {
       {rules.isSuccess && items.length === 0 ? (
         <EmptyState
           title="There is no rule"
-          action={<Button onClick={() => setAsked({ what: "edit", rule: null })}>Add a rule…</Button>}
+          action={
+            <Button needs="change-alert" onClick={() => setAsked({ what: "edit", rule: null })}>
+              Add a rule…
+            </Button>
+          }
         >
           Without a rule nobody is told of anything.
         </EmptyState>
@@ -77,7 +81,9 @@ export function AlertRulesPage() {
 
 function Rule({ rule, ask }: { rule: AlertRuleOut; ask: (asked: Asked) => void }) {
   const { id, name, severity, enabled, watch, fault, firing } = rule;
-  const sources = "sources" in watch && watch.sources ? ` · ${watch.sources.join(", ")}` : "";
+  const names = sourcesOf(watch);
+  const sources = names === null ? "" : ` · ${names.join(", ")}`;
+  const everySource = names === null;
   return (
     <li
       id={id}
@@ -102,13 +108,25 @@ function Rule({ rule, ask }: { rule: AlertRuleOut; ask: (asked: Asked) => void }
         {fault === null ? null : <p className="text-sm text-warning wrap-anywhere">Not judged: {fault}</p>}
       </div>
       <div className="flex flex-wrap justify-end gap-1">
-        <Button size="sm" onClick={() => ask({ what: "edit", rule })}>
+        <Button needs="change-alert" everySource={everySource} size="sm" onClick={() => ask({ what: "edit", rule })}>
           Edit…
         </Button>
-        <Button size="sm" variant="ghost" onClick={() => ask({ what: "switch", rule })}>
+        <Button
+          needs="change-alert"
+          everySource={everySource}
+          size="sm"
+          variant="ghost"
+          onClick={() => ask({ what: "switch", rule })}
+        >
           {enabled ? "Switch off…" : "Switch on…"}
         </Button>
-        <Button size="sm" variant="ghost" onClick={() => ask({ what: "delete", rule })}>
+        <Button
+          needs="change-alert"
+          everySource={everySource}
+          size="sm"
+          variant="ghost"
+          onClick={() => ask({ what: "delete", rule })}
+        >
           Delete…
         </Button>
       </div>
@@ -126,6 +144,7 @@ function SwitchDialog({
   const save = useSaveAlertRule(id);
   return (
     <ReasonDialog
+      needs="change-alert"
       title={enabled ? `Switch ${name} off?` : `Switch ${name} on?`}
       description={enabled && firing > 0 ? "Its alerts end, and those who were told hear so." : undefined}
       size="sm"
@@ -144,6 +163,7 @@ function DeleteDialog({ rule: { id, name }, onClose }: { rule: AlertRuleOut; onC
   const remove = useDeleteAlertRule();
   return (
     <ReasonDialog
+      needs="change-alert"
       title={`Delete ${name}?`}
       description="Its alerts end and stay on record; those who were told hear so."
       size="sm"

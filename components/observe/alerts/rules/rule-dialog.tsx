@@ -13,6 +13,7 @@ import {
   SEVERITIES,
   type Severity,
   SOURCE_FAULTS,
+  sourcesOf,
   WINDOWS_MS,
 } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import type { AlertRuleOut } from "@/lib/observe/alerts/rules/alert-rules.shapes";
@@ -40,6 +41,8 @@ export function RuleDialog({ rule, onClose }: { rule: AlertRuleOut | null; onClo
   const settled = useSettled(result.ok ? JSON.stringify(result.request.watch) : "");
   return (
     <ReasonDialog
+      needs="change-alert"
+      everySource={result.ok && sourcesOf(result.request.watch) === null}
       title={rule === null ? "Add a rule" : `Change ${rule.name}`}
       size="lg"
       verb={rule === null ? "Add the rule" : "Save"}

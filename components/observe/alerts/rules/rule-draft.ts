@@ -52,6 +52,7 @@ export const FIELDS_OF: Record<AlertKind, readonly RuleField[]> = {
   source: ["states", "sources"],
   contract: ["sources"],
   storage: ["belowPercent"],
+  audit: [],
   "redrive-still": ["sources"],
 };
 

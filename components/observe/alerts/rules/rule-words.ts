@@ -29,6 +29,8 @@ export function watchWords(watch: AlertWatch): string {
       return "A target breaks its contract";
     case "storage":
       return `Less than ${formatShare(watch.belowShare)} of the room for events is left`;
+    case "audit":
+      return "A check of the audit found something";
     case "redrive-still":
       return "A redrive stands still";
   }

@@ -1,0 +1,86 @@
+"use client";
+
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ReadError } from "@/components/ui/error-panel";
+import { PageHeader } from "@/components/ui/page-header";
+import { Panel } from "@/components/ui/panel";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { useOwnAccount } from "@/lib/guard/accounts/accounts.browser";
+import { useMe } from "@/lib/guard/viewer/me.browser";
+import { OwnSessions } from "./own-sessions";
+import { PasswordDialog } from "./password-dialog";
+import { AddSecondFactorDialog, RemoveSecondFactorDialog } from "./second-factor-dialogs";
+import { Tokens } from "./tokens";
+
+type Open = "password" | "add" | "remove" | null;
+
+export function AccountPage() {
+  const { data: me } = useMe();
+  if (me && me.means !== "session") {
+    return (
+      <>
+        <PageHeader title="Account" />
+        <EmptyState title="You have not signed in">
+          On this machine everybody may use Parkade without an account. After you sign in, your password, second factor,
+          sessions and tokens stand here.
+        </EmptyState>
+      </>
+    );
+  }
+  return me ? <Own /> : <PageHeader title="Account" />;
+}
+
+function Own() {
+  const own = useOwnAccount();
+  const [open, setOpen] = useState<Open>(null);
+  const close = () => setOpen(null);
+  const account = own.data?.account;
+  const totp = own.data?.totp;
+  return (
+    <>
+      <PageHeader title="Account" meta={account ? `${account.name} · ${account.role}` : undefined} />
+      <ReadError read={own} stale={account !== undefined} />
+      <div className="grid max-w-240 grid-cols-[minmax(0,1fr)] gap-3 px-3 pb-6">
+        {account && totp ? (
+          <Panel title="How you sign in">
+            <dl className="grid grid-cols-[8rem_minmax(0,1fr)_auto] items-center gap-x-4 gap-y-3 p-3 [&_button]:w-full">
+              <dt className="text-muted">Password</dt>
+              <dd>{account.hasPassword ? "set" : "none: you sign in with the provider"}</dd>
+              <dd>{account.hasPassword ? <Button onClick={() => setOpen("password")}>Change…</Button> : null}</dd>
+              <dt className="text-muted">Second factor</dt>
+              <dd>
+                {!account.hasPassword ? (
+                  "the provider's"
+                ) : totp.since === null ? (
+                  "none"
+                ) : (
+                  <>
+                    since <TimeAgo at={totp.since} />, {totp.recoveryCodesLeft} recovery codes left
+                  </>
+                )}
+              </dd>
+              <dd>
+                {!account.hasPassword ? null : totp.since === null ? (
+                  <Button onClick={() => setOpen("add")}>Add…</Button>
+                ) : (
+                  <Button variant="danger" onClick={() => setOpen("remove")}>
+                    Remove…
+                  </Button>
+                )}
+              </dd>
+              <dt className="text-muted">Sources</dt>
+              <dd className="col-span-2 wrap-anywhere">{account.sources?.join(", ") ?? "all"}</dd>
+            </dl>
+          </Panel>
+        ) : null}
+        <OwnSessions />
+        <Tokens account={null} />
+      </div>
+      {open === "password" ? <PasswordDialog needsCode={typeof totp?.since === "string"} onClose={close} /> : null}
+      {open === "add" ? <AddSecondFactorDialog onClose={close} /> : null}
+      {open === "remove" ? <RemoveSecondFactorDialog onClose={close} /> : null}
+    </>
+  );
+}

@@ -1,0 +1,148 @@
+"use client";
+
+import { useState } from "react";
+import { renderSVG } from "uqr";
+import { TextField } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { useConfirmTotp, useOfferTotp, useRemoveTotp } from "@/lib/guard/accounts/accounts.browser";
+import { ShownOnce } from "./shown-once";
+
+/** Three steps: the password again, the secret into the app, the recovery codes. */
+export function AddSecondFactorDialog({ onClose }: { onClose: () => void }) {
+  const [offer, setOffer] = useState<{ secret: string; uri: string } | null>(null);
+  const [codes, setCodes] = useState<string[] | null>(null);
+  if (codes !== null) {
+    return (
+      <ShownOnce
+        title="Keep the recovery codes"
+        label="recovery codes"
+        text={codes.join("\n")}
+        done="I have kept them"
+        onClose={onClose}
+      >
+        From now on a code is asked for. Each code of your app counts once, and the one that you have just typed is
+        used: to sign in, wait for the next one. Each of these stands in for a code, once, when your phone is lost. They
+        are not shown again.
+      </ShownOnce>
+    );
+  }
+  if (offer === null) return <ProofStep onOffer={setOffer} onClose={onClose} />;
+  return <ConfirmStep offer={offer} onCodes={setCodes} onClose={onClose} />;
+}
+
+function ProofStep(props: { onOffer: (offer: { secret: string; uri: string }) => void; onClose: () => void }) {
+  const [password, setPassword] = useState("");
+  const offer = useOfferTotp();
+  return (
+    <ReasonDialog
+      needs={null}
+      title="Add a second factor"
+      description="An app on your phone that shows codes, such as Aegis, 1Password or Google Authenticator."
+      verb="Go on"
+      reason="none"
+      onClose={props.onClose}
+      ready={() => password !== ""}
+      onSubmit={async () => {
+        props.onOffer(await offer.mutateAsync({ password }));
+        return "stay";
+      }}
+    >
+      <TextField
+        label="Your password again"
+        type="password"
+        autoComplete="current-password"
+        value={password}
+        onValue={setPassword}
+      />
+    </ReasonDialog>
+  );
+}
+
+function ConfirmStep(props: {
+  offer: { secret: string; uri: string };
+  onCodes: (codes: string[]) => void;
+  onClose: () => void;
+}) {
+  const { secret, uri } = props.offer;
+  const [code, setCode] = useState("");
+  const confirm = useConfirmTotp();
+  const image = `data:image/svg+xml;base64,${btoa(renderSVG(uri, { border: 2 }))}`;
+  return (
+    <ReasonDialog
+      needs={null}
+      title="Add a second factor"
+      description="Let your app read this, and type the code that it shows."
+      verb="Confirm"
+      reason="none"
+      onClose={props.onClose}
+      ready={() => code.trim() !== ""}
+      onSubmit={async () => {
+        const { recoveryCodes } = await confirm.mutateAsync({ code });
+        props.onCodes(recoveryCodes);
+        return "stay";
+      }}
+    >
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+        {/* biome-ignore lint/performance/noImgElement: drawn here, from no server */}
+        <img
+          src={image}
+          alt="The secret as a QR code; it stands below as text, too"
+          className="size-44 rounded-md bg-white"
+        />
+        <p className="text-sm text-muted">
+          Or type this secret: <span className="font-mono break-all text-ink select-all">{secret}</span>
+        </p>
+        <TextField
+          label="Code"
+          autoComplete="one-time-code"
+          inputMode="numeric"
+          maxLength={20}
+          value={code}
+          onValue={setCode}
+          inputClassName="font-mono"
+        />
+      </div>
+    </ReasonDialog>
+  );
+}
+
+export function RemoveSecondFactorDialog({ onClose }: { onClose: () => void }) {
+  const [password, setPassword] = useState("");
+  const [code, setCode] = useState("");
+  const remove = useRemoveTotp();
+  return (
+    <ReasonDialog
+      needs={null}
+      title="Remove the second factor"
+      description="Then the password alone signs you in."
+      verb="Remove it"
+      variant="danger"
+      reason="none"
+      onClose={onClose}
+      ready={() => password !== "" && code.trim() !== ""}
+      onSubmit={async () => {
+        await remove.mutateAsync({ password, code });
+        return { title: "The second factor is removed", tone: "success" };
+      }}
+    >
+      <div className="grid gap-3">
+        <TextField
+          label="Your password again"
+          type="password"
+          autoComplete="current-password"
+          value={password}
+          onValue={setPassword}
+        />
+        <TextField
+          label="Code"
+          hint="That your app shows now, or a recovery code."
+          autoComplete="one-time-code"
+          maxLength={40}
+          value={code}
+          onValue={setCode}
+          inputClassName="font-mono"
+        />
+      </div>
+    </ReasonDialog>
+  );
+}

@@ -1,0 +1,136 @@
+"use client";
+
+import { useState } from "react";
+import { ActionButton } from "@/components/ui/action-button";
+import { Button } from "@/components/ui/button";
+import { ReadError } from "@/components/ui/error-panel";
+import { Panel } from "@/components/ui/panel";
+import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { failureToast } from "@/components/ui/toast";
+import { useRevokeToken, useTokens } from "@/lib/guard/accounts/accounts.browser";
+import type { AccountOut } from "@/lib/guard/accounts/accounts.shapes";
+import { actionsOf } from "@/lib/guard/accounts/role.pure";
+import type { TokenOut } from "@/lib/guard/tokens/tokens.shapes";
+import { useMe } from "@/lib/guard/viewer/me.browser";
+import { ACTIONS } from "@/lib/guard/viewer/viewer.pure";
+import { useNow } from "@/lib/platform/browser/clock-zone.browser";
+import { TokenDialog } from "./token-dialog";
+
+/** Tokens of the own account, or of a service account. @param account the service account; null = the own one */
+export function Tokens({ account }: { account: AccountOut | null }) {
+  const id = account?.id ?? null;
+  const { data: me } = useMe();
+  const may = account === null ? me : { actions: actionsOf(account), sources: account.sources ?? ("all" as const) };
+  const tokens = useTokens(id);
+  const [making, setMaking] = useState(false);
+  const items = tokens.data?.items ?? [];
+  return (
+    <Panel
+      title="Tokens"
+      actions={
+        <Button size="sm" disabled={may === undefined} onClick={() => setMaking(true)}>
+          Make a token…
+        </Button>
+      }
+    >
+      <ReadError read={tokens} stale={items.length > 0} />
+      {tokens.isSuccess && items.length === 0 ? (
+        <p className="p-3 text-muted">
+          {account === null
+            ? "None. With a token the command line and your scripts act as you."
+            : "None. With a token the service acts as this account."}
+        </p>
+      ) : null}
+      {items.length > 0 ? (
+        <div className="overflow-x-auto">
+          <Table aria-label="Tokens">
+            <thead>
+              <tr>
+                <Th>Name</Th>
+                <Th>Begins with</Th>
+                <Th>May</Th>
+                <Th>Last used</Th>
+                <Th>Good until</Th>
+                <Th>
+                  <span className="sr-only">Actions</span>
+                </Th>
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((token) => (
+                <Row key={token.id} token={token} />
+              ))}
+            </tbody>
+          </Table>
+        </div>
+      ) : null}
+      {making && may ? (
+        <TokenDialog
+          account={id}
+          givable={{ ...may, actions: may.actions === "all" ? ACTIONS : may.actions }}
+          onClose={() => setMaking(false)}
+        />
+      ) : null}
+    </Panel>
+  );
+}
+
+/** When the owner of a token must have signed in at the OpenID provider again. */
+function SignInBy({ at }: { at: string }) {
+  const now = useNow();
+  const due = now > 0 && Date.parse(at) <= now;
+  return (
+    <span className={`block text-sm ${due ? "text-danger" : "text-muted"}`}>
+      {due ? (
+        "stopped until its owner signs in"
+      ) : (
+        <>
+          sign-in due <TimeAgo at={at} />
+        </>
+      )}
+    </span>
+  );
+}
+
+function Row({ token }: { token: TokenOut }) {
+  const revoke = useRevokeToken();
+  const now = useNow();
+  const ended = token.revokedAt !== null || (now > 0 && Date.parse(token.expiresAt) <= now);
+  const needsSignIn = !ended && token.signInBy !== null && token.signInBy < token.expiresAt;
+  return (
+    <Tr className={ended ? "text-muted" : undefined}>
+      <Td>
+        <span className="block max-w-60 truncate">{token.name}</span>
+      </Td>
+      <Td className="font-mono text-sm">{token.hint}…</Td>
+      <Td>
+        <span className="block max-w-60 truncate">
+          {token.actions?.join(", ") ?? "what the account may"}
+          {token.sources ? `, in ${token.sources.join(", ")}` : ""}
+        </span>
+      </Td>
+      <Td>{token.usedAt === null ? "never" : <TimeAgo at={token.usedAt} />}</Td>
+      <Td>
+        {token.revokedAt === null ? <TimeAgo at={token.expiresAt} /> : "revoked"}
+        {needsSignIn ? <SignInBy at={token.signInBy!} /> : null}
+      </Td>
+      <Td>
+        {ended ? null : (
+          <ActionButton
+            needs={null}
+            size="sm"
+            aria-label={`Revoke ${token.name}`}
+            onClick={() =>
+              void revoke
+                .mutateAsync(token.id)
+                .catch((error: unknown) => failureToast("The token was not revoked", error))
+            }
+          >
+            Revoke
+          </ActionButton>
+        )}
+      </Td>
+    </Tr>
+  );
+}

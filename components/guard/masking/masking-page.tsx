@@ -1,0 +1,167 @@
+"use client";
+
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ReadError } from "@/components/ui/error-panel";
+import { PageHeader } from "@/components/ui/page-header";
+import { Panel } from "@/components/ui/panel";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { failureToast } from "@/components/ui/toast";
+import { DETECTORS, type Detector, type MaskRule, masksOf } from "@/lib/guard/masking/mask-rule.pure";
+import type { MaskRuleOut } from "@/lib/guard/masking/mask-rules.shapes";
+import { type MaskRuleEdit, useEditMaskRule, useMaskRules } from "@/lib/guard/masking/masking.browser";
+import { MaskRuleDialog } from "./mask-rule-dialog";
+import { MaskTester } from "./mask-tester";
+
+const FINDS: Record<Detector, string> = {
+  "secret-names": "values under names of credentials: password, token, x-api-key",
+  token: "Bearer and Basic, JWT, keys of well-known services, private keys, user and password of an address",
+  card: "numbers of payment cards, by issuer and check digit",
+  email: "e-mail addresses",
+  iban: "IBANs, by country and check digits",
+};
+
+const KIND_WORDS = { pointer: "pointer", key: "name", detector: "detector" } as const;
+
+/** What is masked for everybody: built-in detectors, and rules. */
+export function MaskingPage() {
+  const rules = useMaskRules();
+  const [open, setOpen] = useState<{ rule: MaskRuleOut | null } | null>(null);
+  const items = rules.data?.items ?? [];
+  return (
+    <>
+      <PageHeader
+        title="Masking"
+        meta="for everybody, until somebody reveals with a reason"
+        actions={
+          <Button variant="primary" needs="change-masks" onClick={() => setOpen({ rule: null })}>
+            Add a rule…
+          </Button>
+        }
+      />
+      <ReadError read={rules} stale={rules.data !== undefined} />
+      <div className="grid max-w-280 grid-cols-[minmax(0,1fr)] gap-3 px-3 pb-6">
+        {rules.isPending ? <SkeletonRows rows={4} columns={["w-28", "flex-1"]} /> : null}
+        {rules.data ? <Detectors rules={items} /> : null}
+        {rules.data ? (
+          <Panel title="Rules" meta={items.length > 0 ? String(items.length) : undefined}>
+            {items.length === 0 ? (
+              <EmptyState title="No rules yet">
+                The detectors above mask what they know. Add a rule for what only you know: a name such as *address, or
+                a pointer such as /customer/name.
+              </EmptyState>
+            ) : (
+              <Rules items={items} onChange={(rule) => setOpen({ rule })} />
+            )}
+          </Panel>
+        ) : null}
+        <MaskTester />
+      </div>
+      {open === null ? null : <MaskRuleDialog rule={open.rule} onClose={() => setOpen(null)} />}
+    </>
+  );
+}
+
+function Detectors({ rules }: { rules: readonly MaskRule[] }) {
+  const everywhere = masksOf(rules.filter(({ source }) => source === null)).of("");
+  return (
+    <Panel title="Built-in detectors">
+      <Table aria-label="Built-in detectors">
+        <thead>
+          <tr>
+            <Th>detector</Th>
+            <Th>masks</Th>
+            <Th>state</Th>
+          </tr>
+        </thead>
+        <tbody>
+          {DETECTORS.map((detector) => {
+            const other = rules.filter(
+              ({ kind, pattern, source }) => kind === "detector" && pattern === detector && source !== null,
+            );
+            return (
+              <Tr key={detector}>
+                <Td className="font-mono text-sm whitespace-nowrap">{detector}</Td>
+                <Td className="w-full text-muted">{FINDS[detector]}</Td>
+                <Td className="whitespace-nowrap">
+                  {everywhere.detectors.has(detector) ? "on" : <span className="text-warning">off</span>}
+                  {other.map(({ source, enabled }) => `, ${enabled ? "on" : "off"} for ${source}`).join("")}
+                </Td>
+              </Tr>
+            );
+          })}
+        </tbody>
+      </Table>
+    </Panel>
+  );
+}
+
+function Rules({ items, onChange }: { items: readonly MaskRuleOut[]; onChange: (rule: MaskRuleOut) => void }) {
+  const edit = useEditMaskRule();
+  const run = (change: MaskRuleEdit) =>
+    void edit.mutateAsync(change).catch((error: unknown) => failureToast("The rule was not changed", error));
+  return (
+    <div className="overflow-x-auto">
+      <Table aria-label="Rules">
+        <thead>
+          <tr>
+            <Th>by</Th>
+            <Th>pattern</Th>
+            <Th>source</Th>
+            <Th>state</Th>
+            <Th>changed</Th>
+            <Th>
+              <span className="sr-only">Actions</span>
+            </Th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((rule) => (
+            <Tr key={rule.id}>
+              <Td>{KIND_WORDS[rule.kind]}</Td>
+              <Td className="w-full font-mono text-sm wrap-anywhere">{rule.pattern}</Td>
+              <Td className="whitespace-nowrap">{rule.source ?? "every source"}</Td>
+              <Td>{rule.enabled ? "on" : <span className="text-warning">off</span>}</Td>
+              <Td className="whitespace-nowrap text-muted">
+                {rule.updatedBy}, <TimeAgo at={rule.updatedAt} />
+              </Td>
+              <Td className="whitespace-nowrap">
+                <Button
+                  size="sm"
+                  variant="ghost"
+                  needs="change-masks"
+                  everySource={rule.source === null}
+                  onClick={() => run({ change: { id: rule.id, enabled: !rule.enabled } })}
+                >
+                  {rule.enabled ? "Switch off" : "Switch on"}
+                </Button>
+                <Button
+                  size="sm"
+                  variant="ghost"
+                  needs="change-masks"
+                  everySource={rule.source === null}
+                  onClick={() => onChange(rule)}
+                >
+                  Change…
+                </Button>
+                <Button
+                  size="sm"
+                  variant="ghost"
+                  needs="change-masks"
+                  everySource={rule.source === null}
+                  aria-label={`Delete the rule for ${rule.pattern}`}
+                  onClick={() => run({ remove: { id: rule.id } })}
+                >
+                  Delete
+                </Button>
+              </Td>
+            </Tr>
+          ))}
+        </tbody>
+      </Table>
+    </div>
+  );
+}

@@ -1,0 +1,136 @@
+"use client";
+
+import { useState } from "react";
+import { ShownOnce } from "@/components/guard/account/shown-once";
+import { Choice, TextField } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { SelectField } from "@/components/ui/select";
+import { useChangeAccount, useCreateAccount } from "@/lib/guard/accounts/accounts.browser";
+import type { AccountOut } from "@/lib/guard/accounts/accounts.shapes";
+import { OF_PERSONS, ROLE_ACTIONS, ROLES, type Role, SERVICE_ROLES } from "@/lib/guard/accounts/role.pure";
+import { actorFault } from "@/lib/guard/viewer/actor.browser";
+import { ACTIONS } from "@/lib/guard/viewer/viewer.pure";
+import { namedSources, type RightsDraft, RightsFields, sourcesFault } from "./rights-fields";
+
+const optionsOf = (roles: readonly Role[]) => roles.map((role) => ({ value: role, label: role }));
+const ROLE_OPTIONS = { person: optionsOf(ROLES), service: optionsOf(SERVICE_ROLES) };
+
+const KIND_OPTIONS = [
+  { value: "person", label: "a person, who signs in" },
+  { value: "service", label: "a service, with tokens alone" },
+] as const;
+
+const ROLE_WORDS: Record<Role, string> = {
+  viewer: "Sees events, redrives and the audit, and changes nothing.",
+  operator: "Redrives, mends, ignores and controls events, and sees payloads.",
+  approver: "What an operator does, and approves what others ask for.",
+  admin: "Everything; accounts and settings with every source alone.",
+};
+
+/**
+ * Makes an account, or changes the rights of one. A new one is given little until somebody chooses more.
+ * @param account null = a new one
+ * @param passwords false = nobody signs in by a password, so people are not made here
+ */
+export function AccountDialog(props: { account: AccountOut | null; passwords: boolean; onClose: () => void }) {
+  const { account, passwords, onClose } = props;
+  const [kind, setKind] = useState<"person" | "service">(account?.kind ?? (passwords ? "person" : "service"));
+  const [name, setName] = useState(account?.name ?? "");
+  const [role, setRole] = useState<Role>(account?.role ?? "viewer");
+  const [rights, setRights] = useState<RightsDraft>({
+    actions: account?.actions ?? [],
+    sources: account === null ? "" : (account.sources?.join(" ") ?? null),
+  });
+  const [link, setLink] = useState<string | null>(null);
+  const create = useCreateAccount();
+  const change = useChangeAccount();
+  if (link !== null) return <LinkDialog link={link} name={name} onClose={onClose} />;
+  const own = ROLE_ACTIONS[role];
+  const given = kind === "service" && own !== "all" ? [...own, ...OF_PERSONS] : own;
+  const givable = given === "all" ? [] : ACTIONS.filter((action) => !given.includes(action));
+  const terms = {
+    role,
+    actions: rights.actions.filter((action) => givable.includes(action)),
+    sources: namedSources(rights),
+  };
+  const nameFault = name.trim() === "" ? "Type the name that stands in the audit" : actorFault(name);
+  return (
+    <ReasonDialog
+      needs="change-accounts"
+      everySource
+      title={account === null ? "Make an account" : `What ${account.name} may do`}
+      verb={account === null ? "Make it" : "Save"}
+      reason="none"
+      size="lg"
+      onClose={onClose}
+      onSubmit={async () => {
+        if (sourcesFault(rights) !== null) return "stay";
+        if (account !== null) {
+          await change.mutateAsync({ id: account.id, version: account.version, ...terms });
+          return { title: `The rights of ${account.name} are changed`, tone: "success" };
+        }
+        if (nameFault !== null) return "stay";
+        const made = await create.mutateAsync({ kind, name, ...terms });
+        if (made.link === null) return { title: `${name} is made: give it a token`, tone: "success" };
+        setLink(made.link);
+        return "stay";
+      }}
+    >
+      {(pressed) => (
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+          {account === null ? (
+            <>
+              {passwords ? (
+                <Choice
+                  label="Kind"
+                  options={KIND_OPTIONS}
+                  value={kind}
+                  onChange={(chosen) => {
+                    setKind(chosen);
+                    if (chosen === "service" && !SERVICE_ROLES.includes(role)) setRole("viewer");
+                  }}
+                />
+              ) : (
+                <p>
+                  A service, with tokens alone. People sign in at the OpenID provider, and their first sign-in makes
+                  their account: sign-in by password is off here (PARKADE_PASSWORD_SIGN_IN).
+                </p>
+              )}
+              <TextField
+                label="Name"
+                hint="As it stands in the audit."
+                error={pressed ? nameFault : null}
+                maxLength={128}
+                value={name}
+                onValue={setName}
+              />
+            </>
+          ) : null}
+          <SelectField
+            label="Role"
+            hint={ROLE_WORDS[role]}
+            options={ROLE_OPTIONS[kind]}
+            value={role}
+            onValue={(value) => setRole(value as Role)}
+          />
+          <RightsFields
+            draft={rights}
+            set={setRights}
+            givable={{ actions: givable, sources: "all" }}
+            pressed={pressed}
+            actionsHint="Beside those of the role."
+            everySource="every source, those to come as well"
+          />
+        </div>
+      )}
+    </ReasonDialog>
+  );
+}
+
+export function LinkDialog({ link, name, onClose }: { link: string; name: string; onClose: () => void }) {
+  return (
+    <ShownOnce title={`The link for ${name}`} label="the link" text={link} done="I have passed it on" onClose={onClose}>
+      Whoever opens it chooses the password, once. Give it to that person alone. It is not shown again.
+    </ShownOnce>
+  );
+}

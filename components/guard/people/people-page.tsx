@@ -1,0 +1,258 @@
+"use client";
+
+import { useState } from "react";
+import { Tokens } from "@/components/guard/account/tokens";
+import { ActionButton } from "@/components/ui/action-button";
+import { Button } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ReadError } from "@/components/ui/error-panel";
+import { Input } from "@/components/ui/input";
+import type { MenuEntry } from "@/components/ui/menu";
+import { PageHeader } from "@/components/ui/page-header";
+import { MenuButton } from "@/components/ui/popup-button";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { failureToast, showToast } from "@/components/ui/toast";
+import { useSettled } from "@/components/ui/use-settled";
+import {
+  useAccounts,
+  useChangeAccount,
+  useEndSessions,
+  useMakeLink,
+  useRemoveTotpOf,
+} from "@/lib/guard/accounts/accounts.browser";
+import type { AccountOut, MeOut } from "@/lib/guard/accounts/accounts.shapes";
+import { useMe, useRefusal } from "@/lib/guard/viewer/me.browser";
+import { AccountDialog, LinkDialog } from "./account-dialog";
+
+type Open = { kind: "rights"; account: AccountOut | null } | { kind: "link"; link: string; name: string } | null;
+
+/** Accounts of people and services. */
+export function PeoplePage() {
+  const { data: me } = useMe();
+  const refusal = useRefusal("change-accounts", true);
+  if (refusal !== null) {
+    return (
+      <>
+        <PageHeader title="People" />
+        <EmptyState title="Accounts are for administrators">{refusal}</EmptyState>
+      </>
+    );
+  }
+  return me ? <Accounts signIn={me.signIn} /> : <PageHeader title="People" />;
+}
+
+function Accounts({ signIn }: { signIn: MeOut["signIn"] }) {
+  const [name, setName] = useState("");
+  const searched = useSettled(name.trim());
+  const accounts = useAccounts(searched);
+  const [open, setOpen] = useState<Open>(null);
+  const [tokensOf, setTokensOf] = useState<string | null>(null);
+  const { items = [], total = 0 } = accounts.data ?? {};
+  const isEmpty = accounts.isSuccess && !accounts.isPlaceholderData && items.length === 0;
+  const make = (
+    <Button
+      needs="change-accounts"
+      everySource
+      variant="primary"
+      onClick={() => setOpen({ kind: "rights", account: null })}
+    >
+      Make an account…
+    </Button>
+  );
+  const shownTokens = items.find(({ id }) => id === tokensOf);
+  return (
+    <>
+      <PageHeader
+        title="People"
+        meta={total > 0 ? total.toLocaleString("en") : undefined}
+        actions={isEmpty && searched === "" ? null : make}
+      />
+      <ReadError read={accounts} stale={items.length > 0} />
+      {accounts.isPending ? <SkeletonRows rows={4} columns={["w-28", "w-20", "flex-1"]} /> : null}
+      {total > 0 || searched !== "" ? (
+        <div className="flex flex-wrap items-center gap-3 px-3 pb-2">
+          <div className="w-56 max-sm:w-full">
+            <Input
+              type="search"
+              aria-label="Search the accounts"
+              placeholder="part of a name"
+              maxLength={128}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          </div>
+          {total > items.length ? (
+            <p role="status">
+              {items.length.toLocaleString("en")} of {total.toLocaleString("en")} accounts are shown: search by name for
+              another one.
+            </p>
+          ) : null}
+        </div>
+      ) : null}
+      {isEmpty && searched !== "" ? <EmptyState title="No account has such a name" /> : null}
+      {isEmpty && searched === "" ? (
+        <EmptyState title="Nobody has an account" action={make}>
+          {!signIn.password
+            ? "People sign in at the OpenID provider, and their first sign-in makes their account. Make accounts for services here."
+            : signIn.open
+              ? "On this machine everybody may use Parkade. With an account a person signs in from elsewhere, and the audit has its name. Make an administrator first."
+              : "Make an administrator first."}
+        </EmptyState>
+      ) : null}
+      {items.length > 0 ? (
+        <div className="overflow-x-auto px-3 pb-4">
+          <Table aria-label="Accounts">
+            <thead>
+              <tr>
+                <Th>Name</Th>
+                <Th>Role</Th>
+                <Th>Sources</Th>
+                <Th>Signs in by</Th>
+                <Th>Last signed in</Th>
+                <Th>
+                  <span className="sr-only">Actions</span>
+                </Th>
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((account) => (
+                <Row
+                  key={account.id}
+                  account={account}
+                  passwords={signIn.password}
+                  onOpen={setOpen}
+                  onTokens={setTokensOf}
+                />
+              ))}
+            </tbody>
+          </Table>
+        </div>
+      ) : null}
+      {shownTokens ? (
+        <section aria-label={`Tokens of ${shownTokens.name}`} className="grid gap-2 px-3 pb-6">
+          <h2 className="font-medium">{shownTokens.name}</h2>
+          <Tokens account={shownTokens} />
+        </section>
+      ) : null}
+      {open?.kind === "rights" ? (
+        <AccountDialog account={open.account} passwords={signIn.password} onClose={() => setOpen(null)} />
+      ) : null}
+      {open?.kind === "link" ? <LinkDialog link={open.link} name={open.name} onClose={() => setOpen(null)} /> : null}
+    </>
+  );
+}
+
+function meansOf({ kind, hasPassword, totpSince, oidcIssuer, linkUntil }: AccountOut, passwords: boolean): string {
+  if (kind === "service") return "tokens";
+  const means = [
+    hasPassword && (totpSince === null ? "password" : "password and code"),
+    oidcIssuer !== null && (URL.canParse(oidcIssuer) ? new URL(oidcIssuer).host : oidcIssuer),
+  ].filter((one) => one !== false);
+  if (means.length > 0) return means.join(", ");
+  if (!passwords) return "nothing: sign-in by password is off";
+  return linkUntil === null ? "nothing: make a link" : "a link that was not used yet";
+}
+
+function Row(props: {
+  account: AccountOut;
+  passwords: boolean;
+  onOpen: (open: Open) => void;
+  onTokens: (id: string) => void;
+}) {
+  const { account, passwords, onOpen, onTokens } = props;
+  const { id, name, version, disabledAt, kind } = account;
+  const change = useChangeAccount();
+  const link = useMakeLink();
+  const end = useEndSessions();
+  const removeTotp = useRemoveTotpOf();
+  const run = (work: Promise<unknown>, done: string) =>
+    void work
+      .then(() => showToast({ title: done, tone: "success" }))
+      .catch((error: unknown) => failureToast("This was not done", error));
+  const person: MenuEntry[] = [
+    {
+      id: "link",
+      needs: "change-accounts",
+      label: account.hasPassword ? "Link to choose a new password…" : "Link to choose a password…",
+      disabled: account.oidcManaged || !passwords,
+      hint: account.oidcManaged ? "signs in at the provider" : passwords ? undefined : "sign-in by password is off",
+      onSelect: () =>
+        void link
+          .mutateAsync(id)
+          .then((made) => onOpen({ kind: "link", link: made.link, name }))
+          .catch((error: unknown) => failureToast("There is no link", error)),
+    },
+    {
+      id: "sessions",
+      needs: "change-accounts",
+      label: `End its ${account.sessions} ${account.sessions === 1 ? "session" : "sessions"}`,
+      disabled: account.sessions === 0,
+      onSelect: () => run(end.mutateAsync(id), `The sessions of ${name} have ended`),
+    },
+    {
+      id: "totp",
+      needs: "change-accounts",
+      label: "Remove its second factor",
+      disabled: account.totpSince === null,
+      onSelect: () => run(removeTotp.mutateAsync(id), `${name} has no second factor`),
+    },
+  ];
+  const service: MenuEntry[] = [
+    { id: "tokens", needs: "change-accounts", label: "Tokens", onSelect: () => onTokens(id) },
+  ];
+  const entries: MenuEntry[] = [
+    ...(kind === "person" ? person : service),
+    { kind: "link", id: "audit", label: "What it did", href: `/audit?actor=${encodeURIComponent(name)}` },
+    { kind: "separator", id: "line" },
+    {
+      id: "disable",
+      needs: "change-accounts",
+      label: disabledAt === null ? "Disable" : "Enable",
+      danger: disabledAt === null,
+      onSelect: () =>
+        run(
+          change.mutateAsync({ id, version, disabled: disabledAt === null }),
+          disabledAt === null ? `${name} is disabled` : `${name} may sign in again`,
+        ),
+    },
+  ];
+  return (
+    <Tr className={disabledAt === null ? undefined : "text-muted"}>
+      <Td>
+        <span className="block max-w-60 truncate font-medium">{name}</span>
+        {disabledAt === null ? null : <span className="text-sm">disabled</span>}
+      </Td>
+      <Td>
+        {account.role}
+        {account.actions.length > 0 ? (
+          <span className="text-muted" data-tip={account.actions.join(", ")}>
+            {" "}
+            and {account.actions.length} more
+          </span>
+        ) : null}
+      </Td>
+      <Td>
+        <span className="block max-w-60 truncate">{account.sources?.join(", ") ?? "all"}</span>
+      </Td>
+      <Td>{meansOf(account, passwords)}</Td>
+      <Td>{account.signedInAt === null ? "never" : <TimeAgo at={account.signedInAt} />}</Td>
+      <Td>
+        <div className="flex justify-end gap-1">
+          <ActionButton
+            needs="change-accounts"
+            everySource
+            size="sm"
+            refusal={account.oidcManaged ? "Its rights come from its groups at the OpenID provider" : null}
+            aria-label={`Change the rights of ${name}`}
+            onClick={() => onOpen({ kind: "rights", account })}
+          >
+            Rights…
+          </ActionButton>
+          <MenuButton name={`More about ${name}`} label="…" size="sm" variant="ghost" entries={entries} />
+        </div>
+      </Td>
+    </Tr>
+  );
+}

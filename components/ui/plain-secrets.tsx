@@ -1,0 +1,10 @@
+/** Secrets that somebody typed, by their places: `config.password`. Nothing where all are references. */
+export function PlainSecrets({ places }: { places: readonly string[] }) {
+  if (places.length === 0) return null;
+  return (
+    <p className="text-sm text-warning wrap-anywhere">
+      Stored in clear: <span className="font-mono">{places.join(", ")}</span>. Replace it by a reference:
+      env:PARKADE_SECRET_… or file:/…
+    </p>
+  );
+}
