@@ -18,9 +18,12 @@ const START_MS = 180_000;
 /**
  * Playwright's `test` with the product. The journeys of one worker of Playwright share a product and its data: each makes its own
  * source with a name of its own and filters by it. `page.goto("/events")` and `request.post("/api/v1/events", ...)` reach it. Each
- * journey starts without rules and without deliveries.
+ * journey starts without rules and without deliveries. A file whose journeys leave much behind has a product of its own:
+ * `test.use({ productOf: "this file" })`.
  */
-export const test = base.extend<{ downstream: Downstream }, { product: Product }>({
+export const test = base.extend<{ downstream: Downstream }, { product: Product; productOf: string }>({
+  // Playwright gives files with another value another worker.
+  productOf: ["all files", { option: true, scope: "worker" }],
   product: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the needed fixtures from it
     async ({}, use, { workerIndex }) => {
@@ -59,7 +62,7 @@ export { expect };
 const SLOW = Number(process.env.PARKADE_E2E_SLOW ?? 1);
 
 /** The server renders the page before its scripts run: an earlier click or key press has no effect, on a slow machine. */
-async function whenReady(page: Page): Promise<Page> {
+export async function whenReady(page: Page): Promise<Page> {
   if (SLOW > 1) {
     const session = await page.context().newCDPSession(page);
     await session.send("Emulation.setCPUThrottlingRate", { rate: SLOW });

@@ -17,6 +17,7 @@ const PAGES = [
   "/archive/holds",
   "/archive/forget",
   "/audit",
+  "/masking",
 ];
 
 /** No page may be wider than the window of a phone. */

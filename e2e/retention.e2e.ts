@@ -13,7 +13,7 @@ test("a person sees how long events are kept and what is due, and sets a period 
   await source.park([{ eventId: "r-1" }]);
   const { id } = await source.event("r-1");
   const old = new Date(Date.now() - 40 * DAY_MS);
-  const exported = await (await request.get(`/api/v1/events/export?source=${source.name}`)).text();
+  const exported = await (await request.get(`/api/v1/events/export?source=${source.name}&reason=test`)).text();
   const line = JSON.parse(exported);
   const oldId = `${old
     .getTime()

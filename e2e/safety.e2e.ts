@@ -2,7 +2,9 @@ import { expect, test } from "./fixtures.ts";
 
 const PAGES = ["/", "/events", "/groups", "/redrives", "/controls", "/targets", "/sources", "/admission", "/audit"];
 
-test.describe("the console until sign-in exists", () => {
+type PolicyFactory = { trustedTypes: { createPolicy(name: string, rules: object): void } };
+
+test.describe("the shell of the console", () => {
   test("runs its own scripts only, on every page and without a complaint", async ({ page }) => {
     const complaints: string[] = [];
     page.on("console", (message) => {
@@ -20,19 +22,61 @@ test.describe("the console until sign-in exists", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("stops a script that was smuggled into the page", async ({ page }) => {
+  test("stops a script that was smuggled into the page, in each way", async ({ page }) => {
     await page.goto("/events");
-    const blocked = await page.evaluate(
+    const stopped = await page.evaluate(async () => {
+      const nameOf = (attempt: () => void) => {
+        try {
+          attempt();
+          return "passed";
+        } catch (error) {
+          return (error as Error).name;
+        }
+      };
+      const script = () => document.createElement("script");
+      const policies = (window as unknown as PolicyFactory).trustedTypes;
+      return {
+        markup: nameOf(() => {
+          document.createElement("div").innerHTML = `<img src="data:," onerror="window.smuggled = true">`;
+        }),
+        written: nameOf(() => document.write("<p>")),
+        // Later: the browser allows it to what the test itself runs here.
+        evaluated: await new Promise<string>((resolve) => {
+          // biome-ignore lint/security/noGlobalEval: it is what the policy must refuse
+          setTimeout(() => resolve(nameOf(() => globalThis.eval("window.smuggled = true"))));
+        }),
+        text: nameOf(() => {
+          script().text = "window.smuggled = true";
+        }),
+        ofAnotherHost: nameOf(() => {
+          script().src = "https://evil.example/_next/static/a.js";
+        }),
+        data: nameOf(() => {
+          script().src = "/api/v1/events/export";
+        }),
+        dataByDots: nameOf(() => {
+          script().src = "/_next/static/../../api/v1/events/export";
+        }),
+        policy: nameOf(() => policies.createPolicy("own", {})),
+        file: nameOf(() => {
+          script().src = "/_next/static/chunks/a.js";
+        }),
+      };
+    });
+    expect(stopped).toEqual({
+      ...{ markup: "TypeError", written: "TypeError", evaluated: "EvalError", text: "TypeError", policy: "TypeError" },
+      ...{ ofAnotherHost: "TypeError", data: "TypeError", dataByDots: "TypeError", file: "passed" },
+    });
+    expect(await page.evaluate(() => "smuggled" in window)).toBe(false);
+    // A style sheet without the nonce.
+    const style = await page.evaluate(
       () =>
         new Promise<string>((resolve) => {
           document.addEventListener("securitypolicyviolation", (event) => resolve(event.effectiveDirective));
-          const smuggler = document.createElement("div");
-          smuggler.innerHTML = `<img src="data:," onerror="window.smuggled = true">`;
-          document.body.append(smuggler);
+          document.head.append(Object.assign(document.createElement("style"), { textContent: "body { color: red }" }));
         }),
     );
-    expect(blocked).toBe("script-src-attr");
-    expect(await page.evaluate(() => "smuggled" in window)).toBe(false);
+    expect(style).toBe("style-src-elem");
   });
 
   test("refuses a name that was bent to this machine, and a foreign page that posts", async ({ baseURL, request }) => {
@@ -78,5 +122,20 @@ test.describe("the console until sign-in exists", () => {
     const headers = (await request.get("/")).headers();
     expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
     expect(headers["x-powered-by"]).toBeUndefined();
+  });
+
+  test("says the same of files as of pages, and lets no cache keep what holds data", async ({ page, request }) => {
+    await page.goto("/events");
+    const file = await page.locator("script[src]").first().getAttribute("src");
+    for (const path of [file!, "/icon.svg", "/events", "/api/v1/events", "/no-such-page", "/api/v1/no-such-route"]) {
+      const headers = (await request.get(path)).headers();
+      expect(headers, path).toMatchObject({
+        "x-content-type-options": "nosniff",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": expect.stringContaining("camera=()"),
+      });
+      if (path === file) expect(headers["cache-control"]).toContain("immutable");
+      else if (path !== "/icon.svg") expect(headers["cache-control"], path).toContain("no-store");
+    }
   });
 });

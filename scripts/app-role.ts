@@ -3,7 +3,7 @@ import { connectPostgres } from "./servers.ts";
 import { StartError } from "./start-error.ts";
 
 /** The audit: the app may add to it and read it, and never change it. */
-const APPEND_ONLY = ["audit_entries", "audit_subjects"];
+const APPEND_ONLY = ["audit_entries", "audit_subjects", "audit_seals", "audit_anchors"];
 /** Functions that change the audit, within what they allow: they run with the rights of their owner. */
 const OWNERS = ["redact_audit_entries"];
 /** Written by migrations alone. */

@@ -24,7 +24,7 @@ import { runCommand, StartError } from "./start-error.ts";
 export type BackupCommand = {
   /** The word after `parkade backup`; null = a backup is taken. */
   action: "check" | "restore" | null;
-  /** The file; of a backup that is taken also a folder. */
+  /** The file; of a backup that is taken also a folder, which is made when it ends in a slash. */
   path: string;
   /** In place of PARKADE_DATA_DIR. */
   dataDir?: string | undefined;
@@ -67,7 +67,10 @@ async function run({ action, path, json = false, ...command }: BackupCommand, si
       const db = database(url, "parkade-backup");
       const options = { version, archivePlace: archive?.place ?? null, signal, say };
       const { manifest, ...file } = await writeBackup(db, path, options).finally(() => db.end());
-      answer({ ...file, ...manifest }, `${file.path} (${formatBytes(file.bytes)}). ${contentText(manifest)}`);
+      answer(
+        { ...file, ...manifest },
+        `Wrote the file ${file.path} (${formatBytes(file.bytes)}). ${contentText(manifest)}`,
+      );
       return;
     }
     const db = database(url, RESTORE_NAME);

@@ -33,7 +33,8 @@ const apiRoutes: Plugin = {
       const routes = readRouteMethods(ROOT);
       const imports = routes.map(({ file }, n) => `import * as route${n} from ${JSON.stringify(`./${file}`)};`);
       const rows = routes.map(({ path }, n) => `{ path: ${JSON.stringify(path)}, handlers: route${n} }`);
-      const contents = `${imports.join("\n")}\nexport const API_ROUTES = [${rows.join(", ")}];`;
+      const atStart = 'export { makeSetupLinkAtStart } from "./app/_server/sign-in/set-up.ts";';
+      const contents = `${imports.join("\n")}\n${atStart}\nexport const API_ROUTES = [${rows.join(", ")}];`;
       return { contents, resolveDir: ROOT, loader: "js" };
     });
   },

@@ -22,6 +22,7 @@ export const CHECKS: Stage[] = [
   toolStage("format and lint", [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "."]),
   toolStage("types", [bin("typescript/bin/tsc"), "--noEmit"]),
   toolStage("files, exports and packages in use", [bin("knip/bin/knip.js"), "--no-progress"]),
+  toolStage("origin and licences of packages", ["scripts/supply/check-packages.ts"]),
   vitestStage(["unit", "limits"]),
   apiLintStage,
 ];

@@ -6,6 +6,9 @@ import { ROOT } from "./stages.ts";
 
 type Service = {
   image?: string;
+  read_only?: boolean;
+  cap_drop?: string[];
+  security_opt?: string[];
   command?: string | string[];
   profiles?: string[];
   ports?: string[];
@@ -76,7 +79,7 @@ describe("docker-compose.yml", () => {
   });
 
   test("has no password of its own, and gives web and worker a role that does not own the database", () => {
-    const passwords = JSON.stringify(services).match(/\$\{[A-Z_]*PASSWORD[^}]*\}/g) ?? [];
+    const passwords = JSON.stringify(services).match(/\$\{[A-Z_]*PASSWORD\b[^}]*\}/g) ?? [];
     expect(passwords.length).toBeGreaterThan(3);
     expect(passwords.filter((text) => !/:\?|:-\$\{PARKADE_APP_PASSWORD\}/.test(text))).toEqual([]);
     for (const name of ["web", "worker"]) {
@@ -84,6 +87,14 @@ describe("docker-compose.yml", () => {
       expect(services[name]!.environment).not.toHaveProperty("PARKADE_OWNER_DATABASE_URL");
     }
     expect(services.migrate!.environment!.PARKADE_OWNER_DATABASE_URL).toContain("//parkade:");
+  });
+
+  test.each(["web", "worker", "migrate"])("gives %s no file system to write and no capability", (name) => {
+    expect(services[name]).toMatchObject({
+      read_only: true,
+      cap_drop: ["ALL"],
+      security_opt: ["no-new-privileges:true"],
+    });
   });
 
   test("runs a Redis that never evicts", () => {
@@ -102,6 +113,12 @@ describe("Dockerfile", () => {
     const last = lines.slice(lines.findLastIndex((line) => line.startsWith("FROM ")));
     expect(last[0]).toMatch(/^FROM node:24/);
     expect(last).toContain("USER node");
+  });
+
+  test("installs the lockfile's packages, without their scripts", () => {
+    const installs = text("Dockerfile").match(/^RUN npm .*$/gm) ?? [];
+    expect(installs).not.toEqual([]);
+    for (const line of installs) expect(line).toMatch(/^RUN npm ci .*--ignore-scripts/);
   });
 
   test("copies from the clone only what is there", () => {

@@ -46,6 +46,7 @@ function installAll(mark) {
   // What a start has installed stays, also below a console that runs: `npm ci` would remove it first.
   const whole = existsSync(MARK) && readFileSync(MARK, "utf8") === mark.replace("all", "start");
   npm(whole ? ["install", "--no-save"] : ["ci"], ROOT);
+  runScripts(ROOT);
 }
 
 /** In a folder of its own, because npm installs a lockfile whole, and then moved to its place. */
@@ -62,6 +63,7 @@ function installForStart() {
     write("package-lock.json", lock);
     if (existsSync(join(ROOT, ".npmrc"))) cpSync(join(ROOT, ".npmrc"), join(folder, ".npmrc"));
     npm(["ci"], folder);
+    runScripts(folder);
     rmSync(MODULES, { recursive: true, force: true });
     renameSync(join(folder, "node_modules"), MODULES);
   } catch (error) {
@@ -71,8 +73,17 @@ function installForStart() {
   }
 }
 
+/** Of the packages that package.json allows, and of no other: an install script of any package could do what its user can. */
+function runScripts(folder) {
+  const { allowScripts = {} } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  const names = Object.keys(allowScripts).filter(
+    (name) => allowScripts[name] && existsSync(join(folder, "node_modules", name)),
+  );
+  if (names.length > 0) npm(["rebuild", ...names, "--ignore-scripts=false"], folder);
+}
+
 function npm(command, cwd) {
-  const args = [...command, "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"];
+  const args = ["--ignore-scripts", ...command, "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"];
   // The npm that runs us, if any: the one on PATH may be another or none.
   const own = process.env.npm_execpath;
   const [program, prefix] = own && existsSync(own) ? [process.execPath, [own]] : ["npm", []];

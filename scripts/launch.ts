@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { type SignInMode, signInModeOf } from "../lib/guard/viewer/sign-in-mode.pure.ts";
 import { prepareAppRole, roleOf } from "./app-role.ts";
 import { makeArchiveFolder, makeDataFolder } from "./data-folder.ts";
 import { isPortFree } from "./free-port.ts";
-import { migrate } from "./migrate.ts";
+import { isMigrationDue, migrate } from "./migrate.ts";
 import { ancestorsOf, type RunRecord, takeOver } from "./previous-run.ts";
+import { dropReading, prepareReader } from "./reader-role.ts";
 import { runTool } from "./run-tool.ts";
 import { checkRedis, connectPostgres } from "./servers.ts";
 import { demoPortOf, ROOT, type Stack, startStack } from "./stack.ts";
@@ -92,7 +94,13 @@ async function bringUp(options: LaunchOptions, launcher: Launcher, signal: Abort
   options.started?.(stack);
   signal.throwIfAborted();
   say(`Parkade is ready: ${stack.url}`);
-  say("It listens on 127.0.0.1 only, until sign-in exists. Ctrl-C stops it.");
+  const { PARKADE_SIGN_IN, PARKADE_PUBLIC_URL, PARKADE_ALLOWED_HOSTS } = process.env;
+  const open =
+    signInModeOf((PARKADE_SIGN_IN || null) as SignInMode | null, {
+      publicUrl: PARKADE_PUBLIC_URL || null,
+      allowedHosts: PARKADE_ALLOWED_HOSTS ?? "",
+    }) !== "always";
+  say(`It listens on 127.0.0.1 only${open ? ", and is open to everyone on this machine" : ""}. Ctrl-C stops it.`);
 }
 
 /** The migrated database for web and worker. `folder`: where the embedded server keeps it; null = it is not embedded. */
@@ -104,8 +112,11 @@ async function bringUpDatabase(env: StartEnv, launcher: Launcher, signal: AbortS
     : await embedded(env, launcher);
   signal.throwIfAborted();
   const took = stopwatch();
+  const { readerRole } = env;
+  const dropWarnings = readerRole === null || (await isMigrationDue(ownerUrl)) ? await dropReading(ownerUrl) : [];
   const applied = await migrate(ownerUrl);
   if (ownerUrl !== databaseUrl) await prepareAppRole(ownerUrl, roleOf(databaseUrl));
+  for (const line of readerRole === null ? dropWarnings : await prepareReader(ownerUrl, readerRole)) say(line);
   const migrations = applied.length === 1 ? "1 migration" : `${applied.length} migrations`;
   if (applied.length > 0) say(`Applied ${migrations} (${took()})`);
   return { url: databaseUrl, folder };

@@ -98,4 +98,24 @@ describe("migrate", () => {
     expect(applied.flat()).toEqual(["20260101000000_slow"]);
     expect(await query("select count(*)::int as n from t")).toEqual([{ n: 1 }]);
   });
+
+  test("one that sets a lock_timeout lets others pass, and is tried again until the table is free", async () => {
+    migration("20260101000000_first", "create table t (a int)");
+    await migrate(database.url, folder);
+    migration("20260202000000_patient", "set local lock_timeout = '300ms'; alter table t add column b int");
+    const reader = new pg.Client({ connectionString: database.url });
+    await reader.connect();
+    try {
+      await reader.query("begin; lock table t in access share mode");
+      const applied = migrate(database.url, folder);
+      const waiting = () => query("select 1 from pg_locks where not granted and relation = 't'::regclass");
+      await expect.poll(waiting, { interval: 10, timeout: 10_000 }).toHaveLength(1);
+      await expect.poll(waiting, { interval: 10, timeout: 10_000 }).toHaveLength(0);
+      expect(await query("select count(*)::int as n from t")).toEqual([{ n: 0 }]);
+      await reader.query("commit");
+      expect(await applied).toEqual(["20260202000000_patient"]);
+    } finally {
+      await reader.end();
+    }
+  });
 });

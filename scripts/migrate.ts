@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { connectPostgres } from "./servers.ts";
 import { StartError } from "./start-error.ts";
@@ -13,6 +14,11 @@ const LOCK_KEY = 72707369;
 const LOCK_TIMEOUT_MS = 120_000;
 /** A migration of a large store rewrites tables; one that takes longer than an hour ends without a change. */
 const STATEMENT_MS_MAX = 3_600_000;
+/** A migration that sets a lock_timeout is tried this often, with a pause in which others have the table. */
+const LOCK_TRIES_MAX = 100;
+const LOCK_PAUSE_MS = 500;
+const LOCK_NOT_AVAILABLE = "55P03";
+const LOCKED: readonly (string | undefined)[] = [LOCK_NOT_AVAILABLE, "40P01"];
 
 /** Prisma's own bookkeeping, column for column, so that `prisma migrate deploy` and `status` keep working. */
 const TABLE = `create table if not exists _prisma_migrations (
@@ -56,10 +62,23 @@ export async function migrate(
     const pending = (await pendingOf(client, migrationsIn(folder))).filter(
       ({ name }) => restoring?.only?.has(name) ?? true,
     );
-    for (const migration of pending) await apply(client, migration);
+    for (const migration of pending) await applyWhenFree(client, migration);
     return pending.map((migration) => migration.name);
   } finally {
     // Ends the session and with it the lock.
+    await client.end();
+  }
+}
+
+/** Whether `migrate` would change something. Throws StartError as it does. */
+export async function isMigrationDue(databaseUrl: string): Promise<boolean> {
+  const client = await connectPostgres(databaseUrl);
+  try {
+    const { rows } = await client.query<{ known: boolean }>(
+      "select to_regclass('_prisma_migrations') is not null as known",
+    );
+    return !rows[0]!.known || (await pendingOf(client, migrationsIn(FOLDER))).length > 0;
+  } finally {
     await client.end();
   }
 }
@@ -81,7 +100,7 @@ async function lock(client: pg.Client): Promise<void> {
   try {
     await client.query("select pg_advisory_lock($1)", [LOCK_KEY]);
   } catch (error) {
-    if (!(error instanceof pg.DatabaseError) || error.code !== "55P03") throw error;
+    if (!(error instanceof pg.DatabaseError) || error.code !== LOCK_NOT_AVAILABLE) throw error;
     throw new StartError(
       `Another migration has held the database of DATABASE_URL for ${LOCK_TIMEOUT_MS / 1000} s: wait until it ends, then start again.`,
     );
@@ -123,6 +142,20 @@ function checkApplied(row: Applied, migrations: Migration[]): void {
     throw new StartError(
       `Migration ${name} was changed after it was applied to the database of DATABASE_URL: restore the file, and put the change into a new migration.`,
     );
+  }
+}
+
+/** All statements wait behind one that waits for the whole table: a migration of a busy table gives up soon, and is tried again. */
+async function applyWhenFree(client: pg.Client, migration: Migration): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await apply(client, migration);
+    } catch (error) {
+      const cause = error instanceof StartError ? error.cause : null;
+      const locked = cause instanceof pg.DatabaseError && LOCKED.includes(cause.code);
+      if (!locked || tries === LOCK_TRIES_MAX) throw error;
+      await sleep(LOCK_PAUSE_MS);
+    }
   }
 }
 

@@ -143,6 +143,29 @@ describe("parkade serve", () => {
     );
   });
 
+  test("brings a bill of materials with the hash and the licence of each package, and the texts of the licences", () => {
+    const server = join(dir, "node_modules/parkade-server/server");
+    type Component = { name: string; version: string; hashes?: { content: string }[]; licenses?: object[] };
+    const bill: { metadata: { component: { name: string } }; components: Component[] } = JSON.parse(
+      readFileSync(join(server, "sbom.cdx.json"), "utf8"),
+    );
+    expect(bill.metadata.component.name).toBe("parkade");
+    const { version } = JSON.parse(readFileSync("node_modules/next/package.json", "utf8"));
+    expect(bill.components).toContainEqual(expect.objectContaining({ name: "next", version }));
+    expect(bill.components.filter(({ hashes }) => !hashes?.[0]?.content)).toEqual([]);
+    // npm leaves out a licence that has no SPDX name: that of the fonts.
+    expect(bill.components.filter(({ licenses }) => !licenses?.length).map(({ name }) => name)).toEqual(["geist"]);
+    const names = bill.components.map(({ name }) => name);
+    // Whatever the console loads is in the bill.
+    const loaded = readdirSync(join(server, "node_modules")).filter(
+      (name) => !name.startsWith(".") && !name.startsWith("@"),
+    );
+    expect(loaded.filter((name) => !names.includes(name))).toEqual([]);
+    const licences = readFileSync(join(server, "THIRD-PARTY-LICENSES.txt"), "utf8");
+    expect(licences).toContain(`next ${version} (MIT)`);
+    expect(licences).toContain("Permission is hereby granted, free of charge");
+  });
+
   test.skipIf(process.getuid?.() !== 0)(
     "runs as an ordinary user, who may not write where it is installed",
     async () => {
@@ -296,7 +319,7 @@ describe("search and show", () => {
   });
 
   test("show --payload writes the bytes", async () => {
-    expect((await parkade("show", "seek-3", "--payload")).out).toBe(BODY);
+    expect((await parkade("show", "seek-3", "--payload", "--reason", "a test")).out).toBe(BODY);
   });
 
   test("show says what there is not", async () => {
@@ -459,7 +482,7 @@ test("tail prints each new event once, in the order of their arrival, until Ctrl
 
 describe("export", () => {
   test("writes every event that matches", async () => {
-    const { code, out } = await parkade("export", "--tag.batch", "bulk");
+    const { code, out } = await parkade("export", "--tag.batch", "bulk", "--reason", "a test");
     const lines = out
       .trimEnd()
       .split("\n")
@@ -498,7 +521,7 @@ describe("export", () => {
   });
 
   test("ends quietly when its reader has enough", async () => {
-    const child = spawn("/bin/bash", ["-c", "set -o pipefail; parkade export | head -n 1; echo $?"], {
+    const child = spawn("/bin/bash", ["-c", "set -o pipefail; parkade export --reason test | head -n 1; echo $?"], {
       cwd: dir,
       env: environment(),
       stdio: ["ignore", "pipe", "pipe"],

@@ -6,6 +6,7 @@ import { buildAll } from "./build.ts";
 import { runTool } from "./run-tool.ts";
 import { ROOT } from "./stages.ts";
 import { runCommand, StartError } from "./start-error.ts";
+import { writeSoftwareList } from "./supply/software-list.ts";
 
 type Trace = (files: string[], options: { base: string; ignore: string[] }) => Promise<{ fileList: Set<string> }>;
 /** The tracer that Next uses itself. */
@@ -35,6 +36,7 @@ export async function stageServer(folder: string, say: (line: string) => void): 
       writeFileSync(to, portable(readFileSync(join(ROOT, file), "utf8"), names));
     else cpSync(join(ROOT, file), to);
   }
+  await writeSoftwareList(folder);
   // The code is ECMAScript modules, whatever package is around it.
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }\n');
 }

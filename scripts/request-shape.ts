@@ -20,7 +20,7 @@ export type ShapeFault = {
   allow?: string;
 };
 
-/** Paths below which programs are answered; everything else is a page or a file of one. */
+/** Paths below which programs are answered; what else no route serves is a page or a file of one. */
 const PROGRAM_PATHS = /^\/(api|ops|metrics|healthz|readyz)(\/|$)/;
 /** Of a program's path that no route serves: the framework answers it with a problem. */
 const ANY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -41,7 +41,7 @@ export function shapeFault(
   if (host !== undefined && !isHost(host)) return invalid("The Host header is no host name: send name or name:port");
   if (actorFault !== null) return invalid(`The name in X-Actor ${actorFault}`);
   if (actors > 1) return invalid("The request has two X-Actor headers: send one");
-  const methods = PROGRAM_PATHS.test(path) ? (methodsOf(path) ?? ANY_METHOD) : PAGE_METHODS;
+  const methods = methodsOf(path) ?? (PROGRAM_PATHS.test(path) ? ANY_METHOD : PAGE_METHODS);
   if (!methods.includes(method)) {
     const allow = methods.join(", ");
     return { status: 405, code: "method-not-allowed", detail: `${method} is not answered here: use ${allow}`, allow };

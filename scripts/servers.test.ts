@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { assertPostgresVersion, assertRedisInfo } from "./servers.ts";
+import { assertPostgresVersion, assertRedisInfo, connectPostgres } from "./servers.ts";
 
 describe("server versions", () => {
   test("PostgreSQL 15 will do, 14 is refused with the variable and the fix", () => {
@@ -25,4 +25,10 @@ describe("server versions", () => {
       /allkeys-lru.*CONFIG SET maxmemory-policy noeviction/,
     );
   });
+});
+
+test("a PostgreSQL elsewhere is not asked by a connection that takes any certificate", async () => {
+  const attempt = connectPostgres("postgresql://someone:s3cret@db.invalid/x?sslmode=no-verify");
+  await expect(attempt).rejects.toThrow(/^DATABASE_URL .*must not switch off the check.*sslmode=verify-full/);
+  await expect(attempt).rejects.not.toThrow(/s3cret/);
 });

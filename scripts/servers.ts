@@ -1,5 +1,6 @@
 import { Redis } from "ioredis";
 import pg from "pg";
+import { takesAnyCertificate, VERIFIED_TLS_RULE } from "../lib/platform/plain/postgres-tls.pure.ts";
 import { parseRedisUrl, REDIS_URL_RULE, shownRedisAddress } from "../lib/platform/plain/redis-address.pure.ts";
 import { errorCode, errorText, StartError } from "./start-error.ts";
 
@@ -27,6 +28,8 @@ export function boundedClient(databaseUrl: string, statementMsMax = STATEMENT_MS
 /** A connected client, or a StartError that names DATABASE_URL and the fix. The caller ends it. */
 export async function connectPostgres(databaseUrl: string, statementMsMax?: number): Promise<pg.Client> {
   const where = shownUrl(databaseUrl, "DATABASE_URL", ["postgres:", "postgresql:"]);
+  if (takesAnyCertificate(databaseUrl, process.env.PGSSLMODE))
+    throw new StartError(`DATABASE_URL ${where} ${VERIFIED_TLS_RULE}.`);
   const client = boundedClient(databaseUrl, statementMsMax);
   try {
     await client.connect();

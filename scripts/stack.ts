@@ -62,6 +62,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       stopMs,
       signal: options.signal,
       say,
+      told: (message) => {
+        const { kind, link } = message as { kind?: string; link?: string };
+        if (kind === "set-up") say(`To make the first account, once, within a day: ${link}`);
+      },
     });
     running.push(process);
     return process;

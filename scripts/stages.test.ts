@@ -11,7 +11,7 @@ const outcome = (facts: Partial<Outcome>): Outcome => ({
   ...facts,
 });
 
-test("stages run in their order, those of an inner list at once, and the next ones also after a failure", async () => {
+test("stages run in their order, the next ones also after a failure", async () => {
   const begun: string[] = [];
   const stage = (name: string, work: () => Promise<void> | void) => ({
     name,
@@ -21,17 +21,14 @@ test("stages run in their order, those of an inner list at once, and the next on
       return { passed: 1, failed: 0, skipped: 0 };
     },
   });
-  const fails = () => Promise.reject(new Error("no answer"));
-  // Ends when the next one has begun.
-  const ended = Promise.withResolvers<void>();
-  const both = [stage("fuzz", () => ended.promise), stage("journeys", () => ended.resolve())];
-  const outcomes = await runStages([stage("types", fails), both, stage("last", () => undefined)]);
-  expect(begun).toEqual(["types", "fuzz", "journeys", "last"]);
+  const outcomes = await runStages([
+    stage("types", () => Promise.reject(new Error("no answer"))),
+    stage("journeys", () => undefined),
+  ]);
+  expect(begun).toEqual(["types", "journeys"]);
   expect(outcomes.map(({ name, failed }) => [name, failed])).toEqual([
     ["types", 1],
-    ["fuzz", 0],
     ["journeys", 0],
-    ["last", 0],
   ]);
 });
 

@@ -190,10 +190,10 @@ function verdict(code: number, counts: Counts | null): Counts {
   return counts;
 }
 
-/** Runs the stages in order, also after one that failed. Those of an inner list run at once. */
-export async function runStages(stages: (Stage | Stage[])[]): Promise<Outcome[]> {
+/** Runs the stages in order, also after one that failed. */
+export async function runStages(stages: Stage[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const group of stages) outcomes.push(...(await Promise.all([group].flat().map(runStage))));
+  for (const stage of stages) outcomes.push(await runStage(stage));
   return outcomes;
 }
 

@@ -20,6 +20,8 @@ export type ProcessOptions = {
   env: NodeJS.ProcessEnv;
   cwd: string;
   logFile: string;
+  /** Called with each message that it sends. */
+  told?: ((message: unknown) => void) | undefined;
   /** How long it may take to say that it is ready, at the first start and at each restart. */
   readyMs: number;
   /** How long it gets after SIGTERM. */
@@ -60,6 +62,7 @@ export async function superviseProcess(options: ProcessOptions): Promise<Supervi
   const launch = (): Promise<void> => {
     startedMs = performance.now();
     child = run(options);
+    child.on("message", (message) => options.told?.(message));
     child.once("exit", (code, signal) => ended(code, signal));
     return untilReady(child, options, (line) => record(options, log, line, last));
   };

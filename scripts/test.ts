@@ -63,8 +63,8 @@ await runCommand(async () => {
     ...CHECKS,
     vitestStage(["integration", "brokers"]),
     buildStage,
-    // The fuzzer waits for the answers of one web process, on one core.
-    [fuzzStage, journeys()],
+    fuzzStage,
+    journeys(),
   ]);
   notes.push(...(await fetching));
   if (REQUIRE_ALL && notes.length > 0) {

@@ -2,7 +2,9 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders } from "
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllowedHosts } from "../lib/guard/viewer/local-only.pure.ts";
+import { parseTrustedProxies } from "./client-address.ts";
 import { readRouteMethods } from "./route-methods.ts";
+import { securityHeaders, shellOf } from "./security-headers.ts";
 import { answerBrokenRequest, guarded, keepUpgrades } from "./web-server.ts";
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: string };
@@ -87,10 +89,23 @@ describe("the web server", () => {
   ])("refuses %s %s with a problem before the framework sees it", async (method, path, status) => {
     const answer = await send(method, {}, path);
     expect(answer).toMatchObject({ status, headers: { "content-type": "application/problem+json" } });
-    expect(answer.headers["x-content-type-options"]).toBe("nosniff");
+    expect(answer.headers).toMatchObject({
+      ...{ "x-content-type-options": "nosniff", "x-frame-options": "DENY", "cache-control": "no-store" },
+      "content-security-policy": "sandbox; default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+    });
     expect(JSON.parse(answer.body).detail).not.toBe("");
     if (status === 405) expect(answer.headers.allow).toMatch(/GET/);
     expect(seen).toEqual([]);
+  });
+
+  test("lets the provider post the end of a session, no page of another site, and nothing else there", async () => {
+    const path = "/sign-in/oidc/back-channel-logout";
+    expect(await send("POST", {}, path)).toMatchObject({ status: 200, body: "passed" });
+    expect((await send("POST", { origin: "https://evil.example" }, path)).status).toBe(403);
+    expect((await send("POST", { "sec-fetch-site": "cross-site" }, path)).status).toBe(403);
+    expect(await send("GET", {}, path)).toMatchObject({ status: 405, headers: { allow: "POST, OPTIONS" } });
+    for (const page of ["/sign-in/oidc/callback", "/sign-in/oidc/start", "/sign-in", `${path}/x`])
+      expect([page, (await send("POST", {}, page)).status]).toEqual([page, 405]);
   });
 
   test("refuses a second Host header", async () => {
@@ -104,7 +119,14 @@ describe("the web server", () => {
   test("answers what is no HTTP, or too large a head, with a problem", async () => {
     const head = await rawAnswer(`GET /${"x".repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     expect(head).toMatch(/^HTTP\/1\.1 431 [\s\S]*application\/problem\+json[\s\S]*select/);
-    expect(await rawAnswer("NONSENSE\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 [\s\S]*application\/problem\+json/);
+    const nonsense = await rawAnswer("NONSENSE\r\n\r\n");
+    expect(nonsense).toMatch(/^HTTP\/1\.1 400 [\s\S]*application\/problem\+json/);
+    const headers = Object.entries(securityHeaders("/api/", "", shellOf(process.env)));
+    expect(headers.length).toBeGreaterThan(8);
+    for (const [name, value] of headers) {
+      expect(head).toContain(`\r\n${name}: ${value}\r\n`);
+      expect(nonsense).toContain(`\r\n${name}: ${value}\r\n`);
+    }
   });
 
   test("hands on the query string as it came, and not what a client claims that it was", async () => {
@@ -119,6 +141,39 @@ describe("the web server", () => {
     expect(seen[0]!["x-parkade-address"]).toMatch(/^(127\.0\.0\.1|::1|::ffff:127\.0\.0\.1)$/);
   });
 
+  test("hands on what a trusted proxy says of the client, and believes nobody else", async () => {
+    const proxied = createServer(
+      guarded(
+        (request, response) => {
+          seen.push(request.headers);
+          response.end();
+        },
+        parseAllowedHosts(""),
+        [],
+        parseTrustedProxies("127.0.0.1 ::1"),
+      ),
+    );
+    await new Promise<void>((resolve) => proxied.listen(0, "127.0.0.1", resolve));
+    const sent = { "x-forwarded-for": "127.0.0.1, 203.0.113.9", "x-parkade-address": "127.0.0.1" };
+    const url = `http://127.0.0.1:${(proxied.address() as AddressInfo).port}/api/v1/events`;
+    seen = [];
+    await fetch(url, { headers: { ...sent, "x-parkade-proxied": "" } });
+    await fetch(url, { headers: { "x-parkade-proxied": "" } });
+    expect(seen.map((headers) => [headers["x-parkade-address"], headers["x-parkade-proxied"]])).toEqual([
+      ["203.0.113.9", "1"],
+      ["127.0.0.1", "1"],
+    ]);
+    await new Promise((resolve) => proxied.close(resolve));
+    const handedOn = async (headers: Record<string, string>) => {
+      await send("GET", headers, "/api/v1/events");
+      return seen.map((passed) => [passed["x-parkade-address"], passed["x-parkade-proxied"]]);
+    };
+    expect(await handedOn({ "x-parkade-address": "192.0.2.9", "x-parkade-proxied": "1" })).toEqual([["127.0.0.1", ""]]);
+    // A proxy that is not trusted is one nevertheless: what it passes on does not come from this machine.
+    for (const name of ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"])
+      expect(await handedOn({ [name]: "127.0.0.1", "x-parkade-proxied": "" })).toEqual([["127.0.0.1", "1"]]);
+  });
+
   test("gives each answer a nonce of its own, and the same one to the page", async () => {
     const nonceOf = (answer: Answer) => /'nonce-([^']+)'/.exec(String(answer.headers["content-security-policy"]))?.[1];
     const first = nonceOf(await send("GET", {}, "/events"));
@@ -130,7 +185,22 @@ describe("the web server", () => {
   test("lets nothing of an answer with data run or load, whatever stands in it", async () => {
     for (const path of ["/api/v1/events/e/payload", "/api/v1/events/export", "/metrics"]) {
       const { headers } = await send("GET", {}, path);
-      expect(headers["content-security-policy"]).toBe("sandbox; default-src 'none'; frame-ancestors 'none'");
+      expect(headers["content-security-policy"]).toBe(
+        "sandbox; default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+      );
+    }
+  });
+
+  test("demands https of browsers when people reach the console by it", async () => {
+    expect((await send("GET", {}, "/events")).headers["strict-transport-security"]).toBeUndefined();
+    process.env.PARKADE_PUBLIC_URL = "https://parkade.example.com";
+    try {
+      for (const path of ["/events", "/api/v1/events", "/_next/static/x.js"])
+        expect((await send("GET", {}, path)).headers["strict-transport-security"], path).toBe("max-age=31536000");
+      const refused = await send("GET", { host: "rebound.example" });
+      expect(refused.headers["strict-transport-security"]).toBe("max-age=31536000");
+    } finally {
+      delete process.env.PARKADE_PUBLIC_URL;
     }
   });
 

@@ -8,14 +8,16 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from "node:http";
-import type { Socket } from "node:net";
+import type { BlockList, Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { actorFault, sentActor } from "../lib/guard/viewer/actor.pure.ts";
 import { isData, parseAllowedHosts, type RequestFacts, refusalOf } from "../lib/guard/viewer/local-only.pure.ts";
 import { type ApiRoute, dispatchRoutes } from "./api-dispatch.ts";
+import { clientAddress, parseTrustedProxies, type Sender } from "./client-address.ts";
 import { shapeFault } from "./request-shape.ts";
 import { methodsFinder, type RouteMethods, readRouteMethods } from "./route-methods.ts";
+import { securityHeaders, shellOf } from "./security-headers.ts";
 
 /** How long requests may take to finish after SIGTERM; then their connections are cut. */
 const DRAIN_MS = 10_000;
@@ -30,6 +32,7 @@ export function guarded(
   handle: RequestListener,
   allowedHosts: ReadonlySet<string>,
   routes: readonly RouteMethods[] = [],
+  trustedProxies: BlockList | null = null,
 ): RequestListener {
   const methodsOf = methodsFinder(routes);
   return (request, response) => {
@@ -46,9 +49,24 @@ export function guarded(
     const refusal = refusalOf(factsOf(request), allowedHosts);
     if (refusal !== null) return refuse(response, { ...NOT_LOCAL, detail: refusal });
     secure(request, response);
-    request.headers[ADDRESS_HEADER] = request.socket.remoteAddress ?? "";
+    const { address, proxied } = clientAddress(senderOf(request), trustedProxies);
+    request.headers[ADDRESS_HEADER] = address;
+    request.headers[PROXIED_HEADER] = proxied || saysForwarded(request) ? "1" : "";
+    request.headers[TARGET_HEADER] = request.url ?? "/";
     request.headers[RAW_QUERY_HEADER] = request.url?.split("?").slice(1).join("?") ?? "";
     return handle(request, response);
+  };
+}
+
+function saysForwarded({ headers }: IncomingMessage): boolean {
+  return FORWARDED.some((name) => headers[name] !== undefined);
+}
+
+function senderOf(request: IncomingMessage): Sender {
+  return {
+    peer: request.socket.remoteAddress ?? "",
+    forwardedFor: header(request, "x-forwarded-for"),
+    forwarded: header(request, "forwarded"),
   };
 }
 
@@ -65,7 +83,7 @@ function timesSent(request: IncomingMessage, header: string): number {
 function factsOf(request: IncomingMessage): RequestFacts {
   return {
     method: request.method ?? "GET",
-    path: (request.url ?? "/").split("?", 1)[0]!,
+    path: pathOf(request),
     host: request.headers.host,
     origin: request.headers.origin,
     fetchSite: header(request, "sec-fetch-site"),
@@ -102,6 +120,15 @@ function header(request: IncomingMessage, name: string): string | undefined {
 const RAW_QUERY_HEADER = "x-parkade-query";
 /** The header that gives handlers the address of the client, by which requests are counted. Overwritten likewise. */
 const ADDRESS_HEADER = "x-parkade-address";
+/**
+ * The header that tells handlers that a proxy has passed the request on, whether it is trusted or not. Overwritten likewise. It is
+ * decided here: the framework adds headers of a proxy to each request of a page by itself.
+ */
+const PROXIED_HEADER = "x-parkade-proxied";
+const FORWARDED = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
+
+/** Tells a page where it was asked for: somebody who has to sign in first comes back there. Overwritten likewise. */
+const TARGET_HEADER = "x-parkade-target";
 
 type Refusal = { status: number; code: string; title: string; detail: string; allow?: string };
 
@@ -112,8 +139,8 @@ function refuse(response: ServerResponse, { status, code, title, detail, allow }
   // The body of a refused upload is not read: the connection ends with the answer.
   response
     .writeHead(status, {
+      ...securityHeaders("/api/", "", shellOf(process.env)),
       "content-type": "application/problem+json",
-      "x-content-type-options": "nosniff",
       connection: "close",
       ...(allow === undefined ? {} : { allow }),
     })
@@ -143,46 +170,28 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
   const title = "The request is not valid";
   const code = "invalid-request";
   const body = problemText({ status, code, title, detail });
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const headers = {
+    ...securityHeaders("/api/", "", shellOf(process.env)),
+    "content-type": "application/problem+json",
+    "content-length": String(Buffer.byteLength(body)),
+    connection: "close",
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`);
 }
 
-/**
- * Scripts run by nonce only: Next finds it in the request's policy and puts it on its own scripts, pages put it on theirs
- * from `x-nonce`. Whatever a client sends under these two names is overwritten. Styles may be inline: charts and the
- * editor set them from script.
- */
+/** Whatever a client sends under the names of the policy and the nonce is overwritten. */
 function secure(request: IncomingMessage, response: ServerResponse): void {
-  // Data is no page: no script or resource of a payload or a name runs or loads. Next keeps the header that is
-  // set first, so a handler cannot set its own.
-  const nonce = isData((request.url ?? "/").split("?", 1)[0]!) ? null : randomBytes(16).toString("base64");
-  const policy = nonce === null ? DATA_POLICY : pagePolicy(nonce);
-  request.headers["content-security-policy"] = policy;
-  request.headers["x-nonce"] = nonce ?? "";
-  response.setHeader("content-security-policy", policy);
-  response.setHeader("x-content-type-options", "nosniff");
-  response.setHeader("x-frame-options", "DENY");
-  response.setHeader("referrer-policy", "same-origin");
-  response.setHeader("cross-origin-opener-policy", "same-origin");
-  response.setHeader("cross-origin-resource-policy", "same-origin");
+  const path = pathOf(request);
+  const nonce = randomBytes(16).toString("base64");
+  const headers = securityHeaders(path, nonce, shellOf(process.env));
+  request.headers["content-security-policy"] = headers["content-security-policy"];
+  request.headers["x-nonce"] = isData(path) ? "" : nonce;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
 }
 
-const DATA_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'";
-
-function pagePolicy(nonce: string): string {
-  const scripts = process.env.NODE_ENV === "development" ? " 'unsafe-eval'" : "";
-  return [
-    "default-src 'self'",
-    `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${scripts}`,
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data: blob:",
-    "font-src 'self' data:",
-    "object-src 'none'",
-    "base-uri 'none'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-  ].join("; ");
+function pathOf(request: IncomingMessage): string {
+  return (request.url ?? "/").split("?", 1)[0]!;
 }
 
 /** The configuration as the build wrote it: the source of next.config.ts need not be there, nor a compiler to read it. */
@@ -198,6 +207,13 @@ declare const BUILT_ROUTES: RouteMethods[] | undefined;
 
 function knownRoutes(): RouteMethods[] {
   return typeof BUILT_ROUTES === "undefined" ? readRouteMethods(process.cwd()) : BUILT_ROUTES;
+}
+
+/** Makes the link by which the first account is made, while there is none; null = there is one, or nobody signs in. */
+async function setupLink(signal: AbortSignal): Promise<string | null> {
+  if (typeof BUILT_ROUTES === "undefined") return null;
+  const { makeSetupLinkAtStart } = await import("parkade:api-routes");
+  return makeSetupLinkAtStart(signal);
 }
 
 /** In development Next answers the routes as well: it compiles them anew after each change. */
@@ -218,16 +234,31 @@ async function serve(): Promise<void> {
   const { default: next } = await import("next");
   const server = createServer();
   const allowedHosts = parseAllowedHosts(process.env.PARKADE_ALLOWED_HOSTS);
+  const trustedProxies = parseTrustedProxies(process.env.PARKADE_TRUSTED_PROXIES);
   const app = next({ dev, dir, hostname, port, httpServer: keepUpgrades(server, { dev, allowedHosts }) });
   await app.prepare();
   const handle = app.getRequestHandler();
   const answer = await withRoutes((request, response) => void handle(request, response), dev);
-  server.on("request", guarded(answer, allowedHosts, knownRoutes()));
+  server.on("request", guarded(answer, allowedHosts, knownRoutes(), trustedProxies));
   server.on("clientError", answerBrokenRequest);
   // An ingest stream has no time limit; headersTimeout still cuts a client that stalls in its headers.
   server.requestTimeout = 0;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.listen(port, hostname, () => process.send?.({ kind: "ready" }));
+  const stopping = new AbortController();
+  server.listen(port, hostname, () => {
+    process.send?.({ kind: "ready" });
+    void setupLink(stopping.signal).then(
+      (link) => {
+        if (link === null) return;
+        // The launcher shows it; in a container the log does.
+        if (process.send) process.send({ kind: "set-up", link });
+        else console.log(`Nobody has an account yet. Make the first administrator, once, within a day: ${link}`);
+      },
+      (error) => {
+        if (!stopping.signal.aborted) endOnBadEnvironment(error);
+      },
+    );
+  });
 
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
@@ -235,6 +266,7 @@ async function serve(): Promise<void> {
     socket.once("close", () => sockets.delete(socket));
   });
   const stop = () => {
+    stopping.abort();
     server.close(() => void sendSpans().then(() => process.exit(0)));
     setTimeout(() => {
       for (const socket of sockets) socket.destroy();
@@ -242,6 +274,13 @@ async function serve(): Promise<void> {
   };
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
+}
+
+/** With an environment that cannot be used every request would fail: the process says why and ends, as the worker does. */
+function endOnBadEnvironment(error: unknown): void {
+  const known = error instanceof Error && error.name === "EnvError";
+  console.error(known ? error.message : error);
+  if (known) process.exit(1);
 }
 
 /** `lib/platform/tracing/spans.ts` keeps the tracer there: this file imports nothing that a build has to compile. */
