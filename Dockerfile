@@ -5,7 +5,8 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /app
 ENV NEXT_TELEMETRY_DISABLED=1
 COPY package.json package-lock.json ./
-RUN npm ci --include=dev --no-audit --no-fund
+# No package runs a script of its own: the image has Node, and needs no PostgreSQL.
+RUN npm ci --include=dev --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN node scripts/pack-server.ts --stage /server
 

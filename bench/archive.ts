@@ -10,6 +10,7 @@ import { exportRecords } from "@/lib/keep/records/export-records";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
 import { systemClock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
+import { createLog } from "@/lib/platform/log";
 import { benchDeps } from "./deps";
 import { mb, timed } from "./figures";
 import { parkMany } from "./park-many";
@@ -98,7 +99,12 @@ async function fill(db: Db, source: string): Promise<void> {
 
 async function exportAll(db: Db): Promise<void> {
   let lines = 0;
-  for await (const piece of await exportRecords({ db, lists: db }, ADA, { source: ["kept"] }, Date.now()))
+  for await (const piece of await exportRecords(
+    { db, lists: db, clock: systemClock, log: createLog({ level: "silent", process: "bench" }) },
+    ADA,
+    { filter: { source: ["kept"] }, reason: "measured" },
+    Date.now(),
+  ))
     lines += piece.length;
   if (lines !== EVENTS) throw new Error(`${lines} of ${EVENTS} events were exported`);
 }

@@ -11,6 +11,7 @@ import * as size from "@/app/(observe)/api/v1/stats/size/route";
 import * as topErrors from "@/app/(observe)/api/v1/stats/top-errors/route";
 import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { createDb, type Db } from "@/lib/platform/database/db";
+import { LOCAL_CALLER } from "@/lib/testing/local-caller";
 import { buildAll } from "../scripts/build.ts";
 import { benchDeps } from "./deps";
 import { fillStore } from "./event-store";
@@ -106,7 +107,7 @@ async function recorded(databaseUrl: string, origin: string, paths: string[]): P
       statements.length = 0;
       const route = ROUTES.find(([pattern]) => pattern.test(path))!;
       const context = { params: Promise.resolve({ id: /[0-9a-f-]{36}/.exec(path)?.[0] ?? "" }) };
-      await route[1](new Request(origin + path), context);
+      await route[1](new Request(origin + path, { headers: LOCAL_CALLER }), context);
       const answer: unknown = await (await fetch(origin + path)).json();
       recordings.push({ path, statements: [...statements], answer });
     }

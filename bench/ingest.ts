@@ -16,7 +16,9 @@ import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
+import { NO_SEALING } from "@/lib/platform/sealing/sealing";
 import { addSource } from "@/lib/testing/letters";
+import { LOCAL_CALLER } from "@/lib/testing/local-caller";
 import { benchDeps } from "./deps";
 import { timed } from "./figures";
 import { startBenchStack } from "./stack";
@@ -135,7 +137,7 @@ export async function ingestAll(chunks: Uint8Array[], expected: number): Promise
   const headers = { "content-type": "application/x-ndjson" };
   const incoming = new Request("http://localhost/api/v1/events", {
     method: "POST",
-    headers,
+    headers: { ...headers, ...LOCAL_CALLER },
     body,
     duplex: "half",
   } as RequestInit);
@@ -166,7 +168,7 @@ function encodedBatches(chunks: Uint8Array[], sourceId: string): Encoded[] {
     batches.push({
       events: encodeEvents(batch, nowMs).end(),
       facts: encodeFacts(batch).end(),
-      bodies: encodeBodies(batch).end(),
+      bodies: encodeBodies(batch, NO_SEALING).end(),
       keys: keys.end(),
     });
   }

@@ -3,6 +3,7 @@ import * as events from "@/app/(events)/api/v1/events/route";
 import { fromSearchParams } from "@/lib/events/filter/event-filter.shapes";
 import { encodeCursor } from "@/lib/platform/api/cursor.shapes";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { LOCAL_CALLER } from "@/lib/testing/local-caller";
 import { fingerprintOf, type StoreSize, TYPES } from "./event-store";
 import { percentiles, printTimes, type Times } from "./figures";
 
@@ -76,7 +77,10 @@ const context = { params: Promise.resolve({}) };
 
 /** One page. Its bytes are made when the handler answers; a client's work with them is not measured. */
 export async function list(query: string): Promise<void> {
-  const response = await events.GET(new Request(`http://localhost:3000/api/v1/events?${query}`), context);
+  const response = await events.GET(
+    new Request(`http://localhost:3000/api/v1/events?${query}`, { headers: LOCAL_CALLER }),
+    context,
+  );
   if (!response.ok) throw new Error(`${query}: ${await response.text()}`);
 }
 

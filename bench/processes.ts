@@ -9,8 +9,11 @@ export type WorkerProcess = { pid: number; stop(): Promise<void> };
 export type WorkerServers = { databaseUrl: string; redisUrl: string | null };
 
 /** A production worker in a process of its own, as `npm start` would run it. Resolves when it is ready. */
-export async function startWorkerProcess({ databaseUrl, redisUrl }: WorkerServers): Promise<WorkerProcess> {
-  const child = spawnWorker({ DATABASE_URL: databaseUrl, ...(redisUrl ? { REDIS_URL: redisUrl } : {}) });
+export async function startWorkerProcess(
+  { databaseUrl, redisUrl }: WorkerServers,
+  more: Record<string, string> = {},
+): Promise<WorkerProcess> {
+  const child = spawnWorker({ DATABASE_URL: databaseUrl, ...(redisUrl ? { REDIS_URL: redisUrl } : {}), ...more });
   await firstMessage(child);
   return { pid: child.pid!, stop: () => end(child) };
 }

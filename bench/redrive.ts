@@ -90,13 +90,14 @@ export async function openBench(backend: "redis" | "postgres") {
     await db.end();
     await stack.stop();
   };
-  const worker = () => startWorkerProcess({ databaseUrl: stack.databaseUrl, redisUrl });
+  const worker = (more: Record<string, string> = {}) =>
+    startWorkerProcess({ databaseUrl: stack.databaseUrl, redisUrl }, more);
   const redrive = (select: object) => {
     const parsed = redriveRequestSchema.parse({ select, lane: "main", reason: "bench" });
     return requestRedrive(deps, { request: parsed, idempotency: null }, localViewer("bench"));
   };
   const redriveAll = (source: string) => redrive({ filter: { source: [source] } });
-  return { db, deps, worker, redrive, redriveAll, close };
+  return { url: stack.databaseUrl, db, deps, worker, redrive, redriveAll, close };
 }
 
 async function deliverOn(backend: "redis" | "postgres", { batches }: { batches: boolean }): Promise<DeliverResult> {

@@ -14,6 +14,7 @@ import { systemClock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { deadLetter } from "@/lib/testing/letters";
+import { LOCAL_CALLER } from "@/lib/testing/local-caller";
 import { benchDeps } from "./deps";
 import { mb, percentile, timed } from "./figures";
 import { parkMany } from "./park-many";
@@ -114,7 +115,7 @@ async function using(deps: Parameters<typeof parkEvents>[0], work: () => Promise
     ended = true;
   });
   while (!ended) {
-    const request = new Request("http://bench/api/v1/events?limit=50");
+    const request = new Request("http://localhost/api/v1/events?limit=50", { headers: LOCAL_CALLER });
     lists!.push(await timed(async () => (await events.GET(request, CONTEXT)).text()));
     const batch = Array.from({ length: BATCH }, () => ({
       source: "young",

