@@ -95,7 +95,7 @@ describe("counting", () => {
     expect(vitestCounts(report(broken, passed))).toMatchObject({
       passed: 1,
       failed: 1,
-      failures: ["lib/a.itest.ts\n    SyntaxError: no"],
+      failures: ["lib/a.itest.ts\n    SyntaxError: no\n    more"],
     });
   });
 
@@ -105,18 +105,18 @@ describe("counting", () => {
     expect(vitestCounts(report(file), hooks)).toMatchObject({
       failed: 1,
       skipped: 1,
-      failures: ["lib/a.itest.ts > kafka\n    kafka did not start:"],
+      failures: ["lib/a.itest.ts > kafka\n    kafka did not start:\n    no Java"],
     });
   });
 
-  test("a file with failed tests counts by its tests, each named with the first line of its error", () => {
+  test("a file with failed tests counts by its tests, each named with the first lines of its error", () => {
     const assertionResults = [named("failed", "reads", "broker", "fifo"), named("failed", "sends")];
     expect(vitestCounts(report({ status: "failed", assertionResults }))).toMatchObject({
       passed: 0,
       failed: 2,
       failures: [
-        "lib/a.itest.ts > broker > fifo > reads\n    Error: broken",
-        "lib/a.itest.ts > sends\n    Error: broken",
+        "lib/a.itest.ts > broker > fifo > reads\n    Error: broken\n        at a.ts:1",
+        "lib/a.itest.ts > sends\n    Error: broken\n        at a.ts:1",
       ],
     });
   });
@@ -142,12 +142,13 @@ describe("counting", () => {
     });
   });
 
-  test("a journey that passed at its second try has failed, and is named", () => {
+  test("a journey that passed at its second try is named with what failed at first", () => {
     const stats = { expected: 5, unexpected: 1, flaky: 1, skipped: 3 };
+    const errors = [{ message: "Test timeout of 300000ms exceeded." }, { message: "Error: click\n\n  waiting for x" }];
     const spec = (title: string, status: string) => ({
       title,
       file: "phone.e2e.ts",
-      tests: [{ projectName: "phone", status, results: [{ error: { message: "Error: gone\nmore" } }, {}] }],
+      tests: [{ projectName: "phone", status, results: [{ errors }, { errors: [] }] }],
     });
     const inner = { title: "the list", specs: [spec("scrolls", "flaky")] };
     const file = {
@@ -155,14 +156,13 @@ describe("counting", () => {
       specs: [spec("opens", "unexpected"), spec("x", "expected")],
       suites: [inner],
     };
+    const text = "    Test timeout of 300000ms exceeded.\n    Error: click\n      waiting for x";
     expect(playwrightCounts(JSON.stringify({ stats, suites: [file], errors: [] }))).toEqual({
-      passed: 5,
-      failed: 2,
+      passed: 6,
+      failed: 1,
       skipped: 3,
-      failures: [
-        "e2e/phone.e2e.ts > phone > opens\n    Error: gone",
-        "e2e/phone.e2e.ts > phone > the list > scrolls\n    Error: gone",
-      ],
+      failures: [`e2e/phone.e2e.ts > phone > opens\n${text}`],
+      repeats: [`e2e/phone.e2e.ts > phone > the list > scrolls\n${text}`],
     });
   });
 });

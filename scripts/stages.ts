@@ -13,7 +13,7 @@ type Counts = {
   failed: number;
   skipped: number;
   note?: string;
-  /** For each failed test its file, its name and the first line of its error; for a tool the end of its output. */
+  /** For each failed test its file, its name and the first lines of its errors; for a tool the end of its output. */
   failures?: string[];
   /** Tests that failed and passed when they were run once more. Each hides a fault. */
   repeats?: string[];
@@ -26,6 +26,8 @@ export type Stage = { name: string; run: () => Promise<Counts> };
 
 const NONE = { passed: 0, failed: 0, skipped: 0 };
 const TOOL_LINES = 40;
+/** So many say what was expected, what was there and, of a journey, what it waited for. */
+const ERROR_LINES = 8;
 const LINE_CHARS = 300;
 /** A stage in which everything fails must not push the other stages out of the end of the log. */
 const FAILURES_SHOWN = 50;
@@ -149,8 +151,11 @@ function skippedNote(suites: string[]): string | undefined {
 
 function failureText([file, ...names]: [string, ...string[]], error = "no error was reported"): string {
   const lines = stripVTControlCharacters(error).split("\n");
-  const first = lines.find((line) => line.trim() !== "") ?? "";
-  return `${[file.startsWith("/") ? relative(ROOT, file) : file, ...names].join(" > ")}\n    ${first.slice(0, LINE_CHARS)}`;
+  const shown = lines.filter((line) => line.trim() !== "").slice(0, ERROR_LINES);
+  return [
+    [file.startsWith("/") ? relative(ROOT, file) : file, ...names].join(" > "),
+    ...shown.map((line) => `    ${line.slice(0, LINE_CHARS)}`),
+  ].join("\n");
 }
 
 /** The last lines of a tool's output, which name its verdict. */
@@ -161,26 +166,28 @@ export function endOf(output: string): string {
 
 export function playwrightCounts(report: string): Counts {
   const { stats, suites, errors }: Pick<JSONReport, "stats" | "suites" | "errors"> = JSON.parse(report);
-  const failuresIn = (suite: JSONReportSuite, names: string[]): string[] => [
+  const textsIn = (suite: JSONReportSuite, wanted: "unexpected" | "flaky", names: string[]): string[] => [
     ...suite.specs.flatMap((spec) =>
       spec.tests
-        .filter(({ status }) => status === "unexpected" || status === "flaky")
+        .filter(({ status }) => status === wanted)
         .map(({ projectName, results }) => {
-          const error = results.find((result) => result.error)?.error?.message;
-          return failureText([`e2e/${spec.file}`, projectName, ...names, spec.title], error);
+          // A test that ran out of time has two errors, and only the second one says what it waited for.
+          const found = results.find((result) => result.errors.length > 0)?.errors ?? [];
+          const text = found.map(({ message = "" }) => message).join("\n");
+          return failureText([`e2e/${spec.file}`, projectName, ...names, spec.title], text || undefined);
         }),
     ),
-    ...(suite.suites ?? []).flatMap((inner) => failuresIn(inner, [...names, inner.title])),
+    ...(suite.suites ?? []).flatMap((inner) => textsIn(inner, wanted, [...names, inner.title])),
   ];
   return {
-    passed: stats.expected,
-    // A test that passed at its second try has failed once.
-    failed: stats.unexpected + stats.flaky,
+    passed: stats.expected + stats.flaky,
+    failed: stats.unexpected,
     skipped: stats.skipped,
     failures: [
       ...errors.map(({ message }) => failureText(["journeys"], message)),
-      ...suites.flatMap((file) => failuresIn(file, [])),
+      ...suites.flatMap((file) => textsIn(file, "unexpected", [])),
     ],
+    repeats: suites.flatMap((file) => textsIn(file, "flaky", [])),
   };
 }
 
