@@ -2,8 +2,8 @@ import type { Page } from "@playwright/test";
 import { violations } from "./support/axe.ts";
 import { expect, openBeside, openMore, test } from "./support/parkade.ts";
 
-// The media query that a person's theme sets changes colours alone, so the open page is looked at in one and then in the other. A
-// phone changes the layout, which is looked at in one theme.
+// The media query that a person's theme sets changes colours alone: the open page is looked at in one, and its colours in the
+// other. A phone changes the layout, which is looked at in one theme.
 const THEMES = { desktop: ["light", "dark"], phone: ["light"] } as const;
 
 /** The colours of a theme are there two frames later, and no element is on its way to them: a busy machine takes its time. */
@@ -20,10 +20,10 @@ const painted = (page: Page) =>
 function looking(page: Page, project: string) {
   const found: Record<string, string[]> = {};
   const look = async (what: string) => {
-    for (const colorScheme of THEMES[project as keyof typeof THEMES]) {
+    for (const [index, colorScheme] of THEMES[project as keyof typeof THEMES].entries()) {
       await page.emulateMedia({ colorScheme });
       await painted(page);
-      const complaints = await violations(page);
+      const complaints = await violations(page, index === 0 ? [] : ["color-contrast"]);
       if (complaints.length > 0) found[`${what}, ${colorScheme}`] = complaints;
     }
   };

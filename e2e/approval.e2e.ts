@@ -74,6 +74,8 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
     .getByRole("region", { name: "Status" })
     .getByRole("link", { name: /for your approval$/ })
     .click();
+  // The overview has items that name the source, too.
+  await expect(second).toHaveURL(/\/approvals$/);
   await second.getByRole("listitem").filter({ hasText: source.name }).getByRole("link").click();
   const offered = second.getByRole("region", { name: "Approval" });
   await expect(offered).toContainText(`source ${source.name} is marked`);

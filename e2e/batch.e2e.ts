@@ -56,6 +56,7 @@ test("a group goes with one click, and its redrive ends with what stayed process
   await downstream.rules([{ key: `${source.name}:g-2`, status: 200, headers: { "idempotent-replayed": "true" } }]);
   await page.goto(`/groups?source=${source.name}`);
   await page.getByRole("grid", { name: "Groups" }).getByRole("link").first().click();
+  await expect(page.getByRole("heading", { level: 1, name: "UPSTREAM_5XX" })).toBeVisible();
   const redrive = page.getByRole("button", { name: "Redrive 3", exact: true });
   await page.goto(`/redrives/${await startedBy(page, () => redrive.click())}`);
   const main = page.getByRole("main");
@@ -83,6 +84,7 @@ test("one click on a group sends its number, and asks when some wait behind earl
   await source.park([{ eventId: "b-4", errorCode: "UPSTREAM_5XX" }]);
   await page.goto(`/groups?source=${source.name}&errorCode=UPSTREAM_5XX`);
   await page.getByRole("grid", { name: "Groups" }).getByRole("link").first().click();
+  await expect(page.getByRole("heading", { level: 1, name: "UPSTREAM_5XX" })).toBeVisible();
   await page.getByRole("button", { name: "Redrive 1 of 3" }).click();
   const dialog = page.getByRole("dialog", { name: "Redrive 4 events" });
   const earlier = dialog.getByRole("region", { name: "Earlier versions" });
