@@ -89,6 +89,8 @@ const FOLDER_RULES: Record<string, string[]> = {
   ],
   // The JSON Schema library judges payloads here and nowhere else.
   "lib/repair/schemas": [...LAYER_RULES.acts, "pkg:ajv", "pkg:ajv-formats"],
+  // New passwords are judged here and nowhere else.
+  "lib/guard/sign-in": [...LAYER_RULES.acts, "pkg:@zxcvbn-ts/language-common"],
   // The OpenID provider is asked here and nowhere else.
   "lib/guard/oidc": [...LAYER_RULES.acts, "pkg:openid-client", "pkg:jose"],
   // The archive speaks to S3 here and nowhere else.
