@@ -116,6 +116,7 @@ const FOLDER_RULES: Record<string, string[]> = {
     "lib/events/filter/filter-params.shapes",
     "lib/brokers/http/request-signature",
     "lib/platform/clock",
+    "lib/platform/tls-suites",
     "package.json",
     "pkg:node",
   ],
@@ -186,6 +187,7 @@ const FOLDER_RULES: Record<string, string[]> = {
   scripts: [
     "pure",
     "lib/platform/networks.ts",
+    "lib/platform/tls-suites.ts",
     "pkg:@playwright/*",
     "type:pkg:vitest",
     "pkg:esbuild",
