@@ -89,6 +89,8 @@ const FOLDER_RULES: Record<string, string[]> = {
   ],
   // The JSON Schema library judges payloads here and nowhere else.
   "lib/repair/schemas": [...LAYER_RULES.acts, "pkg:ajv", "pkg:ajv-formats"],
+  // New passwords are judged here and nowhere else.
+  "lib/guard/sign-in": [...LAYER_RULES.acts, "pkg:@zxcvbn-ts/language-common"],
   // The OpenID provider is asked here and nowhere else.
   "lib/guard/oidc": [...LAYER_RULES.acts, "pkg:openid-client", "pkg:jose"],
   // The archive speaks to S3 here and nowhere else.
@@ -114,6 +116,7 @@ const FOLDER_RULES: Record<string, string[]> = {
     "lib/events/filter/filter-params.shapes",
     "lib/brokers/http/request-signature",
     "lib/platform/clock",
+    "lib/platform/tls-suites",
     "package.json",
     "pkg:node",
   ],
@@ -184,6 +187,7 @@ const FOLDER_RULES: Record<string, string[]> = {
   scripts: [
     "pure",
     "lib/platform/networks.ts",
+    "lib/platform/tls-suites.ts",
     "pkg:@playwright/*",
     "type:pkg:vitest",
     "pkg:esbuild",

@@ -24,6 +24,7 @@ const OPENERS: Record<string, string> = {
   "lib/guard/oidc/logout-token.ts": "verifies tokens; lib/guard/oidc/provider.ts gives it the keys",
   "lib/guard/oidc/provider.ts": "PARKADE_OIDC_ISSUER, and what its metadata name",
   "lib/platform/networks.ts": "lists of addresses; connects to nothing",
+  "lib/platform/tls-suites.ts": "the suites of TLS; connects to nothing",
   "lib/platform/trusted-certificates.ts": "the authorities of TLS; connects to nothing",
   "scripts/app-role.ts": "PARKADE_OWNER_DATABASE_URL",
   "scripts/client-address.ts": "the address of a client; connects to nothing",

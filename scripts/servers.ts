@@ -2,7 +2,11 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { takesAnyCertificate, VERIFIED_TLS_RULE } from "../lib/platform/plain/postgres-tls.pure.ts";
 import { parseRedisUrl, REDIS_URL_RULE, shownRedisAddress } from "../lib/platform/plain/redis-address.pure.ts";
+import { offerTlsSuites } from "../lib/platform/tls-suites.ts";
 import { errorCode, errorText, StartError } from "./start-error.ts";
+
+/** Whoever starts, migrates or backs up connects as web and worker do. */
+offerTlsSuites(process.env.PARKADE_TLS_CIPHERS);
 
 const POSTGRES_MAJOR_MIN = 15;
 const REDIS_MIN = [6, 2] as const;

@@ -37,6 +37,7 @@ import { type RegularWork, startRegularWork } from "@/lib/platform/regular-work"
 import { readMasterKeys } from "@/lib/platform/sealing/master-keys";
 import { Sealing } from "@/lib/platform/sealing/sealing";
 import { secretFiles } from "@/lib/platform/secret-files";
+import { offerTlsSuites } from "@/lib/platform/tls-suites";
 import { openTracer } from "@/lib/platform/tracing/open-tracer";
 import { closeTracer, tracerOpening } from "@/lib/platform/tracing/spans";
 import { trustCertificates } from "@/lib/platform/trusted-certificates";
@@ -99,6 +100,7 @@ export type RunningWorker = {
  */
 export async function startWorker(env: Env, log: Log, machine: Clock = systemClock): Promise<RunningWorker> {
   trustCertificates(env.caFile);
+  offerTlsSuites(env.tlsCiphers);
   openTracer(env.tracing, { process: "worker", log, clock: systemClock });
   await tracerOpening();
   const { db, keyedDb, upkeepDb, auditDb, clock } = await openStore(env, log, machine);

@@ -11,6 +11,7 @@ import { GET as start } from "@/app/(guard)/sign-in/oidc/start/route";
 import { ROUTES } from "@/app/routes";
 import { makeSetupLink } from "@/lib/guard/accounts/account-links";
 import { OidcProvider } from "@/lib/guard/oidc/provider";
+import type { SignInStrength } from "@/lib/guard/oidc/sign-in-strength.pure";
 import { removeEndedWaysIn } from "@/lib/guard/sessions/ended-ways-in.write";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
@@ -62,6 +63,7 @@ beforeEach(async () => {
   await addSource(web.deps.db, "billing");
   openid.people = { "s-1": { name: "Maria Rossi", groups: ["orders-team", "everybody", "chess"] } };
   openid.subject = "s-1";
+  openid.login = {};
 });
 afterEach(() => web.close());
 
@@ -566,6 +568,51 @@ describe("with PARKADE_PASSWORD_SIGN_IN=off", () => {
 
     web.deps.env.passwordSignIn = true;
     expect((await call("POST sign-in", password)).status).toBe(204);
+  });
+});
+
+describe("a sign-in at the provider", () => {
+  const demand = (strength: Partial<SignInStrength>) => {
+    const oidc = web.deps.env.oidc!;
+    web.deps.env.oidc = { ...oidc, strength: { ...oidc.strength, ...strength } };
+    limitTo(600);
+  };
+
+  type Case = [string, Partial<SignInStrength>, OpenIdServer["login"], string | null];
+  test.each<Case>([
+    ["the acr that is demanded", { acr: ["phrh", "phr"] }, { acr: "phr" }, null],
+    ["another acr", { acr: ["phrh", "phr"] }, { acr: "pwd" }, "weak"],
+    ["no acr", { acr: ["phr"] }, {}, "weak"],
+    ["the method that is demanded", { amr: ["hwk", "mfa"] }, { amr: ["pwd", "mfa"] }, null],
+    ["another method", { amr: ["mfa"] }, { amr: ["pwd"] }, "weak"],
+    ["no method", { amr: ["mfa"] }, {}, "weak"],
+    ["both", { acr: ["phr"], amr: ["mfa"] }, { acr: "phr", amr: ["mfa"] }, null],
+    ["one of two that are demanded", { acr: ["phr"], amr: ["mfa"] }, { acr: "phr", amr: ["pwd"] }, "weak"],
+  ])("with %s", async (_, demanded, login, reason) => {
+    demand(demanded);
+    openid.login = login;
+    const { location, cookie } = await begin();
+    expect(new URL(location).searchParams.get("acr_values")).toBe(demanded.acr?.join(" ") ?? null);
+    const end = await comeBack(await openid.walk(location), cookie);
+    if (reason === null) expect(await me(end.session)).toMatchObject({ name: "Maria Rossi" });
+    else {
+      expect(end).toEqual(refused(reason));
+      expect(await accounts()).toEqual([]);
+    }
+  });
+
+  test("that is too old is refused, though the provider does not ask again", async () => {
+    demand({ maxAgeS: 420 });
+    const lookAt = async (ageS: number) => {
+      openid.login = { ts: Math.floor(Date.now() / 1000) - ageS };
+      const { location, cookie } = await begin();
+      const address = new URL(location);
+      expect(address.searchParams.get("max_age")).toBe("420");
+      address.searchParams.delete("max_age");
+      return comeBack(await openid.walk(address.href), cookie);
+    };
+    expect((await lookAt(300)).session).toBeDefined();
+    expect(await lookAt(600)).toEqual(refused("stale"));
   });
 });
 

@@ -15,6 +15,7 @@ import { type RegularWork, startRegularWork } from "@/lib/platform/regular-work"
 import { readMasterKeys } from "@/lib/platform/sealing/master-keys";
 import { Sealing } from "@/lib/platform/sealing/sealing";
 import { ownSecret, secretFiles } from "@/lib/platform/secret-files";
+import { offerTlsSuites } from "@/lib/platform/tls-suites";
 import { openTracer } from "@/lib/platform/tracing/open-tracer";
 import { closeTracer } from "@/lib/platform/tracing/spans";
 import { trustCertificates } from "@/lib/platform/trusted-certificates";
@@ -86,6 +87,7 @@ export function setDeps(next: Deps | null): void {
 
 export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel, process: "web" })): Deps {
   trustCertificates(env.caFile);
+  offerTlsSuites(env.tlsCiphers);
   openTracer(env.tracing, { process: "web", log, clock: systemClock });
   const store = {
     sealing: new Sealing(readMasterKeys(env.encryption), systemClock),

@@ -21,6 +21,7 @@ import { parseNetworks } from "@/lib/platform/networks";
 import { parseHostNames } from "@/lib/platform/plain/host-names.pure";
 import { takesAnyCertificate, VERIFIED_TLS_RULE } from "@/lib/platform/plain/postgres-tls.pure";
 import { parseRedisUrl, REDIS_URL_RULE } from "@/lib/platform/plain/redis-address.pure";
+import { isSuiteList } from "@/lib/platform/tls-suites";
 import {
   TRACING_VARIABLES,
   type TracingFault,
@@ -172,6 +173,9 @@ const schema = z.object({
   PARKADE_OIDC_GROUPS_CLAIM: orDefault(z.string(), "groups"),
   PARKADE_OIDC_ROLES: orDefault(z.nullable(z.string()), null),
   PARKADE_OIDC_LABEL: orDefault(z.nullable(z.string().max(60, "must have at most 60 characters")), null),
+  PARKADE_OIDC_ACR: orDefault(z.string(), ""),
+  PARKADE_OIDC_AMR: orDefault(z.string(), ""),
+  PARKADE_OIDC_MAX_AGE_MINUTES: orDefault(z.nullable(whole(1, 10_080)), null),
   PARKADE_OIDC_TOKENS_DAYS: orDefault(whole(1, TOKEN_DAYS_MAX), 30),
   PARKADE_PASSWORD_SIGN_IN: orDefault(z.enum(["on", "off"], "must be on or off"), "on"),
   PARKADE_ENV_REFERENCES: orDefault(z.string(), ""),
@@ -180,6 +184,10 @@ const schema = z.object({
   PARKADE_ALLOWED_TARGETS: z.preprocess((value) => value || null, z.nullable(hostNames)),
   PARKADE_SECRET_FILES: orDefault(z.nullable(z.string(FOLDER_RULE).regex(/^\/./, FOLDER_RULE)), null),
   PARKADE_CA_FILE: orDefault(z.nullable(z.string()), null),
+  PARKADE_TLS_CIPHERS: orDefault(
+    z.nullable(z.string().check(z.refine(isSuiteList, "must name suites as OpenSSL does, with colons between them"))),
+    null,
+  ),
   PARKADE_LOG_LEVEL: orDefault(z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`), "info"),
   PARKADE_HEALTH_FILE: orDefault(z.nullable(z.string()), null),
   PARKADE_DATABASE_POOL: orDefault(whole(1, 200), POOL_MAX_DEFAULT),
@@ -240,6 +248,8 @@ export type Env = {
   addresses: AddressFilter;
   /** Authorities in PEM that TLS connections trust beside the public ones; see `trustCertificates`. */
   caFile: string | null;
+  /** Suites of TLS in the names of OpenSSL, with colons between them; null = the recommended ones. */
+  tlsCiphers: string | null;
   logLevel: (typeof LOG_LEVELS)[number];
   /** The worker writes it after each heartbeat that reached the store: a container's health check reads its age. */
   healthFile: string | null;
@@ -341,6 +351,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
       names: env.PARKADE_ALLOWED_TARGETS,
     }),
     caFile: env.PARKADE_CA_FILE,
+    tlsCiphers: env.PARKADE_TLS_CIPHERS,
     logLevel: env.PARKADE_LOG_LEVEL,
     healthFile: env.PARKADE_HEALTH_FILE,
     bucketFallback: env.PARKADE_BUCKET_FALLBACK,

@@ -15,6 +15,8 @@ export type OpenIdServer = {
   people: Record<string, OpenIdPerson>;
   /** Who signs in next. */
   subject: string;
+  /** How: `ts` = when, in seconds of the epoch. */
+  login: { acr?: string; amr?: string[]; ts?: number };
   /** Signs with other keys from now on, and publishes them; `published: false` publishes keys that it does not sign with. */
   rotateKeys(how?: { published: boolean }): void;
   /** A token of these claims, signed as the provider signs. */
@@ -56,13 +58,14 @@ export async function openIdServer(own: Client): Promise<OpenIdServer> {
     }
     if (path === "/jwks" && published !== null) {
       response.setHeader("content-type", "application/json").end(JSON.stringify(published));
-    } else if (path.startsWith("/interaction/")) await interact(provider, openid.subject, request, response);
+    } else if (path.startsWith("/interaction/")) await interact(provider, openid, request, response);
     else provider.callback()(request, response);
   };
   const openid: OpenIdServer = {
     issuer: "",
     people: {},
     subject: "",
+    login: {},
     rotateKeys: (how = { published: true }) => {
       published = how.published ? null : { keys: [publicKey()] };
       key = privateKey();
@@ -124,7 +127,8 @@ function configuration(
         backchannel_logout_session_required: true,
       },
     ],
-    claims: { openid: ["sub"], profile: ["preferred_username", "groups"], email: ["email"] },
+    acrValues: ["pwd", "phr", "phrh"],
+    claims: { openid: ["sub", "acr", "amr", "auth_time"], profile: ["preferred_username", "groups"], email: ["email"] },
     // Groups come by the ID token from one provider and by userinfo from another.
     conformIdTokenClaims: openid.subject !== "by-userinfo",
     cookies: { keys: [randomUUID()] },
@@ -155,13 +159,13 @@ function configuration(
 
 async function interact(
   provider: Provider,
-  subject: string,
+  { subject, login }: OpenIdServer,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const { prompt, session } = await provider.interactionDetails(request, response);
   if (prompt.name === "login")
-    return provider.interactionFinished(request, response, { login: { accountId: subject } });
+    return provider.interactionFinished(request, response, { login: { accountId: subject, ...login } });
   const grant = new provider.Grant({ accountId: session!.accountId, clientId: OPENID_CLIENT.id });
   grant.addOIDCScope("openid profile email");
   await provider.interactionFinished(request, response, { consent: { grantId: await grant.save() } });

@@ -1,3 +1,4 @@
+import tls from "node:tls";
 import {
   type ChannelOptions,
   Client,
@@ -68,17 +69,18 @@ async function loginOf({ credentials, endpoint = GOOGLE }: PubsubConfig): Promis
   return credentials === undefined ? await applicationDefaultLogin() : serviceAccountLogin(credentials);
 }
 
-function connectionOf({ endpoint = GOOGLE, tls = {} }: PubsubConfig, deps: ConnectDeps): Client {
+function connectionOf({ endpoint = GOOGLE, tls: given = {} }: PubsubConfig, deps: ConnectDeps): Client {
   const { protocol, hostname, port } = new URL(endpoint);
   const isPlain = protocol === "http:";
   const [target, looked] = checkedTarget(`${hostname}:${port || (isPlain ? 80 : 443)}`, deps);
-  const { ca, cert, key, servername } = tls;
-  const bytes = (text: string | undefined) => (text === undefined ? null : Buffer.from(text));
+  const { ca, cert, key, servername } = given;
   const named = servername === undefined ? {} : { "grpc.ssl_target_name_override": servername };
   const options = { ...OPTIONS, ...looked, ...named };
   if (isPlain) return new Client(target, grpcCredentials.createInsecure(), options);
   try {
-    const encryption = grpcCredentials.createSsl(bytes(ca), bytes(key), bytes(cert));
+    // As createSsl makes it, which takes Node's own suites in the place of those of this process.
+    const context = tls.createSecureContext({ ca, key, cert, ciphers: tls.DEFAULT_CIPHERS });
+    const encryption = grpcCredentials.createFromSecureContext(context);
     return new Client(target, encryption, options);
   } catch (error) {
     throw new PubsubFault("PUBSUB_BAD_TLS", "tls.ca, tls.cert or tls.key cannot be read: give PEM text", {

@@ -1,7 +1,8 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { openSession } from "@/lib/guard/sessions/open-session";
 import { hashOf, newSecret } from "@/lib/guard/sessions/secret";
-import { assertGoodPassword, assertPasswordSignIn, type PasswordTerms } from "@/lib/guard/sign-in/password.pure";
+import { assertGoodPassword } from "@/lib/guard/sign-in/good-password";
+import { assertPasswordSignIn, type PasswordTerms } from "@/lib/guard/sign-in/password.pure";
 import { hashPassword } from "@/lib/guard/sign-in/password-hash";
 import { rememberBrowser } from "@/lib/guard/sign-in/remember-browser";
 import type { Browser, SignedIn, SignInDeps } from "@/lib/guard/sign-in/sign-in";
@@ -76,7 +77,7 @@ export async function lookAtLink(
 export async function useLink({ db, clock, env }: LinkDeps, use: LinkUse, browser: Browser): Promise<SignedIn | null> {
   const shown = await lookAtLink({ db, clock, env }, use.secret, browser);
   const name = shown.name ?? chosenName(use.name);
-  assertGoodPassword(use.password, { name, field: "password" });
+  await assertGoodPassword(use.password, { name, field: "password" });
   const password = await hashPassword(use.password);
   return db.transaction(async (tx) => {
     await lockAdmins(tx);

@@ -1,5 +1,6 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
-import { assertGoodPassword, assertPasswordSignIn, type PasswordTerms } from "@/lib/guard/sign-in/password.pure";
+import { assertGoodPassword } from "@/lib/guard/sign-in/good-password";
+import { assertPasswordSignIn, type PasswordTerms } from "@/lib/guard/sign-in/password.pure";
 import { hashPassword, isPassword } from "@/lib/guard/sign-in/password-hash";
 import { newRecoveryCodes, takeCode } from "@/lib/guard/sign-in/second-factor";
 import type { SignInDeps } from "@/lib/guard/sign-in/sign-in";
@@ -80,7 +81,7 @@ export async function changePassword(
   viewer: Viewer,
 ): Promise<void> {
   assertPasswordSignIn(deps.env);
-  assertGoodPassword(newPassword, { name: viewer.name, field: "newPassword" });
+  await assertGoodPassword(newPassword, { name: viewer.name, field: "newPassword" });
   const hash = await hashPassword(newPassword);
   const { session } = ownOf(viewer);
   await withProof(deps, { viewer, proof: { password } }, async (tx, row) => {

@@ -1,4 +1,5 @@
 import { type GroupRoles, parseGroupRoles } from "./group-rights.pure";
+import type { SignInStrength } from "./sign-in-strength.pure";
 
 export type OidcSettings = {
   /** Address of the provider, whose metadata stand at `/.well-known/openid-configuration` below it. */
@@ -11,6 +12,8 @@ export type OidcSettings = {
   nameClaims: readonly string[];
   groupsClaim: string;
   roles: GroupRoles;
+  /** How a person must have signed in at the provider. */
+  strength: SignInStrength;
   /** On the button of the sign-in. */
   label: string;
 };
@@ -24,6 +27,9 @@ export type OidcVariables = {
   PARKADE_OIDC_GROUPS_CLAIM: string;
   PARKADE_OIDC_ROLES: string | null;
   PARKADE_OIDC_LABEL: string | null;
+  PARKADE_OIDC_ACR: string;
+  PARKADE_OIDC_AMR: string;
+  PARKADE_OIDC_MAX_AGE_MINUTES: number | null;
 };
 
 /** Of the standard, and last what every provider sends. https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims */
@@ -45,7 +51,7 @@ export function oidcSettingsOf(variables: OidcVariables): OidcSettings | null | 
   const scope = variables.PARKADE_OIDC_SCOPE;
   if (!scope.split(/\s+/).includes("openid")) faults.push("PARKADE_OIDC_SCOPE must hold openid.");
   if (faults.length > 0 || issuer === null || clientId === null || typeof roles === "string") return faults;
-  const { PARKADE_OIDC_NAME_CLAIM: claim } = variables;
+  const { PARKADE_OIDC_NAME_CLAIM: claim, PARKADE_OIDC_MAX_AGE_MINUTES: maxAgeMinutes } = variables;
   return {
     issuer,
     clientId,
@@ -54,8 +60,17 @@ export function oidcSettingsOf(variables: OidcVariables): OidcSettings | null | 
     nameClaims: claim === null ? NAME_CLAIMS : [claim],
     groupsClaim: variables.PARKADE_OIDC_GROUPS_CLAIM,
     roles,
+    strength: {
+      acr: listed(variables.PARKADE_OIDC_ACR),
+      amr: listed(variables.PARKADE_OIDC_AMR),
+      maxAgeS: maxAgeMinutes === null ? null : maxAgeMinutes * 60,
+    },
     label: variables.PARKADE_OIDC_LABEL ?? new URL(issuer).host,
   };
+}
+
+function listed(text: string): string[] {
+  return text.split(/\s+/).filter(Boolean);
 }
 
 function isIssuer(text: string): boolean {

@@ -11,6 +11,9 @@ const GIVEN = {
   PARKADE_OIDC_GROUPS_CLAIM: "groups",
   PARKADE_OIDC_ROLES: '{"sre": "admin"}',
   PARKADE_OIDC_LABEL: null,
+  PARKADE_OIDC_ACR: "",
+  PARKADE_OIDC_AMR: "",
+  PARKADE_OIDC_MAX_AGE_MINUTES: null,
 };
 
 test("settings are complete, absent, or name each variable that is wrong", () => {
@@ -36,6 +39,18 @@ test.each([
   ["login.example.com", false],
 ])("the issuer %s: %s", (issuer, good) => {
   expect(Array.isArray(oidcSettingsOf({ ...GIVEN, PARKADE_OIDC_ISSUER: issuer }))).toBe(!good);
+});
+
+test("how a person must have signed in is listed, and is in seconds", () => {
+  expect(oidcSettingsOf(GIVEN)).toMatchObject({ strength: { acr: [], amr: [], maxAgeS: null } });
+  const strict = {
+    PARKADE_OIDC_ACR: "phr  phrh",
+    PARKADE_OIDC_AMR: "mfa hwk",
+    PARKADE_OIDC_MAX_AGE_MINUTES: 7,
+  };
+  expect(oidcSettingsOf({ ...GIVEN, ...strict })).toMatchObject({
+    strength: { acr: ["phr", "phrh"], amr: ["mfa", "hwk"], maxAgeS: 420 },
+  });
 });
 
 test("the scope must ask for an ID token", () => {

@@ -3,6 +3,7 @@ import * as client from "openid-client";
 import { type Logout, verifyLogoutToken } from "./logout-token";
 import { OidcRefusal } from "./oidc-refusal.pure";
 import type { OidcSettings } from "./oidc-settings.pure";
+import { strengthFault } from "./sign-in-strength.pure";
 
 /** For each call to the provider, its answer included. A person waits for it. */
 const TIMEOUT_S = 10;
@@ -63,6 +64,7 @@ export class OidcProvider {
   /** Where the browser goes. Throws OidcRefusal `unavailable`. */
   async start(redirectUri: string): Promise<Started> {
     const configuration = await this.configuration();
+    const { acr, maxAgeS } = this.settings.strength;
     const [state, nonce, verifier] = [client.randomState(), client.randomNonce(), client.randomPKCECodeVerifier()];
     const address = client.buildAuthorizationUrl(configuration, {
       redirect_uri: redirectUri,
@@ -72,23 +74,29 @@ export class OidcProvider {
       nonce,
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: "S256",
+      ...(acr.length > 0 && { acr_values: acr.join(" ") }),
+      ...(maxAgeS !== null && { max_age: String(maxAgeS) }),
     });
     return { address: address.href, state, nonce, verifier };
   }
 
-  /** Takes what the provider sent the browser back with. Throws OidcRefusal `refused`, `invalid`, `unavailable`. */
+  /** Takes what the provider sent the browser back with. Throws OidcRefusal `refused`, `invalid`, `weak`, `stale`, `unavailable`. */
   async finish(answer: URL, checks: { state: string; nonce: string; verifier: string }): Promise<Identity> {
     // The library reads keys at most once a minute for one configuration. A provider may sign with a new key at once, and a code that
     // was judged by the former keys cannot be sent again.
     const configuration = await this.configuration({ anew: true });
+    const { strength } = this.settings;
     try {
       const tokens = await client.authorizationCodeGrant(configuration, answer, {
         expectedState: checks.state,
         expectedNonce: checks.nonce,
         pkceCodeVerifier: checks.verifier,
         idTokenExpected: true,
+        ...(strength.maxAgeS !== null && { maxAge: strength.maxAgeS }),
       });
       const claims = tokens.claims()!;
+      const weak = strengthFault(claims, strength);
+      if (weak !== null) throw new OidcRefusal("weak", new Error(weak));
       const more =
         claims[this.settings.groupsClaim] === undefined && configuration.serverMetadata().userinfo_endpoint
           ? await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)
@@ -191,8 +199,19 @@ function isLate(error: unknown): boolean {
   return error instanceof Error && (error.name === "TimeoutError" || isLate(error.cause));
 }
 
+/** The library compares `auth_time` with `maxAge` alone. */
+function isStale(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { cause } = error;
+  return (
+    isStale(cause) || (typeof cause === "object" && cause !== null && "claim" in cause && cause.claim === "auth_time")
+  );
+}
+
 function refusalOf(error: unknown): OidcRefusal {
+  if (error instanceof OidcRefusal) return error;
   if (error instanceof client.AuthorizationResponseError) return new OidcRefusal("refused", error);
+  if (isStale(error)) return new OidcRefusal("stale", error);
   if (isLate(error)) return new OidcRefusal("unavailable", error);
   const answered =
     error instanceof client.ResponseBodyError ||

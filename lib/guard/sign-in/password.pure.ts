@@ -34,8 +34,16 @@ export function plainPassword(password: string): string {
   return password.normalize("NFKC");
 }
 
-/** Why a password cannot be chosen, in words that follow "The password"; null = it can. */
-export function passwordFault(password: string, name: string): string | null {
+/**
+ * Why a password cannot be chosen, in words that follow "The password"; null = it can.
+ *
+ * @param listed finds the longest password of a list in a text that was spelled by `spelledPassword`; the browser has no list
+ */
+export function passwordFault(
+  password: string,
+  name: string,
+  listed: (spelled: string) => string | null = () => null,
+): string | null {
   const plain = plainPassword(password);
   const { length } = [...plain];
   if (length < PASSWORD_CHARS_MIN) return `has ${length} characters: choose at least ${PASSWORD_CHARS_MIN}`;
@@ -43,18 +51,14 @@ export function passwordFault(password: string, name: string): string | null {
   if (new Set(plain).size < 5) return "repeats a few characters: choose others";
   if (ownChars(plain, name) < OWN_CHARS_MIN)
     return "is little more than the name, common words, or runs such as 1234: choose another, such as four words by chance";
+  const common = listed(spelledPassword(plain));
+  if (common !== null && ownChars(plain, name, common) < OWN_CHARS_MIN)
+    return "is little more than a password that many people have: choose another, such as four words by chance";
   return null;
 }
 
-/** Throws DomainError `invalid-password`. @param field the field of the request that holds the password */
-export function assertGoodPassword(password: string, { name, field }: { name: string; field: string }): void {
-  const fault = passwordFault(password, name);
-  if (fault !== null)
-    throw new DomainError("invalid-password", `The password ${fault}`, { fields: [{ field, detail: fault }] });
-}
-
-/** How many characters are left without the name, its parts, common words, runs of keys, repetitions and separators. */
-function ownChars(plain: string, name: string): number {
+/** How many characters are left without `common`, the name, its parts, common words, runs of keys, repetitions and separators. */
+function ownChars(plain: string, name: string, common = ""): number {
   const spelled = plainLetters(name);
   const parts = [
     nameKey(name),
@@ -62,7 +66,8 @@ function ownChars(plain: string, name: string): number {
   ]
     .filter((part) => part.length > 2)
     .sort((one, other) => other.length - one.length);
-  let left = plainLetters(plain).replaceAll(SEPARATORS, "");
+  let left = spelledPassword(plain);
+  if (common !== "") left = left.replaceAll(common, " ");
   for (const part of parts) left = left.replaceAll(part, " ");
   left = withoutRuns(left.replace(COMMON, " "));
   // Blanks keep apart what was not beside each other; one of each repetition counts.
@@ -71,6 +76,11 @@ function ownChars(plain: string, name: string): number {
 }
 
 const SEPARATORS = /[\s._+@-]+/g;
+
+/** Without case, accents and separators: as passwords are compared with words. */
+export function spelledPassword(text: string): string {
+  return plainLetters(text).replaceAll(SEPARATORS, "");
+}
 
 /** Without case and accents. */
 function plainLetters(text: string): string {
