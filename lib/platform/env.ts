@@ -105,12 +105,15 @@ const hostNames = z.string().transform((text, { addIssue }) => {
   return names;
 });
 
-const secondFactorRoles = z.string().transform((text, { addIssue }): Role[] => {
-  const roles = parseSecondFactorRoles(text);
-  if (roles !== null) return roles;
-  addIssue(SECOND_FACTOR_RULE);
-  return z.NEVER;
-});
+const secondFactorRoles = z.preprocess(
+  (value) => value || "own",
+  z.string().transform((text, { addIssue }): Role[] => {
+    const roles = parseSecondFactorRoles(text);
+    if (roles !== null) return roles;
+    addIssue(SECOND_FACTOR_RULE);
+    return z.NEVER;
+  }),
+);
 
 const archiveLocation = z.string().transform((text, { addIssue }): ArchiveLocation => {
   try {
@@ -183,7 +186,7 @@ const schema = z.object({
   PARKADE_OIDC_LABEL: orDefault(z.nullable(z.string().max(60, "must have at most 60 characters")), null),
   PARKADE_OIDC_TOKENS_DAYS: orDefault(whole(1, TOKEN_DAYS_MAX), 30),
   PARKADE_PASSWORD_SIGN_IN: orDefault(z.enum(["on", "off"], "must be on or off"), "on"),
-  PARKADE_SECOND_FACTOR: orDefault(secondFactorRoles, []),
+  PARKADE_SECOND_FACTOR: secondFactorRoles,
   PARKADE_ENV_REFERENCES: orDefault(z.string(), ""),
   PARKADE_REFUSED_ADDRESSES: networks(REFUSED_BY_DEFAULT),
   PARKADE_ALLOWED_ADDRESSES: networks(null),

@@ -169,7 +169,12 @@ export const linkUsedSchema = z.object({
 
 export const ownAccountSchema = z.object({
   account: accountSchema,
-  totp: z.object({ since: nullableTime, recoveryCodesLeft: z.int() }),
+  totp: z.object({
+    since: nullableTime,
+    recoveryCodesLeft: z.int(),
+    /** By the role: without one the account may do nothing else. */
+    demanded: z.boolean(),
+  }),
 });
 export const passwordChangeSchema = z.strictObject({
   password: described(passwordSchema, "The present one"),

@@ -31,7 +31,8 @@ export async function readOwnAccount({ db, env }: FactorDeps, viewer: Viewer) {
     [account],
   );
   const shown = await readAccount({ db, env }, viewer, account);
-  return { account: shown, totp: { since: shown.totpSince, recoveryCodesLeft: row?.left ?? 0 } };
+  const demanded = lacksSecondFactor({ ...shown, totpSince: null }, env);
+  return { account: shown, totp: { since: shown.totpSince, recoveryCodesLeft: row?.left ?? 0, demanded } };
 }
 
 type Proof = { password: string };
