@@ -147,6 +147,10 @@ describe("a second factor that is demanded", () => {
     const codeAt = await addSecondFactor(ada);
     expect(await reads({ cookie: ada.cookie })).toBe(200);
     expect(await reads({ cookie: other })).toBe(401);
+    const [entry] = await web.deps.db.query(
+      "select actor, after from audit_entries where action = 'account.second-factor-added'",
+    );
+    expect(entry).toEqual({ actor: "Ada", after: { account: "Ada", sessions: 1 } });
     expect(await reads({ cookie: provided })).toBe(200);
     expect(await reads({ cookie: (await signIn("ada", codeAt(0))).cookie })).toBe(200);
   });

@@ -144,11 +144,20 @@ export async function confirmTotp(
       step,
       hashes,
     ]);
-    if (lacksSecondFactor({ ...row, hasPassword: row.password !== null }, deps.env))
-      await tx.run("delete from sessions where account_id = $1 and id <> $2 and means <> 'oidc'", [account, session]);
-    await audit(tx, { deps, viewer, account, action: "account.second-factor-added" });
+    const sessions = lacksSecondFactor({ ...row, hasPassword: row.password !== null }, deps.env)
+      ? await endPasswordSessions(tx, { account, exceptSession: session })
+      : 0;
+    await audit(tx, { deps, viewer, account, action: "account.second-factor-added", more: { sessions } });
     return { recoveryCodes: codes };
   });
+}
+
+/** Those that a password or a link has opened. Returns how many have ended. */
+function endPasswordSessions(tx: Tx, { account, exceptSession }: { account: string; exceptSession: string }) {
+  return tx.run("delete from sessions where account_id = $1 and id <> $2 and means <> 'oidc'", [
+    account,
+    exceptSession,
+  ]);
 }
 
 /** Where the role demands one, the account may do nothing but add another from then on: this is how a factor is replaced. */
@@ -168,13 +177,13 @@ export async function removeTotp(
   });
 }
 
-type Entry = { deps: SignInDeps; viewer: Viewer; account: string; action: string };
+type Entry = { deps: SignInDeps; viewer: Viewer; account: string; action: string; more?: object };
 
-async function audit(tx: Tx, { deps, viewer, account, action }: Entry): Promise<void> {
+async function audit(tx: Tx, { deps, viewer, account, action, more }: Entry): Promise<void> {
   await appendAudit(tx, {
     ...{ action, subjectKind: "account" as const, subjectId: account, before: null, count: 1 },
     actor: viewer.name,
-    after: { account: viewer.name },
+    after: { account: viewer.name, ...more },
     atMs: deps.clock.wallMs(),
   });
 }
