@@ -85,7 +85,7 @@ export function assertSecondFactor({ means, secondFactorNeeded }: Pick<Viewer, "
     "second-factor-needed",
     means === "token"
       ? "The owner of the token needs a second factor: the owner signs in to the console and adds one, and the token works again"
-      : "Your role needs a second factor, and your account has none: add one in the console, under Account",
+      : "Your role needs a second factor, and your account has none: open the console and add one",
   );
 }
 
