@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { setDeps } from "@/app/_server/deps";
+import { identifyBy } from "@/app/_server/sign-in/identify";
 import { ROUTES } from "@/app/routes";
 import { makeSetupLink } from "@/lib/guard/accounts/account-links";
 import { totpCode } from "@/lib/guard/sign-in/totp";
@@ -89,7 +91,7 @@ describe("the first start", () => {
 
   test("says without a session how to sign in, and nothing else", async () => {
     expect((await call("GET me")).body).toEqual({
-      ...{ name: null, means: null, account: null, actions: [], sources: [] },
+      ...{ name: null, means: null, account: null, actions: [], sources: [], secondFactorNeeded: false },
       signIn: { mode: "always", open: false, accounts: false, oidc: null, password: true },
     });
     const answer = await call("GET events");
@@ -579,7 +581,49 @@ const WITHOUT_SESSION = new Set([
   "POST device-sign-ins/take",
 ]);
 
+/** What whoever must add a second factor may ask, beside how somebody signs in. */
+const WITHOUT_SECOND_FACTOR = [
+  "DELETE account/sessions",
+  "DELETE account/sessions/{id}",
+  "GET account/sessions",
+  "POST account/password",
+  "POST account/totp",
+  "POST account/totp/confirm",
+];
+
 describe("every route", () => {
+  test("refuses whoever must add a second factor, but for that and the own ways in; a token everywhere", async () => {
+    const cookie = await setUp();
+    const made = await call<{ secret: string }>("POST tokens", { cookie, body: { name: "laptop", days: 1 } });
+    const strict = { ...web.deps.env, secondFactorRoles: ["admin" as const] };
+    setDeps({ ...web.deps, env: strict, identify: identifyBy({ ...web.deps, env: strict }) });
+    const answered: string[] = [];
+    let asked = 0;
+    for (const [path, load] of Object.entries(ROUTES as unknown as Modules)) {
+      const module = await load();
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
+        const handler = module[method] as
+          | (Parameters<TestConsole["call"]>[0] & { operation?: { open?: boolean } })
+          | undefined;
+        if (!handler || handler.operation?.open) continue;
+        const name = `${method} ${path.replace("/api/v1/", "")}`;
+        const params = Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, key]) => [key!, "x"]));
+        const isRefused = async (headers: Record<string, string>) => {
+          const { status, body } = await web.call<{ code?: string } | null>(handler, { method, params, headers });
+          return status === 403 && body?.code === "second-factor-needed";
+        };
+        asked++;
+        if (!(await isRefused({ authorization: `Bearer ${made.body.secret}` }))) answered.push(`${name} by a token`);
+        // Without a body the sign-out alone does something.
+        if (name !== "POST sign-out" && !(await isRefused({ cookie }))) answered.push(name);
+      }
+    }
+    expect(asked).toBeGreaterThan(150);
+    const signingIn = [...WITHOUT_SESSION].filter((name) => name !== "POST sign-out");
+    expect(answered.sort()).toEqual([...WITHOUT_SECOND_FACTOR, ...signingIn].sort());
+    expect((await call("POST sign-out", { cookie })).status).toBe(200);
+  });
+
   test("refuses whoever has no session, an ended one, or one of a disabled account", async () => {
     const admin = await setUp();
     const { id, cookie: disabled } = await person(admin, "bob", { role: "admin" });

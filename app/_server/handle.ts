@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
-import { NOBODY, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { assertSecondFactor, NOBODY, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { eventBytesMax } from "@/lib/intake/arrival.shapes";
 import { noParams, noQuery } from "@/lib/platform/api/query.shapes";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -136,6 +136,7 @@ async function answer<Params, Query, Body>(route: Route<Params, Query, Body>, in
   // One that is known by its signature was counted for its address, before its signature was looked at.
   if (!route.open && viewer.means !== "signature")
     incoming.limits = deps.limits.takeRequest(client, deps.clock.nowMs());
+  if (!answersWithoutSecondFactor(route, viewer)) assertSecondFactor(viewer);
   if (!route.open) await deps.clock.measured();
   const nowMs = deps.clock.wallMs();
   const params = (route.params ?? noParams).read(await context.params) as Params;
@@ -155,6 +156,11 @@ async function answer<Params, Query, Body>(route: Route<Params, Query, Body>, in
   return text === undefined
     ? new Response(null, { status: route.status ?? 204, headers: UNCACHED })
     : jsonAnswer(route, text);
+}
+
+/** A token acts for nobody meanwhile: it is refused where a session is not. */
+function answersWithoutSecondFactor({ open, anybody, withoutSecondFactor }: Operation, { means }: Viewer): boolean {
+  return open === true || (means === "session" && (anybody === true || withoutSecondFactor === true));
 }
 
 /** A request that is refused for who sends it counts for its address: nobody tries tokens faster than a client may ask. */
@@ -213,6 +219,7 @@ async function bodyOf(
 /** Somebody tries what it may not do: whoever watches for attacks reads these lines. */
 const REFUSALS: ReadonlySet<string> = new Set<ProblemCode>([
   "unauthenticated",
+  "second-factor-needed",
   "forbidden",
   "not-local",
   "sign-in-failed",

@@ -43,6 +43,11 @@ export type Operation<Params = unknown, Query = unknown, Body = unknown> = {
   open?: boolean;
   /** Answers whoever has not signed in, too, as the viewer that may do nothing: how somebody signs in. */
   anybody?: boolean;
+  /**
+   * Answers a session, too, whose account lacks the second factor that its role demands: how somebody adds one, and looks after the
+   * own ways in until then. Absent = such a session is refused, as it is by every operation that does not say otherwise.
+   */
+  withoutSecondFactor?: boolean;
 };
 
 /** Of an operation on a selection. */
@@ -83,6 +88,7 @@ const EVERY: readonly ProblemCode[] = [
   "invalid-request",
   "not-local",
   "unauthenticated",
+  "second-factor-needed",
   "forbidden",
   "too-many-requests",
   "read-timeout",

@@ -20,7 +20,7 @@ export type PageCall = {
 
 /**
  * The only way of a page to the store. Throws DomainError `not-local` as every handler does; whoever has not signed in where one
- * must is sent to do so, and comes back.
+ * must is sent to do so, and comes back; likewise whoever must add a second factor.
  */
 export async function pageCall(): Promise<PageCall> {
   const sent = await headers();
@@ -30,6 +30,8 @@ export async function pageCall(): Promise<PageCall> {
       redirect(`/sign-in?to=${encodeURIComponent(sent.get(TARGET_HEADER) ?? "/")}`);
     throw error;
   });
+  if (viewer.secondFactorNeeded)
+    redirect(`/sign-in/second-factor?to=${encodeURIComponent(sent.get(TARGET_HEADER) ?? "/")}`);
   await own.clock.measured();
   return { deps: own, viewer, sent, nowMs: own.clock.wallMs() };
 }

@@ -85,6 +85,7 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   unauthenticated: [401, "Nobody is signed in"],
   "sign-in-failed": [401, "The sign-in failed"],
   "code-required": [401, "A code is needed"],
+  "second-factor-needed": [403, "A second factor is needed"],
   "proof-failed": [422, "The proof is wrong"],
   "invalid-password": [422, "The password cannot be chosen"],
   "invalid-name": [422, "The name cannot be chosen"],

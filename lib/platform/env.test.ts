@@ -168,6 +168,10 @@ describe("the environment", () => {
       /^PARKADE_OIDC_TOKENS_DAYS is "0": it must be a whole number from 1/,
     ],
     [{ DATABASE_URL, PARKADE_TLS_CIPHERS: "AES-none" }, /^PARKADE_TLS_CIPHERS is "AES-none": it must name suites as/],
+    [
+      { DATABASE_URL, PARKADE_SECOND_FACTOR: "admin,boss" },
+      /^PARKADE_SECOND_FACTOR is "admin,boss": it must be own, all, or a list of roles such as approver,admin/,
+    ],
     [{ DATABASE_URL, PARKADE_LOG_LEVEL: "loud" }, /^PARKADE_LOG_LEVEL is "loud": it must be one of/],
     [{ DATABASE_URL, PARKADE_PLAIN_SECRETS: "some" }, /^PARKADE_PLAIN_SECRETS is "some": it must be one of refuse/],
   ])("%j names the variable and the fix, and no secret", (source, message) => {

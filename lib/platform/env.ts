@@ -5,9 +5,11 @@ import {
   type PlainSecretMode,
   plainSecretModeOf,
 } from "@/lib/brokers/kinds/secret-references.pure";
+import type { Role } from "@/lib/guard/accounts/role.pure";
 import { type AnchorLocation, parseAnchorLocations } from "@/lib/guard/audit-chain/anchors/anchor-location.pure";
 import { parseSyslogAddress, SYSLOG_RULE, type SyslogAddress } from "@/lib/guard/audit-syslog/syslog-address.pure";
 import { type OidcSettings, oidcSettingsOf } from "@/lib/guard/oidc/oidc-settings.pure";
+import { parseSecondFactorRoles, SECOND_FACTOR_RULE } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import { TOKEN_DAYS_MAX } from "@/lib/guard/tokens/token.pure";
 import { SIGN_IN_MODES, type SignInMode, signInModeOf } from "@/lib/guard/viewer/sign-in-mode.pure";
 import type { RoomLimits } from "@/lib/intake/room/room.pure";
@@ -104,6 +106,16 @@ const hostNames = z.string().transform((text, { addIssue }) => {
   return names;
 });
 
+const secondFactorRoles = z.preprocess(
+  (value) => value || "own",
+  z.string().transform((text, { addIssue }): Role[] => {
+    const roles = parseSecondFactorRoles(text);
+    if (roles !== null) return roles;
+    addIssue(SECOND_FACTOR_RULE);
+    return z.NEVER;
+  }),
+);
+
 const archiveLocation = z.string().transform((text, { addIssue }): ArchiveLocation => {
   try {
     return parseArchiveLocation(text);
@@ -178,6 +190,7 @@ const schema = z.object({
   PARKADE_OIDC_MAX_AGE_MINUTES: orDefault(z.nullable(whole(1, 10_080)), null),
   PARKADE_OIDC_TOKENS_DAYS: orDefault(whole(1, TOKEN_DAYS_MAX), 30),
   PARKADE_PASSWORD_SIGN_IN: orDefault(z.enum(["on", "off"], "must be on or off"), "on"),
+  PARKADE_SECOND_FACTOR: secondFactorRoles,
   PARKADE_ENV_REFERENCES: orDefault(z.string(), ""),
   PARKADE_REFUSED_ADDRESSES: networks(REFUSED_BY_DEFAULT),
   PARKADE_ALLOWED_ADDRESSES: networks(null),
@@ -240,6 +253,8 @@ export type Env = {
   oidcTokensDays: number;
   /** False = people sign in at the provider alone. */
   passwordSignIn: boolean;
+  /** People of these roles who have a password need a second factor. */
+  secondFactorRoles: readonly Role[];
   /** Variables beside PARKADE_SECRET_* that a source may name as `env:NAME`. */
   envReferences: string[];
   /** The folder whose files sources and channels may name as `file:/...`; null = none. */
@@ -340,6 +355,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     oidc,
     oidcTokensDays: env.PARKADE_OIDC_TOKENS_DAYS,
     passwordSignIn: env.PARKADE_PASSWORD_SIGN_IN === "on",
+    secondFactorRoles: env.PARKADE_SECOND_FACTOR,
     envReferences: listedReferences(
       env.PARKADE_ENV_REFERENCES.split(/[\s,]+/).filter(Boolean),
       env.PARKADE_SECRET_FILES,

@@ -26,7 +26,7 @@ export function browserOf({ headers }: Request, { env }: Deps): Browser {
 
 /** Who the request comes from, and how somebody would sign in. Holds nothing else of the store. */
 export async function meOf(request: Request, { db, env, oidc }: Deps, viewer: Viewer): Promise<MeOut> {
-  const { name, means, account, actions, sources } = viewer;
+  const { name, means, account, actions, sources, secondFactorNeeded = false } = viewer;
   const known = viewer !== NOBODY && (means === "local" || means === "session" || means === "token");
   return {
     name: known ? name : null,
@@ -34,6 +34,7 @@ export async function meOf(request: Request, { db, env, oidc }: Deps, viewer: Vi
     account: account ?? null,
     actions: actions === "all" ? "all" : [...actions],
     sources: sources === "all" ? "all" : [...sources],
+    secondFactorNeeded,
     signIn: {
       mode: env.signIn,
       open: isOpen(env.signIn, originOf(request.headers)),

@@ -4,18 +4,23 @@ import { hashOf } from "@/lib/guard/sessions/secret";
 import { SEEN_EVERY_MS, sentSecret } from "@/lib/guard/sessions/session.pure";
 import { readLiveSession } from "@/lib/guard/sessions/sessions.read";
 import { touchSession } from "@/lib/guard/sessions/sessions.write";
+import { lacksSecondFactor, type SecondFactorTerms } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import { bearerOf, secretOf, viewerOfToken } from "@/lib/guard/tokens/token.pure";
 import { readToken, type StoredToken, type TokenTerms } from "@/lib/guard/tokens/tokens.read";
 import { touchToken } from "@/lib/guard/tokens/tokens.write";
 import { LOCAL_ACTOR, nameKey } from "@/lib/guard/viewer/actor.pure";
 import { isOpen, type Origin, type SignInMode } from "@/lib/guard/viewer/sign-in-mode.pure";
-import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { untilSecondFactor, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { ADDRESS_HEADER, type Identify, identifyLocal, PROXIED_HEADER, type SentHeaders } from "../viewer";
 
-type Needs = { db: Db; clock: Pick<Clock, "wallMs">; env: { signIn: SignInMode; publicUrl: string } & TokenTerms };
+type Needs = {
+  db: Db;
+  clock: Pick<Clock, "wallMs">;
+  env: { signIn: SignInMode; publicUrl: string } & TokenTerms & SecondFactorTerms;
+};
 
 /**
  * Knows who asks: by the token of the request, else by the session of its cookie, else, where nobody needs to sign in, by the
@@ -63,11 +68,13 @@ function accountNames({ db, clock }: Needs): (name: string) => Promise<boolean> 
   };
 }
 
-async function bySession({ db, clock }: Needs, secret: string): Promise<Viewer | null> {
+/** A session of the OpenID provider has the factor that the provider asks for. */
+async function bySession({ db, clock, env }: Needs, secret: string): Promise<Viewer | null> {
   const session = await readLiveSession(db, hashOf(secret));
   if (session === null) return null;
   if (session.seenAtMs < clock.wallMs() - SEEN_EVERY_MS) await touchSession(db, session.session);
-  return viewerOf(session, session.session);
+  const viewer = viewerOf(session, session.session);
+  return session.means !== "oidc" && lacksSecondFactor(session, env) ? untilSecondFactor(viewer) : viewer;
 }
 
 const ENDED: Record<NonNullable<StoredToken["ended"]>, string> = {
@@ -86,7 +93,8 @@ async function byToken({ db, clock, env }: Needs, text: string, headers: SentHea
   if (token.ended !== null) throw unauthenticated(ENDED[token.ended]);
   const stale = token.usedAtMs === null || token.usedAtMs < clock.wallMs() - SEEN_EVERY_MS;
   if (stale) await touchToken(db, token.token, headers.get(ADDRESS_HEADER) || null);
-  return viewerOfToken(token);
+  const viewer = viewerOfToken(token);
+  return lacksSecondFactor(token, env) ? untilSecondFactor(viewer) : viewer;
 }
 
 function unauthenticated(detail: string): DomainError {

@@ -80,7 +80,7 @@ function Own() {
       </div>
       {open === "password" ? <PasswordDialog needsCode={typeof totp?.since === "string"} onClose={close} /> : null}
       {open === "add" ? <AddSecondFactorDialog onClose={close} /> : null}
-      {open === "remove" ? <RemoveSecondFactorDialog onClose={close} /> : null}
+      {open === "remove" ? <RemoveSecondFactorDialog demanded={totp?.demanded === true} onClose={close} /> : null}
     </>
   );
 }

@@ -106,7 +106,8 @@ function ConfirmStep(props: {
   );
 }
 
-export function RemoveSecondFactorDialog({ onClose }: { onClose: () => void }) {
+/** @param demanded the role demands a factor */
+export function RemoveSecondFactorDialog({ demanded, onClose }: { demanded: boolean; onClose: () => void }) {
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");
   const remove = useRemoveTotp();
@@ -114,7 +115,11 @@ export function RemoveSecondFactorDialog({ onClose }: { onClose: () => void }) {
     <ReasonDialog
       needs={null}
       title="Remove the second factor"
-      description="Then the password alone signs you in."
+      description={
+        demanded
+          ? "Your role needs one: you are asked to add another at once, and your tokens stop until you have."
+          : "Then the password alone signs you in."
+      }
       verb="Remove it"
       variant="danger"
       reason="none"

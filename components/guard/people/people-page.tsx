@@ -236,7 +236,12 @@ function Row(props: {
       <Td>
         <span className="block max-w-60 truncate">{account.sources?.join(", ") ?? "all"}</span>
       </Td>
-      <Td>{meansOf(account, passwords)}</Td>
+      <Td>
+        {meansOf(account, passwords)}
+        {account.secondFactorNeeded ? (
+          <span className="block text-sm text-warning">must add a second factor</span>
+        ) : null}
+      </Td>
       <Td>{account.signedInAt === null ? "never" : <TimeAgo at={account.signedInAt} />}</Td>
       <Td>
         <div className="flex justify-end gap-1">

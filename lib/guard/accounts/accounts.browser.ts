@@ -67,7 +67,10 @@ export const useEndSessions = () =>
 export const useRemoveTotpOf = () =>
   useAccountChange((id: string) => remove(`accounts/${encodeURIComponent(id)}/totp`));
 
-type OwnAccount = { account: AccountOut; totp: { since: string | null; recoveryCodesLeft: number } };
+type OwnAccount = {
+  account: AccountOut;
+  totp: { since: string | null; recoveryCodesLeft: number; demanded: boolean };
+};
 
 export function useOwnAccount() {
   return useQuery({

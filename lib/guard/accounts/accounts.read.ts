@@ -1,4 +1,5 @@
 import type { AccountRights } from "@/lib/guard/accounts/account.pure";
+import { lacksSecondFactor, type SecondFactorTerms } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import { nameKey } from "@/lib/guard/viewer/actor.pure";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Queryable } from "@/lib/platform/database/db";
@@ -44,29 +45,34 @@ const SHOWN = `a.id, a.kind, a.name, a.email, a.role, a.actions, a.sources, a.pa
   (select count(*)::int from sessions s where s.account_id = a.id and s.expires_at > now()) as sessions,
   (select max(l.expires_at) from account_links l where l.account_id = a.id and l.expires_at > now()) as "linkUntil"`;
 
+type Reading = { db: Queryable; env: SecondFactorTerms };
+type Row = Omit<AccountOut, "secondFactorNeeded">;
+
+function shown(row: Row, terms: SecondFactorTerms): AccountOut {
+  return { ...row, secondFactorNeeded: lacksSecondFactor(row, terms) };
+}
+
 /** `name`: a part of the names of the accounts that are listed; null = all. */
 export async function listAccounts(
-  db: Queryable,
+  { db, env }: Reading,
   { name }: { name: string | null },
   viewer: Viewer,
 ): Promise<AccountList> {
   assertMay(viewer, "change-accounts", "all");
   const from = "from accounts a where strpos(a.name_key, $1) > 0";
   const part = [name === null ? "" : nameKey(name)];
-  const items = await db.query<AccountOut>(
-    `select ${SHOWN} ${from} order by a.kind, a.name_key limit ${ACCOUNTS_MAX}`,
-    part,
-    { isoTimes: true },
-  );
+  const rows = await db.query<Row>(`select ${SHOWN} ${from} order by a.kind, a.name_key limit ${ACCOUNTS_MAX}`, part, {
+    isoTimes: true,
+  });
   const [row] = await db.query<{ total: number }>(`select count(*)::int as total ${from}`, part);
-  return { items, total: row!.total };
+  return { items: rows.map((account) => shown(account, env)), total: row!.total };
 }
 
-export async function readAccount(db: Queryable, viewer: Viewer, id: string): Promise<AccountOut> {
+export async function readAccount({ db, env }: Reading, viewer: Viewer, id: string): Promise<AccountOut> {
   if (viewer.account !== id) assertMay(viewer, "change-accounts", "all");
-  const [row] = await db.query<AccountOut>(`select ${SHOWN} from accounts a where a.id = $1`, [id], { isoTimes: true });
+  const [row] = await db.query<Row>(`select ${SHOWN} from accounts a where a.id = $1`, [id], { isoTimes: true });
   if (row === undefined) throw unknownAccount();
-  return row;
+  return shown(row, env);
 }
 
 /** True when somebody could sign in: a person with an account that is not disabled. */

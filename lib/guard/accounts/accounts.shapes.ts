@@ -38,6 +38,7 @@ const MARIA = {
   sources: ["orders"],
   hasPassword: true,
   totpSince: "2026-11-20T11:00:00.000Z",
+  secondFactorNeeded: false,
   oidcIssuer: null,
   oidcManaged: false,
   createdAt: "2026-11-20T10:00:00.000Z",
@@ -63,6 +64,10 @@ export const accountSchema = named(
     sources: z.nullable(z.array(z.string())),
     hasPassword: z.boolean(),
     totpSince: nullableTime,
+    secondFactorNeeded: described(
+      z.boolean(),
+      "Its role demands a second factor, and it has none: until it adds one it may do nothing else",
+    ),
     oidcIssuer: nullableText,
     /** Role and sources come from the provider at each sign-in. */
     oidcManaged: z.boolean(),
@@ -164,7 +169,12 @@ export const linkUsedSchema = z.object({
 
 export const ownAccountSchema = z.object({
   account: accountSchema,
-  totp: z.object({ since: nullableTime, recoveryCodesLeft: z.int() }),
+  totp: z.object({
+    since: nullableTime,
+    recoveryCodesLeft: z.int(),
+    /** By the role: without one the account may do nothing else. */
+    demanded: z.boolean(),
+  }),
 });
 export const passwordChangeSchema = z.strictObject({
   password: described(passwordSchema, "The present one"),
@@ -227,6 +237,10 @@ export const meSchema = named(
     actions: z.union([z.literal("all"), z.array(z.enum(ACTIONS))]),
     /** Names. */
     sources: z.union([z.literal("all"), z.array(z.string())]),
+    secondFactorNeeded: described(
+      z.boolean(),
+      "The account lacks the second factor that its role demands: until it adds one it may do nothing else",
+    ),
     signIn: z.object({
       mode: z.enum(["elsewhere", "always", "off"]),
       /** This request needs no sign-in. */
@@ -245,6 +259,7 @@ export const meSchema = named(
     account: MARIA.id,
     actions: ["view", "redrive"],
     sources: ["orders"],
+    secondFactorNeeded: false,
     signIn: { mode: "elsewhere", open: false, accounts: true, oidc: "login.example.com", password: true },
   },
 );

@@ -1,5 +1,6 @@
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { assertPasswordSignIn, type PasswordTerms } from "@/lib/guard/sign-in/password.pure";
+import type { SecondFactorTerms } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import type { SignInDeps } from "@/lib/guard/sign-in/sign-in";
 import { actorFault, cleanActor } from "@/lib/guard/viewer/actor.pure";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -13,7 +14,7 @@ import type { AccountChange, AccountOut, NewAccount } from "./accounts.shapes";
 import { endAccess, hasAdmin, insertAccount, lockAdmins } from "./accounts.write";
 import { serviceFaults } from "./role.pure";
 
-type Deps = SignInDeps & { env: { publicUrl: string } & PasswordTerms };
+type Deps = SignInDeps & { env: { publicUrl: string } & PasswordTerms & SecondFactorTerms };
 
 /** Only a person who has signed in, or somebody on an open machine: a token that is stolen makes no accounts. */
 function assertMayChange(viewer: Viewer): void {
@@ -55,7 +56,7 @@ export async function createAccount(
     if (account.kind === "service") return null;
     return makeLink(tx, { purpose: "invitation", account: id, by: viewer.name, publicUrl: env.publicUrl });
   });
-  return { account: await readAccount(db, viewer, id), link: link?.link ?? null };
+  return { account: await readAccount({ db, env }, viewer, id), link: link?.link ?? null };
 }
 
 /**
@@ -116,7 +117,7 @@ export async function changeAccount(
       after: { account: before.name, ...after },
     });
   });
-  return readAccount(db, viewer, id);
+  return readAccount({ db, env }, viewer, id);
 }
 
 /**

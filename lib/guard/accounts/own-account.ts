@@ -3,6 +3,7 @@ import { assertGoodPassword } from "@/lib/guard/sign-in/good-password";
 import { assertPasswordSignIn, type PasswordTerms } from "@/lib/guard/sign-in/password.pure";
 import { hashPassword, isPassword } from "@/lib/guard/sign-in/password-hash";
 import { newRecoveryCodes, takeCode } from "@/lib/guard/sign-in/second-factor";
+import { lacksSecondFactor, type SecondFactorTerms } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import type { SignInDeps } from "@/lib/guard/sign-in/sign-in";
 import { base32, newTotpSecret, totpAddress, totpStepOf } from "@/lib/guard/sign-in/totp";
 import { countTry, forgetTries, proofLimits, tryLimits } from "@/lib/guard/sign-in/tries.write";
@@ -22,14 +23,17 @@ export function ownOf(viewer: Viewer): { account: string; session: string } {
   });
 }
 
-export async function readOwnAccount({ db }: SignInDeps, viewer: Viewer) {
+type FactorDeps = SignInDeps & { env: SecondFactorTerms };
+
+export async function readOwnAccount({ db, env }: FactorDeps, viewer: Viewer) {
   const { account } = ownOf(viewer);
   const [row] = await db.query<{ left: number }>(
     "select coalesce(cardinality(recovery_codes), 0) as left from accounts where id = $1",
     [account],
   );
-  const shown = await readAccount(db, viewer, account);
-  return { account: shown, totp: { since: shown.totpSince, recoveryCodesLeft: row?.left ?? 0 } };
+  const shown = await readAccount({ db, env }, viewer, account);
+  const demanded = lacksSecondFactor({ ...shown, totpSince: null }, env);
+  return { account: shown, totp: { since: shown.totpSince, recoveryCodesLeft: row?.left ?? 0, demanded } };
 }
 
 type Proof = { password: string };
@@ -111,16 +115,21 @@ export async function offerTotp(
   });
 }
 
-/** From now on a code is asked for. Returns the recovery codes, which are shown this once. */
+/**
+ * From now on a code is asked for. Returns the recovery codes, which are shown this once. Where the role demands the factor, the
+ * other sessions of the account end: they were opened by the password alone, perhaps by somebody else, and would be free as well.
+ * Those of the OpenID provider stay.
+ */
 export async function confirmTotp(
-  deps: SignInDeps,
+  deps: FactorDeps,
   code: string,
   { viewer, address }: { viewer: Viewer; address: string | null },
 ): Promise<{ recoveryCodes: string[] }> {
-  const { account: id } = ownOf(viewer);
+  const { account: id, session } = ownOf(viewer);
   await countTry(deps.db, tryLimits(`confirm ${id}`, address).slice(0, 1));
   return deps.db.transaction(async (tx) => {
-    const { account, totpSecret, totpSince } = await lockAccount(tx, id);
+    const row = await lockAccount(tx, id);
+    const { account, totpSecret, totpSince } = row;
     if (totpSecret === null || totpSince !== null)
       throw new DomainError("illegal-transition", "There is no second factor to confirm: ask for a new secret first");
     const nowMs = deps.clock.wallMs();
@@ -136,11 +145,23 @@ export async function confirmTotp(
       step,
       hashes,
     ]);
-    await audit(tx, { deps, viewer, account, action: "account.second-factor-added" });
+    const sessions = lacksSecondFactor({ ...row, hasPassword: row.password !== null }, deps.env)
+      ? await endPasswordSessions(tx, { account, exceptSession: session })
+      : 0;
+    await audit(tx, { deps, viewer, account, action: "account.second-factor-added", more: { sessions } });
     return { recoveryCodes: codes };
   });
 }
 
+/** Those that a password or a link has opened. Returns how many have ended. */
+function endPasswordSessions(tx: Tx, { account, exceptSession }: { account: string; exceptSession: string }) {
+  return tx.run("delete from sessions where account_id = $1 and id <> $2 and means <> 'oidc'", [
+    account,
+    exceptSession,
+  ]);
+}
+
+/** Where the role demands one, the account may do nothing but add another from then on: this is how a factor is replaced. */
 export async function removeTotp(
   deps: SignInDeps,
   { password, code }: Proof & { code: string },
@@ -157,13 +178,13 @@ export async function removeTotp(
   });
 }
 
-type Entry = { deps: SignInDeps; viewer: Viewer; account: string; action: string };
+type Entry = { deps: SignInDeps; viewer: Viewer; account: string; action: string; more?: object };
 
-async function audit(tx: Tx, { deps, viewer, account, action }: Entry): Promise<void> {
+async function audit(tx: Tx, { deps, viewer, account, action, more }: Entry): Promise<void> {
   await appendAudit(tx, {
     ...{ action, subjectKind: "account" as const, subjectId: account, before: null, count: 1 },
     actor: viewer.name,
-    after: { account: viewer.name },
+    after: { account: viewer.name, ...more },
     atMs: deps.clock.wallMs(),
   });
 }

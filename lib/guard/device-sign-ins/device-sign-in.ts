@@ -3,9 +3,10 @@ import { ownOf } from "@/lib/guard/accounts/own-account";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { hashOf, newSecret } from "@/lib/guard/sessions/secret";
 import { hashOfCode, newReadableCode } from "@/lib/guard/sign-in/readable-code";
+import type { SecondFactorTerms } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import type { SignInDeps } from "@/lib/guard/sign-in/sign-in";
 import { countTry, forgetTries, programLimits, tryLimits } from "@/lib/guard/sign-in/tries.write";
-import { assertWithin, insertToken, type TokenDeps } from "@/lib/guard/tokens/change-tokens";
+import { assertOwnsTokens, assertWithin, insertToken, type TokenDeps } from "@/lib/guard/tokens/change-tokens";
 import { findToken } from "@/lib/guard/tokens/tokens.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
@@ -53,10 +54,10 @@ export async function lookAtDeviceSignIn(
 
 /**
  * Lets the program have a token of the own account, or not. The token may do what the decision names of what the account may.
- * Throws DomainError `unknown-device-sign-in`, also when somebody has decided before, and `invalid-token`.
+ * Throws DomainError `unknown-device-sign-in`, also when somebody has decided before, `invalid-token`, `second-factor-needed`.
  */
 export async function decideDeviceSignIn(
-  deps: SignInDeps,
+  deps: SignInDeps & { env: SecondFactorTerms },
   { code, decision, days = DAYS_DEFAULT, actions, sources }: DeviceDecision,
   { viewer, address }: { viewer: Viewer; address: string | null },
 ): Promise<void> {
@@ -65,7 +66,10 @@ export async function decideDeviceSignIn(
   await guessing(deps, { viewer, address }, () =>
     deps.db.transaction(async (tx) => {
       const owner = await lockAccount(tx, account);
-      if (decision === "confirm") assertWithin(owner, wanted);
+      if (decision === "confirm") {
+        assertOwnsTokens(owner, deps.env);
+        assertWithin(owner, wanted);
+      }
       const program = await decideUndecided(tx, hashOfCode(code), {
         account,
         wanted: decision === "confirm" ? wanted : null,
@@ -103,7 +107,8 @@ async function guessing<Found>(
 
 /**
  * What has become of the sign-in of a program: nothing yet, or the token, which is made and answered this once. Throws DomainError
- * `unknown-device-sign-in` for a wrong secret, after ten minutes, and after the answer.
+ * `unknown-device-sign-in` for a wrong secret, after ten minutes, and after the answer, and `second-factor-needed` while the person
+ * must add one: the sign-in stays, and the token can be taken then.
  */
 export async function takeDeviceSignIn({ db, clock, env }: TokenDeps, secret: string): Promise<DeviceAnswer> {
   const hash = hashOf(secret);
@@ -116,6 +121,7 @@ export async function takeDeviceSignIn({ db, clock, env }: TokenDeps, secret: st
     const decided = await takeDecided(tx, hash);
     if (decided === null || owner.disabledAt !== null) return null;
     if (decided.decision === "denied") return "denied";
+    assertOwnsTokens(owner, env);
     const { name, days, actions, sources } = decided;
     const wanted = { name, days, ...(actions && { actions }), ...(sources && { sources }) };
     return insertToken(tx, { owner, wanted, by: owner.name, nowMs: clock.wallMs() });

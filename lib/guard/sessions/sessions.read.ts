@@ -1,12 +1,16 @@
 import type { AccountRights } from "@/lib/guard/accounts/account.pure";
+import type { SessionOut } from "@/lib/guard/accounts/accounts.shapes";
+import type { FactorState } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { SESSION_IDLE_MS } from "./session.pure";
 
-export type LiveSession = AccountRights & {
-  session: string;
-  /** Epoch milliseconds. */
-  seenAtMs: number;
-};
+export type LiveSession = AccountRights &
+  FactorState & {
+    session: string;
+    means: SessionOut["means"];
+    /** Epoch milliseconds. */
+    seenAtMs: number;
+  };
 
 /**
  * The session of a secret, by its SHA-256, with the present rights of its account; null = there is none, it has ended, or the
@@ -14,7 +18,8 @@ export type LiveSession = AccountRights & {
  */
 export async function readLiveSession(db: Queryable, secretHash: Uint8Array): Promise<LiveSession | null> {
   const [row] = await db.query<Omit<LiveSession, "seenAtMs"> & { seenAt: number }>(
-    `select s.id as session, s.seen_at as "seenAt", a.id as account, a.name, a.kind, a.role, a.actions, a.sources
+    `select s.id as session, s.means, s.seen_at as "seenAt", a.id as account, a.name, a.kind, a.role, a.actions, a.sources,
+            a.password is not null as "hasPassword", a.totp_since as "totpSince"
        from sessions s join accounts a on a.id = s.account_id
       where s.secret_hash = $1 and s.expires_at > now() and s.seen_at > now() - $2 * interval '1 ms' and a.disabled_at is null`,
     [secretHash, SESSION_IDLE_MS],

@@ -1,10 +1,11 @@
 import type { AccountRights } from "@/lib/guard/accounts/account.pure";
-import { lockAccount } from "@/lib/guard/accounts/accounts.read";
+import { lockAccount, type SignInAccount } from "@/lib/guard/accounts/accounts.read";
 import { actionsOf } from "@/lib/guard/accounts/role.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { hashOf, newSecret } from "@/lib/guard/sessions/secret";
+import { lacksSecondFactor, type SecondFactorTerms } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import type { SignInDeps } from "@/lib/guard/sign-in/sign-in";
-import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
+import { assertMay, assertSecondFactor, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError, invalidFields } from "@/lib/platform/plain/problem.pure";
@@ -12,7 +13,7 @@ import { tokenOf } from "./token.pure";
 import { findToken, listTokensOf, type TokenTerms } from "./tokens.read";
 import type { NewToken, TokenOut } from "./tokens.shapes";
 
-export type TokenDeps = SignInDeps & { env: TokenTerms };
+export type TokenDeps = SignInDeps & { env: TokenTerms & SecondFactorTerms };
 
 /** Whose tokens the viewer may see and change: the own ones after a sign-in, those of any account as an administrator. */
 function assertMayChange(viewer: Viewer, account: string): void {
@@ -32,7 +33,7 @@ export async function listTokens(
   return { items: await listTokensOf(db, account, env) };
 }
 
-/** Makes a token, whose secret is stored nowhere. Throws DomainError `unknown-account`, `invalid-token`. */
+/** Makes a token, whose secret is stored nowhere. Throws DomainError `unknown-account`, `invalid-token`, `second-factor-needed`. */
 export async function makeToken(
   deps: TokenDeps,
   { account, wanted }: { account: string; wanted: NewToken },
@@ -46,10 +47,17 @@ export async function makeToken(
       throw new DomainError("forbidden", "A person makes its tokens itself: make a service account for a program", {
         fields: [{ field: "account", detail: "is a person's" }],
       });
+    assertOwnsTokens(owner, deps.env);
     assertWithin(owner, wanted);
     return insertToken(tx, { owner, wanted, by: viewer.name, nowMs });
   });
   return { token: (await findToken(deps.db, id, deps.env))!, secret };
+}
+
+/** Throws DomainError `second-factor-needed` for a person who must add one first. */
+export function assertOwnsTokens(owner: SignInAccount, terms: SecondFactorTerms): void {
+  if (lacksSecondFactor({ ...owner, hasPassword: owner.password !== null }, terms))
+    assertSecondFactor({ means: "session", secondFactorNeeded: true });
 }
 
 /** Stores a token of an account, with its audit entry. The caller has checked who may. */

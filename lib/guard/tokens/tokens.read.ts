@@ -1,3 +1,4 @@
+import type { FactorState } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { TokenRights } from "./token.pure";
 import type { TokenOut } from "./tokens.shapes";
@@ -7,12 +8,13 @@ export type TokenTerms = {
   oidcTokensDays: number;
 };
 
-export type StoredToken = TokenRights & {
-  token: string;
-  usedAtMs: number | null;
-  /** Why it is not good any more; null = it is. */
-  ended: "expired" | "revoked" | "disabled" | "sign-in-due" | null;
-};
+export type StoredToken = TokenRights &
+  FactorState & {
+    token: string;
+    usedAtMs: number | null;
+    /** Why it is not good any more; null = it is. */
+    ended: "expired" | "revoked" | "disabled" | "sign-in-due" | null;
+  };
 
 /**
  * When the owner of a token must have signed in at the provider again, which alone says whether a person has left or lost a group. null =
@@ -31,7 +33,8 @@ export async function readToken(
     `select t.id as token, t.actions as "tokenActions", t.sources as "tokenSources", t.used_at as "usedAtMs",
             case when t.revoked_at is not null then 'revoked' when a.disabled_at is not null then 'disabled'
                  when t.expires_at <= now() then 'expired' when ${signInBy("$2")} <= now() then 'sign-in-due' end as ended,
-            a.id as account, a.name, a.kind, a.role, a.actions, a.sources
+            a.id as account, a.name, a.kind, a.role, a.actions, a.sources, a.password is not null as "hasPassword",
+            a.totp_since as "totpSince"
        from api_tokens t join accounts a on a.id = t.account_id
       where t.hash = $1`,
     [hash, oidcTokensDays],

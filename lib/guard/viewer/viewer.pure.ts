@@ -61,6 +61,8 @@ export type Viewer = {
   /** Names of the allowed sources. The viewer reads and changes nothing of other sources. */
   readonly sources: "all" | readonly string[];
   readonly actions: "all" | readonly Action[];
+  /** Its account lacks the second factor that its role demands: see `untilSecondFactor`. */
+  readonly secondFactorNeeded?: true;
 };
 
 /** Every caller that reaches the port of a machine without sign-in. */
@@ -70,6 +72,22 @@ export function localViewer(name: string = LOCAL_ACTOR): Viewer {
 
 /** Whoever has not signed in where one must: may do nothing but sign in. */
 export const NOBODY: Viewer = { name: "nobody", means: "none", sources: [], actions: [] };
+
+/** What is left of a viewer while its account lacks the second factor that its role demands: its own ways in alone. */
+export function untilSecondFactor(viewer: Viewer): Viewer {
+  return { ...viewer, sources: [], actions: [], secondFactorNeeded: true };
+}
+
+/** Throws DomainError `second-factor-needed` for such a viewer. */
+export function assertSecondFactor({ means, secondFactorNeeded }: Pick<Viewer, "means" | "secondFactorNeeded">): void {
+  if (!secondFactorNeeded) return;
+  throw new DomainError(
+    "second-factor-needed",
+    means === "token"
+      ? "The owner of the token needs a second factor: the owner signs in to the console and adds one, and the token works again"
+      : "Your role needs a second factor, and your account has none: open the console and add one",
+  );
+}
 
 /** A part of Parkade that acts without a request: `worker`, `reconciler`, `source:orders`. */
 export function systemViewer(name: string): Viewer {
@@ -91,10 +109,11 @@ export function seesAll(viewer: Viewer, sources: readonly string[] | null): bool
 }
 
 /**
- * Throws DomainError `forbidden` unless the viewer may do this to these sources. `"all"`: the change concerns every
+ * Throws DomainError `forbidden`, or `second-factor-needed`, unless the viewer may do this to these sources. `"all"`: the change concerns every
  * source, as a setting or a control without a source does.
  */
 export function assertMay(viewer: Viewer, action: Action, sources: "all" | readonly string[] = []): void {
+  assertSecondFactor(viewer);
   if (!may(viewer, action)) throw forbidden(viewer, action, null);
   if (viewer.sources === "all") return;
   if (sources === "all") throw forbidden(viewer, action, "all");

@@ -7,6 +7,7 @@ import {
   localViewer,
   sourceScope,
   systemViewer,
+  untilSecondFactor,
   type Viewer,
   whyNot,
 } from "./viewer.pure";
@@ -25,6 +26,15 @@ function refusalOf(work: () => unknown): DomainError | null {
 
 it.each(ACTIONS)("the local viewer and Parkade itself may %s, everywhere", (action) => {
   for (const viewer of [localViewer(), systemViewer("worker")]) assertMay(viewer, action, "all");
+});
+
+it("whoever must add a second factor may do and read nothing, and is told so", () => {
+  const [person, token] = [CLERK, { ...CLERK, means: "token" as const }].map(untilSecondFactor) as [Viewer, Viewer];
+  for (const action of ACTIONS)
+    expect(refusalOf(() => assertMay(person, action, ["orders"]))?.code).toBe("second-factor-needed");
+  expect(refusalOf(() => sourceScope(person))?.message).toMatch(/open the console and add one$/);
+  expect(refusalOf(() => sourceScope(token))?.message).toMatch(/^The owner of the token needs/);
+  expect([person.actions, person.sources]).toEqual([[], []]);
 });
 
 it.each(ACTIONS.filter((action) => !["view", "redrive"].includes(action)))(

@@ -54,6 +54,13 @@ function goToSignIn(): void {
   if (!pathname.startsWith("/sign-in")) window.location.assign(`/sign-in?to=${encodeURIComponent(pathname + search)}`);
 }
 
+/** The page leads back to where the person was. */
+function goToSecondFactor(): void {
+  const { pathname, search } = window.location;
+  const page = "/sign-in/second-factor";
+  if (pathname !== page) window.location.assign(`${page}?to=${encodeURIComponent(pathname + search)}`);
+}
+
 /**
  * Calls the API and returns its JSON. Throws `ApiError` for a problem, for a missing network and for a timeout; an
  * abort by the caller's signal stays an `AbortError`. The answer is not checked: the server serialises it from the same
@@ -82,6 +89,7 @@ export async function fetchJson<Answer>(path: string, request: JsonRequest = {})
     if (!response.ok) {
       const problem = await problemOf(response);
       if (problem.code === "unauthenticated") goToSignIn();
+      if (problem.code === "second-factor-needed") goToSecondFactor();
       throw problem;
     }
     const answer = response.status === 204 ? undefined : await response.json();

@@ -85,6 +85,7 @@ export const PROBLEM_CODES = [
   "unauthenticated",
   "sign-in-failed",
   "code-required",
+  "second-factor-needed",
   "proof-failed",
   "invalid-password",
   "invalid-name",

@@ -13,7 +13,7 @@ export const GET = handle({
   summary: "Accounts of people and services",
   query: accountsQuery,
   answer: accountListSchema,
-  run: ({ deps, viewer, query }) => listAccounts(deps.db, query, viewer),
+  run: ({ deps, viewer, query }) => listAccounts(deps, query, viewer),
 });
 
 export const POST = handle({

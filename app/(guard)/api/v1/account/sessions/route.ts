@@ -4,6 +4,7 @@ import { endOwnSessions, listOwnSessions } from "@/lib/guard/sessions/own-sessio
 
 export const GET = handle({
   id: "listOwnSessions",
+  withoutSecondFactor: true,
   summary: "Sessions of the own account",
   answer: sessionListSchema,
   run: ({ deps, viewer }) => listOwnSessions(deps, viewer),
@@ -11,6 +12,7 @@ export const GET = handle({
 
 export const DELETE = handle({
   id: "endOtherSessions",
+  withoutSecondFactor: true,
   summary: "End all other sessions of the own account",
   problems: ["unknown-session"],
   run: ({ deps, viewer }) => endOwnSessions(deps, "others", viewer),

@@ -4,6 +4,7 @@ import { offerTotp, removeTotp } from "@/lib/guard/accounts/own-account";
 
 export const POST = handle({
   id: "offerTotp",
+  withoutSecondFactor: true,
   summary: "A secret for an authenticator app, which counts once a code of it is confirmed",
   body: passwordProofSchema,
   answer: totpOfferSchema,

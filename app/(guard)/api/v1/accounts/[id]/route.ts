@@ -11,7 +11,7 @@ export const GET = handle({
   summary: "An account",
   params,
   answer: accountSchema,
-  run: ({ deps, viewer, params: { id } }) => readAccount(deps.db, viewer, id),
+  run: ({ deps, viewer, params: { id } }) => readAccount(deps, viewer, id),
 });
 
 export const PATCH = handle({

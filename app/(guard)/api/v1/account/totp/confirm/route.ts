@@ -5,6 +5,7 @@ import { confirmTotp } from "@/lib/guard/accounts/own-account";
 
 export const POST = handle({
   id: "confirmTotp",
+  withoutSecondFactor: true,
   summary: "Ask for a code from now on; the recovery codes are shown this once",
   body: totpConfirmSchema,
   answer: recoveryCodesSchema,
