@@ -7,13 +7,10 @@ const LISTED_CHARS_MIN = 4;
 type CommonPasswords = { spelled: ReadonlySet<string>; charsMax: number };
 let commonPasswords: Promise<CommonPasswords> | null = null;
 
-/**
- * The 49,000 most common passwords of `@zxcvbn-ts/language-common`, as `spelledPassword` spells them. Read at the first use: few
- * processes ever judge a new password, and the list takes some MB.
- */
+/** As `spelledPassword` spells them. Read at the first use: few processes ever judge a new password, and the list takes some MB. */
 async function readCommonPasswords(): Promise<CommonPasswords> {
-  const { dictionary } = await import("@zxcvbn-ts/language-common");
-  const spelled = new Set(dictionary["passwords-common"].map((each) => spelledPassword(each)));
+  const { COMMON_PASSWORDS } = await import("@/lib/guard/sign-in/common-passwords");
+  const spelled = new Set(COMMON_PASSWORDS.map((each) => spelledPassword(each)));
   return { spelled, charsMax: Math.max(...[...spelled].map(({ length }) => length)) };
 }
 
