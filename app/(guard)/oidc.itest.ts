@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { type JWTPayload, SignJWT, UnsecuredJWT } from "jose";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { makeSetupLinkAtStart } from "@/app/_server/sign-in/set-up";
 import { POST as logOut } from "@/app/(guard)/sign-in/oidc/back-channel-logout/route";
 import { GET as callback } from "@/app/(guard)/sign-in/oidc/callback/route";
@@ -15,7 +15,7 @@ import type { SignInStrength } from "@/lib/guard/oidc/sign-in-strength.pure";
 import { removeEndedWaysIn } from "@/lib/guard/sessions/ended-ways-in.write";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
-import { OPENID_CLIENT, type OpenIdServer, openIdServer } from "@/lib/testing/openid";
+import { OPENID_CLIENT, type OpenIdServer, openIdServer, TOLD } from "@/lib/testing/openid";
 
 /** Against a real OpenID provider, `oidc-provider`. */
 
@@ -601,18 +601,31 @@ describe("a sign-in at the provider", () => {
     }
   });
 
+  /** The provider is not told how old it may be, and does not ask again. */
+  const comeAfter = async (ageS: number) => {
+    openid.login = { ts: Math.floor(Date.now() / 1000) - ageS };
+    const { location, cookie } = await begin();
+    const address = new URL(location);
+    expect(address.searchParams.get("max_age")).toBe("420");
+    address.searchParams.delete("max_age");
+    return comeBack(await openid.walk(address.href), cookie);
+  };
+
   test("that is too old is refused, though the provider does not ask again", async () => {
     demand({ maxAgeS: 420 });
-    const lookAt = async (ageS: number) => {
-      openid.login = { ts: Math.floor(Date.now() / 1000) - ageS };
-      const { location, cookie } = await begin();
-      const address = new URL(location);
-      expect(address.searchParams.get("max_age")).toBe("420");
-      address.searchParams.delete("max_age");
-      return comeBack(await openid.walk(address.href), cookie);
+    expect((await comeAfter(300)).session).toBeDefined();
+    expect(await comeAfter(600)).toEqual(refused("stale"));
+  });
+
+  test("of a time that the provider does not tell is refused in the same words", async () => {
+    demand({ maxAgeS: 420 });
+    const tell = (...claims: string[]) => {
+      openid.told = claims;
+      openid.rotateKeys();
     };
-    expect((await lookAt(300)).session).toBeDefined();
-    expect(await lookAt(600)).toEqual(refused("stale"));
+    tell("acr");
+    onTestFinished(() => tell(...TOLD));
+    expect(await comeAfter(300)).toEqual(refused("stale"));
   });
 });
 

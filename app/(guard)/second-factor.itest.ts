@@ -77,16 +77,16 @@ async function tokenOf(cookie: string): Promise<string> {
   return made.body.secret;
 }
 
-/** Through the strict process. Returns codes of a step from now. */
-async function addSecondFactor({ id, cookie }: { id: string; cookie: string }) {
-  expect((await call("POST account/totp", { cookie, body: { password: PASSWORD } })).status).toBe(200);
+/** Returns codes of a step from now. */
+async function addSecondFactor({ id, cookie }: { id: string; cookie: string }, by = strict) {
+  expect((await call("POST account/totp", { by, cookie, body: { password: PASSWORD } })).status).toBe(200);
   const [row] = await web.deps.db.query<{ secret: Buffer }>(
     "select totp_secret as secret from accounts where id = $1",
     [id],
   );
   const step = Math.floor(web.deps.clock.wallMs() / 30_000);
   const codeAt = (steps: number) => totpCode(row!.secret, step + steps);
-  expect((await call("POST account/totp/confirm", { cookie, body: { code: codeAt(-1) } })).status).toBe(200);
+  expect((await call("POST account/totp/confirm", { by, cookie, body: { code: codeAt(-1) } })).status).toBe(200);
   return codeAt;
 }
 
@@ -137,23 +137,29 @@ describe("a second factor that is demanded", () => {
     expect(await signIn("ada")).toMatchObject({ status: 401, body: { code: "code-required" } });
   });
 
-  test("when it is confirmed, ends the other sessions that the password alone has opened", async () => {
-    const ada = await setUp();
-    const other = (await signIn("ada")).cookie!;
-    const provided = (await signIn("ada")).cookie!;
-    await web.deps.db.run("update sessions set means = 'oidc' where secret_hash = sha256($1::bytea)", [
-      Buffer.from(provided.split("=")[1]!),
-    ]);
-    const codeAt = await addSecondFactor(ada);
-    expect(await reads({ cookie: ada.cookie })).toBe(200);
-    expect(await reads({ cookie: other })).toBe(401);
-    const [entry] = await web.deps.db.query(
-      "select actor, after from audit_entries where action = 'account.second-factor-added'",
-    );
-    expect(entry).toEqual({ actor: "Ada", after: { account: "Ada", sessions: 1 } });
-    expect(await reads({ cookie: provided })).toBe(200);
-    expect(await reads({ cookie: (await signIn("ada", codeAt(0))).cookie })).toBe(200);
-  });
+  test.each([
+    ["its role demands it", () => strict],
+    ["it is not demanded yet", () => web.deps],
+  ])(
+    "when it is confirmed while %s, ends the other sessions that the password alone has opened",
+    async (_, process) => {
+      const ada = await setUp();
+      const other = (await signIn("ada")).cookie!;
+      const provided = (await signIn("ada")).cookie!;
+      await web.deps.db.run("update sessions set means = 'oidc' where secret_hash = sha256($1::bytea)", [
+        Buffer.from(provided.split("=")[1]!),
+      ]);
+      const codeAt = await addSecondFactor(ada, process());
+      expect(await reads({ cookie: ada.cookie })).toBe(200);
+      expect(await reads({ cookie: other })).toBe(401);
+      const [entry] = await web.deps.db.query(
+        "select actor, after from audit_entries where action = 'account.second-factor-added'",
+      );
+      expect(entry).toEqual({ actor: "Ada", after: { account: "Ada", sessions: 1 } });
+      expect(await reads({ cookie: provided })).toBe(200);
+      expect(await reads({ cookie: (await signIn("ada", codeAt(0))).cookie })).toBe(200);
+    },
+  );
 
   test("leaves the own password, sessions and the sign-out to whoever has none yet", async () => {
     const { cookie } = await setUp();
@@ -162,12 +168,29 @@ describe("a second factor that is demanded", () => {
     const ended = list.body.items.find(({ current }) => !current)!;
     expect((await call("DELETE account/sessions/{id}", { cookie, params: { id: ended.id } })).status).toBe(204);
     expect((await call("GET account/sessions", { cookie: other })).status).toBe(401);
+    const offered = await call("POST account/totp", { cookie, body: { password: PASSWORD } });
+    expect(offered.status).toBe(200);
     const body = { password: PASSWORD, newPassword: NEW_PASSWORD };
     expect((await call("POST account/password", { cookie, body })).status).toBe(204);
+    // Whoever knew the old password may have read the secret that was offered.
+    const none = await call("POST account/totp/confirm", { cookie, body: { code: "123456" } });
+    expect(none.body).toMatchObject({ code: "illegal-transition" });
     expect(await call("POST tokens", { cookie, body: { name: "x", days: 1 } })).toMatchObject(NEEDED);
     expect(await call("GET account", { cookie })).toMatchObject(NEEDED);
     expect((await call("POST sign-out", { cookie })).status).toBe(200);
     expect((await call("GET account/sessions", { cookie })).status).toBe(401);
+  });
+
+  test("lets whoever has none yet look at the own tokens, and end them", async () => {
+    const ada = await setUp();
+    const token = await tokenOf(ada.cookie);
+    const list = await call<{ items: { id: string }[] }>("GET tokens", { cookie: ada.cookie });
+    expect(list.body.items).toHaveLength(1);
+    const { id } = list.body.items[0]!;
+    expect(await call("DELETE tokens/{id}", { token, params: { id } })).toMatchObject(NEEDED);
+    expect((await call("DELETE tokens/{id}", { cookie: ada.cookie, params: { id } })).status).toBe(204);
+    await addSecondFactor(ada);
+    expect(await reads({ token })).toBe(401);
   });
 
   test("is asked of whoever gets such a role while signed in, and not of whoever loses it", async () => {

@@ -585,7 +585,9 @@ const WITHOUT_SESSION = new Set([
 const WITHOUT_SECOND_FACTOR = [
   "DELETE account/sessions",
   "DELETE account/sessions/{id}",
+  "DELETE tokens/{id}",
   "GET account/sessions",
+  "GET tokens",
   "POST account/password",
   "POST account/totp",
   "POST account/totp/confirm",

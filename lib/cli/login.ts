@@ -56,23 +56,36 @@ export async function login(call: Call, server: Server): Promise<number> {
   return EXIT.done;
 }
 
-/** Asks until the person has decided. Throws ApiError when the code has ended. */
+/** Asks until the person has decided, and has the second factor that is demanded. Throws ApiError when the code has ended. */
 async function waitFor(call: Call, api: Api, { deviceSecret, pollMs }: DeviceStarted): Promise<DeviceAnswer> {
-  for (;;) {
+  for (let said = false; ; ) {
     await call.clock.sleep(pollMs, call.signal);
-    const answer = await patiently(call, () =>
-      api.change<DeviceAnswer>("api/v1/device-sign-ins/take", { method: "POST", body: { deviceSecret } }),
-    );
-    if (answer.state !== "waiting") return answer;
+    try {
+      const answer = await patiently(call, () =>
+        api.change<DeviceAnswer>("api/v1/device-sign-ins/take", { method: "POST", body: { deviceSecret } }),
+      );
+      if (answer.state !== "waiting") return answer;
+    } catch (error) {
+      if (!lacksFactor(error)) throw error;
+      if (!said) call.terminal.say("Your role needs a second factor: add one in the console. This waits for it.");
+      said = true;
+    }
   }
 }
+
+const lacksFactor = (error: unknown) => error instanceof ApiError && error.code === "second-factor-needed";
 
 /** `logout`: the token ends at the server first, so that a copy of it is worth nothing. */
 export async function logout(call: Call, server: Server): Promise<number> {
   const { terminal } = call;
   const credential = readCredential(server.file, server.url);
   if (credential !== null) {
-    await revoke(server, credential);
+    await revoke(server, credential).catch((error: unknown) => {
+      if (!lacksFactor(error)) throw error;
+      terminal.say(
+        "The token was not ended, since its owner lacks a second factor: end it in the console, under Account.",
+      );
+    });
     writeCredential(server.file, server.url, null);
   }
   if (server.otherToken) terminal.say(`${TOKEN} is set, and stays as it is.`);

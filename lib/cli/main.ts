@@ -50,7 +50,7 @@ import { actorFault, cleanActor } from "@/lib/guard/viewer/actor.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { systemClock, within } from "@/lib/platform/clock";
 import { visible } from "@/lib/platform/plain/format.pure";
-import { offerTlsSuites } from "@/lib/platform/tls-suites";
+import { isSuiteList, offerTlsSuites, SUITE_LIST_RULE } from "@/lib/platform/tls-suites";
 import { version } from "../../package.json";
 
 const DEFAULT_URL = "http://127.0.0.1:3000";
@@ -159,8 +159,13 @@ async function printed(text: string): Promise<number> {
   return EXIT.done;
 }
 
+function offerSuites(list: string): void {
+  if (list !== "" && !isSuiteList(list)) throw new UsageError(`PARKADE_TLS_CIPHERS ${SUITE_LIST_RULE}`);
+  offerTlsSuites(list);
+}
+
 async function main(words: readonly string[]): Promise<number> {
-  offerTlsSuites(process.env.PARKADE_TLS_CIPHERS);
+  offerSuites(process.env.PARKADE_TLS_CIPHERS ?? "");
   if (words[0] === COMPLETE_WORD) return complete(words.slice(1));
   const first = words.find((word) => !word.startsWith("-"));
   if (first === "help") return main([...words.filter((word) => word !== "help"), "--help"]);

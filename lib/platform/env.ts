@@ -23,7 +23,7 @@ import { parseNetworks } from "@/lib/platform/networks";
 import { parseHostNames } from "@/lib/platform/plain/host-names.pure";
 import { takesAnyCertificate, VERIFIED_TLS_RULE } from "@/lib/platform/plain/postgres-tls.pure";
 import { parseRedisUrl, REDIS_URL_RULE } from "@/lib/platform/plain/redis-address.pure";
-import { isSuiteList } from "@/lib/platform/tls-suites";
+import { isSuiteList, SUITE_LIST_RULE } from "@/lib/platform/tls-suites";
 import {
   TRACING_VARIABLES,
   type TracingFault,
@@ -197,10 +197,7 @@ const schema = z.object({
   PARKADE_ALLOWED_TARGETS: z.preprocess((value) => value || null, z.nullable(hostNames)),
   PARKADE_SECRET_FILES: orDefault(z.nullable(z.string(FOLDER_RULE).regex(/^\/./, FOLDER_RULE)), null),
   PARKADE_CA_FILE: orDefault(z.nullable(z.string()), null),
-  PARKADE_TLS_CIPHERS: orDefault(
-    z.nullable(z.string().check(z.refine(isSuiteList, "must name suites as OpenSSL does, with colons between them"))),
-    null,
-  ),
+  PARKADE_TLS_CIPHERS: orDefault(z.nullable(z.string().check(z.refine(isSuiteList, SUITE_LIST_RULE))), null),
   PARKADE_LOG_LEVEL: orDefault(z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`), "info"),
   PARKADE_HEALTH_FILE: orDefault(z.nullable(z.string()), null),
   PARKADE_DATABASE_POOL: orDefault(whole(1, 200), POOL_MAX_DEFAULT),

@@ -15,12 +15,15 @@ const RECOMMENDED = [
 
 /**
  * Every TLS connection that this process opens offers these suites alone, unless it names its own. `given`: PARKADE_TLS_CIPHERS, names of
- * OpenSSL with colons between them; null or empty = the recommended ones. A connection that is made by way of a secure context of its own
+ * OpenSSL with colons between them; null, empty or no such list = the recommended ones. A connection that is made by way of a secure context of its own
  * must name `tls.DEFAULT_CIPHERS` in it.
  */
 export function offerTlsSuites(given: string | null | undefined): void {
-  tls.DEFAULT_CIPHERS = given || RECOMMENDED;
+  tls.DEFAULT_CIPHERS = given && isSuiteList(given) ? given : RECOMMENDED;
 }
+
+/** Of PARKADE_TLS_CIPHERS. */
+export const SUITE_LIST_RULE = "must name suites as OpenSSL does, with colons between them";
 
 /** False when OpenSSL knows no suite of the list. */
 export function isSuiteList(text: string): boolean {

@@ -15,6 +15,8 @@ export type OpenIdServer = {
   people: Record<string, OpenIdPerson>;
   /** Who signs in next. */
   subject: string;
+  /** What the ID token tells of it, from the next `rotateKeys` on. */
+  told: string[];
   /** How: `ts` = when, in seconds of the epoch. */
   login: { acr?: string; amr?: string[]; ts?: number };
   /** Signs with other keys from now on, and publishes them; `published: false` publishes keys that it does not sign with. */
@@ -66,6 +68,7 @@ export async function openIdServer(own: Client): Promise<OpenIdServer> {
     people: {},
     subject: "",
     login: {},
+    told: [...TOLD],
     rotateKeys: (how = { published: true }) => {
       published = how.published ? null : { keys: [publicKey()] };
       key = privateKey();
@@ -111,6 +114,9 @@ export async function openIdServer(own: Client): Promise<OpenIdServer> {
   return openid;
 }
 
+/** Of how somebody signed in. */
+export const TOLD = ["acr", "amr", "auth_time"] as const;
+
 function configuration(
   openid: OpenIdServer,
   { redirectUri, signedOutUri, logoutUri }: Client,
@@ -128,7 +134,7 @@ function configuration(
       },
     ],
     acrValues: ["pwd", "phr", "phrh"],
-    claims: { openid: ["sub", "acr", "amr", "auth_time"], profile: ["preferred_username", "groups"], email: ["email"] },
+    claims: { openid: ["sub", ...openid.told], profile: ["preferred_username", "groups"], email: ["email"] },
     // Groups come by the ID token from one provider and by userinfo from another.
     conformIdTokenClaims: openid.subject !== "by-userinfo",
     cookies: { keys: [randomUUID()] },

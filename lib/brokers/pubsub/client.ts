@@ -77,6 +77,9 @@ function connectionOf({ endpoint = GOOGLE, tls: given = {} }: PubsubConfig, deps
   const named = servername === undefined ? {} : { "grpc.ssl_target_name_override": servername };
   const options = { ...OPTIONS, ...looked, ...named };
   if (isPlain) return new Client(target, grpcCredentials.createInsecure(), options);
+  // grpc-js refuses these two alone in createSsl.
+  if ((cert === undefined) !== (key === undefined))
+    throw new PubsubFault("PUBSUB_BAD_TLS", "tls.cert and tls.key belong together: give both, or neither");
   try {
     // As createSsl makes it, which takes Node's own suites in the place of those of this process.
     const context = tls.createSecureContext({ ca, key, cert, ciphers: tls.DEFAULT_CIPHERS });

@@ -27,8 +27,13 @@ export async function insertAccount(
   }
 }
 
+/** A second factor that was offered and not confirmed goes: whoever knew the old password may have its secret. */
 export async function setPassword(tx: Tx, id: string, hash: string): Promise<void> {
-  await tx.run("update accounts set password = $2, updated_at = now() where id = $1", [id, hash]);
+  await tx.run(
+    `update accounts set password = $2, updated_at = now(), totp_secret = case when totp_since is not null then totp_secret end
+      where id = $1`,
+    [id, hash],
+  );
 }
 
 /**

@@ -116,20 +116,18 @@ export async function offerTotp(
 }
 
 /**
- * From now on a code is asked for. Returns the recovery codes, which are shown this once. Where the role demands the factor, the
- * other sessions of the account end: they were opened by the password alone, perhaps by somebody else, and would be free as well.
- * Those of the OpenID provider stay.
+ * From now on a code is asked for. Returns the recovery codes, which are shown this once. The other sessions of the account end: they
+ * were opened by the password alone, perhaps by somebody else. Those of the OpenID provider stay.
  */
 export async function confirmTotp(
-  deps: FactorDeps,
+  deps: SignInDeps,
   code: string,
   { viewer, address }: { viewer: Viewer; address: string | null },
 ): Promise<{ recoveryCodes: string[] }> {
   const { account: id, session } = ownOf(viewer);
   await countTry(deps.db, tryLimits(`confirm ${id}`, address).slice(0, 1));
   return deps.db.transaction(async (tx) => {
-    const row = await lockAccount(tx, id);
-    const { account, totpSecret, totpSince } = row;
+    const { account, totpSecret, totpSince } = await lockAccount(tx, id);
     if (totpSecret === null || totpSince !== null)
       throw new DomainError("illegal-transition", "There is no second factor to confirm: ask for a new secret first");
     const nowMs = deps.clock.wallMs();
@@ -145,9 +143,7 @@ export async function confirmTotp(
       step,
       hashes,
     ]);
-    const sessions = lacksSecondFactor({ ...row, hasPassword: row.password !== null }, deps.env)
-      ? await endPasswordSessions(tx, { account, exceptSession: session })
-      : 0;
+    const sessions = await endPasswordSessions(tx, { account, exceptSession: session });
     await audit(tx, { deps, viewer, account, action: "account.second-factor-added", more: { sessions } });
     return { recoveryCodes: codes };
   });

@@ -6,7 +6,8 @@ export const OIDC_REFUSALS = {
   refused: "The provider did not let you in, or you stopped there.",
   invalid: "The answer of the provider is not valid: begin again, and tell an administrator when that does not help.",
   weak: "The provider does not say that you signed in as this console demands, such as with a second factor: set it up there, or ask an administrator.",
-  stale: "Your sign-in at the provider is older than this console allows: sign in there anew, and come back.",
+  stale:
+    "The provider does not say that you signed in there as lately as this console demands: sign in there anew, or ask an administrator.",
   unavailable: "The provider does not answer in time: try again in a while.",
   "no-role": "You are in none of the groups that may use this console: ask an administrator.",
   "no-name": "The provider sends no name that can stand in the audit: ask an administrator.",

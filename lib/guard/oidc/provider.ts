@@ -103,7 +103,7 @@ export class OidcProvider {
           : {};
       return { ...this.identityOf({ ...more, ...claims }), idToken: tokens.id_token! };
     } catch (error) {
-      throw refusalOf(error);
+      throw refusalOf(error, this.settings.strength.maxAgeS);
     }
   }
 
@@ -199,19 +199,27 @@ function isLate(error: unknown): boolean {
   return error instanceof Error && (error.name === "TimeoutError" || isLate(error.cause));
 }
 
-/** The library compares `auth_time` with `maxAge` alone. */
-function isStale(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { cause } = error;
-  return (
-    isStale(cause) || (typeof cause === "object" && cause !== null && "claim" in cause && cause.claim === "auth_time")
-  );
+/**
+ * Why a sign-in is not lately enough, in words for the log; null = another fault. The library compares `auth_time` with `maxAge` alone,
+ * and misses it only where that is demanded.
+ *
+ * @param maxAgeS seconds; null = nothing is demanded
+ */
+function staleFault(error: unknown, maxAgeS: number | null): string | null {
+  if (maxAgeS === null || !(error instanceof Error)) return null;
+  const { claim, claims } = (error.cause ?? {}) as { claim?: unknown; claims?: Record<string, unknown> };
+  const time = claims?.auth_time;
+  if (claim !== "auth_time" && (claims === undefined || time !== undefined)) return staleFault(error.cause, maxAgeS);
+  const said = time === undefined ? "no auth_time" : `the auth_time ${JSON.stringify(time)}`;
+  return `The ID token has ${said}, and PARKADE_OIDC_MAX_AGE_MINUTES allows ${maxAgeS / 60}`;
 }
 
-function refusalOf(error: unknown): OidcRefusal {
+/** @param maxAgeS as of `staleFault` */
+function refusalOf(error: unknown, maxAgeS: number | null = null): OidcRefusal {
   if (error instanceof OidcRefusal) return error;
   if (error instanceof client.AuthorizationResponseError) return new OidcRefusal("refused", error);
-  if (isStale(error)) return new OidcRefusal("stale", error);
+  const stale = staleFault(error, maxAgeS);
+  if (stale !== null) return new OidcRefusal("stale", new Error(stale, { cause: error }));
   if (isLate(error)) return new OidcRefusal("unavailable", error);
   const answered =
     error instanceof client.ResponseBodyError ||

@@ -30,7 +30,10 @@ export async function assertGoodPassword(
   { name, field }: { name: string; field: string },
 ): Promise<void> {
   commonPasswords ??= readCommonPasswords();
-  const common = await commonPasswords;
+  const common = await commonPasswords.catch((error: unknown) => {
+    commonPasswords = null;
+    throw error;
+  });
   const fault = passwordFault(password, name, (spelled) => longestIn(spelled, common));
   if (fault !== null)
     throw new DomainError("invalid-password", `The password ${fault}`, { fields: [{ field, detail: fault }] });

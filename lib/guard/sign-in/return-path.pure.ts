@@ -3,7 +3,8 @@ export function returnPath(to: string | null): string {
   if (to === null || !/^\/(?![/\\])/.test(to)) return "/";
   const base = "http://console.invalid";
   const url = URL.canParse(to, base) ? new URL(to, base) : null;
-  if (url === null || url.origin !== base || isOfSignIn(url.pathname)) return "/";
+  // `/.//host` has the origin of the console and the path `//host`, which is an address of that host.
+  if (url === null || url.origin !== base || url.pathname.startsWith("//") || isOfSignIn(url.pathname)) return "/";
   return `${url.pathname}${url.search}${url.hash}`;
 }
 

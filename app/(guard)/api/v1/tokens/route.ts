@@ -5,6 +5,7 @@ import { madeTokenSchema, newTokenSchema, tokenListSchema } from "@/lib/guard/to
 
 export const GET = handle({
   id: "listOwnTokens",
+  withoutSecondFactor: true,
   summary: "Tokens of the own account",
   answer: tokenListSchema,
   run: ({ deps, viewer }) => listTokens(deps, ownOf(viewer).account, viewer),

@@ -4,6 +4,7 @@ import { byId } from "@/lib/platform/api/query.shapes";
 
 export const DELETE = handle({
   id: "revokeToken",
+  withoutSecondFactor: true,
   summary: "End a token at once",
   params: byId("unknown-token"),
   run: ({ deps, viewer, params: { id } }) => revokeToken(deps, id, viewer),
