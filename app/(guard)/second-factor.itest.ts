@@ -187,7 +187,7 @@ describe("a second factor that is demanded", () => {
     const list = await call<{ items: { id: string }[] }>("GET tokens", { cookie: ada.cookie });
     expect(list.body.items).toHaveLength(1);
     const { id } = list.body.items[0]!;
-    expect(await call("DELETE tokens/{id}", { token, params: { id } })).toMatchObject(NEEDED);
+    expect((await call("DELETE tokens/{id}", { token, params: { id } })).status).toBe(403);
     expect((await call("DELETE tokens/{id}", { cookie: ada.cookie, params: { id } })).status).toBe(204);
     await addSecondFactor(ada);
     expect(await reads({ token })).toBe(401);
