@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { testCommandLine } from "@/lib/testing/command-line";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { callerOf, setUpAda } from "@/lib/testing/signed-in";
@@ -94,6 +94,26 @@ test("login that is denied, or whose code has ended, keeps nothing", async () =>
   await web.deps.db.run("update device_sign_ins set expires_at = now()");
   expect(await program.ended).toMatchObject({ code: 1, said: expect.stringContaining("unknown-device-sign-in") });
   expect(() => statSync(file())).toThrow();
+});
+
+test("login waits for the second factor that is demanded, and logout says that it ended no token without one", async () => {
+  const demand = (roles: ["admin"] | []) => {
+    web.deps.env.secondFactorRoles = roles;
+  };
+  onTestFinished(() => demand([]));
+  const program = begin(["login"]);
+  await expect.poll(program.said, { timeout: 10_000 }).toMatch(/shows the code/);
+  demand(["admin"]);
+  // As if she had confirmed before it was demanded.
+  await web.deps.db.run(
+    "update device_sign_ins set decision = 'confirmed', days = 3, account_id = (select id from accounts where name = 'Ada')",
+  );
+  await expect.poll(program.said, { timeout: 20_000 }).toContain("Your role needs a second factor");
+  demand([]);
+  expect(await program.ended).toMatchObject({ code: 0, out: expect.stringMatching(/^Signed in as Ada/) });
+  demand(["admin"]);
+  expect(await run("logout")).toMatchObject({ code: 0, said: expect.stringContaining("The token was not ended") });
+  expect(readFileSync(file(), "utf8")).not.toContain("pk_");
 });
 
 test("login says that no sign-in is needed, or that nobody has an account yet", async () => {
