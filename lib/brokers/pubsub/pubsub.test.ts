@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
@@ -293,6 +294,20 @@ describe("credentials", () => {
     expect(error).toMatchObject({ code: "PUBSUB_BAD_CREDENTIALS" });
     expect((error as Error).message).not.toContain("hunter2");
   });
+
+  it.each([{ cert: "hunter2" }, { key: "hunter2" }])(
+    "%o, a half of a client certificate, is refused before a connection",
+    async (tls) => {
+      const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+      const credentials = JSON.stringify({
+        type: "service_account",
+        client_email: "a@b",
+        private_key: privateKey.export({ type: "pkcs8", format: "pem" }),
+      });
+      const error = await failing({ credentials, tls });
+      expect(error).toMatchObject({ code: "PUBSUB_BAD_TLS", message: expect.stringContaining("belong together") });
+    },
+  );
 
   it("of the worker go to no other server than Google's", async () => {
     expect(await failing({ endpoint: "https://pubsub.googleapis.com.example" })).toMatchObject({
