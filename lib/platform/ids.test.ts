@@ -16,6 +16,14 @@ describe("a UUIDv7", () => {
     expect(new Set(ids).size).toBe(3_000);
   });
 
+  test("sort so as well when others are made for other times in between", () => {
+    const ids = Array.from({ length: 500 }, (_, index) => {
+      for (const other of [1, 2, index, 3_999]) uuidv7(MS + 9 + other);
+      return uuidv7(MS + 8);
+    });
+    expect(ids).toEqual([...ids].sort());
+  });
+
   test("stay unique beyond the counter, and for times in any order", () => {
     const ids = Array.from({ length: 20_000 }, (_, index) => uuidv7(MS + 2 - (index % 3)));
     expect(new Set(ids).size).toBe(20_000);

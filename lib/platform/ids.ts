@@ -27,19 +27,27 @@ const COUNTER_MAX = 0xfff;
 /** A millisecond starts its count below this, so that a burst has room to count up. */
 const COUNTER_START_MAX = 0xff;
 
-let counted = { ms: -1, count: 0 };
+/**
+ * The last counts, by their milliseconds modulo their number: what one request writes has the time of its begin, and meanwhile others
+ * make ids of later times.
+ */
+const counts = new Uint16Array(4_096);
+const countedMs = new Float64Array(counts.length).fill(-1);
 
 function nextCount(ms: number, random: number): number {
-  const same = ms === counted.ms;
+  const place = ms % counts.length;
+  const last = countedMs[place] === ms ? counts[place]! : COUNTER_MAX;
   // A burst beyond the counter starts over: still unique by its 62 random bits, only no longer in order.
-  const count = same && counted.count < COUNTER_MAX ? counted.count + 1 : random & COUNTER_START_MAX;
-  counted = { ms, count };
+  const count = last < COUNTER_MAX ? last + 1 : random & COUNTER_START_MAX;
+  countedMs[place] = ms;
+  counts[place] = count;
   return count;
 }
 
 /**
- * A new UUIDv7 for the given wall clock, epoch milliseconds. Ids that this process makes one after the other for the
- * same millisecond sort in that order, up to some 3,800 of them; those of different processes do not.
+ * A new UUIDv7 for the given wall clock, epoch milliseconds. Ids that this process makes for the same millisecond sort in the order in
+ * which they are made, up to some 3,800 of them, also when some for other times within four seconds come between; those of
+ * different processes do not.
  */
 export function uuidv7(wallMs: number): string {
   const ms = Math.min(Math.max(Math.floor(wallMs), 0), UUID_MS_MAX);
