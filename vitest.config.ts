@@ -7,14 +7,11 @@ const BROKERS = ["lib/{brokers,kit}/**/*.itest.ts"];
 const LIMITS = ["lib/repair/{recipes/apply-recipe,schemas/check-payload}.test.ts"];
 const alias = { "@": fileURLToPath(new URL(".", import.meta.url)) };
 
-/**
- * CI shares two cores among ten servers: one test in three thousand that met a bad moment is run once more, and the summary
- * names it (docs/adr/0122-one-repeat-in-ci.md).
- */
-const REPEATS = process.env.CI ? 1 : 0;
+/** Files of one worker share their modules: loading them anew for each file took half of the processor time of unit tests. */
+const TOGETHER = { environment: "node", isolate: false, unstubGlobals: true, unstubEnvs: true } as const;
 
 const ON_NO_SERVER = {
-  environment: "node",
+  ...TOGETHER,
   // A unit test has no wall-clock bound: a slow machine makes it slow, an endless loop ends it here.
   testTimeout: 60_000,
   hookTimeout: 60_000,
@@ -22,14 +19,13 @@ const ON_NO_SERVER = {
 
 /** On real servers: PostgreSQL, started by the global setup, and Redis and the brokers, started at their first use. */
 const ON_SERVERS = {
-  environment: "node",
+  ...TOGETHER,
   globalSetup: "lib/testing/global-setup.ts",
   // No test has a bound of its own: what it waits for comes as soon as the machine has time for it, ten servers share
   // two cores, and a test that measures says so. An endless wait ends here.
   testTimeout: 300_000,
   // A broker takes seconds to start, and ten times as long on a busy machine.
   hookTimeout: 300_000,
-  retry: REPEATS,
   // A test file waits two thirds of its time: for a server's start, a lease, an outage. Three at once left two cores idle for
   // half of it. With more than four an attempt that may take three seconds does not always end in time.
   maxWorkers: 4,
@@ -41,7 +37,8 @@ const ON_SERVERS = {
 /**
  * unit: pure code, no server, milliseconds. limits: the same for code that is stopped when it takes too long; beside another file it
  * would be stopped too early. integration: the product; each file clones its own database from a migrated
- * template. brokers: what reads and writes the queues of others, and the kit, each on its own servers; most changes do not touch it.
+ * template. brokers: what reads and writes the queues of others, and the kit, each on its own servers. soak: what takes long, in
+ * `npm run soak` alone.
  */
 export default defineConfig({
   resolve: { alias },
@@ -62,7 +59,7 @@ export default defineConfig({
       {
         resolve: { alias },
         // One worker: Vitest runs these files one after the other, after all others.
-        test: { name: "limits", include: LIMITS, ...ON_NO_SERVER, maxWorkers: 1, retry: REPEATS },
+        test: { name: "limits", include: LIMITS, ...ON_NO_SERVER, maxWorkers: 1 },
       },
       {
         resolve: { alias },
@@ -76,6 +73,10 @@ export default defineConfig({
       {
         resolve: { alias },
         test: { name: "brokers", include: BROKERS, ...ON_SERVERS },
+      },
+      {
+        resolve: { alias },
+        test: { name: "soak", include: ["{lib,app,workers,scripts}/**/*.soak.ts"], ...ON_SERVERS },
       },
     ],
   },

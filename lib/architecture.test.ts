@@ -227,7 +227,7 @@ const ROUTE_RULES = ["pure", "shapes", "read", "acts", "type:write", "app/_serve
 const KIT_ROOT = "lib/kit/retry/environment.ts";
 
 const SOURCE = /\.(ts|tsx|mts)$/;
-const EXEMPT = /\.(test|itest|e2e)\.tsx?$|\.conformance\.ts$|(^|\/)testing\/|lib\/store\/generated\//;
+const EXEMPT = /\.(test|itest|soak|e2e)\.tsx?$|\.conformance\.ts$|(^|\/)testing\/|lib\/store\/generated\//;
 const IMPORT =
   /^\s*(?:import|export)\s+(type\s+)?(?:([^'"]*?)\s+from\s+)?["']([^"']+)["']|(?:import|require|import\.meta\.resolve)\(\s*["']([^"']+)["']\s*\)/gm;
 

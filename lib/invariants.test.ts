@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
  */
 const PAGE = readFileSync("docs/invariants.md", "utf8").split("\n");
 const TREE = execFileSync("git", ["ls-files"], { encoding: "utf8" }).split("\n");
-const TEST_FILE = /`([\w./-]+\.(?:test|itest|e2e|conformance)\.tsx?)`/g;
+const TEST_FILE = /`([\w./-]+\.(?:test|itest|soak|e2e|conformance)\.tsx?)`/g;
 
 const filesOf = (name: string) => TREE.filter((file) => file === name || file.endsWith(`/${name}`));
 /** Without quotes and line breaks, which the page writes otherwise. */

@@ -163,7 +163,7 @@ function fingerprint(inputs: string[]): string {
 }
 
 const NOT_BUILT =
-  /\.(test|itest|e2e)\.tsx?$|\/lib\/testing\/|\/lib\/platform\/database\/generated\/|\/lib\/retry\/vectors\.json$/;
+  /\.(test|itest|soak|e2e)\.tsx?$|\/lib\/testing\/|\/lib\/platform\/database\/generated\/|\/lib\/retry\/vectors\.json$/;
 
 function filesOf(path: string): string[] {
   const found = statSync(path, { throwIfNoEntry: false });

@@ -23,7 +23,7 @@ function restartOnChange(stack: Stack): void {
   let pending: NodeJS.Timeout | undefined;
   for (const folder of ["lib", "workers"]) {
     watch(join(ROOT, folder), { recursive: true }, (_, file) => {
-      if (!file || !/\.ts$/.test(file) || /\.(test|itest)\.ts$/.test(file)) return;
+      if (!file || !/\.ts$/.test(file) || /\.(test|itest|soak)\.ts$/.test(file)) return;
       clearTimeout(pending);
       pending = setTimeout(() => stack.worker.restart(), 300);
     });

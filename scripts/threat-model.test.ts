@@ -12,7 +12,7 @@ const PAGES = ["SECURITY.md", "docs/threat-model.md", "docs/asvs.md"];
 const IDS: Record<string, string[]> = JSON.parse(readFileSync("scripts/fixtures/asvs-5.0-ids.json", "utf8"));
 const STATES = ["met", "not applicable", "open"];
 
-const TEST_FILE = /\.(?:test|itest|e2e)\.tsx?$/;
+const TEST_FILE = /\.(?:test|itest|soak|e2e)\.tsx?$/;
 
 function isThere(path: string): boolean {
   return TREE.some((file) => file === path || file.startsWith(`${path}/`));
