@@ -308,7 +308,7 @@ function publicFilesOf(capability: string): string[] {
   return [...list.matchAll(/^- `([\w/.-]+\.ts)`/gm)].map(([, file]) => `lib/${capability}/${file}`);
 }
 
-const files = execFileSync(
+const TREE = execFileSync(
   "git",
   ["ls-files", "-co", "--exclude-standard", "app", "bench", "components", "e2e", "lib", "prisma", "scripts", "workers"],
   {
@@ -316,7 +316,8 @@ const files = execFileSync(
   },
 )
   .split("\n")
-  .filter((file) => SOURCE.test(file) && !EXEMPT.test(file) && existsSync(file));
+  .filter((file) => SOURCE.test(file) && existsSync(file));
+const files = TREE.filter((file) => !EXEMPT.test(file));
 
 /** A folder of more source files is two folders; its folders do not count, and tests do not. */
 const FOLDER_FILES_MAX = 20;
@@ -508,11 +509,38 @@ describe("architecture", () => {
     expect(named.toSorted()).toEqual(records.toSorted());
   });
 
+  test("a test outside of *.soak.ts waits no fixed time above two seconds", () => {
+    const tests = TREE.filter((file) => /\.(itest|e2e|conformance)\.ts$/.test(file));
+    expect(tests.flatMap((file) => longWaits(readFileSync(file, "utf8")).map((wait) => `${file}: ${wait}`))).toEqual(
+      [],
+    );
+    // As a number, and through a constant; what a server is told to sleep is cut off.
+    const text = "const AWAY_MS = 17_000; await clock.sleep(AWAY_MS); sleep(500); setTimeout(go, 3_000); `pg_sleep(4)`";
+    expect(longWaits(text)).toEqual(["sleep(AWAY_MS)", "setTimeout(go, 3_000)"]);
+  });
+
   test("no barrels and no drawers", () => {
     const barrels = files.filter((file) => /(^|\/)(index|utils?|helpers?|common|manager|service)\.tsx?$/.test(file));
     expect(barrels).toEqual([]);
   });
 });
+
+const TEST_WAIT_MS_MAX = 2_000;
+
+/** The calls in a test that wait longer than it may. */
+function longWaits(text: string): string[] {
+  const constants = new Map(
+    [...text.matchAll(/const (\w+) = ([\d_]+);/g)].map(([, name, value]) => [
+      name!,
+      Number(value!.replaceAll("_", "")),
+    ]),
+  );
+  const calls = text.matchAll(/(?<![\w])(?:sleep\(|setTimeout\([^;]*?, )([\w.]+)\b[^;]*?\)/g);
+  return [...calls].flatMap(([call, argument]) => {
+    const waitMs = constants.get(argument!) ?? Number(argument!.replaceAll("_", ""));
+    return waitMs > TEST_WAIT_MS_MAX ? [call] : [];
+  });
+}
 
 /** A file's text without comments. */
 function code(file: string): string {

@@ -23,8 +23,8 @@ export const CHECKS: Stage[] = [
   toolStage("types", [bin("typescript/bin/tsc"), "--noEmit"]),
   toolStage("files, exports and packages in use", [bin("knip/bin/knip.js"), "--no-progress"]),
   toolStage("origin and licences of packages", ["scripts/supply/check-packages.ts"]),
-  vitestStage(["unit", "limits"]),
   apiLintStage,
+  vitestStage(["unit", "limits"]),
 ];
 
 /** The compiler reads these; a fresh clone has neither. */

@@ -7,9 +7,10 @@ import { startPostgres } from "./embedded-postgres.ts";
 import { freePort } from "./free-port.ts";
 import { migrate } from "./migrate.ts";
 import { runTool } from "./run-tool.ts";
-import { endOf, type Stage } from "./stages.ts";
+import type { Stage } from "./stages.ts";
 import { errorText, runCommand, StartError } from "./start-error.ts";
 import { superviseProcess } from "./supervised-process.ts";
+import { endOf } from "./test-reports.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const REPORTS = join(ROOT, "reports", "fuzz-api");
@@ -21,22 +22,28 @@ const READY_MS = 180_000;
  * answer may be a 500, a request that the document allows may not be refused as malformed, one that it forbids may not
  * be taken. The web process runs alone: without a worker nothing connects to an address that was made up.
  */
-export const fuzzStage: Stage = {
-  name: "API fuzz",
-  run: async () => {
+export function fuzzStage(examples: number, seed = seedOfToday()): Stage {
+  const run = async () => {
     const program = await installed();
     if (program === null) return { passed: 0, failed: 0, skipped: 1, note: `NOT RUN: ${MISSING}` };
-    const outcome = await withWeb((url) => fuzz(program, url));
-    if (outcome.code === 0) return { passed: outcome.operations, failed: 0, skipped: 0 };
+    const outcome = await withWeb((url) => fuzz(program, url, ["--max-examples", `${examples}`, "--seed", `${seed}`]));
+    const note = `seed ${seed}, up to ${examples} examples`;
+    if (outcome.code === 0) return { passed: outcome.operations, failed: 0, skipped: 0, note };
     return {
       passed: 0,
       failed: 1,
       skipped: 0,
-      note: `schemathesis ended with code ${outcome.code}`,
-      failures: [endOf(outcome.output)],
+      note: `${note}; schemathesis ended with code ${outcome.code}`,
+      failures: [`API fuzz\n${endOf(outcome.output)}`],
     };
-  },
-};
+  };
+  return { name: "API fuzz", run, again: run };
+}
+
+/** The same requests for a day, others the next day; PARKADE_FUZZ_SEED repeats those of another day. */
+function seedOfToday(): number {
+  return Number(process.env.PARKADE_FUZZ_SEED ?? new Date().toISOString().slice(0, 10).replaceAll("-", ""));
+}
 
 type Program = { command: string; env: Record<string, string> };
 
@@ -125,7 +132,7 @@ async function seed(url: string): Promise<void> {
   await send("/api/v1/events", events);
 }
 
-async function fuzz(program: Program, url: string) {
+async function fuzz(program: Program, url: string, options: string[]) {
   mkdirSync(REPORTS, { recursive: true });
   const report = join(REPORTS, "report.json");
   rmSync(report, { force: true });
@@ -143,10 +150,13 @@ async function fuzz(program: Program, url: string) {
       "json",
       "--report-json-path",
       report,
+      ...options,
       ...process.argv.slice(2).filter((argument) => argument.startsWith("--")),
     ],
-    { cwd: REPORTS, env: program.env, show: true },
+    { cwd: REPORTS, env: program.env },
   );
+  // At once, because the journeys run beside it.
+  console.log(output);
   return { code, output, operations: operationsOf(output) };
 }
 
@@ -157,10 +167,12 @@ function operationsOf(output: string): number {
 
 if (import.meta.main) {
   await runCommand(async () => {
-    const outcome = await fuzzStage.run().catch((error: unknown) => {
-      console.error(errorText(error));
-      return { passed: 0, failed: 1, skipped: 0 };
-    });
+    const outcome = await fuzzStage(20)
+      .run()
+      .catch((error: unknown) => {
+        console.error(errorText(error));
+        return { passed: 0, failed: 1, skipped: 0 };
+      });
     if (outcome.failed > 0) process.exitCode = 1;
   });
 }

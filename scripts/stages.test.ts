@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { endOf, type Outcome, playwrightCounts, ROOT, runStages, summaryOf, vitestCounts } from "./stages.ts";
+import { merged, type Outcome, ROOT, runStages, type Stage, summaryOf } from "./stages.ts";
+import { endOf, failedFiles, playwrightCounts, vitestCounts } from "./test-reports.ts";
 
 const outcome = (facts: Partial<Outcome>): Outcome => ({
   name: "unit tests",
@@ -30,6 +31,84 @@ test("stages run in their order, the next ones also after a failure", async () =
     ["types", 1],
     ["journeys", 0],
   ]);
+});
+
+describe("a repeat", () => {
+  const failing = (...failures: string[]) => ({ passed: 5, failed: failures.length, skipped: 0, failures });
+  const stage = (name: string, first: ReturnType<typeof failing>, again?: Stage["again"]): Stage => ({
+    name,
+    run: async () => first,
+    again,
+  });
+
+  test("comes after all stages, and what passes there passes and is named", async () => {
+    const begun: string[] = [];
+    const outcomes = await runStages([
+      stage("integration", failing("lib/a > waits\n    late", "lib/b > sends\n    wrong"), async () => {
+        begun.push("again");
+        return { ...failing("lib/b > sends\n    wrong again"), passed: 3 };
+      }),
+      {
+        name: "journeys",
+        run: async () => {
+          begun.push("journeys");
+          return failing();
+        },
+      },
+    ]);
+    expect(begun).toEqual(["journeys", "again"]);
+    expect(outcomes[0]).toMatchObject({
+      passed: 6,
+      failed: 1,
+      failures: ["lib/b > sends\n    wrong again"],
+      repeats: ["lib/a > waits\n    late"],
+    });
+  });
+
+  test("that cannot be made leaves the failures as they are", async () => {
+    const outcomes = await runStages([
+      stage("integration", failing("x"), async () => null),
+      stage("types", failing("y")),
+    ]);
+    expect(outcomes.map(({ failed, repeats }) => [failed, repeats])).toEqual([
+      [1, undefined],
+      [1, undefined],
+    ]);
+  });
+
+  test("in which another test of the file fails has failed", () => {
+    expect(merged(failing("lib/a > waits"), failing("lib/a > reads"))).toMatchObject({
+      passed: 5,
+      failed: 1,
+      failures: ["lib/a > reads"],
+    });
+  });
+});
+
+test("stages of one step run beside each other", async () => {
+  const counts = { passed: 1, failed: 0, skipped: 0 };
+  const gate = Promise.withResolvers<typeof counts>();
+  const outcomes = await runStages([
+    [
+      { name: "waits", run: () => gate.promise },
+      {
+        name: "opens",
+        run: async () => {
+          gate.resolve(counts);
+          return counts;
+        },
+      },
+    ],
+  ]);
+  expect(outcomes.map(({ name }) => name)).toEqual(["waits", "opens"]);
+});
+
+test("the slowest files are listed, and those above the limit are marked", () => {
+  const files = Array.from({ length: 12 }, (_, n) => ({ name: `lib/${n}.itest.ts`, seconds: n * 2 }));
+  const text = summaryOf([outcome({ files, fileSecondsMax: 20 })]);
+  expect(text).toContain("!  22.0 s  lib/11.itest.ts");
+  expect(text).toContain("   20.0 s  lib/10.itest.ts");
+  expect(text).not.toContain("lib/1.itest.ts");
 });
 
 describe("the last line of the summary", () => {
@@ -121,15 +200,6 @@ describe("counting", () => {
     });
   });
 
-  test("a test that passed when it was run again is named with what failed at first", () => {
-    const again = { ...named("passed", "waits"), failureMessages: ["Error: too late"] };
-    expect(vitestCounts(report({ status: "passed", assertionResults: [again, named("passed", "b")] }))).toMatchObject({
-      passed: 2,
-      failed: 0,
-      repeats: ["lib/a.itest.ts > waits\n    Error: too late"],
-    });
-  });
-
   test("skipped tests are counted by their suite", () => {
     const assertionResults = [
       named("skipped", "a", "http", "publishing"),
@@ -142,27 +212,38 @@ describe("counting", () => {
     });
   });
 
-  test("a journey that passed at its second try is named with what failed at first", () => {
-    const stats = { expected: 5, unexpected: 1, flaky: 1, skipped: 3 };
+  test("a journey is named with its error and its time", () => {
+    const stats = { expected: 5, unexpected: 1, flaky: 0, skipped: 3 };
     const errors = [{ message: "Test timeout of 300000ms exceeded." }, { message: "Error: click\n\n  waiting for x" }];
     const spec = (title: string, status: string) => ({
       title,
       file: "phone.e2e.ts",
-      tests: [{ projectName: "phone", status, results: [{ errors }, { errors: [] }] }],
+      tests: [
+        { projectName: "phone", status, results: [{ errors: status === "expected" ? [] : errors, duration: 1_500 }] },
+      ],
     });
-    const inner = { title: "the list", specs: [spec("scrolls", "flaky")] };
-    const file = {
-      title: "phone.e2e.ts",
-      specs: [spec("opens", "unexpected"), spec("x", "expected")],
-      suites: [inner],
-    };
+    const inner = { title: "the list", specs: [spec("scrolls", "unexpected")] };
+    const file = { title: "phone.e2e.ts", specs: [spec("opens", "expected")], suites: [inner] };
     const text = "    Test timeout of 300000ms exceeded.\n    Error: click\n      waiting for x";
     expect(playwrightCounts(JSON.stringify({ stats, suites: [file], errors: [] }))).toEqual({
-      passed: 6,
+      passed: 5,
       failed: 1,
       skipped: 3,
-      failures: [`e2e/phone.e2e.ts > phone > opens\n${text}`],
-      repeats: [`e2e/phone.e2e.ts > phone > the list > scrolls\n${text}`],
+      failures: [`e2e/phone.e2e.ts > phone > the list > scrolls\n${text}`],
+      files: [
+        { name: "e2e/phone.e2e.ts > phone > opens", seconds: 1.5 },
+        { name: "e2e/phone.e2e.ts > phone > the list > scrolls", seconds: 1.5 },
+      ],
     });
+  });
+
+  test("the files to repeat are those with a failed test or hook, and none where an error has no file", () => {
+    const failing = { status: "failed", message: "", assertionResults: [named("failed", "a")] };
+    const passing = { name: join(ROOT, "lib/b.itest.ts"), status: "passed", assertionResults: [named("passed", "b")] };
+    const both = report(failing, passing);
+    const inHook = JSON.stringify([[join(ROOT, "lib/c.itest.ts"), "kafka", "no Java"]]);
+    expect(failedFiles(both, inHook)).toEqual([join(ROOT, "lib/a.itest.ts"), join(ROOT, "lib/c.itest.ts")]);
+    expect(failedFiles(both, JSON.stringify([["vitest", "an error that nobody handled", "x"]]))).toEqual([]);
+    expect(failedFiles(null, null)).toEqual([]);
   });
 });

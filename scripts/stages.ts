@@ -1,38 +1,38 @@
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
-import { stripVTControlCharacters } from "node:util";
-import type { JSONReport, JSONReportSuite } from "@playwright/test/reporter";
-import { HOOK_REPORT, type HookFailure } from "./hook-failures.ts";
+import { mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { HOOK_REPORT } from "./hook-failures.ts";
 import { runTool } from "./run-tool.ts";
 import { errorText } from "./start-error.ts";
+import {
+  type Counts,
+  endOf,
+  failedFiles,
+  firstLine,
+  NONE,
+  playwrightCounts,
+  readReport,
+  vitestCounts,
+} from "./test-reports.ts";
 
 export const ROOT = join(import.meta.dirname, "..");
-
-type Counts = {
-  passed: number;
-  failed: number;
-  skipped: number;
-  note?: string;
-  /** For each failed test its file, its name and the first lines of its errors; for a tool the end of its output. */
-  failures?: string[];
-  /** Tests that failed and passed when they were run once more. Each hides a fault. */
-  repeats?: string[];
-};
 
 /** What one stage did. A stage without tests of its own (types, build) counts as nothing when it passes. */
 export type Outcome = Counts & { name: string; seconds: number };
 
-export type Stage = { name: string; run: () => Promise<Counts> };
+export type Stage = {
+  name: string;
+  run: () => Promise<Counts>;
+  /** Runs the tests that failed once more; null: too many failed for a coincidence. Absent: a failure is certain at once. */
+  again?: () => Promise<Counts | null>;
+};
 
-const NONE = { passed: 0, failed: 0, skipped: 0 };
-const TOOL_LINES = 40;
-/** So many say what was expected, what was there and, of a journey, what it waited for. */
-const ERROR_LINES = 8;
-const LINE_CHARS = 300;
+/** More failed files than this are a fault of the change and not of a busy machine. */
+const REPEATED_FILES_MAX = 10;
 /** A stage in which everything fails must not push the other stages out of the end of the log. */
 const FAILURES_SHOWN = 50;
+const SLOWEST_SHOWN = 10;
 
-/** A program whose exit code is the verdict; its output is shown when it fails. */
+/** A program whose exit code is the result; its output is shown when it fails. */
 export function toolStage(name: string, args: string[], env?: Record<string, string>): Stage {
   return {
     name,
@@ -45,59 +45,74 @@ export function toolStage(name: string, args: string[], env?: Record<string, str
   };
 }
 
+type VitestOptions = {
+  env?: Record<string, string>;
+  /** A file that takes longer is named in the summary, seconds. */
+  fileSecondsMax?: number;
+  note?: string;
+};
+
 /** Projects of vitest, in one run. Its JSON report is the count; a run that ended badly without a failed test counts as one failure. */
-export function vitestStage(projects: string[], args: string[] = []): Stage {
-  const project = projects.join(" and ");
-  const report = join(ROOT, "reports", `vitest-${projects[0]}.json`);
-  const hooks = join(ROOT, "reports", `vitest-${projects[0]}-hooks.json`);
-  return {
-    name: `${project} tests`,
-    run: async () => {
-      const reporters = [
+export function vitestStage(projects: string[], { env = {}, fileSecondsMax, note }: VitestOptions = {}): Stage {
+  const reportOf = (run: string) => join(ROOT, "reports", `vitest-${projects[0]}${run}.json`);
+  const hooksOf = (run: string) => join(ROOT, "reports", `vitest-${projects[0]}${run}-hooks.json`);
+  const runOnce = async (run: string, args: string[]): Promise<Counts> => {
+    const [report, hooks] = [reportOf(run), hooksOf(run)];
+    rmSync(hooks, { force: true });
+    const { code } = await runReporting(
+      report,
+      [
+        bin("vitest/vitest.mjs"),
+        "run",
+        ...projects.flatMap((name) => ["--project", name]),
         "--reporter=default",
         "--reporter=json",
         `--reporter=${join(import.meta.dirname, "hook-failures.ts")}`,
         `--outputFile.json=${report}`,
-      ];
-      rmSync(hooks, { force: true });
-      const run = [
-        bin("vitest/vitest.mjs"),
-        "run",
-        ...projects.flatMap((name) => ["--project", name]),
-        ...reporters,
         ...args,
-      ];
-      const { code } = await runReporting(report, run, { [HOOK_REPORT]: hooks });
-      const read = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") : null);
-      const counted = read(report);
-      return verdict(code, counted === null ? null : vitestCounts(counted, read(hooks) ?? "[]"));
+      ],
+      { ...env, [HOOK_REPORT]: hooks },
+    );
+    const text = readReport(report);
+    return verdict(code, text === null ? null : vitestCounts(text, readReport(hooks) ?? "[]"));
+  };
+  return {
+    name: `${projects.join(" and ")} tests`,
+    run: async () => {
+      const counts = await runOnce("", []);
+      return { ...counts, fileSecondsMax, note: [note, counts.note].filter(Boolean).join("; ") || undefined };
+    },
+    again: async () => {
+      const files = failedFiles(readReport(reportOf("")), readReport(hooksOf("")));
+      if (files.length === 0 || files.length > REPEATED_FILES_MAX) return null;
+      return runOnce("-again", ["--maxWorkers=1", "--no-file-parallelism", ...files]);
     },
   };
 }
 
 /** The browser journeys. */
-export function playwrightStage(): Stage {
-  const report = join(ROOT, "reports", "playwright.json");
+export function playwrightStage({ env = {}, args = [] as string[] } = {}): Stage {
+  const reportOf = (run: string) => join(ROOT, "reports", `playwright${run}.json`);
+  const runOnce = async (run: string, more: string[], variables: Record<string, string>): Promise<Counts> => {
+    const report = reportOf(run);
+    const command = [bin("@playwright/test/cli.js"), "test", "--reporter=list,json", ...args, ...more];
+    const { code } = await runReporting(report, command, {
+      ...env,
+      ...variables,
+      PLAYWRIGHT_JSON_OUTPUT_FILE: report,
+    });
+    const text = readReport(report);
+    return verdict(code, text === null ? null : playwrightCounts(text));
+  };
   return {
     name: "journeys",
-    run: async () => {
-      const args = [bin("@playwright/test/cli.js"), "test", "--reporter=list,json"];
-      const { code } = await runReporting(report, args, { PLAYWRIGHT_JSON_OUTPUT_FILE: report });
-      return verdict(code, existsSync(report) ? playwrightCounts(readFileSync(report, "utf8")) : null);
+    run: async () => ({ ...(await runOnce("", [], {})), fileSecondsMax: 30 }),
+    again: async () => {
+      const text = readReport(reportOf(""));
+      const failed = text === null ? 0 : playwrightCounts(text).failed;
+      if (failed === 0 || failed > REPEATED_FILES_MAX) return null;
+      return runOnce("-again", ["--last-failed", "--workers=1"], { PARKADE_REPEAT: "1" });
     },
-  };
-}
-
-export function sumOf(counts: Counts[]): Counts {
-  const sum = (key: "passed" | "failed" | "skipped") => counts.reduce((total, one) => total + one[key], 0);
-  const notes = counts.flatMap(({ note }) => note ?? []);
-  return {
-    passed: sum("passed"),
-    failed: sum("failed"),
-    skipped: sum("skipped"),
-    note: notes.length > 0 ? notes.join("; ") : undefined,
-    failures: counts.flatMap(({ failures = [] }) => failures),
-    repeats: counts.flatMap(({ repeats = [] }) => repeats),
   };
 }
 
@@ -113,95 +128,26 @@ async function runReporting(report: string, args: string[], env?: Record<string,
   return runTool(process.execPath, args, { cwd: ROOT, env, show: true });
 }
 
-export function vitestCounts(report: string, hooks = "[]"): Counts {
-  type Test = { status: string; title: string; ancestorTitles: string[]; failureMessages: string[] };
-  type File = { name: string; status: string; message: string; assertionResults: Test[] };
-  const files = (JSON.parse(report) as { testResults: File[] }).testResults;
-  const tests = files.flatMap((file) => file.assertionResults.map((test) => ({ ...test, file: file.name })));
-  const failed = tests.filter(isFailed);
-  // A file that failed to load has no tests and would vanish from the count.
-  const broken = files.filter((file) => isFailed(file) && !file.assertionResults.some(isFailed));
-  const skipped = tests.filter((test) => test.status !== "passed" && !isFailed(test));
-  const repeated = tests.filter((test) => test.status === "passed" && test.failureMessages.length > 0);
-  const textOf = (test: (typeof tests)[number]) =>
-    failureText([test.file, ...test.ancestorTitles, test.title], test.failureMessages[0]);
-  return {
-    passed: tests.length - failed.length - skipped.length,
-    failed: failed.length + broken.length,
-    skipped: skipped.length,
-    note: skippedNote(skipped.map((test) => test.ancestorTitles[0] ?? relative(ROOT, test.file))),
-    failures: [
-      ...broken.filter(({ message }) => message !== "").map((file) => failureText([file.name], file.message)),
-      ...(JSON.parse(hooks) as HookFailure[]).map(([file, suite, error]) => failureText([file, suite], error)),
-      ...failed.map(textOf),
-    ],
-    repeats: repeated.map(textOf),
-  };
-}
-
-function isFailed({ status }: { status: string }): boolean {
-  return status === "failed";
-}
-
-function skippedNote(suites: string[]): string | undefined {
-  if (suites.length === 0) return undefined;
-  const counts = [...new Set(suites)].map((suite) => `${suites.filter((one) => one === suite).length} of ${suite}`);
-  return `skipped: ${counts.join("; ")}`;
-}
-
-function failureText([file, ...names]: [string, ...string[]], error = "no error was reported"): string {
-  const lines = stripVTControlCharacters(error).split("\n");
-  const shown = lines.filter((line) => line.trim() !== "").slice(0, ERROR_LINES);
-  return [
-    [file.startsWith("/") ? relative(ROOT, file) : file, ...names].join(" > "),
-    ...shown.map((line) => `    ${line.slice(0, LINE_CHARS)}`),
-  ].join("\n");
-}
-
-/** The last lines of a tool's output, which name its verdict. */
-export function endOf(output: string): string {
-  const lines = stripVTControlCharacters(output).trimEnd().split("\n").slice(-TOOL_LINES);
-  return lines.map((line) => `    ${line.slice(0, LINE_CHARS)}`).join("\n");
-}
-
-export function playwrightCounts(report: string): Counts {
-  const { stats, suites, errors }: Pick<JSONReport, "stats" | "suites" | "errors"> = JSON.parse(report);
-  const textsIn = (suite: JSONReportSuite, wanted: "unexpected" | "flaky", names: string[]): string[] => [
-    ...suite.specs.flatMap((spec) =>
-      spec.tests
-        .filter(({ status }) => status === wanted)
-        .map(({ projectName, results }) => {
-          // A test that ran out of time has two errors, and only the second one says what it waited for.
-          const found = results.find((result) => result.errors.length > 0)?.errors ?? [];
-          const text = found.map(({ message = "" }) => message).join("\n");
-          return failureText([`e2e/${spec.file}`, projectName, ...names, spec.title], text || undefined);
-        }),
-    ),
-    ...(suite.suites ?? []).flatMap((inner) => textsIn(inner, wanted, [...names, inner.title])),
-  ];
-  return {
-    passed: stats.expected + stats.flaky,
-    failed: stats.unexpected,
-    skipped: stats.skipped,
-    failures: [
-      ...errors.map(({ message }) => failureText(["journeys"], message)),
-      ...suites.flatMap((file) => textsIn(file, "unexpected", [])),
-    ],
-    repeats: suites.flatMap((file) => textsIn(file, "flaky", [])),
-  };
-}
-
 function verdict(code: number, counts: Counts | null): Counts {
   if (!counts) return { ...NONE, failed: 1, note: `ended with code ${code} and no report` };
   if (code !== 0 && counts.failed === 0) return { ...counts, failed: 1, note: `ended with code ${code}` };
   return counts;
 }
 
-/** Runs the stages in order, also after one that failed. */
-export async function runStages(stages: Stage[]): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
-  for (const stage of stages) outcomes.push(await runStage(stage));
-  return outcomes;
+/**
+ * Runs the stages in order, those of an inner list beside each other, also after one that failed. What failed then runs once more,
+ * alone on the machine: a test that passes there passes, and the summary names it.
+ */
+export async function runStages(steps: (Stage | Stage[])[]): Promise<Outcome[]> {
+  const outcomes: { stage: Stage; outcome: Outcome }[] = [];
+  for (const step of steps) {
+    const stages = [step].flat();
+    const ended = await Promise.all(stages.map(runStage));
+    outcomes.push(...stages.map((stage, n) => ({ stage, outcome: ended[n]! })));
+  }
+  const final: Outcome[] = [];
+  for (const { stage, outcome } of outcomes) final.push(await repeated(stage, outcome));
+  return final;
 }
 
 async function runStage({ name, run }: Stage): Promise<Outcome> {
@@ -214,7 +160,34 @@ async function runStage({ name, run }: Stage): Promise<Outcome> {
   return { name, ...outcome, seconds: (performance.now() - startedMs) / 1000 };
 }
 
-/** The table, the failures, and as the last line `N passed, N failed` with `, N skipped` when there are any. */
+async function repeated({ name, again }: Stage, first: Outcome): Promise<Outcome> {
+  if (first.failed === 0 || again === undefined) return first;
+  console.log(`\n== ${name}: what failed, once more`);
+  const startedMs = performance.now();
+  const second = await again();
+  if (second === null) return first;
+  return { ...first, ...merged(first, second), seconds: first.seconds + (performance.now() - startedMs) / 1000 };
+}
+
+/** Counts after a repeat: what failed there has failed, the other failures of the first run have passed. */
+export function merged(first: Counts, second: Counts): Counts {
+  const still = new Set((second.failures ?? []).map(firstLine));
+  return {
+    ...first,
+    passed: first.passed + Math.max(0, first.failed - second.failed),
+    failed: second.failed,
+    note: second.failed > 0 ? second.note : undefined,
+    failures: second.failures,
+    repeats: (first.failures ?? []).filter((text) => !still.has(firstLine(text))),
+  };
+}
+
+export function sumOf(counts: Counts[]): Pick<Counts, "passed" | "failed" | "skipped"> {
+  const sum = (key: "passed" | "failed" | "skipped") => counts.reduce((total, one) => total + one[key], 0);
+  return { passed: sum("passed"), failed: sum("failed"), skipped: sum("skipped") };
+}
+
+/** The table, the slowest files, the failures, and as the last line `N passed, N failed` with `, N skipped` when there are any. */
 export function summaryOf(outcomes: Outcome[]): string {
   const rows = outcomes.map(({ name, passed, failed, skipped, seconds, note }) => {
     const counts = `${String(passed).padStart(6)} passed ${String(failed).padStart(4)} failed ${String(skipped).padStart(4)} skipped`;
@@ -233,9 +206,26 @@ export function summaryOf(outcomes: Outcome[]): string {
         ...(more > 0 ? [`and ${more} more`] : []),
       ];
     });
-  const lists = [...shown("Passed only when run again, in", "repeats"), ...shown("Failures of", "failures")];
   const { passed, failed, skipped } = sumOf(outcomes);
-  return [...rows, ...lists, "", `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`].join(
-    "\n",
-  );
+  return [
+    ...rows,
+    ...outcomes.flatMap(slowest),
+    ...shown("Passed only when run again, in", "repeats"),
+    ...shown("Failures of", "failures"),
+    "",
+    `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`,
+  ].join("\n");
+}
+
+function slowest({ name, files = [], fileSecondsMax }: Outcome): string[] {
+  if (fileSecondsMax === undefined || files.length === 0) return [];
+  const rows = files.toSorted((one, other) => other.seconds - one.seconds).slice(0, SLOWEST_SHOWN);
+  return [
+    "",
+    `Slowest in ${name}; above ${fileSecondsMax} s it belongs in npm run soak, or its file says why:`,
+    ...rows.map(
+      ({ name: file, seconds }) =>
+        `${seconds > fileSecondsMax ? "!" : " "}${seconds.toFixed(1).padStart(6)} s  ${file}`,
+    ),
+  ];
 }

@@ -1,75 +1,48 @@
-import { join } from "node:path";
 import { buildAll } from "./build.ts";
 import { CHECKS, makeGeneratedSources } from "./check.ts";
-import { chromiumPath } from "./chromium.ts";
 import { fuzzStage } from "./fuzz-api.ts";
-import { runTool } from "./run-tool.ts";
-import { endOf, playwrightStage, ROOT, runStages, type Stage, summaryOf, vitestStage } from "./stages.ts";
+import { PROVED, readBrokerSuites } from "./proved-brokers.ts";
+import { runStages, type Stage, summaryOf, vitestStage } from "./stages.ts";
 import { errorText, runCommand } from "./start-error.ts";
+import { bringPackages, fetchTestServers, journeys, requireAll } from "./test-machine.ts";
+import { endOf, NONE } from "./test-reports.ts";
 
-/** Nothing may be silently left out where this is set. */
-const REQUIRE_ALL = process.env.PARKADE_TEST_REQUIRE_ALL === "1";
+const FUZZ_EXAMPLES = 5;
 
 const buildStage: Stage = {
   name: "production build",
   run: async () => {
     try {
       await buildAll((line) => console.log(line));
-      return { passed: 0, failed: 0, skipped: 0 };
+      return NONE;
     } catch (error) {
-      console.error(errorText(error));
-      return { passed: 0, failed: 1, skipped: 0, note: "the build failed", failures: [endOf(errorText(error))] };
+      return { ...NONE, failed: 1, note: "the build failed", failures: [endOf(errorText(error))] };
     }
   },
 };
 
-/** Journeys without a browser are journeys that nobody made: that is a failure, and the fix is named. */
-function journeys(): Stage {
-  if (chromiumPath() !== null) return playwrightStage();
-  const note = "NOT RUN: no Chromium; install the package `chromium`, or name one in PLAYWRIGHT_CHROMIUM";
-  return { name: "journeys", run: async () => ({ passed: 0, failed: 1, skipped: 0, note }) };
-}
-
-async function has(command: string): Promise<boolean> {
-  return (
-    (await runTool("/bin/sh", ["-c", `command -v ${command} || test -x /usr/sbin/${command}`], { cwd: ROOT })).code ===
-    0
-  );
-}
-
-/** What the machine lacks is installed where that is allowed, and named where it is not. */
-async function bringServers(): Promise<string[]> {
-  const packages = await runTool("/bin/bash", [join(ROOT, "scripts/system-packages.sh")], { cwd: ROOT, show: true });
-  if (packages.code !== 0) console.error("Going on without the packages that could not be installed");
-  const notes: string[] = [];
-  if (!(await has("redis-server"))) notes.push("redis-server is missing: the tests of the Redis lane are skipped");
-  if (!(await has("rabbitmq-server")))
-    notes.push("rabbitmq-server is missing: the tests on a real RabbitMQ are skipped");
-  return notes;
-}
-
-/** Runs beside the checks: the integration tests wait for what is still on its way. Resolves with what could not be fetched. */
-async function fetchTestServers(): Promise<string[]> {
-  const { code, output } = await runTool(process.execPath, ["scripts/test-servers/fetch.ts"], { cwd: ROOT });
-  return code === 0 ? [] : [`tests are skipped because a server is missing: ${output.trim()}`];
-}
-
 await runCommand(async () => {
-  const notes = await bringServers();
-  const fetching = fetchTestServers();
-  for (const note of notes) console.log(note);
+  const notes = await bringPackages();
   await makeGeneratedSources();
+  const suites = await readBrokerSuites();
+  const [proved, changed] = [suites.filter((suite) => suite.proved), suites.filter((suite) => !suite.proved)];
+  // The archive's tests need an S3 server, whichever broker has changed.
+  const fetching = fetchTestServers(["versitygw", ...changed.flatMap(({ servers }) => servers)]);
+  const folders = proved.map(({ folder }) => folder);
   const outcomes = await runStages([
     ...CHECKS,
-    vitestStage(["integration", "brokers"]),
-    buildStage,
-    fuzzStage,
-    journeys(),
+    // Integration tests wait half of their time, and so does the fuzzer for the server.
+    [
+      vitestStage(["integration", "brokers"], {
+        env: { [PROVED]: folders.join(",") },
+        fileSecondsMax: 20,
+        note: folders.length > 0 ? `not run, unchanged since they passed: ${folders.join(", ")}` : undefined,
+      }),
+      buildStage,
+    ],
+    [journeys(), fuzzStage(FUZZ_EXAMPLES)],
   ]);
-  notes.push(...(await fetching));
-  if (REQUIRE_ALL && notes.length > 0) {
-    outcomes.push({ name: "servers", passed: 0, failed: notes.length, skipped: 0, seconds: 0, note: notes.join("; ") });
-  }
-  console.log(`\n${[...notes, summaryOf(outcomes)].join("\n")}`);
-  if (outcomes.some((outcome) => outcome.failed > 0)) process.exitCode = 1;
+  outcomes.push(...requireAll([...notes, ...(await fetching)]));
+  console.log(`\n${summaryOf(outcomes)}`);
+  if (outcomes.some(({ failed }) => failed > 0)) process.exitCode = 1;
 });

@@ -51,7 +51,9 @@ test.each(Object.entries(FLOORS))("every installed %s is without the known holes
 });
 
 test("no file is a Server Action: they are endpoints that no route lists and no guard of ours knows", () => {
-  const files = globSync("{app,components,lib}/**/*.{ts,tsx}").filter((file) => !/\.(test|itest|soak)\.tsx?$/.test(file));
+  const files = globSync("{app,components,lib}/**/*.{ts,tsx}").filter(
+    (file) => !/\.(test|itest|soak)\.tsx?$/.test(file),
+  );
   expect(files.length).toBeGreaterThan(500);
   expect(files.filter((file) => /["']use server["']/.test(readFileSync(file, "utf8")))).toEqual([]);
 });
