@@ -16,7 +16,7 @@ import { formatBytes, formatNumber, plural } from "@/lib/platform/plain/format.p
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { version } from "../package.json";
 import { rememberedUrl, startPostgres } from "./embedded-postgres.ts";
-import { migrate, migrationsIn } from "./migrate.ts";
+import { migrate, migrationsIn, migrationsOfBackup } from "./migrate.ts";
 import { connectPostgres } from "./servers.ts";
 import { parseStartEnv } from "./start-env.ts";
 import { runCommand, StartError } from "./start-error.ts";
@@ -77,6 +77,7 @@ async function run({ action, path, json = false, ...command }: BackupCommand, si
     const report = await restoreBackup(path, {
       ...{ db, archive, signal, say, actor: actorOf(command.actor) },
       migrations: migrationsIn(FOLDER).map(({ name, checksum }) => ({ name, sha256: checksum })),
+      migrationsOf: migrationsOfBackup,
       migrate: (only) => migrate(url, FOLDER, { only }),
     }).finally(() => db.end());
     const { manifest, ...rest } = report;

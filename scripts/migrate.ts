@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { BASELINE, beforeBaseline, isAtBaseline } from "./baseline.ts";
 import { connectPostgres } from "./servers.ts";
 import { StartError } from "./start-error.ts";
 
@@ -59,6 +60,7 @@ export async function migrate(
     if (restoring !== null) await client.query("set default_transaction_read_only = off");
     else await assertNotRestoring(client);
     await client.query(TABLE);
+    await stampBaseline(client, migrationsIn(folder));
     const pending = (await pendingOf(client, migrationsIn(folder))).filter(
       ({ name }) => restoring?.only?.has(name) ?? true,
     );
@@ -77,7 +79,8 @@ export async function isMigrationDue(databaseUrl: string): Promise<boolean> {
     const { rows } = await client.query<{ known: boolean }>(
       "select to_regclass('_prisma_migrations') is not null as known",
     );
-    return !rows[0]!.known || (await pendingOf(client, migrationsIn(FOLDER))).length > 0;
+    if (!rows[0]!.known || isAtBaseline(namesOf(await readApplied(client)))) return true;
+    return (await pendingOf(client, migrationsIn(FOLDER))).length > 0;
   } finally {
     await client.end();
   }
@@ -94,6 +97,15 @@ export function migrationsIn(folder: string): Migration[] {
       const bytes = readFileSync(join(folder, name, "migration.sql"));
       return { name, sql: bytes.toString("utf8"), checksum: createHash("sha256").update(bytes).digest("hex") };
     });
+}
+
+/** The migrations of a backup in the names of this release. Throws StartError when a development version must migrate it first. */
+export function migrationsOfBackup(migrations: readonly { name: string; sha256: string }[]) {
+  const old = beforeBaseline(migrations, "The backup");
+  if (old !== null) throw new StartError(old);
+  if (!isAtBaseline(migrations)) return migrations;
+  const { name, checksum } = migrationsIn(FOLDER).find((migration) => migration.name === BASELINE)!;
+  return [{ name, sha256: checksum }];
 }
 
 async function lock(client: pg.Client): Promise<void> {
@@ -116,10 +128,32 @@ async function assertNotRestoring(client: pg.Client): Promise<void> {
   );
 }
 
-async function pendingOf(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
+async function readApplied(client: pg.Client): Promise<Applied[]> {
   const { rows } = await client.query<Applied>(
-    "select migration_name, checksum, finished_at from _prisma_migrations where rolled_back_at is null",
+    "select migration_name, checksum, finished_at from _prisma_migrations where rolled_back_at is null order by migration_name",
   );
+  return rows;
+}
+
+function namesOf(applied: Applied[]): { name: string; sha256: string }[] {
+  return applied.map(({ migration_name: name, checksum: sha256 }) => ({ name, sha256 }));
+}
+
+/** A store at the last development migration has the schema of the baseline: only the record of its migrations changes. */
+async function stampBaseline(client: pg.Client, migrations: Migration[]): Promise<void> {
+  const baseline = migrations.find(({ name }) => name === BASELINE);
+  const applied = await readApplied(client);
+  if (!baseline || !isAtBaseline(namesOf(applied))) return;
+  await client.query("begin");
+  await client.query("delete from _prisma_migrations");
+  await record(client, baseline);
+  await client.query("commit");
+}
+
+async function pendingOf(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
+  const rows = await readApplied(client);
+  const old = beforeBaseline(namesOf(rows), "The database of DATABASE_URL");
+  if (old !== null && migrations.some(({ name }) => name === BASELINE)) throw new StartError(old);
   const applied = new Map(rows.map((row) => [row.migration_name, row]));
   for (const row of rows) checkApplied(row, migrations);
   return migrations.filter((migration) => !applied.has(migration.name));
@@ -163,11 +197,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
   await client.query("begin");
   try {
     await client.query(migration.sql);
-    await client.query(
-      `insert into _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
-       values ($1, $2, $3, transaction_timestamp(), clock_timestamp(), 1)`,
-      [randomUUID(), migration.checksum, migration.name],
-    );
+    await record(client, migration);
     await client.query("commit");
   } catch (error) {
     await client.query("rollback");
@@ -178,4 +208,12 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
       { cause: error },
     );
   }
+}
+
+async function record(client: pg.Client, { checksum, name }: Migration): Promise<void> {
+  await client.query(
+    `insert into _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+     values ($1, $2, $3, transaction_timestamp(), clock_timestamp(), 1)`,
+    [randomUUID(), checksum, name],
+  );
 }

@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -16,19 +16,22 @@ import { type TestDatabase, testDatabase } from "../lib/testing/postgres.ts";
 import { auditGaps, contradictions, rollupDrift } from "../lib/testing/rollup-drift.ts";
 import { startSink } from "../lib/testing/sink.ts";
 import { startWorker } from "../workers/worker.ts";
-import { migrate, migrationsIn } from "./migrate.ts";
+import { BASELINE } from "./baseline.ts";
+import { isMigrationDue, migrate, migrationsIn, migrationsOfBackup } from "./migrate.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "prisma", "migrations");
 const FIXTURES = join(import.meta.dirname, "fixtures");
 
-/** A row is its JSON as PostgreSQL wrote it: numbers keep every digit. */
-type Store = { migrations: string[]; partitions: Record<string, string>[]; rows: Record<string, string[]> };
-
 /**
- * What an earlier version of Parkade left: 24 events, of them 3 ignored and 2 that bounced, one after its confirmation; a
- * blacklisted aggregate; two redrives that are done and one under way.
+ * A backup of the demo's store, at the last development migration: 144 dead letters of nine days, nine redrives, one of them under way with
+ * two sends whose end is not known, and an account.
  */
-const STORE: Store = JSON.parse(readFileSync(join(FIXTURES, "store-of-20261122.json"), "utf8"));
+const BACKUP = join(FIXTURES, "store-before-baseline.tar");
+/** The names and checksums of the migrations that the baseline replaces. */
+const REPLACED = readFileSync(join(FIXTURES, "migrations-before-baseline.txt"), "utf8")
+  .trimEnd()
+  .split("\n")
+  .map((line) => line.split(" ") as [name: string, sha256: string]);
 
 let database: TestDatabase;
 let db: Db;
@@ -71,84 +74,51 @@ async function queuedKeys(): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-describe("a store of 20261122, under way", () => {
-  let before: string;
-  beforeEach(async () => {
-    before = mkdtempSync(join(tmpdir(), "parkade-migrations-"));
-    for (const name of STORE.migrations) cpSync(join(FOLDER, name), join(before, name), { recursive: true });
-    await migrate(database.url, before);
-    for (const { parent, name, bound } of STORE.partitions)
-      await db.run(`create table ${name} partition of ${parent} ${bound}`);
-    await db.transaction(async (tx) => {
-      await tx.run("set local session_replication_role = replica"); // rows in any order, audit entries included
-      for (const [table, rows] of Object.entries(STORE.rows)) {
-        await tx.run(`delete from ${table}`);
-        const all = `[${rows.join(",")}]`;
-        await tx.run(`insert into ${table} select * from jsonb_populate_recordset(null::${table}, $1::jsonb)`, [all]);
-      }
-    });
-  });
-  afterEach(() => rmSync(before, { recursive: true, force: true }));
-
-  test("a store that an earlier version wrote is migrated with nothing lost, and adds up", async () => {
-    const counted = async () => ({
-      events: await db.query("select status, count(*) as n from dlq_events group by 1 order by 1"),
-      items: await db.query("select state, count(*) as n from redrive_items group by 1 order by 1"),
-      redrives: await db.query(
-        "select id, state, total, delivered, failed, refused, bounced from redrives order by id",
-      ),
-      audit: await db.query("select action, sum(count) as n from audit_entries group by 1 order by 1"),
-      bodies: await db.query("select id, payload, headers::text, origin from dlq_event_bodies order by id"),
-    });
-    const known = await counted();
-    expect(known.events).toHaveLength(4);
-    const applied = await migrate(database.url, FOLDER);
-    expect(applied.length).toBeGreaterThan(10);
-    expect(await counted()).toEqual(known);
-    // What there was is the first revision, on all days, and what is open goes on with it.
-    for (const table of ["dlq_events", "redrive_items", "redrive_attempts"])
-      expect(await db.query(`select distinct revision from ${table}`)).toEqual([{ revision: 1 }]);
-    expect(
-      await db.query(
-        `select count(*) filter (where inhparent = 'event_revisions'::regclass)
-            - count(*) filter (where inhparent = 'dlq_event_bodies'::regclass) as missing from pg_inherits`,
-      ),
-    ).toEqual([{ missing: 0 }]);
-    await expectConsistent();
-    // The first redrive had two confirmations, one of an event that came back since.
-    expect(await db.query("select confirmed from redrives order by id")).toEqual([
-      { confirmed: 1 },
-      { confirmed: 1 },
-      { confirmed: 0 },
-    ]);
-  });
-
-  test("a redrive that was under way goes on after it, with the bytes and keys that it had", async () => {
-    const queued = await queuedKeys();
-    expect(queued.length).toBeGreaterThan(0);
-    await migrate(database.url, FOLDER);
-    const sent = await finishRedrives();
-    expect(sent.length).toBeGreaterThan(0);
-    expect(sent.filter((key) => !queued.includes(key))).toEqual([]);
-    expect(await db.query("select distinct revision from redrive_attempts")).toEqual([{ revision: 1 }]);
-    await expectConsistent();
-  });
-});
-
-/**
- * Backups of stores that earlier versions wrote with their own demo: 144 dead letters of nine days and eight redrives. All but the first
- * also have a redrive under way, with two sends whose end is not known.
- */
-const BACKUPS = readdirSync(FIXTURES).filter((name) => name.endsWith(".tar"));
-
-describe.each(BACKUPS)("%s", (name) => {
-  test("is restored, migrated with nothing lost, read by every list, and its redrive ends with the keys it had", async () => {
-    const { manifest, migrated } = await restore(database.url, join(FIXTURES, name));
-    expect(migrated).toEqual(
-      migrationsIn(FOLDER)
-        .map((all) => all.name)
-        .slice(manifest.migrations.length),
+/** A store with the schema of the baseline, under the names of the migrations that it replaces. */
+async function developmentStore(applied = REPLACED): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "parkade-migrations-"));
+  cpSync(join(FOLDER, BASELINE), join(folder, BASELINE), { recursive: true });
+  await migrate(database.url, folder).finally(() => rmSync(folder, { recursive: true, force: true }));
+  await db.run("delete from _prisma_migrations");
+  for (const [name, sha256] of applied) {
+    await db.run(
+      "insert into _prisma_migrations (id, migration_name, checksum, finished_at) values (gen_random_uuid(), $1, $2, now())",
+      [name, sha256],
     );
+  }
+}
+
+describe("a store of the development version before 0.1.0", () => {
+  const LATER = migrationsIn(FOLDER).flatMap(({ name }) => (name > BASELINE ? [name] : []));
+  const applied = () => db.query("select migration_name as name from _prisma_migrations order by 1");
+
+  test("counts as having the baseline when it is at the last migration, and keeps its rows", async () => {
+    await developmentStore();
+    await db.run(
+      `insert into accounts (id, kind, name, name_key, role, created_by)
+       values (gen_random_uuid(), 'person', 'Ada', 'ada', 'admin', 'setup')`,
+    );
+    expect(await isMigrationDue(database.url)).toBe(true);
+    expect(await migrate(database.url)).toEqual(LATER);
+    expect(await applied()).toEqual([BASELINE, ...LATER].map((name) => ({ name })));
+    expect(await isMigrationDue(database.url)).toBe(false);
+    expect(await db.query("select name from accounts")).toEqual([{ name: "Ada" }]);
+  });
+
+  test("is refused and unchanged when it is older, with what to do", async () => {
+    await developmentStore(REPLACED.slice(0, -1));
+    const refusal = /is at migration 20261207500001_encryption_waits of a development version.*20261207620001.*once/;
+    await expect(migrate(database.url)).rejects.toThrow(refusal);
+    await expect(isMigrationDue(database.url)).rejects.toThrow(refusal);
+    expect(await applied()).toHaveLength(REPLACED.length - 1);
+    const migrations = REPLACED.slice(0, -1).map(([name, sha256]) => ({ name, sha256 }));
+    expect(() => migrationsOfBackup(migrations)).toThrow(/^The backup is at migration 20261207500001.*once/);
+  });
+
+  test("is restored from its backup, read by every list, and its redrive ends with the keys it had", async () => {
+    const { manifest, migrated } = await restore(database.url, BACKUP);
+    expect(manifest.migrations).toHaveLength(REPLACED.length);
+    expect(migrated).toEqual(LATER);
     await expectConsistent();
     const rows = (table: RegExp) => {
       const found = manifest.tables.filter((backedUp) => table.test(backedUp.name));
@@ -182,12 +152,12 @@ describe.each(BACKUPS)("%s", (name) => {
     expect(redrives.items).toHaveLength(rows(/^redrives$/));
 
     const queued = await queuedKeys();
-    expect(queued.length > 0).toBe(name !== BACKUPS[0]);
+    expect(queued.length).toBeGreaterThan(0);
     await db.run("update stops set lifted_at = now()");
     const sent = await finishRedrives();
     expect(sent.filter((key) => !queued.includes(key))).toEqual([]);
     expect(new Set(sent).size).toBe(sent.length);
-    expect(sent.length > 0).toBe(queued.length > 0);
+    expect(sent.length).toBeGreaterThan(0);
     await expectConsistent();
   });
 });

@@ -33,11 +33,15 @@ import type { Db, Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { sqlState } from "@/lib/platform/postgres-pool";
 
+type MigrationName = { name: string; sha256: string };
+
 export type RestoreDeps = {
   /** With at least two connections, one of which is in use for all of the restore; named RESTORE_NAME. */
   db: Db;
   /** Those that this release has. */
-  migrations: readonly { name: string; sha256: string }[];
+  migrations: readonly MigrationName[];
+  /** Those of a backup in the names of this release. Throws when an older version must migrate it first. */
+  migrationsOf(migrations: readonly MigrationName[]): readonly MigrationName[];
   /** Applies these, or all; returns the names that it applied now. */
   migrate(names: ReadonlySet<string> | null): Promise<string[]>;
   /** null = none is configured. */
@@ -86,9 +90,10 @@ export async function restoreBackup(path: string, deps: RestoreDeps): Promise<Re
   }
 }
 
-function assertKnown({ parkade, migrations }: BackupManifest, deps: RestoreDeps): void {
+function assertKnown(manifest: BackupManifest, deps: RestoreDeps): void {
+  const { parkade } = manifest;
   const known = new Map(deps.migrations.map(({ name, sha256 }) => [name, sha256]));
-  const strange = migrations.find(({ name, sha256 }) => known.get(name) !== sha256);
+  const strange = deps.migrationsOf(manifest.migrations).find(({ name, sha256 }) => known.get(name) !== sha256);
   if (strange === undefined) return;
   throw new BackupFault(
     `The backup has the migration ${strange.name} of Parkade ${parkade}, which this release does not have: restore it with that release or a newer one`,
@@ -107,7 +112,7 @@ async function restoreHeld(backup: OpenBackup, deps: RestoreDeps): Promise<Resto
     throw new BackupFault(`Parkade is connected to the database (${others.join(", ")}): stop web and workers first`);
   }
   if (!isNew) say("Going on with a restore of this backup that was not finished");
-  await deps.migrate(new Set(manifest.migrations.map(({ name }) => name)));
+  await deps.migrate(new Set(deps.migrationsOf(manifest.migrations).map(({ name }) => name)));
   const skipped = await load(backup, deps, write);
   const migrated = await deps.migrate(null);
   const work = await write(async (tx) => {

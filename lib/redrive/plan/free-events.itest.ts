@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { cutoffOf, readNamedCandidates } from "@/lib/events/selection/candidates.read";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
@@ -92,7 +91,7 @@ test.each<[Earlier, number[]]>([
   expect(await parted(earlier)).toEqual(free);
 });
 
-test("an aggregate is never split over slices, slices are even, and a half-planned redrive moves to them", async () => {
+test("an aggregate is never split over slices, and slices are even", async () => {
   await world.park(1_000, (index) => of(`order-${index % 500}`, index));
   const { id } = await world.request();
   const sizes = () =>
@@ -107,9 +106,4 @@ test("an aggregate is never split over slices, slices are even, and a half-plann
   const before = await sizes();
   expect(before).toHaveLength(12);
   for (const { n } of before) expect(n).toBeLessThan(150);
-
-  await world.db.run("update redrives set state = 'PLANNING' where id = $1", [id]);
-  await world.db.run("update redrive_items set slice = 0");
-  await world.db.run(readFileSync("prisma/migrations/20261130210001_slices_by_sql/migration.sql", "utf8"));
-  expect(await sizes()).toEqual(before);
 });

@@ -4,7 +4,7 @@ import { type RestoreReport, restoreBackup } from "@/lib/keep/backup/restore-bac
 import { RESTORE_NAME } from "@/lib/keep/backup/restore-target.write";
 import { type BackupReport, writeBackup } from "@/lib/keep/backup/write-backup";
 import { createDb } from "@/lib/platform/database/db";
-import { migrate, migrationsIn } from "@/scripts/migrate";
+import { migrate, migrationsIn, migrationsOfBackup } from "@/scripts/migrate";
 
 const FOLDER = join("prisma", "migrations");
 
@@ -34,6 +34,7 @@ export async function restore(url: string, path: string, options: Restoring = {}
   const own = migrationsIn(FOLDER).map(({ name, checksum }) => ({ name, sha256: checksum }));
   return restoreBackup(path, {
     ...{ db, actor: "maria", archive: options.archive ?? null, migrations: options.migrations ?? own },
+    migrationsOf: migrationsOfBackup,
     migrate: (only) => migrate(url, FOLDER, { only }),
     signal: options.signal ?? new AbortController().signal,
     say: options.say ?? (() => undefined),
