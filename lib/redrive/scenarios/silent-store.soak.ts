@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
-import { CLAIM_LEASE_MS } from "@/lib/redrive/run/claims";
+import { PACES } from "@/lib/platform/plain/paces.pure";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 import { type RunningWorker, startWorker } from "@/workers/worker";
 
 /** New connections pass, so the store counts as well from the moment when the old ones fall silent. */
-const BACK_MS_MAX = 2 * CLAIM_LEASE_MS;
+const BACK_MS_MAX = 2 * PACES.claimLeaseMs;
 
 describe.each([
   { backend: "redis" as const, skip: !redisInstalled },
