@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
 /**
@@ -14,8 +14,22 @@ const STATES = ["met", "not applicable", "open"];
 
 const TEST_FILE = /\.(?:test|itest|soak|e2e)\.tsx?$/;
 
+/** The path itself and, of a test, its sibling in the gate or in the soak: a test moves between them without its pages. */
+function filesAt(path: string): string[] {
+  const stem = path.replace(/\.(?:itest|soak)\.ts$/, "");
+  return stem === path ? [path] : [`${stem}.itest.ts`, `${stem}.soak.ts`];
+}
+
 function isThere(path: string): boolean {
-  return TREE.some((file) => file === path || file.startsWith(`${path}/`));
+  return filesAt(path).some((at) => TREE.some((file) => file === at || file.startsWith(`${at}/`)));
+}
+
+/** The text of what `path` names, as far as it is there. */
+function textAt(path: string): string {
+  return filesAt(path)
+    .filter((file) => existsSync(file))
+    .map((file) => readFileSync(file, "utf8"))
+    .join("\n");
 }
 
 /** In backticks, with a folder: `lib/outgoing.test.ts`, `lib/retry`. Routes, addresses and variables begin otherwise. */
@@ -91,7 +105,7 @@ describe.each(PAGES)("%s", (page) => {
 
   test("quotes tests that are there", () => {
     const missing = quotesIn(text).filter(
-      ({ file, title }) => !TEST_FILE.test(file) || !isThere(file) || !hasTest(readFileSync(file, "utf8"), title),
+      ({ file, title }) => !TEST_FILE.test(file) || !isThere(file) || !hasTest(textAt(file), title),
     );
     expect(missing).toEqual([]);
   });

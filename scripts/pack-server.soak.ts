@@ -20,7 +20,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { eventCountsSchema, eventDetailSchema, eventListSchema } from "@/lib/events/events.shapes";
+import { eventCountsSchema } from "@/lib/events/events.shapes";
 import { previewSchema } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { redriveSchema } from "@/lib/redrive/redrives.shapes";
 import {
@@ -190,13 +190,10 @@ describe("parkade serve", () => {
     expect(run.code).toBe(1);
   });
 
-  test("holds no code for the machine that packed it", () => {
+  test("holds no code for the machine that packed it, and no path of it", () => {
     const files = readdirSync(join(dir, "node_modules/parkade-server"), { recursive: true, encoding: "utf8" });
     expect(files.length).toBeGreaterThan(1_000);
     expect(files.filter((file) => /\.(node|so|dylib|dll)$/.test(file))).toEqual([]);
-  });
-
-  test("holds no path of the machine that packed it", () => {
     const built = readFileSync(
       join(dir, "node_modules/parkade-server/server/.next/required-server-files.json"),
       "utf8",
@@ -216,22 +213,6 @@ describe("source", () => {
     const list = sourceListSchema.parse(await answer(0, "source", "list"));
     expect(list.items.map(({ name }) => name)).toEqual(["shop"]);
     expect(probeSchema.parse(await answer(0, "source", "probe", "shop")).reachable).toBe(true);
-  });
-
-  test("probe fails with 1 where nothing answers", async () => {
-    const away = `redriveUrl=http://127.0.0.1:${await freePort()}/`;
-    const probe = await answer(1, "source", "probe", "--kind", "http", "--set", away);
-    expect(probeSchema.parse(probe).reachable).toBe(false);
-  });
-
-  test("add names the field of a wrong configuration and the fix", async () => {
-    const refused = await parkade("source", "add", "bad", "--kind", "http", "--set", "redriveUrl=ftp://x");
-    expect(refused).toMatchObject({ code: 1, out: "" });
-    expect(refused.err).toMatch(
-      /config\.redriveUrl.*must be a URL such as https:.*\(invalid-config\)|\(invalid-config\)\n {2}config\.redriveUrl: must be a URL/,
-    );
-    const json = await parkade("source", "add", "bad", "--kind", "http", "--set", "prefetch:=5", "--json");
-    expect(JSON.parse(json.err)).toMatchObject({ code: "invalid-config", errors: [{ field: "config.prefetch" }] });
   });
 
   test("target add, list and remove", async () => {
@@ -267,71 +248,9 @@ describe("source", () => {
   });
 });
 
-describe("search and show", () => {
-  let ids: string[];
-  beforeAll(async () => {
-    ids = await park("seek", 12, "TIMEOUT");
-  });
-
-  test("search answers as the API does, and pages by itself", async () => {
-    const { items, nextCursor } = await answer(0, "search", "--tag.batch", "seek", "--limit", "11");
-    eventListSchema.parse({ items, nextCursor, prevCursor: null });
-    expect(items).toHaveLength(11);
-    const rest = await answer(0, "search", "--tag.batch=seek", "--cursor", nextCursor);
-    expect([...items, ...rest.items].map(({ eventId }) => eventId).sort()).toEqual([...ids].sort());
-    expect(rest.nextCursor).toBeNull();
-  });
-
-  test("search prints whole values with tabs into a pipe", async () => {
-    const { code, out, err } = await parkade("search", "--tag.batch", "seek", "--from", "-1h");
-    const rows = out
-      .trimEnd()
-      .split("\n")
-      .map((line) => line.split("\t"));
-    expect([code, err, rows.length]).toEqual([0, "", 12]);
-    expect(rows[0]!.slice(1, 6)).toEqual([
-      "PENDING",
-      "shop",
-      expect.stringMatching(/^seek-/),
-      expect.any(String),
-      "TIMEOUT",
-    ]);
-  });
-
-  test("search --count", async () => {
-    expect(eventCountsSchema.parse(await answer(0, "search", "--count", "--tag.batch", "seek")).total.value).toBe(12);
-  });
-
-  test("nothing found is no error", async () => {
-    expect(await parkade("search", "--source", "shop", "--q", "nowhere")).toEqual({
-      code: 0,
-      out: "",
-      err: "No event matches.\n",
-    });
-  });
-
-  test("show takes the producer's id and the event's", async () => {
-    const detail = eventDetailSchema.parse(await answer(0, "show", "seek-3"));
-    expect(await answer(0, "show", detail.id)).toMatchObject({ id: detail.id, eventId: "seek-3" });
-    const shown = await parkade("show", "seek-3", "--source", "shop");
-    expect(shown.out).toMatch(/^error +no stock$/m);
-    expect(shown.out).toContain(BODY);
-  });
-
-  test("show --payload writes the bytes", async () => {
-    expect((await parkade("show", "seek-3", "--payload", "--reason", "a test")).out).toBe(BODY);
-  });
-
-  test("show says what there is not", async () => {
-    expect(await parkade("show", "nothing")).toEqual({
-      code: 1,
-      out: "",
-      err: "parkade: There is no event nothing (unknown-event)\n",
-    });
-  });
-});
-
 describe("redrive and verify", () => {
+  beforeAll(() => park("seek", 12, "TIMEOUT"));
+
   test("verify follows to the end and sends nothing", async () => {
     await park("look", 3, "TIMEOUT");
     const before = sink.arrived.length;
@@ -387,31 +306,6 @@ describe("redrive and verify", () => {
     sink.answer = () => 200;
     expect(code).toBe(4);
     expect(out).toMatch(/^sent +3\nfailed +1 \(HTTP_422 1\)$/m);
-  });
-
-  test("a repeated request with one key does nothing new", async () => {
-    await park("once", 2, "TIMEOUT");
-    const words = ["redrive", "--tag.batch", "once", "--reason", "try", "--idempotency-key", "itest-once", "--detach"];
-    // The preview of the second one finds nothing to send; the first one's answer is what it gets.
-    expect((await answer(0, ...words)).id).toBe((await answer(0, ...words)).id);
-  });
-
-  test("events are named by ids as search lists them, or by those of their producer", async () => {
-    await park("byid", 2, "TIMEOUT");
-    const { items } = await answer(0, "search", "--tag.batch", "byid");
-    const done = await answer(0, "redrive", items[0].id, "--reason", "try", "--lane", "main");
-    expect(done).toMatchObject({ state: "DONE", total: 1, delivered: 1 });
-    const byProducer = await answer(0, "redrive", items[1].eventId, "--reason", "try", "--lane", "main");
-    expect(byProducer).toMatchObject({ state: "DONE", total: 1, delivered: 1 });
-    expect(await parkade("redrive", "--reason", "x")).toMatchObject({
-      code: 2,
-      err: expect.stringContaining("--all"),
-    });
-  });
-
-  test("an empty selection is refused with its code", async () => {
-    const refused = await parkade("verify", "--eventId", "nobody", "--reason", "x");
-    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("(empty-selection)")]);
   });
 
   test("Ctrl-C stops following, and the redrive goes on until it is cancelled", async () => {
