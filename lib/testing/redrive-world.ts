@@ -84,7 +84,11 @@ export const TEST_PACES: Paces = {
  * An attempt that a busy machine cuts off is repeated, and tests count sends. The deadline is the shortest that holds the
  * attempts of the preset and their backoff.
  */
-const PATIENT = { ...POLICY_PRESETS["slow-lane"], attemptTimeoutMs: 15_000, deadlineMs: 100_000 } satisfies Policy;
+export const PATIENT = {
+  ...POLICY_PRESETS["slow-lane"],
+  attemptTimeoutMs: 15_000,
+  deadlineMs: 100_000,
+} satisfies Policy;
 
 type EventRow = Record<string, unknown>;
 
