@@ -150,12 +150,12 @@ describe("the order of an aggregate", () => {
 
   test("a head that used up its redrives holds its tail, across claims", async () => {
     await setting("redriveLimit", 1);
-    await park(150);
+    await park(110);
     world.sink.answer = ({ eventId }) => (eventId === "v1" ? 422 : 200);
     await world.worker();
     const ended = await world.ended((await world.request()).id);
     expect(await world.event("v1")).toMatchObject({ status: "IGNORED" });
-    expect(ended).toMatchObject({ failed: 1, delivered: 0, refusedByReason: { "held-by-head": 149 } });
+    expect(ended).toMatchObject({ failed: 1, delivered: 0, refusedByReason: { "held-by-head": 109 } });
     expect(sent()).toEqual(["v1"]);
   });
 
@@ -228,10 +228,10 @@ describe("the order of an aggregate", () => {
   });
 
   test("a verify run passes a whole aggregate, and holds what a redrive would hold", async () => {
-    await park(150);
+    await park(110);
     await world.worker();
-    expect(await world.ended((await world.request({ mode: "verify" })).id)).toMatchObject({ passed: 150 });
-    expect(await world.request({ ...(await only("v150")), mode: "verify" })).toMatchObject({
+    expect(await world.ended((await world.request({ mode: "verify" })).id)).toMatchObject({ passed: 110 });
+    expect(await world.request({ ...(await only("v110")), mode: "verify" })).toMatchObject({
       refusedByReason: { "held-by-head": 1 },
     });
   });
