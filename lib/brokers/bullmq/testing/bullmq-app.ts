@@ -137,7 +137,7 @@ export async function addAndFail(
   queue: Queue,
   jobs: { name?: string; data: unknown; opts?: object }[],
 ): Promise<void> {
-  for (const { name = "order-placed", data, opts } of jobs) await queue.add(name, data, opts);
+  await queue.addBulk(jobs.map(({ name = "order-placed", data, opts = {} }) => ({ name, data, opts })));
   let count = jobs.length;
   const done = Promise.withResolvers<void>();
   const worker = app.worker(queue.name, async () => {
