@@ -26,7 +26,7 @@ export default defineConfig({
   workers: 3,
   fullyParallel: false,
   forbidOnly: Boolean(process.env.CI),
-  // As in vitest.config.ts (docs/adr/0162-a-journey-is-repeated-in-ci.md). A journey that fails ends its product, so the second try has a new one.
+  // A journey that fails ends its product, so the second try has a new one.
   retries: process.env.CI ? 1 : 0,
   // No journey has a bound of its own: what it waits for comes as soon as the machine has time for it. An endless wait ends
   // here, and one step's wait before that, so that its error names the step.

@@ -59,7 +59,7 @@ export default defineConfig({
       {
         resolve: { alias },
         // One worker: Vitest runs these files one after the other, after all others.
-        test: { name: "limits", include: LIMITS, ...ON_NO_SERVER, maxWorkers: 1 },
+        test: { name: "limits", include: LIMITS, ...ON_NO_SERVER, maxWorkers: 1, sequence: { groupOrder: 2 } },
       },
       {
         resolve: { alias },

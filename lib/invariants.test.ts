@@ -1,63 +1,81 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { existsSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
 
 /**
- * Holds docs/invariants.md to the tree: each file that it names is there, with the names behind the colon in it; each test
- * that it quotes is there, where `...` stands for what is left out (a value, or the words of the enclosing `describe`).
+ * Checks docs/invariants.md against the tree. A line is `- name — guards — tests`: guards are `file: symbol, symbol`, tests are
+ * `file`: title; title, where `...` stands for a value or for the words of the enclosing `describe`.
  */
-const PAGE = readFileSync("docs/invariants.md", "utf8").split("\n");
-const TREE = execFileSync("git", ["ls-files"], { encoding: "utf8" }).split("\n");
-const TEST_FILE = /`([\w./-]+\.(?:test|itest|soak|e2e|conformance)\.tsx?)`/g;
+const LINES = readFileSync("docs/invariants.md", "utf8")
+  .split("\n")
+  .filter((line) => line.startsWith("- "));
+// Files that are not committed yet count, too: a test may be on its way to another file.
+const TREE = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { encoding: "utf8" })
+  .split("\n")
+  .filter((file) => file !== "" && existsSync(file));
 
-const filesOf = (name: string) => TREE.filter((file) => file === name || file.endsWith(`/${name}`));
+const named = (name: string) => TREE.filter((file) => file === name || file.endsWith(`/${name}`));
+/** A name without a suffix is a test of any kind: tests move between the gate and the soak without their lines. */
+const KINDS = ["itest", "soak", "test", "e2e", "conformance"];
+const testFiles = (name: string) =>
+  /\.tsx?$/.test(name)
+    ? named(name)
+    : KINDS.flatMap((kind) => [...named(`${name}.${kind}.ts`), ...named(`${name}.${kind}.tsx`)]);
 /** Without quotes and line breaks, which the page writes otherwise. */
 const plain = (text: string) => text.replaceAll(/["'`\\]/g, "").replaceAll(/\s+/g, " ");
-const textOf = (files: readonly string[]) => files.map((file) => readFileSync(file, "utf8")).join("\n");
-
-/** The column of the tests. Prose names files alone. */
-function testsOf(line: string): string {
-  return line.startsWith("| ") ? (line.split(" | ")[1] ?? "") : "";
+const texts = new Map<string, string>();
+function textOf(files: readonly string[]): string {
+  for (const file of files) if (!texts.has(file)) texts.set(file, plain(readFileSync(file, "utf8")));
+  return files.map((file) => texts.get(file)).join(" ");
 }
 
-type Quote = { files: string[]; title: string };
-
-/** Titles follow the name of their file, with semicolons between them. Words before the name are no title. */
-function quotesOf(cell: string): Quote[] {
-  const quotes: Quote[] = [];
-  let files: string[] = [];
-  for (const part of cell.replaceAll("_new_", "").split("; ")) {
-    const named = [...part.matchAll(TEST_FILE)];
-    if (named.length > 0) files = named.flatMap(([, name]) => filesOf(name!));
-    const last = named.at(-1);
-    const said = last === undefined ? part : part.slice(last.index + last[0].length).replace(/^[^:]*(: |$)/, "");
-    const title = said.replaceAll(/\((?:postgres|redis)[ /\w]*\)/g, "").trim();
-    if (title !== "" && files.length > 0 && !title.includes("`*")) quotes.push({ files, title });
-  }
-  return quotes;
+function partsOf(line: string) {
+  const [, guards = "", tests = ""] = line.split(" — ");
+  return { guards, tests };
 }
 
-const LINES = PAGE.map((line, index) => ({ line, number: index + 1 })).filter(({ line }) => /\.tsx?[:`]/.test(line));
-
-test("there are lines to look at", () => expect(LINES.length).toBeGreaterThan(200));
-
-describe.each(LINES)("line $number", ({ line }) => {
-  const named = [...line.matchAll(/`([\w./[\]-]+\.tsx?)(?:: ([^`]*))?`/g)];
-  test.each(named.map(([, file, symbols = ""]) => [file!, symbols]))("%s is there, with %s", (file, symbols) => {
-    const files = filesOf(file);
-    expect(files).not.toEqual([]);
-    const text = textOf(files);
-    const missing = symbols.split(", ").filter((word) => /^#?\w+$/.test(word) && !text.includes(word));
-    expect(missing).toEqual([]);
+/** The titles of a line, each with the files before it. */
+function titlesOf(tests: string): { name: string; files: string[]; title: string }[] {
+  let name = "";
+  return tests.split("; ").map((part) => {
+    const [, file, title = ""] = /^`([\w./()[\]-]+)`(?:: (.*))?$/.exec(part) ?? [];
+    if (file !== undefined) name = file;
+    return { name, files: testFiles(name), title: file === undefined ? part : title };
   });
-  const quotes = quotesOf(testsOf(line));
-  test.each(quotes.map(({ files, title }) => [title, files] as const))("the test is there: %s", (title, files) => {
-    const text = plain(textOf(files));
-    expect(
-      plain(title)
+}
+
+test("there is a line for each invariant, with its guard and its test", () => {
+  expect(LINES.length).toBeGreaterThan(380);
+  expect(LINES.filter((line) => partsOf(line).tests === "")).toEqual([]);
+});
+
+test("each guard is there, with its symbols", () => {
+  const missing = LINES.flatMap((line) =>
+    [...partsOf(line).guards.matchAll(/`([\w./[\]-]+\.(?:tsx?|mjs))(?:: ([^`]*))?`/g)].flatMap(
+      ([, file, symbols = ""]) => {
+        const files = named(file!);
+        if (files.length === 0) return [`${file} of: ${line}`];
+        const text = textOf(files);
+        return symbols
+          .split(", ")
+          .filter((word) => /^#?\w+$/.test(word) && !text.includes(word))
+          .map((word) => `${word} in ${file}`);
+      },
+    ),
+  );
+  expect(missing).toEqual([]);
+});
+
+test("each test is there, by its title", () => {
+  const missing = LINES.flatMap((line) =>
+    titlesOf(partsOf(line).tests).flatMap(({ name, files, title }) => {
+      if (name !== "" && files.length === 0) return [`${name} of: ${line}`];
+      const text = textOf(files);
+      const words = plain(title)
         .split("...")
-        .map((part) => part.trim())
-        .filter((part) => !text.includes(part)),
-    ).toEqual([]);
-  });
+        .map((part) => part.trim());
+      return words.every((part) => text.includes(part)) ? [] : [`${name}: ${title}`];
+    }),
+  );
+  expect(missing).toEqual([]);
 });

@@ -58,7 +58,8 @@ const usesNetwork = (text: string) =>
 
 const files = globSync("{app,components,lib,workers,scripts}/**/*.{ts,tsx,mjs}")
   .filter(
-    (file) => !/\.(test|itest|soak)\.tsx?$|\.conformance\.ts$|(^|\/)(testing|generated|test-servers)\/|\.d\.ts$/.test(file),
+    (file) =>
+      !/\.(test|itest|soak)\.tsx?$|\.conformance\.ts$|(^|\/)(testing|generated|test-servers)\/|\.d\.ts$/.test(file),
   )
   .sort();
 

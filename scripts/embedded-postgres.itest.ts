@@ -1,16 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, describe, expect, test } from "vitest";
+import { type Launcher, launchPostgres } from "../lib/testing/postgres-launcher.ts";
 import { type EmbeddedPostgres, rememberedUrl, startPostgres } from "./embedded-postgres.ts";
-import { isAlive } from "./process-identity.ts";
-import { StartError } from "./start-error.ts";
-
-const MODULE = join(import.meta.dirname, "embedded-postgres.ts");
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -30,17 +24,10 @@ async function start(dataDir: string): Promise<EmbeddedPostgres> {
   return server;
 }
 
-/** A launcher in a process of its own, so that it can be killed. */
-async function launcher(dataDir: string): Promise<{ process: ChildProcess; url: string; pid: number }> {
-  const code = `const { startPostgres } = await import(${JSON.stringify(MODULE)});
-    const { url, pid } = await startPostgres({ dataDir: ${JSON.stringify(dataDir)}, ephemeral: true });
-    process.send({ url, pid }); setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
-  cleanups.push(() => child.kill("SIGKILL"));
-  const [{ url, pid }] = await once(child, "message");
-  return { process: child, url, pid };
+async function launcher(dataDir: string): Promise<Launcher> {
+  const launched = await launchPostgres(dataDir);
+  cleanups.push(() => launched.kill());
+  return launched;
 }
 
 async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
@@ -51,15 +38,6 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
   } finally {
     await client.end();
   }
-}
-
-function edit(change: Record<string, unknown>): (path: string) => void {
-  return (path) => writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), ...change }));
-}
-
-async function killed(child: ChildProcess): Promise<void> {
-  child.kill("SIGKILL");
-  await once(child, "exit");
 }
 
 describe("the embedded PostgreSQL", () => {
@@ -90,141 +68,12 @@ describe("the embedded PostgreSQL", () => {
     expect(statSync(join(dataDir, "logs")).mode & 0o777).toBe(0o700);
   });
 
-  test("makes its folder so that nobody else can look into it", async () => {
-    const dataDir = join(folder(), "new", "data");
-    const { clusterDir } = await start(dataDir);
-    expect(clusterDir).toBe(join(dataDir, "postgres"));
-    expect(statSync(dataDir).mode & 0o066).toBe(0);
-    expect(statSync(join(dataDir, "..")).mode & 0o777).toBe(0o755);
-  });
-
-  test("moves to another port when its own is taken, and stays there", async () => {
-    const dataDir = folder();
-    const first = await start(dataDir);
-    await first.stop();
-    const squatter = createServer().listen(first.port, "127.0.0.1");
-    await once(squatter, "listening");
-    cleanups.push(() => squatter.close());
-    const second = await start(dataDir);
-    expect(second.port).not.toBe(first.port);
-    await second.stop();
-    expect((await start(dataDir)).port).toBe(second.port);
-  });
-
-  test("that must keep its port waits for it, and remembers no other", async () => {
-    const dataDir = folder();
-    const first = await start(dataDir);
-    await first.stop();
-    const squatter = createServer().listen(first.port, "127.0.0.1");
-    await once(squatter, "listening");
-    cleanups.push(() => squatter.close());
-    await expect(startPostgres({ dataDir, samePort: true })).rejects.toThrow(/port \d+ is taken by another program/);
-    expect(rememberedUrl(dataDir)).toBe(first.url);
-    squatter.close();
-    await once(squatter, "close");
-    expect((await start(dataDir)).url).toBe(first.url);
-  });
-
-  test.each([
-    ["the file is missing", (path: string) => rmSync(path), /postgres\.json is missing beside the cluster/],
-    ["the file has no port", edit({ port: undefined }), /lacks clusterDir, port or password/],
-    ["the file is not JSON", (path: string) => writeFileSync(path, "{"), /cannot be read/],
-    ["the password is another", edit({ password: "an0ther" }), /does not hold the password of the cluster/],
-  ])("refuses in one sentence, and changes nothing, when %s", async (_, damage, sentence) => {
-    const dataDir = folder();
-    const path = join(dataDir, "postgres.json");
-    await (await start(dataDir)).stop();
-    damage(path);
-    const before = existsSync(path) ? readFileSync(path, "utf8") : null;
-    const refusal = await startPostgres({ dataDir }).catch((error: unknown) => error);
-    expect(refusal).toBeInstanceOf(StartError);
-    expect((refusal as StartError).message).toMatch(sentence);
-    expect((refusal as StartError).message).toContain("PARKADE_DATA_DIR");
-    expect(existsSync(path) ? readFileSync(path, "utf8") : null).toBe(before);
-  });
-
-  test("refuses a second launcher on the same folder, and leaves the first one running", async () => {
-    const dataDir = folder();
-    const first = await start(dataDir);
-    await expect(startPostgres({ dataDir })).rejects.toThrow(/already runs on .*PARKADE_DATA_DIR/);
-    expect(await query(first.url, "select 1 as n")).toEqual([{ n: 1 }]);
-  });
-
-  test("finds the server that a killed launcher left, and goes on with its data", async () => {
-    const dataDir = folder();
-    const left = await launcher(dataDir);
-    await query(left.url, "create table kept as select 43 as n");
-    await killed(left.process);
-    expect(isAlive(left.pid)).toBe(true);
-    const next = await start(dataDir);
-    expect(isAlive(left.pid)).toBe(false);
-    expect(next.url).toBe(left.url);
-    expect(await query(next.url, "select n from kept")).toEqual([{ n: 43 }]);
-  });
-
   test("recovers when launcher and server were killed together", async () => {
     const dataDir = folder();
     const left = await launcher(dataDir);
     await query(left.url, "create table kept as select 47 as n");
     process.kill(left.pid, "SIGKILL");
-    await killed(left.process);
+    await left.kill();
     expect(await query((await start(dataDir)).url, "select n from kept")).toEqual([{ n: 47 }]);
   });
-
-  test("ends by itself some seconds after its launcher was killed", async () => {
-    const left = await launcher(folder());
-    await killed(left.process);
-    await expect.poll(() => isAlive(left.pid), { interval: 200 }).toBe(false);
-  });
-
-  test("leaves alone a stranger who has the id that a stale postmaster.pid names", async () => {
-    const dataDir = folder();
-    const { clusterDir, stop } = await start(dataDir);
-    await stop();
-    const stranger = spawn("/bin/sleep", ["600"], { stdio: "ignore" });
-    cleanups.push(() => stranger.kill("SIGKILL"));
-    writeFileSync(join(clusterDir, "postmaster.pid"), `${stranger.pid}\n${clusterDir}\n0\n5432\n\n127.0.0.1\n`);
-    expect(await query((await start(dataDir)).url, "select 1 as n")).toEqual([{ n: 1 }]);
-    expect(isAlive(stranger.pid!)).toBe(true);
-  });
-
-  test("starts over after an initdb that was killed halfway", async () => {
-    const dataDir = folder();
-    mkdirSync(join(dataDir, "postgres.part-1", "base"), { recursive: true });
-    writeFileSync(join(dataDir, "postgres.part-1", "PG_VERSION"), "18\n");
-    const server = await start(dataDir);
-    expect(await query(server.url, "select 1 as n")).toEqual([{ n: 1 }]);
-    expect(existsSync(join(dataDir, "postgres.part-1"))).toBe(false);
-  });
-
-  test("refuses a cluster of another major version in one sentence", async () => {
-    const dataDir = folder();
-    const { clusterDir, stop } = await start(dataDir);
-    await stop();
-    writeFileSync(join(clusterDir, "PG_VERSION"), "16\n");
-    await expect(startPostgres({ dataDir })).rejects.toThrow(/made by PostgreSQL 16.*PARKADE_DATA_DIR/);
-  });
-
-  test("names PARKADE_DATA_DIR when the folder is a file", async () => {
-    const path = join(folder(), "file");
-    writeFileSync(path, "");
-    await expect(startPostgres({ dataDir: path })).rejects.toThrow(/cannot be written .*PARKADE_DATA_DIR/);
-  });
-
-  test.skipIf(process.getuid?.() !== 0)(
-    "as root, puts the cluster where its user can go when the folder is closed",
-    async () => {
-      const dataDir = join(folder(0o700), "data");
-      const server = await start(dataDir);
-      cleanups.push(async () => {
-        await server.stop();
-        rmSync(join(server.clusterDir, ".."), { recursive: true, force: true });
-      });
-      expect(server.clusterDir).toMatch(/^\/var\/lib\/parkade\/data-/);
-      await query(server.url, "create table kept as select 53 as n");
-      await server.stop();
-      expect(await query((await start(dataDir)).url, "select n from kept")).toEqual([{ n: 53 }]);
-      expect(readFileSync(join(dataDir, "postgres.json"), "utf8")).toContain(server.clusterDir);
-    },
-  );
 });

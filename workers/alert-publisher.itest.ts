@@ -11,7 +11,7 @@ import { channelRequestSchema } from "@/lib/observe/channels/channels.shapes";
 import { addressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { parseNetworks } from "@/lib/platform/networks";
 import { type HookReceiver, type Received, startHookReceiver, startMailReceiver } from "@/lib/testing/receivers";
-import { worldOfEachTest } from "@/lib/testing/redrive-world";
+import { TEST_PACES, worldOfEachTest } from "@/lib/testing/redrive-world";
 import { startAlertPublisher } from "./alert-publisher";
 
 const world = worldOfEachTest();
@@ -39,6 +39,7 @@ afterEach(async () => {
 
 function start(addresses = DEFAULT_ADDRESSES) {
   publisher = startAlertPublisher({
+    paces: TEST_PACES,
     ...{ db: world.db, clock: world.deps.clock, random: Math.random, log: world.deps.log },
     ...{ addresses, secrets: { variables, listed: [] } },
   });

@@ -14,12 +14,13 @@ import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
 import { sendMail } from "@/lib/platform/mail";
+import type { Paces } from "@/lib/platform/plain/paces.pure";
 import type { Random } from "@/lib/retry/clock";
 import { parseRetryAfter } from "@/lib/retry/retry-after";
 import { resolveAddress, resolveSecret } from "./resolve-reference";
 
 /** An alert that is tried for a day is history: 25 refusals, over about an hour and a half. An outage counts for none. */
-const SETTINGS = { concurrency: 2, batch: 50, pollMs: 1_000, maxAttempts: 25, publishTimeoutMs: 10_000 };
+const SETTINGS = { concurrency: 2, batch: 50, maxAttempts: 25 };
 /** The delivery log goes back this long. */
 const KEEP_SENT_MS = 30 * 86_400_000;
 const CONNECT_MS = 5_000;
@@ -31,10 +32,19 @@ type PublisherDeps = {
   log: Log;
   addresses: AddressFilter;
   secrets: SecretVariables;
+  paces: Pick<Paces, "messagesMs" | "publishMs">;
 };
 
 /** Sends the messages about alerts to their channels. A receiver that is away or slow holds up no other. */
-export function startAlertPublisher({ db, clock, random, log, addresses, secrets }: PublisherDeps): OutboxPublisher {
+export function startAlertPublisher({
+  db,
+  clock,
+  random,
+  log,
+  addresses,
+  secrets,
+  paces,
+}: PublisherDeps): OutboxPublisher {
   const carriers: Carriers = {
     fetch: checkedFetch(addresses, CONNECT_MS),
     sign: (secret, { id, body }) => signatureHeaders({ secret }, { id, atMs: clock.wallMs(), body }),
@@ -58,6 +68,7 @@ export function startAlertPublisher({ db, clock, random, log, addresses, secrets
   };
   return createOutboxPublisher({
     ...SETTINGS,
+    ...{ pollMs: paces.messagesMs, publishTimeoutMs: paces.publishMs },
     ...{ pool: db, table: ALERT_OUTBOX, transport, observer, clock, random },
     whenFailed: "release",
     keepSentMs: KEEP_SENT_MS,

@@ -18,6 +18,7 @@ import { describeWith } from "@/lib/testing/describe-with";
 import { freePort } from "@/lib/testing/free-port";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { type HookReceiver, type Received, startHookReceiver, startMailReceiver } from "@/lib/testing/receivers";
+import { TEST_PACES } from "@/lib/testing/redrive-world";
 import { answersHttp, testServer } from "@/lib/testing/server-process";
 import { startAlertPublisher } from "./alert-publisher";
 
@@ -51,6 +52,7 @@ beforeEach(async () => {
   const log = createLog({ level: "trace", process: "test", destination: { write } });
   variables = {};
   publisher = startAlertPublisher({
+    paces: TEST_PACES,
     ...{ db: parkade.deps.db, clock: parkade.deps.clock, random: Math.random, log },
     ...{ addresses: DEFAULT_ADDRESSES, secrets: { variables, listed: [] } },
   });

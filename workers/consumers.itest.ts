@@ -89,6 +89,7 @@ describe("a broker that accepts connections and says nothing", () => {
     const hung = await rabbitSource("hung", await silentBroker());
     const well = await rabbitSource("well", "amqp://127.0.0.1:9");
     const consumers: Consumers = startConsumers({
+      paces: { consumersMs: 100, consumersStopMs: 1_000 },
       db,
       clock: systemClock,
       log,
@@ -194,6 +195,7 @@ describe("the state of a source that two workers consume", () => {
     });
     const source = await rabbitSource("parts", "amqp://127.0.0.1:9");
     const consumers = startConsumers({
+      paces: { consumersMs: 100, consumersStopMs: 1_000 },
       ...{ db, clock: systemClock, log, archive: null, workerId: "w-9" },
       brokers: { consume: () => ({ ...IDLE, state }) },
     });
@@ -240,7 +242,15 @@ describe("the mode of a source", () => {
     const emptied = new Set<string>();
     const start = (worker: string) => {
       const brokers = { consume: consume(worker) };
-      const consumers = startConsumers({ db, clock: systemClock, log, brokers, archive: null, workerId: worker });
+      const consumers = startConsumers({
+        paces: { consumersMs: 100, consumersStopMs: 1_000 },
+        db,
+        clock: systemClock,
+        log,
+        brokers,
+        archive: null,
+        workerId: worker,
+      });
       cleanups.push(() => consumers.stop());
       return consumers;
     };

@@ -13,16 +13,12 @@ import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { atMost, type Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
+import type { Paces } from "@/lib/platform/plain/paces.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type ConsumedSource, readConsumedSources } from "@/lib/sources/consumed-sources.read";
 import { finishDrain } from "@/lib/sources/finish-drain";
 import { removeConsumer, writeConsumer } from "@/lib/sources/source-consumers.write";
 import { holdLog, readPosition, releaseLog, writePosition } from "@/lib/sources/source-positions.write";
-
-/** A new, changed or stopped source, another mode and a wish for an attempt are noticed within this time. */
-const REFRESH_MS = 2_000;
-/** A silent broker delays the end of its own consumer, and of the worker, by at most this long. */
-const STOP_MS_MAX = 15_000;
 
 export type ConsumersOptions = {
   db: Db;
@@ -32,6 +28,7 @@ export type ConsumersOptions = {
   archive: ArchiveStore | null;
   /** The name of this worker among the workers that report the state of a source. */
   workerId: string;
+  paces: Pick<Paces, "consumersMs" | "consumersStopMs">;
 };
 
 export type Consumers = {
@@ -73,7 +70,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
     round = refresh()
       .catch((error) => log.warn({ err: error }, "sources not read, consuming on"))
       .finally(() => {
-        if (!stopped) cancel = clock.timer(REFRESH_MS, loop);
+        if (!stopped) cancel = clock.timer(options.paces.consumersMs, loop);
       });
   };
 
@@ -154,7 +151,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
       await round;
       for (const held of running.values()) retire(held, { removed: true });
       running.clear();
-      if ((await atMost(clock, STOP_MS_MAX, Promise.all(retiring))) === null)
+      if ((await atMost(clock, options.paces.consumersStopMs, Promise.all(retiring))) === null)
         log.warn({ consumers: retiring.size }, "consumers do not stop, leaving them to the broker");
     },
   };

@@ -10,7 +10,7 @@ import { readMetrics } from "@/lib/observe/metrics/metrics.read";
 import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { createLog } from "@/lib/platform/log";
 import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
-import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { openWorld, TEST_PACES, type World } from "@/lib/testing/redrive-world";
 import { startOutboxPublisher } from "./outbox-publisher";
 
 const SECRET = "a-secret-of-the-receiver";
@@ -104,6 +104,7 @@ describe("confirmations", () => {
     await world.park(1);
     await confirm(["event-0000"]);
     const publisher = startOutboxPublisher({
+      paces: TEST_PACES,
       ...{ db: world.db, clock: world.deps.clock, random: Math.random, log, secret: undefined },
       ...{ addresses: DEFAULT_ADDRESSES, secrets: { variables, listed: [] } },
     });

@@ -9,11 +9,12 @@ import type { AddressFilter } from "@/lib/platform/address-filter";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import type { Log } from "@/lib/platform/log";
+import type { Paces } from "@/lib/platform/plain/paces.pure";
 import type { Random } from "@/lib/retry/clock";
 import { resolveAddress } from "./resolve-reference";
 
 /** One claim at a time: a message holds up to 2,000 events, and nobody waits for it. */
-const SETTINGS = { concurrency: 1, batch: 50, pollMs: 2_000, maxAttempts: 25 };
+const SETTINGS = { concurrency: 1, batch: 50, maxAttempts: 25 };
 
 const CONNECT_MS = 10_000;
 
@@ -25,6 +26,7 @@ type PublisherDeps = {
   secret: string | undefined;
   addresses: AddressFilter;
   secrets: SecretVariables;
+  paces: Pick<Paces, "outboxMs" | "publishMs">;
 };
 
 /**
@@ -39,6 +41,7 @@ export function startOutboxPublisher({
   secret,
   addresses,
   secrets,
+  paces,
 }: PublisherDeps): OutboxPublisher {
   const http = httpTransport({ secret, clock, fetch: checkedFetch(addresses, CONNECT_MS) });
   const transport: Transport = {
@@ -67,5 +70,9 @@ export function startOutboxPublisher({
         log.error({ outboxId: event.id, source: event.aggregateId, err: error }, "a confirmation was given up");
     },
   };
-  return createOutboxPublisher({ ...SETTINGS, pool: db, transport, whenFailed: "release", observer, clock, random });
+  return createOutboxPublisher({
+    ...SETTINGS,
+    ...{ pollMs: paces.outboxMs, publishTimeoutMs: paces.publishMs },
+    ...{ pool: db, transport, whenFailed: "release", observer, clock, random },
+  });
 }

@@ -33,6 +33,7 @@ import { createDb, type Db } from "@/lib/platform/database/db";
 import type { Env } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Log } from "@/lib/platform/log";
+import { PACES, type Paces } from "@/lib/platform/plain/paces.pure";
 import { type RegularWork, startRegularWork } from "@/lib/platform/regular-work";
 import { readMasterKeys } from "@/lib/platform/sealing/master-keys";
 import { Sealing } from "@/lib/platform/sealing/sealing";
@@ -42,12 +43,11 @@ import { openTracer } from "@/lib/platform/tracing/open-tracer";
 import { closeTracer, tracerOpening } from "@/lib/platform/tracing/spans";
 import { trustCertificates } from "@/lib/platform/trusted-certificates";
 import { confirmQuietEvents } from "@/lib/redrive/confirm/confirm-quiet-events";
-import { createLostWork, HEARTBEAT_MS, type LostWork } from "@/lib/redrive/life/lost-work";
+import { createLostWork, type LostWork } from "@/lib/redrive/life/lost-work";
 import { reconcile } from "@/lib/redrive/life/reconcile";
 import { startWaiting } from "@/lib/redrive/life/start-redrive";
 import { advanceCanaries } from "@/lib/redrive/pace/canary-and-brake";
 import { createRedriver, type Redriver } from "@/lib/redrive/run/redriver";
-import { REFRESH_MS } from "@/lib/redrive/targets/target-registry";
 import { runRedriveRules } from "@/lib/rules/run-redrive-rules";
 import { startAlertPublisher } from "./alert-publisher";
 import { startConsumers } from "./consumers";
@@ -72,13 +72,8 @@ const CLOSE_MS_MAX = 4_000;
 const STATEMENT_MS_MAX = 4_000;
 /** For a suspended worker: its locks end before other workers take over its claims. */
 const IDLE_IN_TRANSACTION_MS = 4_000;
-/** The job of a failed slice is added again within this time; after a silent connection, within twice the time. */
-const RECONCILE_MS = 2_500;
 /** Upkeep reads whole tables and removes partitions of them, and no redrive waits for it. */
 const UPKEEP_STATEMENT_MS_MAX = 120_000;
-
-/** How often a worker asks whether an evaluation is due: one that a dead worker began is made again this soon after its time. */
-const ALERTS_MS = 2_500;
 
 /** Between two rounds of a second, in which older bodies are encrypted. */
 const ENCRYPTION_MS = 2_000;
@@ -98,7 +93,11 @@ export type RunningWorker = {
  * Starts everything a worker does: both lanes, the consumers, and the rounds of upkeep. Several workers share the work.
  * Rejects with DomainError when the store or the queue cannot be reached.
  */
-export async function startWorker(env: Env, log: Log, machine: Clock = systemClock): Promise<RunningWorker> {
+export async function startWorker(
+  env: Env,
+  log: Log,
+  { machine = systemClock, paces = PACES }: { machine?: Clock; paces?: Paces } = {},
+): Promise<RunningWorker> {
   trustCertificates(env.caFile);
   offerTlsSuites(env.tlsCiphers);
   openTracer(env.tracing, { process: "worker", log, clock: systemClock });
@@ -132,6 +131,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     random: Math.random,
     workerId: id,
     stopping: stopping.signal,
+    paces,
   });
   const archive =
     env.archive &&
@@ -156,12 +156,19 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     secret: env.confirmedSecret,
     addresses: env.addresses,
     secrets,
+    paces,
   });
-  const messages = startAlertPublisher({ db, clock, log, random: Math.random, addresses: env.addresses, secrets });
-  const consumers = startConsumers({ db, clock, log, brokers, archive, workerId: id });
+  const messages = startAlertPublisher({
+    ...{ db, clock, log, random: Math.random, addresses: env.addresses, secrets },
+    paces,
+  });
+  const consumers = startConsumers({
+    ...{ db, clock, log, brokers, archive, workerId: id },
+    paces,
+  });
   const beat: RegularWork = {
     name: "heartbeat",
-    everyMs: HEARTBEAT_MS,
+    everyMs: paces.heartbeatMs,
     work: async () => {
       redriver.targets.heal();
       await heartbeat(lanes.running());
@@ -175,13 +182,13 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   };
   const forgets: RegularWork = {
     name: "forget",
-    everyMs: 2_000,
+    everyMs: paces.forgetMs,
     work: (signal) => workForgets({ ...deps, archive }, signal),
   };
   const alerts: RegularWork = {
     name: "alerts",
-    everyMs: ALERTS_MS,
-    work: () => evaluateAlerts({ db, clock, log, publicUrl: env.publicUrl }),
+    everyMs: paces.alertsMs,
+    work: () => evaluateAlerts({ db, clock, log, publicUrl: env.publicUrl }, paces.evaluateMs, paces.evaluationLeaseMs),
   };
   const encryption: RegularWork = {
     name: "encryption",
@@ -193,7 +200,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   // Apart from the alerts: rules that cannot be judged keep no result back.
   const results: RegularWork = {
     name: "results",
-    everyMs: ALERTS_MS,
+    everyMs: paces.resultsMs,
     work: () => tellOperations({ db, clock, publicUrl: env.publicUrl }),
   };
   const places = openAnchorPlaces(env.auditAnchors.locations, {
@@ -327,15 +334,20 @@ async function openBuckets(env: Env, connection: LaneConnection, { clock, log }:
 
 /** The regular work of a worker beside its heartbeat, which must not wait for the locks of a lost worker. */
 function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): RegularWork[] {
+  const { paces } = redriver;
   return [
-    { name: "lost work", everyMs: 1_000, work: () => lostWork.recover() },
-    { name: "targets", everyMs: REFRESH_MS, work: () => redriver.targets.refreshIf(redriver.claims.list().length > 0) },
-    { name: "reconcile", everyMs: RECONCILE_MS, work: () => reconcile(redriver) },
-    { name: "canary", everyMs: 1_000, work: () => advanceCanaries(redriver) },
-    { name: "start", everyMs: 1_000, work: () => startWaiting(redriver) },
-    { name: "confirm", everyMs: 5_000, work: () => confirmQuietEvents(redriver) },
-    { name: "redrive rules", everyMs: 5_000, work: () => runRedriveRules(redriver) },
-    { name: "fold", everyMs: 15_000, work: () => foldRollups(upkeepDb) },
+    { name: "lost work", everyMs: paces.lostWorkMs, work: () => lostWork.recover() },
+    {
+      name: "targets",
+      everyMs: paces.targetsMs,
+      work: () => redriver.targets.refreshIf(redriver.claims.list().length > 0),
+    },
+    { name: "reconcile", everyMs: paces.reconcileMs, work: () => reconcile(redriver) },
+    { name: "canary", everyMs: paces.canaryMs, work: () => advanceCanaries(redriver) },
+    { name: "start", everyMs: paces.startMs, work: () => startWaiting(redriver) },
+    { name: "confirm", everyMs: paces.confirmMs, work: () => confirmQuietEvents(redriver) },
+    { name: "redrive rules", everyMs: paces.rulesMs, work: () => runRedriveRules(redriver) },
+    { name: "fold", everyMs: paces.foldMs, work: () => foldRollups(upkeepDb) },
     {
       name: "upkeep",
       everyMs: 600_000,

@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { knownBrowserCookie, sentKnownBrowser } from "@/lib/guard/sessions/session.pure";
 import { rememberBrowser } from "@/lib/guard/sign-in/remember-browser";
 import { signIn as signInBy } from "@/lib/guard/sign-in/sign-in";
+import { addAda, giveCheapPassword, PASSWORD } from "@/lib/guard/sign-in/testing/cheap-password";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
-import { addPerson, callerOf, setUpAda, TEST_PASSWORD } from "@/lib/testing/signed-in";
+import { addPerson, callerOf } from "@/lib/testing/signed-in";
 
 /** A browser that has signed in to an account before does not wait for what strangers try, and has no other right. */
 
@@ -14,7 +15,8 @@ const call = callerOf(() => web);
 
 beforeEach(async () => {
   web = await testConsole({ PARKADE_SIGN_IN: "always" });
-  ada = await setUpAda(web, call);
+  await addAda(web.deps.db);
+  ada = (await call("POST sign-in", { body: { name: "ada", password: PASSWORD } })).cookie!;
 });
 afterEach(() => web.close());
 
@@ -24,7 +26,7 @@ type Try = { password?: string; browser?: string | null; address?: string };
 /** A try to sign in, by default with the right password, in a browser that is not known. Returns the secret of the browser, too. */
 async function tryAs(
   name: string,
-  { password = TEST_PASSWORD, browser = null, address = "192.0.2.9" }: Try = {},
+  { password = PASSWORD, browser = null, address = "192.0.2.9" }: Try = {},
 ): Promise<{ status: number; detail: unknown; browser: string | null; waitS: number }> {
   const answer = await call("POST sign-in", {
     body: { name, password },
@@ -75,7 +77,7 @@ describe("when strangers have used up the tries of an account from many addresse
   });
 
   test("the cookie of another account is of no use, and neither is one that was made up or has ended", async () => {
-    await addPerson(call, ada, "bob", { role: "viewer" });
+    await giveCheapPassword(web.deps.db, (await addPerson(call, ada, "bob", { role: "viewer" })).id);
     const [mine, bobs] = [await known("ada"), await known("bob")];
     await useUpTries("ada");
     for (const browser of [bobs, "A".repeat(43), ""]) expect((await tryAs("ada", { browser })).status).toBe(429);
@@ -91,7 +93,7 @@ describe("when strangers have used up the tries of an account from many addresse
     const body = { password: WRONG, newPassword: "five large blue whales" };
     const change = (password: string) =>
       call("POST account/password", { cookie: ada, headers, body: { ...body, password } });
-    expect((await change(TEST_PASSWORD)).status).toBe(204);
+    expect((await change(PASSWORD)).status).toBe(204);
     for (let n = 0; n < 5; n++) expect((await change(WRONG)).status).toBe(422);
     await wait();
     expect((await change(WRONG)).status).toBe(429);
@@ -144,7 +146,7 @@ describe("a known browser", () => {
   });
 
   test("of two persons is known to both", async () => {
-    await addPerson(call, ada, "bob", { role: "viewer" });
+    await giveCheapPassword(web.deps.db, (await addPerson(call, ada, "bob", { role: "viewer" })).id);
     const shared = await tryAs("bob", { browser: await known("ada") });
     await tryAs("ada", { browser: shared.browser, password: WRONG });
     await tryAs("bob", { browser: shared.browser, password: WRONG });
@@ -175,7 +177,7 @@ describe("a known browser", () => {
     [
       "a new password",
       async () => {
-        const body = { password: TEST_PASSWORD, newPassword: "five large blue whales" };
+        const body = { password: PASSWORD, newPassword: "five large blue whales" };
         expect((await call("POST account/password", { cookie: ada, body })).status).toBe(204);
       },
     ],
@@ -195,7 +197,7 @@ describe("a known browser", () => {
   });
 
   test("is known by a cookie that only this host gets back, from its own pages alone", async () => {
-    const answer = await call("POST sign-in", { body: { name: "ada", password: TEST_PASSWORD } });
+    const answer = await call("POST sign-in", { body: { name: "ada", password: PASSWORD } });
     expect(answer.headers.getSetCookie()[1]).toMatch(
       /^parkade-browser=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=15552000$/,
     );

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createDeps, type Deps, setDeps } from "@/app/_server/deps";
 import { ROUTES } from "@/app/routes";
 import { makeSetupLink } from "@/lib/guard/accounts/account-links";
+import { addAda, giveCheapPassword, PASSWORD } from "@/lib/guard/sign-in/testing/cheap-password";
 import { totpCode } from "@/lib/guard/sign-in/totp";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
@@ -29,7 +30,6 @@ afterEach(async () => {
   await web.close();
 });
 
-const PASSWORD = "four small grey owls";
 const NEW_PASSWORD = "five large blue whales";
 type Modules = Record<string, () => Promise<Record<string, Parameters<TestConsole["call"]>[0]>>>;
 type Asking = CallOptions & { cookie?: string | undefined; token?: string; by?: Deps };
@@ -51,13 +51,10 @@ async function call<T = Record<string, unknown>>(
   return { ...answer, cookie: set?.split(";")[0] };
 }
 
-/** The first administrator, by the set-up link. */
-async function setUp(by: Deps = web.deps): Promise<{ id: string; cookie: string }> {
-  const secret = (await makeSetupLink(web.deps, "http://localhost:3000"))!.split("#")[1]!;
-  const used = await call("POST account-links/use", { by, body: { secret, name: "Ada", password: PASSWORD } });
-  expect(used).toMatchObject({ status: 200, body: { signedIn: true } });
-  const me = await call<{ account: string }>("GET me", { by, cookie: used.cookie });
-  return { id: me.body.account, cookie: used.cookie! };
+/** The first administrator, Ada. */
+async function setUp(): Promise<{ id: string; cookie: string }> {
+  const id = await addAda(web.deps.db);
+  return { id, cookie: (await signIn("ada", undefined, web.deps)).cookie! };
 }
 
 type Made = { account: { id: string }; link: string | null };
@@ -65,9 +62,9 @@ type Made = { account: { id: string }; link: string | null };
 async function person(admin: string, name: string, role: string): Promise<{ id: string; cookie: string }> {
   const body = { kind: "person", name, role };
   const made = await call<Made>("POST accounts", { by: web.deps, cookie: admin, body });
-  const secret = made.body.link!.split("#")[1]!;
-  const used = await call("POST account-links/use", { by: web.deps, body: { secret, password: PASSWORD } });
-  return { id: made.body.account.id, cookie: used.cookie! };
+  const { id } = made.body.account;
+  await giveCheapPassword(web.deps.db, id);
+  return { id, cookie: (await signIn(name, undefined, web.deps)).cookie! };
 }
 
 async function tokenOf(cookie: string): Promise<string> {
@@ -90,8 +87,8 @@ async function addSecondFactor({ id, cookie }: { id: string; cookie: string }, b
   return codeAt;
 }
 
-const signIn = (name: string, code?: string) =>
-  call("POST sign-in", { body: { name, password: PASSWORD, ...(code && { code }) } });
+const signIn = (name: string, code?: string, by = strict) =>
+  call("POST sign-in", { by, body: { name, password: PASSWORD, ...(code && { code }) } });
 
 const NEEDED = { status: 403, body: { code: "second-factor-needed", detail: expect.stringContaining("add one") } };
 const reads = async (asking: Asking) => (await call("GET events", asking)).status;
@@ -127,12 +124,15 @@ describe("a second factor that is demanded", () => {
   });
 
   test("is asked of the first administrator, and of whoever signs in by a password or a link", async () => {
-    const ada = await setUp(strict);
-    expect(await call("GET events", { cookie: ada.cookie })).toMatchObject(NEEDED);
+    const secret = (await makeSetupLink(web.deps, "http://localhost:3000"))!.split("#")[1]!;
+    const { cookie } = await call("POST account-links/use", { body: { secret, name: "Ada", password: PASSWORD } });
+    expect(await call("GET events", { cookie })).toMatchObject(NEEDED);
+    const { account: id } = (await call<{ account: string }>("GET me", { cookie })).body;
+    await giveCheapPassword(web.deps.db, id);
     const again = await signIn("ada");
     expect(again.status).toBe(204);
     expect(await call("GET events", { cookie: again.cookie })).toMatchObject(NEEDED);
-    await addSecondFactor({ ...ada, cookie: again.cookie! });
+    await addSecondFactor({ id, cookie: again.cookie! });
     expect(await reads({ cookie: again.cookie })).toBe(200);
     expect(await signIn("ada")).toMatchObject({ status: 401, body: { code: "code-required" } });
   });

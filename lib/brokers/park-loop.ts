@@ -23,8 +23,7 @@ const BACKOFF = {
 } as const satisfies Backoff;
 /** Added to each pause: a broker that accepts a connection and closes it must not get a stream of connections. */
 const PAUSE_MS_MIN = 250;
-/** How long a draining source waits for a message before it is counted as empty, if its broker counts none. */
-const DRAIN_WAIT_MS = 2_000;
+const DRAIN_WAIT_MS_DEFAULT = 2_000;
 /** How often the lag is read. */
 const LAG_EVERY_MS = 5_000;
 /** How often a message that alone cannot be committed is tried again. */
@@ -39,6 +38,8 @@ const OUTAGE_AFTER = 3;
 export type ParkLoopDeps = AdapterDeps & {
   /** Called with every failure, for the log; a person sees `state()`. */
   report: (what: string, error: unknown) => void;
+  /** How long a draining source waits for a message before it is counted as empty, if its broker counts none. */
+  drainWaitMs?: number;
 };
 
 /**
@@ -257,7 +258,8 @@ export class ParkLoop<Handle> implements Consumer {
         this.drained = { total: 0 }; // of what there was when the drain began
         return;
       }
-      const within = draining ? DRAIN_WAIT_MS : session.setAside.length > 0 ? SET_ASIDE_MS : undefined;
+      const { drainWaitMs = DRAIN_WAIT_MS_DEFAULT } = this.deps;
+      const within = draining ? drainWaitMs : session.setAside.length > 0 ? SET_ASIDE_MS : undefined;
       const batch = await session.read.take(this.reader.batchMax, turn, within);
       if (signal.aborted || this.isPaused()) return; // what was taken goes back with the session
       await this.retrySetAside(session, signal);

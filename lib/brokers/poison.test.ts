@@ -235,17 +235,20 @@ function assertHarmless(letters: readonly DeadLetter[]): void {
     expect(Number.isInteger(kept.attempts)).toBe(true);
     const { payload: _, version, ...texts } = kept;
     expect(version === null || typeof version === "bigint").toBe(true);
+    // One assertion for all texts: a letter has up to 10,000 of them.
+    const unstorable: string[] = [];
     JSON.parse(JSON.stringify(texts), (name, value) => {
-      expect(isStorableText(name) && (typeof value !== "string" || isStorableText(value)), name).toBe(true);
+      if (!isStorableText(name) || (typeof value === "string" && !isStorableText(value))) unstorable.push(name);
       return value;
     });
+    expect(unstorable).toEqual([]);
     expect(letter.error.message ?? "").not.toMatch(
       /could not be read: (Cannot |.* is not a function|.* is not iterable|Maximum call|Invalid (array|string|time)|.* is not defined)/,
     );
   }
 }
 
-const deep = 200_000;
+const deep = 100_000;
 const POISONS: [title: string, raw: Raw][] = [
   ["a deep array", { headers: [], body: Buffer.from("[".repeat(deep) + "]".repeat(deep)) }],
   ["a deep object", { headers: [], body: Buffer.from(`${'{"a":'.repeat(deep)}1${"}".repeat(deep)}`) }],
@@ -255,7 +258,7 @@ const POISONS: [title: string, raw: Raw][] = [
     "bytes that are no text",
     { headers: [["x-type", Buffer.from([0xff, 0xfe, 0xc0])]], body: Buffer.from([0xff, 0xfe, 0x00]) },
   ],
-  ["a header of 10 MB", { headers: [["x-error-message", Buffer.alloc(10_000_000, "x")]], body: Buffer.from("{}") }],
+  ["a header of 1 MB", { headers: [["x-error-message", Buffer.alloc(1_000_000, "x")]], body: Buffer.from("{}") }],
   [
     "10,000 headers",
     { headers: Array.from({ length: 10_000 }, (_, n) => [`x-${n}`, Buffer.from("1")]), body: Buffer.from("{}") },
@@ -330,7 +333,7 @@ describe.each(Object.entries(KINDS))("a poison message of %s", (_, convert) => {
     });
     fc.assert(
       fc.property(raw, (one) => assertHarmless(convert(one))),
-      { numRuns: 150 },
+      { numRuns: 50 },
     );
   });
 });

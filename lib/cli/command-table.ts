@@ -141,7 +141,7 @@ const HELP_ORDER = [
 export type CommandName = (typeof HELP_ORDER)[number];
 
 const byName = new Map<string, Command>(DESCRIBED.map((command) => [command.name, command]));
-/** The one description of the command line: parser, help, completion and docs/cli.md are made of it. */
+/** The one description of the command line: parser, help and completion are made of it. */
 export const COMMANDS: readonly Command[] = HELP_ORDER.map((name) => byName.get(name)!);
 
 /** What a command takes besides the filter. */

@@ -13,7 +13,7 @@ import { wrapped } from "@/lib/cli/table";
 
 const WIDTH = 100;
 
-export const SUMMARY = "Parkade from the command line: dead letters parked, understood, and sent back safely.";
+const SUMMARY = "Parkade from the command line: dead letters parked, understood, and sent back safely.";
 
 /** `parkade --help` */
 export function overviewText(): string {
@@ -34,16 +34,16 @@ export function overviewText(): string {
   ].join("\n\n");
 }
 
-/** `parkade <command> --help`; without the filter and the global options for a page that shows them once. */
-export function commandText(command: Command, { whole = true } = {}): string {
+/** `parkade <command> --help` */
+export function commandText(command: Command): string {
   const own = command.options ?? [];
   return [
     `parkade ${command.name}: ${command.summary}`,
     `Usage: ${usageLine(command)}`,
     wrapped(command.details, WIDTH),
     own.length > 0 && section("Options", own.map(optionLine)),
-    whole && command.filter && section("Filter", FILTER_OPTIONS.map(optionLine), FILTER_RULE),
-    whole && section("Options of every command", GLOBAL_OPTIONS.map(optionLine)),
+    command.filter && section("Filter", FILTER_OPTIONS.map(optionLine), FILTER_RULE),
+    section("Options of every command", GLOBAL_OPTIONS.map(optionLine)),
     ["Examples:", ...command.examples.map((example) => `  ${example}`)].join("\n"),
   ]
     .filter((part) => part !== false && part !== undefined)
@@ -61,7 +61,7 @@ function usageLine(command: Command): string {
   ].join(" ");
 }
 
-export function optionText({ name, short, value, values }: Option): string {
+function optionText({ name, short, value, values }: Option): string {
   const of = value === undefined ? "" : ` <${values?.join("|") ?? value}>`;
   return `${short ? `-${short}, ` : ""}--${name}${of}`;
 }
@@ -77,7 +77,7 @@ function optionLine(option: Option): [string, string] {
   return [optionText(long), more.length > 0 ? `${option.text} (${more.join("; ")})` : option.text];
 }
 
-export function exitLines(): [string, string][] {
+function exitLines(): [string, string][] {
   return Object.entries(EXIT).map(([name, code]) => [String(code), EXIT_TEXTS[name as keyof typeof EXIT]]);
 }
 

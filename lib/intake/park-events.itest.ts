@@ -6,7 +6,7 @@ import { reviveKeys } from "@/lib/intake/event-keys.write";
 import { insertEvents, parkingOf } from "@/lib/intake/park.write";
 import { parkEvents } from "@/lib/intake/park-events";
 import { ensurePartitions, partitionDays } from "@/lib/intake/partitions.write";
-import { systemClock } from "@/lib/platform/clock";
+import { type Clock, systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7TimeMs } from "@/lib/platform/ids";
 import { type HeldLog, holdLog, readPosition, releaseLog, writePosition } from "@/lib/sources/source-positions.write";
@@ -37,8 +37,10 @@ const letters = (count: number, change: (index: number) => Partial<DeadLetter> =
     letter: deadLetter({ eventId: `event-${index}`, aggregateId: `order-${index % 7}`, ...change(index) }),
   }));
 
+/** The ten seconds that a batch waits for receipts take half a second. */
+const clock: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms / 20, signal) };
 const park = (arrivals: { source: string; letter: DeadLetter }[]) =>
-  parkEvents({ db, clock: systemClock }, arrivals, localViewer("tester"));
+  parkEvents({ db, clock }, arrivals, localViewer("tester"));
 const one = (change: Partial<DeadLetter> = {}) => park([{ source: "orders", letter: deadLetter(change) }]);
 
 type Row = Record<string, unknown>;

@@ -53,7 +53,7 @@ describe.skipIf(!redisInstalled)("three workers whose Redis goes away and comes 
     await expect.poll(() => workers.every(({ bucket }) => bucket.worst() === gone)).toBe(true);
     const before = issues.length;
     if (fallback === "local") await expect.poll(() => issues.length - before).toBeGreaterThan(60);
-    else await systemClock.sleep(2_000);
+    else await systemClock.sleep(1_000);
     const during = issues.length - before;
     await server.restart();
     await expect.poll(() => workers.every(({ bucket }) => bucket.worst() === "shared")).toBe(true);

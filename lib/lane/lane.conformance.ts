@@ -27,16 +27,19 @@ export type LaneServer = {
   close(): Promise<void>;
 };
 
-/** So short that the loss of a lock is noticed within a test, and longer than a busy machine pauses a process. */
-const LOCK_MS = 5_000;
+/** A busy machine pauses a process for less than half of it, after which a lock is renewed. */
+const LOCK_MS = 2_000;
 
 type LogLine = { level: string; message: string; fields: Record<string, unknown> };
 
 /** What one worker did. */
 type Watched = { worker: LaneWorker; started: LaneJob[]; log: LogLine[]; errors: unknown[] };
 
-/** The guarantees of the lane, for every backend that claims to carry it. */
-export function laneConformance(open: () => Promise<LaneServer>): void {
+/**
+ * The guarantees of the lane, for every backend that claims to carry it. `faults` are those of locks and servers: seconds of
+ * waiting each.
+ */
+export function laneConformance(open: () => Promise<LaneServer>, { faults = true } = {}): void {
   let server: LaneServer;
   let queue: LaneQueue;
   let workers: LaneWorker[] = [];
@@ -66,7 +69,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       connection: server.connection,
       lane: "main",
       concurrency: 3,
-      timing: { lockMs: LOCK_MS, stalledCheckMs: LOCK_MS / 2 },
+      timing: { lockMs: LOCK_MS, stalledCheckMs: LOCK_MS / 2, handBackMs: 1_000 },
       onError: (error) => errors.push(error),
       log: { info: write("info"), warn: write("warn"), error: write("error") },
       run: (job, signal) => {
@@ -193,7 +196,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
     test("a long wait frees the place for others, and the slice comes back when it is over", async () => {
       const [waits, other] = slices(2);
       const startsMs = new Map<string, number[]>();
-      const first = again([{ kind: "again", delayMs: 2_200.4 }]);
+      const first = again([{ kind: "again", delayMs: 1_100.4 }]);
       await start(
         (job, signal) => {
           const key = laneJobKey(job);
@@ -206,7 +209,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await queue.ring("main", [other!]);
       await expect.poll(() => startsMs.get(laneJobKey(waits!))?.length).toBe(2);
       const [firstMs, secondMs] = startsMs.get(laneJobKey(waits!))!;
-      expect(secondMs! - firstMs!).toBeGreaterThanOrEqual(2_190);
+      expect(secondMs! - firstMs!).toBeGreaterThanOrEqual(1_090);
       expect(startsMs.get(laneJobKey(other!))![0]).toBeLessThan(secondMs!);
       await expect.poll(() => server.jobsKept("main")).toBe(0);
     });
@@ -276,9 +279,9 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
     });
   });
 
-  describe("locks", () => {
+  describe.runIf(faults)("locks", () => {
     test("a slice may run for many times its lock and is started once", async () => {
-      const runs = [await start(forMs(LOCK_MS * 3)), await start(forMs(LOCK_MS * 3))];
+      const runs = [await start(forMs(LOCK_MS * 2)), await start(forMs(LOCK_MS * 2))];
       const jobs = slices(2);
       await queue.ring("main", jobs);
       await expect.poll(() => runs.flatMap((one) => one.started).length).toBe(2);
@@ -344,7 +347,8 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       const startMs = performance.now();
       const second = await start(done);
       await expect.poll(() => sorted(second.started), { interval: 5 }).toEqual(sorted(jobs));
-      expect(performance.now() - startMs).toBeLessThan(LOCK_MS);
+      // Far less than the workers of production wait for the lock of a lost one.
+      expect(performance.now() - startMs).toBeLessThan(10_000);
       expect([...first.log, ...second.log].filter((line) => line.level === "error")).toEqual([]);
     });
 
@@ -376,7 +380,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
     });
   });
 
-  describe("without a server", () => {
+  describe.runIf(faults)("without a server", () => {
     test("a start is refused with one clear sentence that names the variable", async () => {
       const refused = await startFailure(unreachable(server.connection));
       expect(refused).toBeInstanceOf(DomainError);
@@ -419,7 +423,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await expect.poll(() => started.length).toBe(1);
       await server.goAway();
       await expect.poll(() => errors.length).toBeGreaterThan(0);
-      await tick(1_500);
+      await tick(1_000);
       // An outage has few kinds of errors (cut, refused), each reported once, however many commands and reconnects fail.
       expect(errors.length).toBeLessThanOrEqual(4);
       expect(log.length).toBeLessThanOrEqual(4);

@@ -51,7 +51,7 @@ export type LaneWorkerOptions = {
   onError: (error: unknown) => void;
   log: LaneLog;
   clock: Clock;
-  timing?: { lockMs?: number; stalledCheckMs?: number };
+  timing?: { lockMs?: number; stalledCheckMs?: number; handBackMs?: number };
 };
 
 /**
@@ -111,7 +111,8 @@ export async function startLaneWorker(options: LaneWorkerOptions): Promise<LaneW
   return {
     running: holds.count,
     stop: (graceMs) => {
-      stopping ??= stop(opened, { clock, holds, graceMs, silence: outages.stop });
+      const handBackMs = timing.handBackMs ?? HAND_BACK_MS;
+      stopping ??= stop(opened, { clock, holds, graceMs, handBackMs, silence: outages.stop });
       return stopping;
     },
   };
@@ -199,17 +200,16 @@ async function runHeld(job: LaneJob, hold: SliceHold, { clock, log, lane, run }:
   }
 }
 
-async function stop(
-  opened: OpenWorker,
-  { clock, holds, graceMs, silence }: { clock: Clock; holds: SliceHolds; graceMs: number; silence: () => void },
-): Promise<void> {
+type Stopping = { clock: Clock; holds: SliceHolds; graceMs: number; handBackMs: number; silence: () => void };
+
+async function stop(opened: OpenWorker, { clock, holds, graceMs, handBackMs, silence }: Stopping): Promise<void> {
   holds.refuse();
   const cancelGrace = clock.timer(graceMs, holds.stopAll);
   const closed = opened.worker.close();
   await holds.idle();
   cancelGrace();
   // While the server is away, handing the jobs back would wait without end.
-  const cancelCut = clock.timer(HAND_BACK_MS, () => {
+  const cancelCut = clock.timer(handBackMs, () => {
     // Commands that are cut off now fail: that is not reported.
     silence();
     opened.cut();

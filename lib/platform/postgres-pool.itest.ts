@@ -10,7 +10,7 @@ let proxy: TcpProxy;
 let pools: PostgresPool[];
 
 /** A pool through the proxy with idle connections: CONNECTIONS of them were in use at the same time. */
-async function warmPool(statementTimeoutMs = 2_000): Promise<PostgresPool> {
+async function warmPool(statementTimeoutMs = 500): Promise<PostgresPool> {
   const url = new URL(database.url);
   url.port = String(proxy.port);
   const pool = new PostgresPool(url.href, { max: CONNECTIONS, applicationName: "test", statementTimeoutMs });

@@ -57,7 +57,7 @@ const generations = new Map<string, number>();
 /**
  * The one kind of PostgreSQL pool: every statement has a bound on the server and one on this side, connections are kept
  * alive, and a connection that breaks or falls silent ends its generation: connections that are as old are closed before
- * their next use, where each would cost its user a whole timeout (ADR 0042).
+ * their next use, where each would cost its user a whole timeout (ADR 0030).
  */
 export class PostgresPool extends pg.Pool {
   readonly #server: string;

@@ -6,6 +6,7 @@ import { inject } from "vitest";
 /** The programs that tests start as processes, by name. */
 const PROGRAMS = {
   worker: "workers/main.ts",
+  "paced-worker": "lib/testing/paced-worker.ts",
   "command-line": "lib/cli/main.ts",
   "reading-child": "lib/brokers/testing/reading-child.ts",
   "doomed-worker": "lib/lane/testing/doomed-worker.ts",

@@ -15,6 +15,7 @@ import { createLowRateStore } from "@/lib/platform/database/prisma";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import type { Deps } from "@/lib/platform/low-rate-deps";
+import { PACES, type Paces } from "@/lib/platform/plain/paces.pure";
 import { readMasterKeys } from "@/lib/platform/sealing/master-keys";
 import { Sealing } from "@/lib/platform/sealing/sealing";
 import { readRedrive } from "@/lib/redrive/list/redrives.read";
@@ -45,6 +46,50 @@ export const UNGUARDED = {
   ...{ marginMs: 500, budget: { kind: "unlimited" }, breaker: null, healing: null },
 } satisfies Policy;
 
+/**
+ * About a fifth of the production values, with their ratios. The bounds for lost workers are longer than that: a busy machine
+ * pauses a process for a second, and a worker wrongly treated as lost repeats its sends.
+ */
+export const TEST_PACES: Paces = {
+  ...PACES,
+  heartbeatMs: 400,
+  lostMs: 2_400,
+  heartbeatGapMs: 2_000,
+  lostWorkMs: 200,
+  claimLeaseMs: 6_000,
+  reconcileMs: 500,
+  targetsMs: 200,
+  unreachableMs: 400,
+  unreachableHoldMs: 1_500,
+  breakerMs: 500,
+  canaryMs: 200,
+  canaryLookMs: 300,
+  startMs: 200,
+  confirmMs: 1_000,
+  rulesMs: 1_000,
+  forgetMs: 400,
+  foldMs: 1_500,
+  consumersMs: 400,
+  consumersStopMs: 5_000,
+  outboxMs: 400,
+  messagesMs: 200,
+  publishMs: 2_000,
+  resultsMs: 500,
+  alertsMs: 250,
+  evaluateMs: 1_000,
+  evaluationLeaseMs: 2_000,
+};
+
+/**
+ * An attempt that a busy machine cuts off is repeated, and tests count sends. The deadline is the shortest that holds the
+ * attempts of the preset and their backoff.
+ */
+export const PATIENT = {
+  ...POLICY_PRESETS["slow-lane"],
+  attemptTimeoutMs: 15_000,
+  deadlineMs: 100_000,
+} satisfies Policy;
+
 type EventRow = Record<string, unknown>;
 
 type WorldOptions = {
@@ -54,6 +99,7 @@ type WorldOptions = {
   ratePerSecond?: number | null;
   /** Further variables for the workers, and for the store of the test. */
   env?: Record<string, string>;
+  paces?: Paces;
 };
 
 /** All parts of a redrive, none of them simulated: a store, a queue, workers, and an HTTP sink as the consumer. */
@@ -68,6 +114,7 @@ export async function openWorld(options: WorldOptions) {
   const sealing = new Sealing(readMasterKeys(readEnv(variables).encryption), systemClock);
   const db = createDb(database.url, { max: 6, sealing });
   const sink = await startSink();
+  const { paces = TEST_PACES } = options;
   const log = createLog({ level: process.env.TEST_LOG_LEVEL ?? "silent", process: "test" });
   const connection: LaneConnection = options.redisUrl
     ? { kind: "redis", url: options.redisUrl, prefix: undefined }
@@ -94,6 +141,12 @@ export async function openWorld(options: WorldOptions) {
   const killed: ChildProcess[] = [];
 
   await source("orders");
+  // Version 0, as the preset that it stands for.
+  await db.run(
+    `insert into policies (id, name, version, body, reason, created_by)
+     values ($1, 'slow-lane', 0, $2, 'attempts of tests are long', 'tester') on conflict do nothing`,
+    [randomUUID(), JSON.stringify(PATIENT)],
+  );
 
   /** A source whose lanes both deliver to the sink. */
   async function source(
@@ -117,7 +170,7 @@ export async function openWorld(options: WorldOptions) {
   /** A worker in this process, on a machine whose wall clock may be off. A test may stop it before the world is closed. */
   async function worker({ wallAheadMs = 0 } = {}): Promise<RunningWorker> {
     const machine = { ...systemClock, wallMs: () => systemClock.wallMs() + wallAheadMs };
-    const running = await startWorker(readEnv(variables), log, machine);
+    const running = await startWorker(readEnv(variables), log, { machine, paces });
     let stopping: Promise<void> | null = null;
     const started: RunningWorker = {
       stop: (why) => {
@@ -133,7 +186,7 @@ export async function openWorld(options: WorldOptions) {
   async function doomedWorker({ wallAheadMs = 0, preload = "" } = {}): Promise<ChildProcess> {
     const ahead = `const now = Date.now; Date.now = () => now() + ${wallAheadMs};`;
     const first = `data:text/javascript,${encodeURIComponent(`${wallAheadMs === 0 ? "" : ahead}${preload}`)}`;
-    const child = spawn(process.execPath, ["--import", first, program("worker")], {
+    const child = spawn(process.execPath, ["--import", first, program("paced-worker"), JSON.stringify(paces)], {
       env: { ...process.env, ...variables },
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });

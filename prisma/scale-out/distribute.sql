@@ -1,5 +1,5 @@
--- Shards the bytes of the events over the workers of a Citus cluster, and leaves the rest on the coordinator (docs/scale-out.md,
--- docs/adr/0133-the-bytes-are-sharded.md). Run it once, on the coordinator, as the owner of the tables, after `migrate`, on Citus 13
+-- Shards the bytes of the events over the workers of a Citus cluster, and leaves the rest on the coordinator (docs/scale-out.md).
+-- Run it once, on the coordinator, as the owner of the tables, after `migrate`, on Citus 13
 -- with its nodes added. Web and worker stay stopped meanwhile: create_distributed_table moves the rows that are there.
 --
 --   psql "$DATABASE_URL" -v ON_ERROR_STOP=1 -v shards=32 -f prisma/scale-out/distribute.sql

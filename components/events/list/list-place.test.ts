@@ -1,13 +1,22 @@
-import { beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 
 const tab = new EventTarget();
 let nowMs = 0;
-vi.stubGlobal("window", tab);
-vi.spyOn(performance, "now").mockImplementation(() => nowMs);
-const { placeToReturnTo, rememberPlace } = await import("./list-place");
 const place = { scrollTop: 640, activeId: "event-7" };
 
-beforeEach(() => rememberPlace("source=orders", place));
+let placeToReturnTo: typeof import("./list-place").placeToReturnTo;
+let rememberPlace: typeof import("./list-place").rememberPlace;
+beforeAll(async () => {
+  vi.stubGlobal("window", tab);
+  // The module listens on the window when it is loaded.
+  vi.resetModules();
+  ({ placeToReturnTo, rememberPlace } = await import("./list-place"));
+});
+beforeEach(() => {
+  vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+  rememberPlace("source=orders", place);
+});
+afterEach(() => vi.restoreAllMocks());
 
 test("a list that is stepped back to is where it was, however long the step takes", () => {
   tab.dispatchEvent(new Event("keydown"));

@@ -1,268 +1,34 @@
-import { randomBytes } from "node:crypto";
-import { createPostgresBackend, type Job, Queue, runMigrations, Worker } from "bullmq";
 import { Redis } from "ioredis";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import {
-  type BrokerHarness,
-  consumerOf,
-  describeBroker,
-  eventually,
-  outbound,
-  QUOTED,
-} from "@/lib/brokers/broker.conformance";
+import { describe, expect, it } from "vitest";
+import { consumerOf, describeBroker, eventually, outbound } from "@/lib/brokers/broker.conformance";
 import { bullmqAdapter } from "@/lib/brokers/bullmq/adapter";
 import type { BullmqConfig } from "@/lib/brokers/bullmq/kind.shapes";
 import { MARKS } from "@/lib/brokers/bullmq/marks";
-import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
+import {
+  type App,
+  adapter,
+  addAndFail,
+  configOf,
+  harness,
+  never,
+  onApp,
+  postgresApp,
+  REDRIVE,
+  redisApp,
+  unique,
+} from "@/lib/brokers/bullmq/testing/bullmq-app";
 import { memoryPositions } from "@/lib/brokers/testing/positions";
 import { backOut, parkAll, sendOne } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
-import { systemClock } from "@/lib/platform/clock";
 import { describeWith } from "@/lib/testing/describe-with";
 import { manualClock } from "@/lib/testing/manual-clock";
-import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
-import { startTcpProxy } from "@/lib/testing/tcp-proxy";
-
-const never = new AbortController().signal;
-const adapter = bullmqAdapter({ clock: systemClock, random: () => 0 });
-const REDRIVE = "018f9c4e-1111-7000-8000-000000000001";
-
-const unique = (name: string) => `${name}-${randomBytes(4).toString("hex")}`;
-const configOf = (config: object) => parseSourceConfig("bullmq", config).config as BullmqConfig;
-
-/** An application with its queues: on Redis or on PostgreSQL. */
-type App = {
-  url: (login?: string) => URL;
-  port: number;
-  queue(name: string): Queue;
-  /** A worker that fails every job once it is asked to. */
-  worker(name: string, work: (job: Job) => Promise<unknown>): Worker;
-  /** The failed jobs without a mark of that failure. */
-  unparked(name: string): Promise<number>;
-  /** Lets all failed jobs have failed at this time. Milliseconds. */
-  failedAt(name: string, atMs: number): Promise<void>;
-  stop(): Promise<void>;
-};
-
-const UNPARKED = `
-  local count = 0
-  for _, id in ipairs(redis.call('zrange', KEYS[1], 0, -1)) do
-    local job = redis.call('hmget', ARGV[1] .. id, 'finishedOn', ARGV[2])
-    local parked = job[2] and cjson.decode(job[2]).parked
-    if tonumber(parked) ~= tonumber(job[1]) then count = count + 1 end
-  end
-  return count`;
-
-async function redisApp(): Promise<App> {
-  const server: TestRedis = await testRedis({ stored: true });
-  const open: { close(): Promise<void> }[] = [];
-  const track = <T extends { close(): Promise<void> }>(one: T) => {
-    open.push(one);
-    return one;
-  };
-  const connection = () => new Redis(server.url, { maxRetriesPerRequest: null });
-  const clients: Redis[] = [];
-  const client = () => {
-    const made = connection();
-    made.on("error", () => undefined);
-    clients.push(made);
-    return made;
-  };
-  const marker = client();
-  return {
-    url: (login = "") => new URL(`redis://${login}127.0.0.1:${server.port}`),
-    port: server.port,
-    queue: (name) => track(new Queue(name, { connection: client() })),
-    worker: (name, work) => track(new Worker(name, work as never, { connection: client() })),
-    unparked: async (name) => {
-      const [failed, jobs] = [`bull:${name}:failed`, `bull:${name}:`];
-      return Number(await marker.eval(UNPARKED, 1, failed, jobs, MARKS));
-    },
-    failedAt: async (name, atMs) => {
-      for (const id of await marker.zrange(`bull:${name}:failed`, "0", "-1")) {
-        await marker.zadd(`bull:${name}:failed`, atMs, id);
-        await marker.hset(`bull:${name}:${id}`, "finishedOn", atMs);
-      }
-    },
-    stop: async () => {
-      await Promise.all(open.map((one) => one.close()));
-      for (const one of clients) one.disconnect();
-      await server.stop();
-    },
-  };
-}
-
-async function postgresApp(): Promise<App> {
-  const server = new URL(inject("postgresUrl"));
-  const name = unique("bullmq").replaceAll("-", "_");
-  const admin = new pg.Client({ connectionString: server.href });
-  await admin.connect();
-  await admin.query(`create database ${name}`);
-  await admin.query(`create role ${name}_limited login password 'hunter2'`);
-  await admin.end();
-  const at = new URL(server);
-  at.pathname = `/${name}`;
-  const pool = new pg.Pool({ connectionString: at.href, options: "-c search_path=bullmq", max: 100 });
-  const client = await pool.connect();
-  await runMigrations(client).finally(() => client.release());
-  const open: { close(): Promise<void> }[] = [];
-  const track = <T extends { close(): Promise<void> }>(one: T) => {
-    open.push(one);
-    return one;
-  };
-  return {
-    url: (login) => {
-      const url = new URL(at);
-      if (login !== undefined) [url.username, url.password] = login.replace("@", "").split(":") as [string, string];
-      return url;
-    },
-    port: Number(at.port),
-    queue: (queueName) =>
-      track(new Queue(queueName, { connection: pool as never }, createPostgresBackend) as unknown as Queue),
-    worker: (queueName, work) =>
-      track(
-        new Worker(queueName, work as never, { connection: pool as never }, createPostgresBackend) as unknown as Worker,
-      ),
-    unparked: async (queueName) => {
-      const { rows } = await pool.query<{ n: number }>(
-        `select count(*)::int as n from job where queue = $1 and state = 'failed'
-           and (opts -> $2 ->> 'parked')::bigint is distinct from finished_at_ms`,
-        [queueName, MARKS],
-      );
-      return rows[0]!.n;
-    },
-    failedAt: async (queueName, atMs) => {
-      await pool.query("update job set finished_at_ms = $2 where queue = $1 and state = 'failed'", [queueName, atMs]);
-    },
-    stop: async () => {
-      await Promise.all(open.map((one) => one.close()));
-      // BullMQ keeps connections that listen: they end with this process.
-      void pool.end();
-    },
-  };
-}
-
-/** Adds jobs and lets a worker fail each of them. */
-async function addAndFail(
-  app: App,
-  queue: Queue,
-  jobs: { name?: string; data: unknown; opts?: object }[],
-): Promise<void> {
-  for (const { name = "order-placed", data, opts } of jobs) await queue.add(name, data, opts);
-  let count = jobs.length;
-  const done = Promise.withResolvers<void>();
-  const worker = app.worker(queue.name, async () => {
-    throw new TypeError("amount must be positive");
-  });
-  worker.on("failed", () => {
-    count -= 1;
-    if (count === 0) done.resolve();
-  });
-  if (count > 0) await done.promise;
-  await worker.close();
-}
-
-async function harness(app: App): Promise<BrokerHarness<BullmqConfig>> {
-  const proxy = await startTcpProxy(app.port);
-  const [source, target] = [app.queue(unique("orders")), app.queue(unique("orders-again"))];
-  await Promise.all([source.waitUntilReady(), target.waitUntilReady()]);
-  await addAndFail(app, source, []); // a worker has been there: the queue exists
-  await target.add("first", {}).then((job) => job.remove());
-  const through = (login?: string) => {
-    const url = app.url(login);
-    url.port = String(proxy.port);
-    return url.href;
-  };
-  const config = configOf({ url: through(), queue: source.name, redriveTo: { mode: "new-job", queue: target.name } });
-  const isRedis = config.url.startsWith("redis");
-  return {
-    adapter,
-    config,
-    refusing: configOf({ ...config, redriveTo: { mode: "new-job", queue: unique("nobody-made-it") } }),
-    proxy,
-    origin: {},
-    without: { anyBody: QUOTED, headers: true },
-    arrived: async () => {
-      const jobs = await target.getJobs(["waiting", "prioritized"], 0, -1, true);
-      await Promise.all(jobs.map((job) => job.remove()));
-      return jobs.map((job) => ({
-        body: Buffer.from(JSON.stringify(job.data)),
-        contentType: "application/json",
-        headers: {},
-      }));
-    },
-    produce: (bodies) =>
-      addAndFail(
-        app,
-        source,
-        bodies.map((data) => ({ data })),
-      ),
-    remaining: () => app.unparked(source.name),
-    exact: {
-      carries: {
-        keys: false,
-        absentBody: false,
-        emptyBody: false,
-        binaryBody: false,
-        nullHeaders: false,
-        duplicateHeaders: false,
-        binaryHeaders: false,
-      },
-      produceExact: (messages) =>
-        addAndFail(
-          app,
-          source,
-          messages.map(({ body }) => ({ data: JSON.parse(String(body)) })),
-        ),
-      arrivedExact: async () => {
-        const jobs = await target.getJobs(["waiting", "prioritized"], 0, -1, true);
-        await Promise.all(jobs.map((job) => job.remove()));
-        lastIds = jobs.map((job) => job.id!);
-        return jobs.map((job) => ({ key: null, body: Buffer.from(JSON.stringify(job.data)), headers: [] }));
-      },
-      // The job that a redrive added fails again, under its own id.
-      bounce: ({ body }) => addAndFail(app, source, [{ data: JSON.parse(String(body)), opts: { jobId: lastIds[0] } }]),
-      restart: null,
-      misconfigured: [
-        [
-          "a wrong password",
-          configOf({ ...config, url: through("nobody:hunter2@") }),
-          /refuses access: check the user and the password/,
-        ],
-        ["a queue that is not there", configOf({ ...config, queue: "not-there" }), /queue not-there does not exist/],
-        ...(isRedis
-          ? []
-          : [
-              [
-                "a schema without tables",
-                configOf({ ...config, schema: "elsewhere" }),
-                /schema elsewhere .* no tables of BullMQ/,
-              ] as [string, BullmqConfig, RegExp],
-            ]),
-      ],
-      tls: null,
-    },
-    stop: async () => {
-      await proxy.stop();
-      await source.obliterate({ force: true }).catch(() => undefined);
-      await Promise.all([source.close(), target.close()]);
-    },
-  };
-}
-
-let lastIds: string[] = [];
+import { redisInstalled } from "@/lib/testing/redis";
 
 function suite(make: () => Promise<App>): void {
-  let app: App;
-  beforeAll(async () => {
-    app = await make();
-  });
-  afterAll(async () => {
-    await app?.stop();
-  });
+  const app = onApp(make);
 
-  describeBroker<BullmqConfig>("bullmq", () => harness(app));
+  describeBroker<BullmqConfig>("bullmq", () => harness(app()));
 
   describe("what only jobs have", () => {
     const readAll = (config: BullmqConfig, count: number) => parkAll(adapter, config, count);
@@ -270,9 +36,11 @@ function suite(make: () => Promise<App>): void {
       sendOne(adapter, config, backOut(letter, change));
 
     it("retries the job in its place with all its attempts, and knows it when it fails again", async () => {
-      const queue = app.queue(unique("orders"));
-      const config = configOf({ url: app.url().href, queue: queue.name });
-      await addAndFail(app, queue, [{ data: { amount: -1, orderId: "o-7" }, opts: { attempts: 1, jobId: "order-7" } }]);
+      const queue = app().queue(unique("orders"));
+      const config = configOf({ url: app().url().href, queue: queue.name });
+      await addAndFail(app(), queue, [
+        { data: { amount: -1, orderId: "o-7" }, opts: { attempts: 1, jobId: "order-7" } },
+      ]);
       const [letter] = await readAll(config, 1);
       expect(letter).toMatchObject({
         eventId: "order-7",
@@ -295,7 +63,7 @@ function suite(make: () => Promise<App>): void {
       // Another redrive finds it gone from the failed set.
       const other = { redriveId: "018f9c4e-2222-7000-8000-000000000002" };
       await expect(send(config, letter!, other)).rejects.toMatchObject({ code: "BULLMQ_NOT_FAILED", sent: "no" });
-      await addAndFail(app, queue, [{ data: {}, opts: { jobId: "another" } }]);
+      await addAndFail(app(), queue, [{ data: {}, opts: { jobId: "another" } }]);
       await eventually(async () => (await queue.getJobs(["failed"])).length).toBe(2);
       const again = await readAll(config, 2);
       expect(again.find(({ eventId }) => eventId === "order-7")).toMatchObject({
@@ -306,16 +74,16 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("sends changed data with every digit, and says that data is JSON", async () => {
-      const queue = app.queue(unique("orders"));
-      const config = configOf({ url: app.url().href, queue: queue.name });
-      await addAndFail(app, queue, [{ data: { id: 1 }, opts: { jobId: "j" } }]);
+      const queue = app().queue(unique("orders"));
+      const config = configOf({ url: app().url().href, queue: queue.name });
+      await addAndFail(app(), queue, [{ data: { id: 1 }, opts: { jobId: "j" } }]);
       const [letter] = await readAll(config, 1);
       const payload = Buffer.from('{"id":12345678901234567890,"n":1.10}');
       await expect(send(config, letter!, { payload: Buffer.from("<x/>") })).rejects.toMatchObject({
         code: "BULLMQ_NOT_JSON",
       });
       await send(config, letter!, { payload });
-      await addAndFail(app, queue, [{ data: {}, opts: { jobId: "next" } }]);
+      await addAndFail(app(), queue, [{ data: {}, opts: { jobId: "next" } }]);
       const after = (await readAll(config, 2)).find(({ eventId }) => eventId === "j");
       // PostgreSQL stores members in an order of its own.
       const stored = config.url.startsWith("redis") ? payload.toString() : '{"n": 1.10, "id": 12345678901234567890}';
@@ -323,9 +91,9 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("adds a new job under a new id for each attempt, removes the failed one, and keeps a child in its flow", async () => {
-      const queue = app.queue(unique("orders"));
-      const config = configOf({ url: app.url().href, queue: queue.name, redriveTo: { mode: "new-job" } });
-      await addAndFail(app, queue, [{ data: { n: 1 }, opts: { jobId: "order-8", priority: 3, delay: 1 } }]);
+      const queue = app().queue(unique("orders"));
+      const config = configOf({ url: app().url().href, queue: queue.name, redriveTo: { mode: "new-job" } });
+      await addAndFail(app(), queue, [{ data: { n: 1 }, opts: { jobId: "order-8", priority: 3, delay: 1 } }]);
       const [letter] = await readAll(config, 1);
       const { status } = await send(config, letter!);
       const id = `order-8-r${REDRIVE.replaceAll("-", "")}-1`;
@@ -349,11 +117,11 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("knows a bounce of a job whose application keeps one line of its log, or clears it", async () => {
-      const queue = app.queue(unique("orders"));
-      const config = configOf({ url: app.url().href, queue: queue.name });
+      const queue = app().queue(unique("orders"));
+      const config = configOf({ url: app().url().href, queue: queue.name });
       const failWithLog = async () => {
         const failed = Promise.withResolvers<void>();
-        const worker = app.worker(queue.name, async (job) => {
+        const worker = app().worker(queue.name, async (job) => {
           await job.log("validating");
           await job.log("amount is negative");
           throw new TypeError("amount must be positive");
@@ -377,12 +145,12 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("takes no job for an old one whose number it was given when the queue was emptied", async () => {
-      const queue = app.queue(unique("orders"));
-      const config = configOf({ url: app.url().href, queue: queue.name });
-      await addAndFail(app, queue, [{ data: { order: "old" } }]);
+      const queue = app().queue(unique("orders"));
+      const config = configOf({ url: app().url().href, queue: queue.name });
+      await addAndFail(app(), queue, [{ data: { order: "old" } }]);
       const [old] = await readAll(config, 1);
       await queue.obliterate({ force: true });
-      await addAndFail(app, queue, [{ data: { order: "new" } }]);
+      await addAndFail(app(), queue, [{ data: { order: "new" } }]);
       const [letter] = await readAll(config, 1);
       const { job } = letter!.origin as { job: { id: string } };
       expect([job.id, (old!.origin as typeof letter & { job: { id: string } }).job.id]).toEqual(["1", "1"]);
@@ -393,9 +161,9 @@ function suite(make: () => Promise<App>): void {
       await send(renewed, old!);
       expect(await (await queue.getJob("1"))!.getState()).toBe("failed");
       expect((await queue.getJob("1"))!.data).toEqual({ order: "new" });
-      await addAndFail(app, queue, []);
+      await addAndFail(app(), queue, []);
       const failed = Promise.withResolvers<void>();
-      const worker = app.worker(queue.name, async () => {
+      const worker = app().worker(queue.name, async () => {
         throw new Error("again");
       });
       worker.on("failed", () => failed.resolve());
@@ -406,9 +174,9 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("makes no job again that was removed while it was being parked", async () => {
-      const queue = app.queue(unique("orders"));
-      const config = configOf({ url: app.url().href, queue: queue.name });
-      await addAndFail(app, queue, [
+      const queue = app().queue(unique("orders"));
+      const config = configOf({ url: app().url().href, queue: queue.name });
+      await addAndFail(app(), queue, [
         { data: {}, opts: { jobId: "gone" } },
         { data: {}, opts: { jobId: "kept" } },
       ]);
@@ -422,24 +190,24 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("reads all jobs that failed at one time, though what is written to them changes their order", async () => {
-      const queue = app.queue(unique("orders"));
+      const queue = app().queue(unique("orders"));
       await addAndFail(
-        app,
+        app(),
         queue,
         Array.from({ length: 350 }, (_, n) => ({ data: { n } })),
       );
-      await app.failedAt(queue.name, Date.now());
-      const letters = await readAll(configOf({ url: app.url().href, queue: queue.name }), 350);
+      await app().failedAt(queue.name, Date.now());
+      const letters = await readAll(configOf({ url: app().url().href, queue: queue.name }), 350);
       expect(new Set(letters.map(({ eventId }) => eventId)).size).toBe(350);
     });
 
     it("reads on behind jobs whose keys were removed by other means", async ({ skip }) => {
-      const queue = app.queue(unique("orders"));
-      const config = configOf({ url: app.url().href, queue: queue.name });
+      const queue = app().queue(unique("orders"));
+      const config = configOf({ url: app().url().href, queue: queue.name });
       skip(!config.url.startsWith("redis"), "a row of PostgreSQL is in the set or not");
       const ids = Array.from({ length: 260 }, (_, index) => `job-${index}`);
       await addAndFail(
-        app,
+        app(),
         queue,
         ids.map((jobId) => ({ data: {}, opts: { jobId } })),
       );
@@ -450,10 +218,10 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("lets the other sends of a store end when one of them is given up", async ({ skip }) => {
-      const queue = app.queue(unique("orders"));
-      const config = configOf({ url: app.url().href, queue: queue.name });
+      const queue = app().queue(unique("orders"));
+      const config = configOf({ url: app().url().href, queue: queue.name });
       skip(config.url.startsWith("redis"), "Redis answers one command after another");
-      await addAndFail(app, queue, [
+      await addAndFail(app(), queue, [
         { data: {}, opts: { jobId: "slow" } },
         { data: {}, opts: { jobId: "beside" } },
       ]);
@@ -490,11 +258,11 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("reads a job once, and not with each walk through the failed set", async ({ skip }) => {
-      const queue = app.queue(unique("orders"));
-      const config = configOf({ url: app.url().href, queue: queue.name });
+      const queue = app().queue(unique("orders"));
+      const config = configOf({ url: app().url().href, queue: queue.name });
       skip(!config.url.startsWith("redis"), "only Redis counts its commands by name");
       await addAndFail(
-        app,
+        app(),
         queue,
         Array.from({ length: 130 }, (_, n) => ({ data: { n } })),
       );
@@ -523,10 +291,10 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("counts a new job as sent when the failed one cannot be removed", async ({ skip }) => {
-      const queue = app.queue(unique("orders"));
-      const config = configOf({ url: app.url().href, queue: queue.name, redriveTo: { mode: "new-job" } });
+      const queue = app().queue(unique("orders"));
+      const config = configOf({ url: app().url().href, queue: queue.name, redriveTo: { mode: "new-job" } });
       skip(!config.url.startsWith("redis"), "a row of PostgreSQL cannot be spoilt like a key");
-      await addAndFail(app, queue, [{ data: { n: 1 }, opts: { jobId: "order-9" } }]);
+      await addAndFail(app(), queue, [{ data: { n: 1 }, opts: { jobId: "order-9" } }]);
       const [letter] = await readAll(config, 1);
       const redis = new Redis(config.url);
       await redis.set(`bull:${queue.name}:order-9`, "not a job");

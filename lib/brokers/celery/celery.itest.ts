@@ -1,151 +1,29 @@
-import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  type BrokerHarness,
-  consumerOf,
-  describeBroker,
-  type ExactMessage,
-  eventually,
-} from "@/lib/brokers/broker.conformance";
-import { celeryAdapter } from "@/lib/brokers/celery/adapter";
+import { describe, expect, it } from "vitest";
+import { consumerOf, describeBroker, eventually } from "@/lib/brokers/broker.conformance";
 import type { CeleryConfig } from "@/lib/brokers/celery/kind.shapes";
-import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import { type RedisBroker, redisBroker } from "@/lib/brokers/testing/redis-broker";
+import {
+  adapter,
+  configOf,
+  emptied,
+  envelope,
+  harness,
+  never,
+  onRedis,
+  plain,
+  redis,
+  server,
+  texts,
+  unique,
+  waiting,
+} from "@/lib/brokers/celery/testing/celery-broker";
 import { backOut, parkAll, sendOne } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
-import { systemClock } from "@/lib/platform/clock";
 import { describeWith } from "@/lib/testing/describe-with";
-import { redisInstalled, type TestRedis } from "@/lib/testing/redis";
-import { startTcpProxy } from "@/lib/testing/tcp-proxy";
-
-const never = new AbortController().signal;
-const adapter = celeryAdapter({ clock: systemClock, random: () => 0 });
-let broker: RedisBroker;
-let server: TestRedis;
-let redis: Redis;
-
-const configOf = (change: object) => parseSourceConfig("celery", { url: server.url, ...change }).config as CeleryConfig;
-const unique = (name: string) => `${name}-${randomBytes(4).toString("hex")}`;
-
-/** As Kombu writes a message that is published to a queue. */
-function envelope({ body, headers }: ExactMessage, queue: string, change: object = {}): string {
-  return JSON.stringify({
-    body: body === null ? null : body.toString("base64"),
-    "content-encoding": "utf-8",
-    "content-type": null,
-    headers: Object.fromEntries(headers.map(([name, value]) => [name, value === null ? null : String(value)])),
-    properties: {
-      delivery_mode: 2,
-      delivery_info: { exchange: "", routing_key: queue },
-      priority: 0,
-      body_encoding: "base64",
-      delivery_tag: randomUUID(),
-      ...change,
-    },
-  });
-}
-
-const plain = (body: string): ExactMessage => ({ key: null, body: Buffer.from(body), headers: [] });
-
-/** In one step of the server: messages move between the lists meanwhile. */
-const COUNT = `local total = redis.call("LLEN", KEYS[1])
-for step = 1, 9 do total = total + redis.call("LLEN", KEYS[1] .. "\\6\\22" .. step) end
-for _, owner in ipairs(redis.call("SMEMBERS", KEYS[1] .. ".parkade")) do
-  total = total + redis.call("LLEN", KEYS[1] .. ".parkade." .. owner)
-end
-return total`;
-const waiting = (queue: string) => redis.eval(COUNT, 1, queue) as Promise<number>;
-
-/** What a server that has just started lacks. */
-async function prepare(): Promise<void> {
-  await redis.set("text-key", "x");
-  await redis.call("ACL", "SETUSER", "limited", "on", ">hunter2", "~*", "+@all", "-lmove");
-}
-
-/** Returns and removes what lies in a queue, in the order in which a worker would take it. */
-async function emptied(queue: string): Promise<string[]> {
-  const [[, items]] = (await redis.multi().lrange(queue, 0, -1).del(queue).exec()) as [[null, string[]], unknown];
-  return items.reverse();
-}
-
-function exactOf(item: string): ExactMessage & { contentType: string | null } {
-  const { body, headers, "content-type": contentType } = JSON.parse(item);
-  return {
-    key: null,
-    body: body === null ? null : Buffer.from(body, "base64"),
-    headers: Object.entries(headers).map(([name, value]) => [name, value === null ? null : Buffer.from(String(value))]),
-    contentType,
-  };
-}
-
-async function harness(): Promise<BrokerHarness<CeleryConfig>> {
-  const proxy = await startTcpProxy(server.port);
-  const [target, queue] = [unique("orders"), unique("orders.dlq")];
-  const url = (login = "") => `redis://${login}127.0.0.1:${proxy.port}`;
-  const config = configOf({ url: url(), queue });
-  const push = async (items: string[]) => {
-    const pushing = redis.pipeline();
-    for (const item of items) pushing.lpush(queue, item);
-    await pushing.exec();
-  };
-  return {
-    adapter,
-    config,
-    refusing: { ...config, redriveTo: { queue: "text-key" } },
-    proxy,
-    origin: { queue: target },
-    arrived: async () =>
-      (await emptied(target)).map(exactOf).map(({ body, headers, contentType }) => ({
-        body: body ?? Buffer.alloc(0),
-        contentType,
-        headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), String(value)])),
-      })),
-    produce: (bodies) => push(bodies.map((body) => envelope(plain(body), queue))),
-    remaining: () => waiting(queue),
-    exact: {
-      carries: {
-        keys: false,
-        absentBody: true,
-        emptyBody: true,
-        binaryBody: true,
-        nullHeaders: true,
-        duplicateHeaders: false,
-        binaryHeaders: false,
-      },
-      produceExact: (messages) => push(messages.map((message) => envelope(message, queue))),
-      arrivedExact: async () => (await emptied(target)).map(exactOf),
-      bounce: (message) => push([envelope(message, queue)]),
-      restart: async () => {
-        await server.restart();
-        await prepare();
-      },
-      misconfigured: [
-        [
-          "a wrong password",
-          { ...config, url: url("parkade:hunter2@") },
-          /refuses access: check the user and the password/,
-        ],
-        ["a user without one command", { ...config, url: url("limited:hunter2@") }, /refuses a command: .*lmove/i],
-        ["a key of another type", { ...config, queue: "text-key" }, /the key of the queue is no list/],
-      ],
-      tls: broker.tlsCases((secure) => ({ ...config, ...secure })),
-    },
-    stop: async () => {
-      await proxy.stop();
-      await redis.del(target, ...(await redis.keys(`${queue}*`)), "none");
-    },
-  };
-}
+import { redisInstalled } from "@/lib/testing/redis";
 
 describeWith(redisInstalled ? null : "redis-server is missing", "celery", () => {
-  beforeAll(async () => {
-    broker = await redisBroker();
-    ({ server, redis } = broker);
-    await prepare();
-  });
-  afterAll(() => broker?.close());
+  onRedis();
 
   describeBroker<CeleryConfig>("celery", harness);
   describe("what only Kombu's queues have", () => ownTests());
@@ -166,8 +44,6 @@ function permissionsInDocs(): string[] {
   const rules = /ACL SETUSER parkade on >PASSWORD ([^`]+)```/.exec(page)![1]!;
   return rules.trim().split(/\s+/);
 }
-
-const texts = (letters: DeadLetter[]) => letters.map(({ payload }) => Buffer.from(payload).toString());
 
 function ownTests(): void {
   it("reads every priority list in Kombu's order, and writes to the step that workers read", async () => {
@@ -245,34 +121,6 @@ function ownTests(): void {
     for (const letter of parked.slice(0, 3))
       await expect(redrive(letter, config)).rejects.toMatchObject({ code: "REDIS_UNREADABLE", sent: "no" });
     await redrive(parked[3]!, config);
-  });
-
-  it("two readers park each message once, however long a commit takes, and leave no key behind", async () => {
-    const config = configOf({ queue: unique("dlq") });
-    const bodies = Array.from({ length: 400 }, (_, n) => `n-${n}`);
-    for (const body of bodies) await redis.lpush(config.queue, envelope(plain(body), config.queue));
-    const hold = Promise.withResolvers<void>();
-    const parked: string[] = [];
-    const readers = [1, 2].map(() =>
-      consumerOf(adapter, config, async (batch) => {
-        parked.push(...texts(batch));
-        await hold.promise;
-      }),
-    );
-    await eventually(() => parked.length).toBe(400); // 250 and 150
-    expect(new Set(parked).size).toBe(400);
-    // The leases are kept while the commits wait: they would be gone otherwise.
-    const leases = await redis.keys(`${config.queue}.parkade.*.alive`);
-    expect(leases).toHaveLength(2);
-    for (const lease of leases) await redis.pexpire(lease, 6_000);
-    await eventually(async () =>
-      Math.max(...(await Promise.all(leases.map((lease) => redis.pttl(lease))))),
-    ).toBeGreaterThan(6_000);
-    hold.resolve();
-    await eventually(() => waiting(config.queue)).toBe(0);
-    await Promise.all(readers.map((reader) => reader.stop()));
-    expect(await redis.keys(`${config.queue}*`)).toEqual([]);
-    expect(parked).toHaveLength(400);
   });
 
   it("takes over what a dead reader held, in its order, and nothing of one that lives", async () => {

@@ -27,11 +27,7 @@ const PARTITION_BYTES_MAX = 900_000;
  * id, and the order of a key would be lost.
  */
 const IN_FLIGHT_MAX = 1;
-/**
- * How long one send may take, its repeats by the client included. The repeats carry the same sequence numbers, so that the
- * broker writes them once; afterwards the outcome is unknown.
- */
-const SEND_MS = 8_000;
+const SEND_MS_DEFAULT = 8_000;
 const SEND_REPEAT_MS = 250;
 /** How long `close` waits for sends that are on their way. */
 const CLOSE_GRACE_MS = 5_000;
@@ -47,11 +43,20 @@ const MAYBE_WRITTEN = new Set([-1, 7, 20]);
 type Placed = { outbound: KafkaOutbound; partition: number };
 type Known = { untilMs: number; partitions: Promise<TopicFacts> };
 
+export type KafkaDeps = AdapterDeps & {
+  /**
+   * How long one send may take, its repeats by the client included. The repeats carry the same sequence numbers, so that the
+   * broker writes them once; afterwards the outcome is unknown.
+   */
+  sendMs?: number;
+};
+
 /** Publishes with acks=all through an idempotent producer, many at a time in one request. */
 export class KafkaPublisher implements Publisher {
   private readonly config: KafkaConfig;
   private readonly lane: "main" | "slow";
-  private readonly deps: AdapterDeps;
+  private readonly deps: KafkaDeps;
+  private readonly sendMs: number;
   private readonly batched: BatchedPublisher;
   private readonly ready = new WeakMap<OutboundMessage, KafkaOutbound>();
   private readonly topics = new Map<string, Known>();
@@ -63,10 +68,11 @@ export class KafkaPublisher implements Publisher {
   private round = 0;
   private sending: Promise<unknown> = Promise.resolve();
 
-  constructor(config: KafkaConfig, lane: "main" | "slow", deps: AdapterDeps) {
+  constructor(config: KafkaConfig, lane: "main" | "slow", deps: KafkaDeps) {
     this.config = config;
     this.lane = lane;
     this.deps = deps;
+    this.sendMs = deps.sendMs ?? SEND_MS_DEFAULT;
     this.batched = new BatchedPublisher((batch, signal) => this.publishMany(batch, signal), {
       batchMax: BATCH_MAX,
       inFlightMax: IN_FLIGHT_MAX,
@@ -110,7 +116,7 @@ export class KafkaPublisher implements Publisher {
     const make = (options: BaseOptions) =>
       new Producer({
         ...options,
-        retries: SEND_MS / SEND_REPEAT_MS,
+        retries: this.sendMs / SEND_REPEAT_MS,
         retryDelay: SEND_REPEAT_MS,
         idempotent: true,
         acks: ProduceAcks.ALL,
@@ -237,7 +243,7 @@ export class KafkaPublisher implements Publisher {
   private async sendPart(producer: Producer, part: readonly Placed[]): Promise<BatchOutcome[]> {
     if (this.producer !== producer) return part.map(() => this.neverSent());
     // Its connections are closed, so that the send fails.
-    const stopTimer = this.deps.clock.timer(SEND_MS, () => this.retire(producer));
+    const stopTimer = this.deps.clock.timer(this.sendMs, () => this.retire(producer));
     try {
       const { offsets } = await producer.send({
         messages: part.map(({ outbound, partition }) => produced(outbound, partition)),

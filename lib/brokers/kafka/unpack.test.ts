@@ -36,7 +36,7 @@ it.each(packers)("unpacks no bomb of %s", (_, codec, pack) => {
 });
 
 it("adds up the members of gzip", () => {
-  const packed = zlib.gzipSync(zeros.subarray(0, zeros.length / 2 + 10));
+  const packed = zlib.gzipSync(zeros.subarray(0, zeros.length / 2 + 10), { level: 1 });
   expect(() => unpack(gzip.bitmask, Buffer.concat([packed, packed]))).toThrow(TooLargeError);
 });
 

@@ -1,212 +1,29 @@
 import { randomBytes } from "node:crypto";
-import {
-  AckPolicy,
-  type JetStreamManager,
-  type JsMsg,
-  jetstream,
-  jetstreamManager,
-  RetentionPolicy,
-  type StreamConfig,
-} from "@nats-io/jetstream";
-import { connect, type Msg, type NatsConnection, nanos } from "@nats-io/transport-node";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  type BrokerHarness,
-  consumerOf,
-  describeBroker,
-  type ExactMessage,
-  eventually,
-  outbound,
-} from "@/lib/brokers/broker.conformance";
-import { natsAdapter } from "@/lib/brokers/nats/adapter";
-import { storedMessage } from "@/lib/brokers/nats/connection";
-import { asHeaders, headerBlock, headersOf } from "@/lib/brokers/nats/header-block";
+import { AckPolicy, type JsMsg, jetstream, RetentionPolicy, type StreamConfig } from "@nats-io/jetstream";
+import { nanos } from "@nats-io/transport-node";
+import { describe, expect, it } from "vitest";
+import { consumerOf, describeBroker, type ExactMessage, eventually, outbound } from "@/lib/brokers/broker.conformance";
 import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
+import {
+  adapter,
+  configOf,
+  direct,
+  jsm,
+  makeHarness,
+  makeStreams,
+  never,
+  onNats,
+  publish,
+  takeAll,
+} from "@/lib/brokers/nats/testing/nats-broker";
 import type { PublishError } from "@/lib/brokers/port";
 import { backOut, parkOne, sendAll } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
-import { systemClock } from "@/lib/platform/clock";
-import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
 import { describeWith } from "@/lib/testing/describe-with";
-import { natsMissing, type TestNats, testNats } from "@/lib/testing/nats";
-import { startTcpProxy } from "@/lib/testing/tcp-proxy";
-
-const never = new AbortController().signal;
-const adapter = natsAdapter({ clock: systemClock, random: () => 0 });
-
-/** One account with a user for everything, and users who each miss one permission. */
-const USERS = `
-accounts { APP: {
-  jetstream: enabled
-  users: [
-    { user: app, password: apppass }
-    { user: nopull, password: hunter2, permissions: { publish: { deny: ["$JS.API.CONSUMER.MSG.NEXT.>"] } } }
-    { user: noack, password: hunter2, permissions: { publish: { deny: ["$JS.ACK.>"] } } }
-    { user: noinfo, password: hunter2, permissions: { publish: { deny: ["$JS.API.STREAM.INFO.>", "$JS.API.CONSUMER.>"] } } }
-    { user: noget, password: hunter2, permissions: { publish: { deny: ["$JS.API.STREAM.MSG.GET.>"] } } }
-    { user: nosecret, password: hunter2, permissions: { publish: { deny: ["$JS.API.STREAM.MSG.GET.SECRET"] } } }
-    { user: nosend, password: hunter2, permissions: { publish: { deny: ["sent.>"] } } }
-  ]
-} }
-`;
-const APP = { user: "app", password: "apppass" };
-
-let broker: TestNats;
-/** The same server over TLS. */
-let secure: TestNats;
-let elsewhere: TestNats;
-let certificates: TestCertificates;
-/** Straight to the broker, for setting up and looking on. */
-let direct: NatsConnection;
-let jsm: JetStreamManager;
-let overTls: JetStreamManager;
-let secureDirect: NatsConnection;
-
-async function openDirect(): Promise<void> {
-  direct = await connect({ servers: broker.address, user: APP.user, pass: APP.password });
-  jsm = await jetstreamManager(direct);
-}
-
-type Streams = { dead: string; sent: string; deadSubject: string; sentSubject: string };
-
-/** A stream of dead letters and the stream that redrives go to. */
-async function makeStreams(): Promise<Streams> {
-  const id = randomBytes(4).toString("hex");
-  const made = { dead: `DEAD_${id}`, sent: `SENT_${id}`, deadSubject: `dead.${id}`, sentSubject: `sent.${id}` };
-  await jsm.streams.add({ name: made.dead, subjects: [made.deadSubject] });
-  await jsm.streams.add({ name: made.sent, subjects: [made.sentSubject] });
-  return made;
-}
-
-/** Everything in a stream in its order, removed. */
-async function takeAll(stream: string): Promise<ExactMessage[]> {
-  const taken: ExactMessage[] = [];
-  const { state } = await jsm.streams.info(stream);
-  for (let seq = Math.max(state.first_seq, 1); seq <= state.last_seq; seq++) {
-    const stored = await storedMessage(direct, configOf({ stream }), { stream, seq });
-    if (stored !== null) taken.push({ key: null, body: Buffer.from(stored.data), headers: headersOf(stored.headers) });
-  }
-  await jsm.streams.purge(stream);
-  return taken;
-}
-
-async function publish(subject: string, { body, headers }: Pick<ExactMessage, "body" | "headers">): Promise<void> {
-  const block = headers.length === 0 ? {} : { headers: asHeaders(headerBlock(headers)) };
-  const answer: Msg = await direct.request(subject, body ?? Buffer.alloc(0), { timeout: 10_000, ...block });
-  expect(answer.json()).not.toHaveProperty("error");
-}
-
-function configOf(change: Partial<NatsConfig> & Pick<NatsConfig, "stream">): NatsConfig {
-  return { servers: [broker.address], ...APP, read: "stream", consumer: "reader", ackWaitSeconds: 3, ...change };
-}
-
-async function makeHarness(): Promise<BrokerHarness<NatsConfig>> {
-  const proxy = await startTcpProxy(broker.port);
-  const { dead, sent, deadSubject, sentSubject } = await makeStreams();
-  const config = configOf({ stream: dead, servers: [`127.0.0.1:${proxy.port}`] });
-  const produceExact = async (messages: ExactMessage[]) => {
-    await Promise.all(messages.map((message) => publish(deadSubject, message)));
-  };
-  for (const [name, subject] of [
-    [dead, deadSubject],
-    [sent, sentSubject],
-  ] as const)
-    await overTls.streams.add({ name, subjects: [subject] });
-  const { ca } = certificates;
-  return {
-    adapter,
-    config,
-    proxy,
-    origin: { subject: sentSubject, stream: sent },
-    refusing: { ...config, redriveTo: { subject: `nobody.${sentSubject}` } },
-    arrived: async () =>
-      (await takeAll(sent)).map(({ body, headers }) => {
-        const text = Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), String(value)]));
-        return { body: body!, contentType: text["content-type"] ?? null, headers: text };
-      }),
-    produce: async (bodies) => {
-      for (let at = 0; at < bodies.length; at += 500)
-        await Promise.all(
-          bodies.slice(at, at + 500).map((body) => publish(deadSubject, { body: Buffer.from(body), headers: [] })),
-        );
-    },
-    remaining: async () => {
-      try {
-        const { num_pending, num_ack_pending } = await jsm.consumers.info(dead, "reader");
-        return num_pending + num_ack_pending;
-      } catch {
-        return (await jsm.streams.info(dead)).state.messages; // nobody has read it
-      }
-    },
-    exact: {
-      carries: {
-        keys: false,
-        absentBody: false,
-        emptyBody: true,
-        binaryBody: true,
-        nullHeaders: false,
-        duplicateHeaders: true,
-        binaryHeaders: false, // every byte but a line break
-      },
-      produceExact,
-      arrivedExact: () => takeAll(sent),
-      bounce: (message) => produceExact([message]),
-      restart: async () => {
-        await direct.close();
-        await broker.kill();
-        await broker.start();
-        await openDirect();
-      },
-      misconfigured: [
-        ["a wrong password", { ...config, password: "hunter2" }, /refuses the login: check user and password/],
-        ["a stream that is not there", { ...config, stream: "NOT_THERE" }, /stream NOT_THERE does not exist/],
-        [
-          "advisories that nobody captures",
-          { ...config, stream: "NOT_THERE", read: "advisories" },
-          /set createStream, or run: nats stream add NOT_THERE --subjects '\$JS.EVENT/,
-        ],
-        [
-          "no permission for the API",
-          { ...config, user: "noinfo", password: "hunter2" },
-          /no permission to publish to \$JS.API.(STREAM.INFO|CONSUMER.INFO)/,
-        ],
-        ["nobody there", { ...config, servers: ["127.0.0.1:1"] }, /cannot reach 127.0.0.1:1 \(ECONNREFUSED\)/],
-        ["another kind of server", { ...config, servers: [secure.address] }, /certificate .* is not trusted/],
-      ],
-      tls: {
-        good: { ...config, servers: [secure.address], tls: { ca } },
-        refused: [
-          ["an unknown authority", { ...config, servers: [secure.address], tls: {} }, /is not trusted.*set tls.ca/],
-          [
-            "a certificate for another name",
-            { ...config, servers: [elsewhere.address], tls: { ca } },
-            /is for another name.*tls.servername/,
-          ],
-        ],
-      },
-    },
-    stop: () => proxy.stop(),
-  };
-}
+import { natsMissing } from "@/lib/testing/nats";
 
 describeWith(natsMissing, "nats", () => {
-  beforeAll(async () => {
-    certificates = testCertificates();
-    broker = await testNats({ config: USERS });
-    secure = await testNats({ certificates, config: USERS });
-    elsewhere = await testNats({ certificates: { server: certificates.wrongName }, config: USERS });
-    await openDirect();
-    const { user, password } = APP;
-    const tls = { ca: certificates.ca };
-    secureDirect = await connect({ servers: secure.address, user, pass: password, tls });
-    overTls = await jetstreamManager(secureDirect);
-  });
-  afterAll(async () => {
-    await direct?.close();
-    await secureDirect?.close();
-    await Promise.all([broker, secure, elsewhere].map((server) => server?.stop()));
-    certificates?.remove();
-  });
+  onNats();
 
   describeBroker<NatsConfig>("nats", makeHarness);
   describe("advisories", () => advisoryTests());
@@ -226,6 +43,7 @@ async function makeOrders(change: Partial<StreamConfig> = {}, name?: string) {
     max_deliver: 1,
   });
   const config = configOf({
+    ackWaitSeconds: 2,
     stream: "ADVISORIES", // only one stream of an account can capture them
     read: "advisories",
     createStream: true,
@@ -383,59 +201,6 @@ function redriveTests(): void {
     expect(elsewhereStored).toMatchObject({ code: "NATS_10060", sent: "no" });
     expect(await takeAll(sent)).toEqual([]);
   });
-
-  it("reads by the subject that the source has now, and changes no consumer of somebody else", async () => {
-    const id = randomBytes(4).toString("hex");
-    const [dead, first, second] = [`DEAD_${id}`, `dead.${id}.first`, `dead.${id}.second`];
-    await jsm.streams.add({ name: dead, subjects: [`dead.${id}.>`] });
-    const config = configOf({ stream: dead, filter: first });
-    /** What a source reads, with this configuration, of messages that are published once its consumer is as configured. */
-    const reads = async (changed: NatsConfig): Promise<string[]> => {
-      const parked: string[] = [];
-      const consumer = consumerOf(adapter, changed, async (batch) => {
-        parked.push(...batch.map(({ payload }) => Buffer.from(payload).toString()));
-      });
-      const present = async () => (await jsm.consumers.info(dead, "reader").catch(() => null))?.config;
-      const { filter, ackWaitSeconds } = changed;
-      await expect
-        .poll(async () => [(await present())?.filter_subject ?? "", consumer.state().lastError], { timeout: 9000 })
-        .toEqual([filter ?? "", null]);
-      await eventually(async () => (await present())?.ack_wait).toBe(nanos(ackWaitSeconds! * 1_000));
-      for (const subject of [first, second, first]) await publish(subject, { body: Buffer.from(subject), headers: [] });
-      await publish(filter ?? second, { body: Buffer.from("the last"), headers: [] });
-      await eventually(() => parked.at(-1)).toBe("the last");
-      await consumer.stop();
-      return parked.slice(0, -1);
-    };
-    expect(await reads(config)).toEqual([first, first]);
-    expect((await reads({ ...config, filter: second, ackWaitSeconds: 7 })).slice(-1)).toEqual([second]);
-    const { filter: _, ...all } = config;
-    expect((await reads(all)).slice(-3)).toEqual([first, second, first]);
-
-    await jsm.consumers.add(dead, { durable_name: "theirs", ack_policy: AckPolicy.Explicit, filter_subject: first });
-    const consumer = consumerOf(adapter, { ...config, consumer: "theirs", filter: second }, async () => undefined);
-    await eventually(() => consumer.state().lastError).toContain(`reads ${first}, not ${second}: change it`);
-    await consumer.stop();
-    expect((await jsm.consumers.info(dead, "theirs")).config.filter_subject).toBe(first);
-  });
-
-  it("holds messages for longer than the acknowledgement wait", async () => {
-    const { dead, deadSubject } = await makeStreams();
-    await publish(deadSubject, { body: Buffer.from("slow"), headers: [] });
-    const commit = Promise.withResolvers<void>();
-    let offered = 0;
-    const consumer = consumerOf(adapter, configOf({ stream: dead, ackWaitSeconds: 6 }), async (batch) => {
-      offered += batch.length;
-      await commit.promise;
-    });
-    await eventually(() => offered).toBe(1);
-    const handedOut = async () => (await jsm.consumers.info(dead, "reader")).num_redelivered;
-    await systemClock.sleep(8_000); // longer than the wait: NATS would hand it out again
-    expect(await handedOut()).toBe(0);
-    commit.resolve();
-    await eventually(async () => (await jsm.consumers.info(dead, "reader")).num_ack_pending).toBe(0);
-    await consumer.stop();
-  });
 }
 
 function permissionTests(): void {
@@ -450,16 +215,12 @@ function permissionTests(): void {
     await publish(`${subject}.placed`, { body: Buffer.from("{}"), headers: [] });
     await failNext(orders, (message) => message.term());
     await publish(deadSubject, { body: Buffer.from("{}"), headers: [] });
-    const denied = { user, password: "hunter2" };
-    const consumer = consumerOf(
-      adapter,
-      read === "stream" ? configOf({ stream: dead, ...denied }) : { ...config, ...denied },
-      async () => undefined,
-    );
+    const allowed = read === "stream" ? configOf({ stream: dead, ackWaitSeconds: 2 }) : config;
+    const consumer = consumerOf(adapter, { ...allowed, user, password: "hunter2" }, async () => undefined);
     await eventually(() => consumer.state().lastError ?? "").toMatch(says);
     await consumer.stop();
     // Nothing is lost: with the permission it is read.
-    expect(await parkOne(adapter, read === "stream" ? configOf({ stream: dead }) : config)).toBeDefined();
+    expect(await parkOne(adapter, allowed)).toBeDefined();
   });
 
   it("goes on with the other streams when it may not read the one that an advisory names", async () => {

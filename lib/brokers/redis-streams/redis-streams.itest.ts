@@ -1,169 +1,23 @@
-import { randomBytes } from "node:crypto";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import {
-  type BrokerHarness,
-  consumerOf,
-  describeBroker,
-  type ExactMessage,
-  eventually,
-  outbound,
-} from "@/lib/brokers/broker.conformance";
-import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
-import { entriesOf } from "@/lib/brokers/redis-streams/entry";
+import { describe, expect, it, vi } from "vitest";
+import { consumerOf, describeBroker, eventually, outbound } from "@/lib/brokers/broker.conformance";
 import type { RedisStreamsConfig } from "@/lib/brokers/redis-streams/kind.shapes";
+import {
+  adapter,
+  addAndFail,
+  harness,
+  never,
+  onRedis,
+  pendingCount,
+  redis,
+} from "@/lib/brokers/redis-streams/testing/redis-streams-broker";
 import { memoryPositions } from "@/lib/brokers/testing/positions";
-import { type RedisBroker, redisBroker } from "@/lib/brokers/testing/redis-broker";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
-import { systemClock } from "@/lib/platform/clock";
 import { describeWith } from "@/lib/testing/describe-with";
-import { redisInstalled, type TestRedis } from "@/lib/testing/redis";
-import { startTcpProxy } from "@/lib/testing/tcp-proxy";
-
-const never = new AbortController().signal;
-const adapter = redisStreamsAdapter({ clock: systemClock, random: () => 0 });
-let broker: RedisBroker;
-let server: TestRedis;
-let redis: Redis;
-
-const unique = (name: string) => `${name}-${randomBytes(4).toString("hex")}`;
-
-/** Adds entries, and delivers each once to a consumer that does not acknowledge. */
-async function addAndFail(stream: string, group: string, entries: (string | Buffer)[][]): Promise<void> {
-  for (const fields of entries) await redis.call("XADD", stream, "*", ...fields);
-  await redis.call("XREADGROUP", "GROUP", group, "app", "COUNT", "100000", "STREAMS", stream, ">");
-}
-
-/** What a server that has just started lacks. */
-async function prepare(): Promise<void> {
-  await redis.set("text-key", "x");
-  const denied = ["-xpending", "-xreadgroup", "-xautoclaim"];
-  await redis.call("ACL", "SETUSER", "limited", "on", ">hunter2", "~*", "+@all", ...denied);
-}
-
-async function pendingCount(stream: string, group: string): Promise<number> {
-  return ((await redis.call("XPENDING", stream, group)) as [number])[0];
-}
-
-const flat = ({ body, headers }: ExactMessage): (string | Buffer)[] => [
-  ...headers.flatMap(([name, value]) => [name, value ?? Buffer.alloc(0)]),
-  ...(body === null ? [] : ["payload", body]),
-];
-
-async function harness(read: "pending" | "stream"): Promise<BrokerHarness<RedisStreamsConfig>> {
-  const proxy = await startTcpProxy(server.port);
-  const target = unique("orders");
-  const stream = read === "pending" ? target : unique("orders.dlq");
-  const group = read === "pending" ? "billing" : "parkade";
-  for (const name of new Set([target, stream])) {
-    await redis.call("XGROUP", "CREATE", name, group, "0", "MKSTREAM");
-    await redis.call("XGROUP", "CREATE", name, "looking-on", "0");
-  }
-  const url = (login = "") => `redis://${login}127.0.0.1:${proxy.port}`;
-  const { config } = parseSourceConfig("redis-stream", {
-    ...{ url: url(), stream, read, group, deliveryLimit: 1, minIdleMs: 1 },
-    ...(read === "stream" ? { redriveTo: { stream: target } } : {}),
-  }) as { config: RedisStreamsConfig };
-  const add = async (entries: (string | Buffer)[][]) => {
-    if (read === "pending") await addAndFail(stream, group, entries);
-    else for (const fields of entries) await redis.call("XADD", stream, "*", ...fields);
-    // What was put there is not what arrived.
-    if (stream === target)
-      await redis.call("XREADGROUP", "GROUP", "looking-on", "test", "COUNT", "100000", "STREAMS", target, ">");
-  };
-  const arrivedExact = async (): Promise<ExactMessage[]> => {
-    const reply = await redis.callBuffer(
-      ...(["XREADGROUP", "GROUP", "looking-on", "test", "COUNT", "100000", "STREAMS", target, ">"] as const),
-    );
-    return entriesOf((reply as [Buffer, unknown][] | null)?.[0]?.[1]).map(({ fields }) => ({
-      key: null,
-      body: fields.find(([name]) => name.toString() === "payload")?.[1] ?? null,
-      headers: fields
-        .filter(([name]) => name.toString() !== "payload")
-        .map(([name, value]): [string, Buffer] => [name.toString(), value]),
-    }));
-  };
-  const remaining = async () => {
-    const groups = (await redis.call("XINFO", "GROUPS", stream)) as unknown[][];
-    const facts = groups.find((fields) => fields[1] === group)!;
-    const lag = read === "stream" ? Number(facts[facts.indexOf("lag") + 1] ?? 0) : 0;
-    return (await pendingCount(stream, group)) + lag;
-  };
-  return {
-    adapter,
-    config,
-    refusing: { ...config, redriveTo: { stream: unique("nobody-made-it") } },
-    proxy,
-    origin: read === "pending" ? { stream } : {},
-    arrived: async () =>
-      (await arrivedExact()).map(({ body, headers }) => ({
-        body: body ?? Buffer.alloc(0),
-        contentType: headers.find(([name]) => name === "content-type")?.[1]?.toString() ?? null,
-        headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), String(value)])),
-      })),
-    produce: (bodies) => add(bodies.map((body) => ["payload", body])),
-    remaining,
-    exact: {
-      carries: {
-        keys: false,
-        absentBody: true,
-        emptyBody: true,
-        binaryBody: true,
-        nullHeaders: false,
-        duplicateHeaders: true,
-        binaryHeaders: true,
-      },
-      produceExact: (messages) =>
-        add(messages.map((message) => (flat(message).length > 0 ? flat(message) : ["x-empty", ""]))),
-      arrivedExact,
-      // A redriven entry is in the stream already: its consumer gets it, and fails again.
-      bounce: (message) => (read === "pending" ? addAndFail(stream, group, []) : add([flat(message)])),
-      restart: async () => {
-        await server.restart();
-        await prepare();
-      },
-      misconfigured: [
-        [
-          "a wrong password",
-          { ...config, url: url("parkade:hunter2@") },
-          /refuses access: check the user and the password/,
-        ],
-        ["a stream that is not there", { ...config, stream: "not-there" }, /stream not-there does not exist/],
-        [
-          "a user without one command",
-          { ...config, url: url("limited:hunter2@") },
-          /refuses a command: .*(xpending|xreadgroup|xautoclaim)/i,
-        ],
-        ["a key of another type", { ...config, stream: "text-key" }, /not a stream/],
-        ...(read === "pending"
-          ? [
-              ["a group that is not there", { ...config, group: "none" }, /no consumer group none/] as [
-                string,
-                RedisStreamsConfig,
-                RegExp,
-              ],
-            ]
-          : []),
-      ],
-      tls: broker.tlsCases((secure) => ({ ...config, ...secure })),
-    },
-    stop: async () => {
-      await proxy.stop();
-      await redis.del(stream, target);
-    },
-  };
-}
+import { redisInstalled } from "@/lib/testing/redis";
 
 describeWith(redisInstalled ? null : "redis-server is missing", "redis streams", () => {
-  beforeAll(async () => {
-    broker = await redisBroker();
-    ({ server, redis } = broker);
-    await prepare();
-    const denied = ["-xpending", "-xreadgroup", "-xautoclaim"];
-    await redis.call("ACL", "SETUSER", "limited", "on", ">hunter2", "~*", "+@all", ...denied);
-  });
-  afterAll(() => broker?.close());
+  onRedis();
 
   describeBroker<RedisStreamsConfig>("redis-stream", () => harness("pending"));
   describe("a dead-letter stream", () => {
@@ -272,24 +126,6 @@ function ownTests(): void {
     hold.resolve();
     await eventually(() => pendingCount(config.stream, "billing")).toBe(0);
     await Promise.all(readers.map((reader) => reader.stop()));
-    await made.stop();
-  });
-
-  it("goes on after a server that lost everything, and says so meanwhile", async () => {
-    const made = await harness("stream");
-    const parked: string[] = [];
-    const consumer = consumerOf(adapter, made.config, async (batch) => {
-      parked.push(...batch.map(({ payload }) => Buffer.from(payload).toString()));
-    });
-    await made.produce!(["before"]);
-    await eventually(() => parked).toEqual(["before"]);
-    await redis.flushall();
-    await server.restart();
-    await eventually(() => consumer.state().lastError).toMatch(/does not exist|cannot connect|lost/);
-    await expect(adapter.publisher(made.config).publish(outbound({}), never)).rejects.toMatchObject({ sent: "no" });
-    await redis.call("XADD", made.config.stream, "*", "payload", "after");
-    await eventually(() => parked).toEqual(["before", "after"]); // its own group is made again, from the start
-    await consumer.stop();
     await made.stop();
   });
 

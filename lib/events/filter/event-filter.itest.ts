@@ -314,7 +314,7 @@ describe("any filter", () => {
         const counts = groups.items.flatMap((group) => Object.values(group.counts));
         expect(counts.reduce((sum, n) => sum + n, 0)).toBe(truth.length);
       }),
-      { numRuns: 150 },
+      { numRuns: 40 },
     );
   });
 

@@ -160,7 +160,7 @@ describe("the reader of stacks", () => {
       fc.property(line, (text) => {
         expect(firstOwnFrame(text)).toBe(expected(text));
       }),
-      { numRuns: 20_000 },
+      { numRuns: 4_000 },
     );
   });
 });

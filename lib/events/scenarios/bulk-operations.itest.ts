@@ -12,7 +12,10 @@ import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { describeOnBothQueues, openWorld, type World } from "@/lib/testing/redrive-world";
 import { CONCURRENCY } from "@/workers/lanes";
 
-const EVENTS = 3 * BULK_CHUNK + 500;
+/** Of three chunks. */
+const EVENTS = 2 * BULK_CHUNK + 100;
+/** The fewest that are no change of one transaction: two chunks. */
+const TWO_CHUNKS = BULK_NOW_MAX + 1;
 const ALL = { select: { filter: {} }, reason: "known fault" };
 
 let world: World;
@@ -24,7 +27,7 @@ const until = (id: string, wanted: (operation: BulkOperationOut) => boolean) =>
 /** Each chunk takes a moment longer, so that something can happen within one. */
 async function slowChunks(): Promise<void> {
   await world.db.run(`create function slow_chunk() returns trigger language plpgsql as
-    'begin if new.cursor is distinct from old.cursor then perform pg_sleep(0.3); end if; return new; end'`);
+    'begin if new.cursor is distinct from old.cursor then perform pg_sleep(0.4); end if; return new; end'`);
   await world.db.run("create trigger slow before update on bulk_operations for each row execute function slow_chunk()");
 }
 
@@ -72,6 +75,30 @@ describeOnBothQueues("a bulk operation with its queue on $backend", ({ redisUrl 
     expect(broken).toEqual([]);
   });
 
+  test("does not wait for a redrive whose slices hold every place of their lane", async () => {
+    const sent = 1_000;
+    await world.park(BULK_NOW_MAX + sent + 1, (index) => (index < sent ? { errorCode: "SENT_SLOWLY" } : {}));
+    await world.worker();
+    await world.request({ select: { filter: { errorCode: ["SENT_SLOWLY"] } }, ratePerSecond: 2 });
+    const busy = () => world.deps.lane.jobs("main", ["active"]);
+    await expect.poll(async () => (await busy())?.length).toBe(CONCURRENCY.main);
+    const id = await start({ select: { filter: { errorCode: ["UPSTREAM_5XX"] } }, reason: "known fault" });
+    await until(id, ({ state }) => state === "DONE");
+    expect((await operation(id)).changed).toBe(TWO_CHUNKS);
+    expect((await world.statuses()).QUEUED).toBeGreaterThan(sent / 2);
+  });
+});
+
+describe("a bulk operation", () => {
+  beforeEach(async () => {
+    world = await openWorld({ redisUrl: null });
+  });
+  afterEach(async () => {
+    const broken = await world.broken();
+    await world.close();
+    expect(broken).toEqual([]);
+  });
+
   test("goes on where its worker was killed, to the exact count", async () => {
     await world.park(EVENTS);
     await slowChunks();
@@ -93,48 +120,23 @@ describeOnBothQueues("a bulk operation with its queue on $backend", ({ redisUrl 
     await audited(id, EVENTS);
   });
 
-  test("does not wait for a redrive whose slices hold every place of their lane", async () => {
-    const sent = 1_000;
-    await world.park(BULK_NOW_MAX + sent + 1, (index) => (index < sent ? { errorCode: "SENT_SLOWLY" } : {}));
-    await world.worker();
-    await world.request({ select: { filter: { errorCode: ["SENT_SLOWLY"] } }, ratePerSecond: 2 });
-    const busy = () => world.deps.lane.jobs("main", ["active"]);
-    await expect.poll(async () => (await busy())?.length).toBe(CONCURRENCY.main);
-    const id = await start({ select: { filter: { errorCode: ["UPSTREAM_5XX"] } }, reason: "known fault" });
-    await until(id, ({ state }) => state === "DONE");
-    expect((await operation(id)).changed).toBe(BULK_NOW_MAX + 1);
-    expect((await world.statuses()).QUEUED).toBeGreaterThan(sent / 2);
-  });
-
   test("that two workers are rung for is changed once", async () => {
-    await world.park(EVENTS);
+    await world.park(TWO_CHUNKS);
     await world.worker();
     await world.worker();
     const id = await start();
     await world.deps.lane.ring("sets", [{ kind: "bulk", operationId: id }]);
     await until(id, ({ state }) => state === "DONE");
-    expect(await operation(id)).toMatchObject({ changed: EVENTS, refused: 0 });
-    await audited(id, EVENTS);
-  });
-});
-
-describe("a bulk operation", () => {
-  beforeEach(async () => {
-    world = await openWorld({ redisUrl: null });
-  });
-  afterEach(async () => {
-    const broken = await world.broken();
-    await world.close();
-    expect(broken).toEqual([]);
+    expect(await operation(id)).toMatchObject({ changed: TWO_CHUNKS, refused: 0 });
+    await audited(id, TWO_CHUNKS);
   });
 
   test("is worked by one of two that walk it at the same time", async () => {
-    await world.park(EVENTS);
-    await slowChunks();
+    await world.park(TWO_CHUNKS);
     const id = await start();
     await Promise.all([work(id), work(id)]);
-    expect(await operation(id)).toMatchObject({ state: "DONE", changed: EVENTS, refused: 0 });
-    await audited(id, EVENTS);
+    expect(await operation(id)).toMatchObject({ state: "DONE", changed: TWO_CHUNKS, refused: 0 });
+    await audited(id, TWO_CHUNKS);
   });
 
   test("stops at the next chunk when it is cancelled, and keeps what it has changed", async () => {
@@ -157,17 +159,18 @@ describe("a bulk operation", () => {
   });
 
   test("begins no chunk after its cancel, not even one that a worker was about to begin", async () => {
-    await world.park(BULK_NOW_MAX + 1);
+    await world.park(TWO_CHUNKS);
     const [last] = await world.idsOf(["event-0000"]);
     const id = await start();
     await cancelBulkOperation(world.deps, { id }, localViewer("grace"));
     expect(await world.db.transaction((tx) => advanceBulkOperation(tx, id, null, last!))).toBe(false);
     await work(id);
-    expect(await world.statuses()).toEqual({ PENDING: BULK_NOW_MAX + 1 });
+    expect(await world.statuses()).toEqual({ PENDING: TWO_CHUNKS });
   });
 
   test("is taken back by its id: exactly what it changed", async () => {
-    await world.park(EVENTS);
+    const changed = TWO_CHUNKS;
+    await world.park(changed + 1);
     const [first] = await world.idsOf(["event-0001"]);
     await ignoreEvents(world.deps, { select: { ids: [first!] }, reason: "before" }, localViewer("grace"));
     const id = await start();
@@ -175,7 +178,7 @@ describe("a bulk operation", () => {
       releaseEvents(world.deps, { select: { operation: id }, reason: "too early" }, localViewer("ada")),
     ).rejects.toMatchObject({ code: "illegal-transition" });
     await work(id);
-    expect(await operation(id)).toMatchObject({ changed: EVENTS - 1, refusedByReason: { "already-ignored": 1 } });
+    expect(await operation(id)).toMatchObject({ changed, refusedByReason: { "already-ignored": 1 } });
     const undo = await releaseEvents(
       world.deps,
       { select: { operation: id }, reason: "undone", keepLimits: true },
@@ -185,10 +188,10 @@ describe("a bulk operation", () => {
     expect(await operation(undo.id!)).toMatchObject({
       state: "DONE",
       kind: "release",
-      changed: EVENTS - 1,
+      changed,
       refused: 0,
     });
-    expect(await world.statuses()).toEqual({ IGNORED: 1, PENDING: EVENTS - 1 });
+    expect(await world.statuses()).toEqual({ IGNORED: 1, PENDING: changed });
   });
 
   test("goes on when the store has ended its connections", async () => {
@@ -208,27 +211,27 @@ describe("a bulk operation", () => {
   });
 
   test("leaves out what arrives after the request", async () => {
-    await world.park(EVENTS);
+    await world.park(TWO_CHUNKS);
     const id = await start();
     await world.park(3, (index) => ({ eventId: `late-${index}` }));
     await work(id);
-    expect(await world.statuses()).toEqual({ IGNORED: EVENTS, PENDING: 3 });
-    expect(await operation(id)).toMatchObject({ changed: EVENTS, expected: { value: EVENTS, kind: "exact" } });
+    expect(await world.statuses()).toEqual({ IGNORED: TWO_CHUNKS, PENDING: 3 });
+    expect(await operation(id)).toMatchObject({ changed: TWO_CHUNKS, expected: { value: TWO_CHUNKS, kind: "exact" } });
   });
 
   test("changes the neighbours of an event whose change the store refuses", async () => {
-    await world.park(EVENTS);
+    await world.park(TWO_CHUNKS);
     await world.db.run(
-      "alter table dlq_events add constraint refuses check (event_id <> 'event-3023' or status <> 'IGNORED')",
+      "alter table dlq_events add constraint refuses check (event_id <> 'event-1023' or status <> 'IGNORED')",
     );
     const id = await start();
     await work(id);
     expect(await operation(id)).toMatchObject({
       state: "DONE",
-      changed: EVENTS - 1,
+      changed: TWO_CHUNKS - 1,
       refusedByReason: { "store-refused": 1 },
     });
-    await audited(id, EVENTS - 1);
+    await audited(id, TWO_CHUNKS - 1);
   });
 
   test("of a few events becomes one too when the store refuses one of them", async () => {
@@ -242,7 +245,7 @@ describe("a bulk operation", () => {
   });
 
   test("asked for twice under one key is one operation", async () => {
-    await world.park(BULK_NOW_MAX + 1);
+    await world.park(TWO_CHUNKS);
     const idempotency = { actor: "ada", key: "same", fingerprint: "same" };
     const ids = await Promise.all([start({ ...ALL, idempotency }), start({ ...ALL, idempotency })]);
     expect(ids[0]).toBe(ids[1]);

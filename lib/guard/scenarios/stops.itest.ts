@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { imposeControl } from "@/lib/order/controls/impose-control";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { describeOnBothQueues, type World, worldOfEachTest } from "@/lib/testing/redrive-world";
+import { type World, worldOfEachTest } from "@/lib/testing/redrive-world";
 
 type Stop = { name: string; stop: (world: World, redriveId: string) => Promise<{ underWay: number | null }> };
 const STOPS: Stop[] = [
@@ -25,8 +25,8 @@ const STOPS: Stop[] = [
   },
 ];
 
-describeOnBothQueues("a redrive under way on $backend by two workers", ({ redisUrl }) => {
-  const world = worldOfEachTest({ redisUrl });
+describe("a redrive under way by two workers", () => {
+  const world = worldOfEachTest();
 
   test.each(STOPS)("sends nothing after the answer to $name but what the answer counts", async ({ stop }) => {
     await world.park(1_200);

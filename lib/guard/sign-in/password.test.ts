@@ -2,6 +2,9 @@ import { describe, expect, test } from "vitest";
 import { passwordFault } from "./password.pure";
 import { hashPassword, isPassword } from "./password-hash";
 
+/** A stored password with N = 16, for what does not depend on the cost. */
+const CHEAP = `scrypt$4$8$1$${"A".repeat(22)}$${"A".repeat(43)}`;
+
 describe("a password that is chosen", () => {
   test.each([
     ["short", /has 5 characters: choose at least 12/],
@@ -48,7 +51,6 @@ describe("a stored password", () => {
     expect(stored).toMatch(/^scrypt\$15\$8\$3\$[\w-]{22}\$[\w-]{43}$/);
     expect(await isPassword("cafe\u0301 with four words", stored)).toBe(true);
     expect(await isPassword("cafe with four words", stored)).toBe(false);
-    expect(await isPassword("", stored)).toBe(false);
   });
 
   test("of another cost is known as well", async () => {
@@ -58,6 +60,7 @@ describe("a stored password", () => {
     );
     const salt = Buffer.from("SodiumChloride").toString("base64url");
     expect(await isPassword("pleaseletmein", `scrypt$14$8$1$${salt}$${hash}`)).toBe(true);
+    expect(await isPassword("", CHEAP)).toBe(false);
   });
 
   test("that nobody has is refused, whatever is typed", async () => {
@@ -66,8 +69,8 @@ describe("a stored password", () => {
 
   test("is judged for at most so many at once, a known browser goes first, and the rest is asked to come again", async () => {
     const ended: string[] = [];
-    const tries = Array.from({ length: 30 }, () => isPassword("anything", null).then(() => ended.push("stranger")));
-    const known = isPassword("anything", null, { first: true }).then(() => ended.push("known"));
+    const tries = Array.from({ length: 30 }, () => isPassword("anything", CHEAP).then(() => ended.push("stranger")));
+    const known = isPassword("anything", CHEAP, { first: true }).then(() => ended.push("known"));
     const refused = (await Promise.allSettled(tries)).filter(({ status }) => status === "rejected");
     expect(refused).toHaveLength(8);
     for (const one of refused) expect(one).toMatchObject({ reason: { code: "too-many-requests" } });

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { BasicProperties } from "@/lib/brokers/rabbitmq/basic-properties";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { countEvents } from "@/lib/events/list/event-count.read";
@@ -18,7 +18,7 @@ import { createSource } from "@/lib/sources/create-source";
 import { addTarget } from "@/lib/sources/targets/add-target";
 import { describeWith } from "@/lib/testing/describe-with";
 import { rabbitmqMissing, type TestRabbitmq, testRabbitmq } from "@/lib/testing/rabbitmq";
-import { describeOnBothQueues, worldOfEachTest } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 import { type Consumed, DELIVERY_LIMIT, openWorkQueue, type WorkQueue } from "@/lib/testing/work-queue";
 
 /**
@@ -89,9 +89,11 @@ describeWith(rabbitmqMissing, "dead letters of a real RabbitMQ", () => {
     await rabbit?.stop();
   });
 
-  describeOnBothQueues("with the queue on $backend from rejected to done", ({ redisUrl }) =>
-    story(() => rabbit, redisUrl),
-  );
+  describe("from rejected to done", () =>
+    story(
+      () => rabbit,
+      () => null,
+    ));
 });
 
 function story(rabbit: () => TestRabbitmq, redisUrl: () => string | null) {

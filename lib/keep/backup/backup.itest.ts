@@ -427,13 +427,12 @@ async function killedAt(action: "backup" | "restore", url: string, path: string,
 describe("kill -9", () => {
   test("of a backup leaves nothing that looks like one, and does not keep the next one from being taken", async () => {
     await world.park(5);
-    for (const table of ["audit_entries", "dlq_groups", "targets"]) {
-      await killedAt("backup", world.url, join(folder, `${table}.tar`), `${table}:`);
-      expect(readdirSync(folder)).toEqual([`${table}.tar.partial`]);
-      await expect(openBackup(join(folder, `${table}.tar.partial`))).rejects.toThrow(/cut off|damaged/);
-      await expect(backUp(world.url, join(folder, `${table}.tar`))).rejects.toThrow(/Remove it when no backup runs/);
-      rmSync(join(folder, `${table}.tar.partial`));
-    }
+    const killed = join(folder, "killed.tar");
+    await killedAt("backup", world.url, killed, "dlq_groups:");
+    expect(readdirSync(folder)).toEqual(["killed.tar.partial"]);
+    await expect(openBackup(`${killed}.partial`)).rejects.toThrow(/cut off|damaged/);
+    await expect(backUp(world.url, killed)).rejects.toThrow(/Remove it when no backup runs/);
+    rmSync(`${killed}.partial`);
     const { path } = await backUp(world.url, folder);
     expect(readdirSync(folder).map((name) => join(folder, name))).toEqual([path]);
     // Its server-side end comes by itself: nothing of a killed backup holds the store.
@@ -448,7 +447,7 @@ describe("kill -9", () => {
     const known = await contents(world.db);
     const { path } = await backUp(world.url, folder);
     const other = await backUp(world.url, join(folder, "other.tar"));
-    for (const table of ["audit_entries", "dlq_groups", "redrives", "targets"]) {
+    for (const table of ["audit_entries", "targets"]) {
       await killedAt("restore", target.url, path, `${table}:`);
       await expect(migrate(target.url)).rejects.toThrow(/half of a backup.*same file again/);
       await expect(restore(target.url, other.path)).rejects.toThrow(/half of another backup \(made at .*, id /);

@@ -478,7 +478,9 @@ describe("the spool", () => {
 
   test("files that wait are touched, so that no other machine takes them", async () => {
     await parkade.down();
-    const by = parker({ backoff: { kind: "fixed", delayMs: 1, jitter: { kind: "none" } } });
+    // A touch is due every five seconds.
+    const clock = { ...hasty, nowMs: () => hasty.nowMs() * 10 };
+    const by = parker({ clock, backoff: { kind: "fixed", delayMs: 1, jitter: { kind: "none" } } });
     await park(by, "e-0");
     await by.flush();
     const [segment] = segments();

@@ -130,7 +130,7 @@ describe("a call without a target", () => {
         const engine = await history(given, (clock, random) => createTarget(given.policy, { clock, random }));
         expect(alone).toEqual(engine);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     );
   });
 

@@ -3,23 +3,20 @@ import type { AlertEvidence } from "@/lib/observe/alerts/alerts.shapes";
 import type { AlertSubject } from "@/lib/observe/alerts/findings.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 
-/** Between two evaluations, whichever worker makes them. */
-export const EVALUATE_EVERY_MS = 10_000;
-
-/** An evaluation that takes longer is taken for one whose worker died, and overtaken. */
-const LEASE_MS = 20_000;
-
 /**
- * Takes the next evaluation. null = another one was begun less than `everyMs` ago, or goes on: on a busy store one must not
- * overtake the other each time.
+ * Claims the next evaluation. null = another one began less than `everyMs` ago, or is running: on a busy store one must
+ * not overtake the other each time. One that runs for longer than `leaseMs` is treated as lost with its worker.
  */
-export async function claimEvaluation(db: Queryable, everyMs: number): Promise<string | null> {
+export async function claimEvaluation(
+  db: Queryable,
+  { everyMs, leaseMs }: { everyMs: number; leaseMs: number },
+): Promise<string | null> {
   const ago = (param: string) => `now() - make_interval(secs => ${param}::float8 / 1000)`;
   const [row] = await db.query<{ generation: string }>(
     `update alert_evaluation set generation = generation + 1, started_at = now(), finished_at = null
       where id = 1 and started_at <= ${ago("$1")} and (finished_at is not null or generation = 0 or started_at <= ${ago("$2")})
       returning generation::text`,
-    [everyMs, LEASE_MS],
+    [everyMs, leaseMs],
     { name: "claim-evaluation" },
   );
   return row?.generation ?? null;

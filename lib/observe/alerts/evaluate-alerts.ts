@@ -4,7 +4,6 @@ import {
   type AlertChange,
   claimEvaluation,
   dropAlerts,
-  EVALUATE_EVERY_MS,
   endEvaluation,
   holdsEvaluation,
   noteFaults,
@@ -25,6 +24,7 @@ import { mutes } from "@/lib/observe/mutes/group-mute.pure";
 import { readOpenMutes } from "@/lib/observe/mutes/group-mutes.read";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Deps } from "@/lib/platform/low-rate-deps";
+import { PACES } from "@/lib/platform/plain/paces.pure";
 
 export type AlertDeps = Pick<Deps, "db" | "clock" | "log"> & {
   /** The console's address, without a slash at its end: messages link to it. */
@@ -41,8 +41,12 @@ export type Evaluation = { rules: number; fired: number; resolved: number; messa
  * messages about them in one transaction. An evaluation whose worker died has stored nothing, and the next one, ten seconds
  * later, finds the same. null = another worker has made one, or makes one.
  */
-export async function evaluateAlerts(deps: AlertDeps, everyMs = EVALUATE_EVERY_MS): Promise<Evaluation | null> {
-  const generation = await claimEvaluation(deps.db, everyMs);
+export async function evaluateAlerts(
+  deps: AlertDeps,
+  everyMs = PACES.evaluateMs,
+  leaseMs = PACES.evaluationLeaseMs,
+): Promise<Evaluation | null> {
+  const generation = await claimEvaluation(deps.db, { everyMs, leaseMs });
   if (generation === null) return null;
   try {
     return await evaluateClaimed(deps, generation);

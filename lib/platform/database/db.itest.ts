@@ -12,6 +12,9 @@ let database: TestDatabase;
 let db: Db;
 const idle: Error[] = [];
 
+/** Gives up the answer to a statement a second after the bound of half a second, and with it the connection. */
+const impatient = ({ max = 1, url = database.url } = {}) => createDb(url, { max, statementTimeoutMs: 500 });
+
 beforeAll(async () => {
   database = await testDatabase();
   db = createDb(database.url, { max: 3, statementTimeoutMs: 2_000, onIdleError: (error) => idle.push(error) });
@@ -66,14 +69,18 @@ test("two statements may share a name on one connection", async () => {
 
 describe("trouble", () => {
   test("a statement that takes too long is a read-timeout, and the connection goes on", async () => {
-    await expect(db.query("select pg_sleep(30)")).rejects.toMatchObject({ code: "read-timeout" });
-    expect(await db.query("select 1 as one")).toEqual([{ one: 1 }]);
+    const short = impatient();
+    await expect(short.query("select pg_sleep(30)")).rejects.toMatchObject({ code: "read-timeout" });
+    expect(await short.query("select 1 as one")).toEqual([{ one: 1 }]);
+    await short.end();
   });
 
   test("a transaction may take its own time", async () => {
-    const slow = db.transaction((tx) => tx.query("select pg_sleep(4)"), { statementTimeoutMs: 60_000 });
+    const short = impatient();
+    const slow = short.transaction((tx) => tx.query("select pg_sleep(1.7)"), { statementTimeoutMs: 60_000 });
     await expect(slow).resolves.toHaveLength(1);
-    await expect(db.query("select pg_sleep(30)")).rejects.toMatchObject({ code: "read-timeout" });
+    await expect(short.query("select pg_sleep(30)")).rejects.toMatchObject({ code: "read-timeout" });
+    await short.end();
   });
 
   test("a server error keeps its SQLSTATE", async () => {
@@ -166,7 +173,7 @@ describe("a store that falls silent", () => {
     const proxy = await startTcpProxy(Number(new URL(database.url).port));
     const url = new URL(database.url);
     url.port = String(proxy.port);
-    const far = createDb(url.href, { max: 6, statementTimeoutMs: 2_000 });
+    const far = impatient({ max: 6, url: url.href });
     await Promise.all(Array.from({ length: 6 }, () => far.query("select pg_sleep(0.1)")));
     return { proxy, far };
   }
@@ -200,20 +207,20 @@ describe("a store that falls silent", () => {
     await far.end();
     await proxy.stop();
   });
-
-  test("is given the time that a transaction asks for", async () => {
-    const { proxy, far } = await through();
-    const slow = far.transaction((tx) => tx.query("select pg_sleep(4) is null as slept"), {
-      statementTimeoutMs: 60_000,
-    });
-    await expect(slow).resolves.toHaveLength(1);
-    await far.end();
-    await proxy.stop();
-  });
 });
 
 describe("a store that answers late", () => {
-  const impatient = () => createDb(database.url, { max: 1, statementTimeoutMs: 500 });
+  /** One connection, which is open: to open it takes a busy machine longer than a caller waits for it here. */
+  async function connected(): Promise<Db> {
+    const small = createDb(database.url, { max: 1, connectTimeoutMs: 200 });
+    const answers = () =>
+      small.query("select 1").then(
+        () => true,
+        () => false,
+      );
+    await expect.poll(answers).toBe(true);
+    return small;
+  }
 
   test("is slow, not away: its backend still works on the statement, which is cancelled", async () => {
     const slow = impatient();
@@ -244,8 +251,8 @@ describe("a store that answers late", () => {
   });
 
   test("is asked by one connection for all who found none free", async () => {
-    const small = createDb(database.url, { max: 1, connectTimeoutMs: 200 });
-    const long = small.query("select pg_sleep(1.5)");
+    const small = await connected();
+    const long = small.query("select pg_sleep(0.8)");
     const connect = vi.spyOn(pg.Client.prototype, "connect");
     try {
       const ends = await Promise.allSettled(Array.from({ length: 50 }, () => small.query("select 1")));
@@ -259,7 +266,7 @@ describe("a store that answers late", () => {
   });
 
   test("is asked one question about all statements that came late while it was asked", async () => {
-    const slow = createDb(database.url, { max: 6, statementTimeoutMs: 500 });
+    const slow = impatient({ max: 6 });
     const rows = await Promise.all(
       Array.from({ length: 6 }, () => slow.query<{ pid: number }>("select pg_backend_pid() as pid, pg_sleep(0.1)")),
     );
@@ -283,8 +290,8 @@ describe("a store that answers late", () => {
   });
 
   test("is not away when every connection is in use", async () => {
-    const small = createDb(database.url, { max: 1, connectTimeoutMs: 200 });
-    const long = small.query("select pg_sleep(1.5)");
+    const small = await connected();
+    const long = small.query("select pg_sleep(0.8)");
     await expect(small.query("select 1")).rejects.toMatchObject({
       code: "read-timeout",
       message: expect.stringContaining("in use"),

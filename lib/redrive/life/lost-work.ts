@@ -1,16 +1,8 @@
 import type { Deps } from "@/lib/platform/deps";
+import type { Paces } from "@/lib/platform/plain/paces.pure";
 import { reconcile } from "@/lib/redrive/life/reconcile";
-import { CLAIM_LEASE_MS, type Claims } from "@/lib/redrive/run/claims";
+import type { Claims } from "@/lib/redrive/run/claims";
 import { freeForgottenClaims, freeLostClaims } from "@/lib/redrive/run/store/free-claims.write";
-
-/** A worker writes a heartbeat this often. */
-export const HEARTBEAT_MS = 2_000;
-
-/** A worker that has missed two heartbeats is lost: its claims are given to others. A shorter time doubles its sends. */
-const LOST_MS = 6_000;
-
-/** After a longer pause between its own heartbeats a worker does not know whether others are lost or the store was away. */
-const GAP_MS = 5_000;
 
 /** A claim that is younger may have its answer on the way. */
 const RECENT_MS = 2_000;
@@ -23,22 +15,23 @@ export type LostWork = {
 };
 
 /** Gives back the claims of a lost worker, of a lost answer, or of a store that was away. All times are the store's. */
-export function createLostWork(deps: Deps & { workerId: string; claims: Claims }): LostWork {
+export function createLostWork(deps: Deps & { workerId: string; claims: Claims; paces: Paces }): LostWork {
   const { workerId, claims } = deps;
+  const { lostMs, heartbeatGapMs, claimLeaseMs } = deps.paces;
   /** Heartbeats since the store was last away: the first and the last one. */
   let beats: { firstMs: number; lastMs: number } | null = null;
   /** The queue may hold jobs that no worker runs. */
   let ringsAgain = false;
 
   async function recover(): Promise<void> {
-    if (beats !== null && beats.lastMs - beats.firstMs >= LOST_MS) {
-      const items = await deps.db.transaction((tx) => freeLostClaims(tx, workerId, LOST_MS));
+    if (beats !== null && beats.lastMs - beats.firstMs >= lostMs) {
+      const items = await deps.db.transaction((tx) => freeLostClaims(tx, workerId, lostMs));
       if (items !== null) deps.log.warn({ items }, "a worker is lost, others take over its items");
       ringsAgain ||= items !== null;
     }
     if (claims.inDoubt(RECENT_MS)) {
       claims.settle();
-      const bounds = { leaseMs: CLAIM_LEASE_MS, recentMs: RECENT_MS };
+      const bounds = { leaseMs: claimLeaseMs, recentMs: RECENT_MS };
       const items = await freeForgottenClaims(deps.db, workerId, claims.list(), bounds).catch((error: unknown) => {
         claims.doubt();
         throw error;
@@ -53,7 +46,7 @@ export function createLostWork(deps: Deps & { workerId: string; claims: Claims }
 
   return {
     seen: (storeMs) => {
-      const back = beats === null || storeMs < beats.lastMs || storeMs - beats.lastMs > GAP_MS;
+      const back = beats === null || storeMs < beats.lastMs || storeMs - beats.lastMs > heartbeatGapMs;
       beats = { firstMs: back ? storeMs : beats!.firstMs, lastMs: storeMs };
       ringsAgain ||= back;
     },

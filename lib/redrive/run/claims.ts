@@ -1,5 +1,6 @@
 import { retrying } from "@/lib/platform/database/retrying";
 import type { Deps } from "@/lib/platform/deps";
+import type { Paces } from "@/lib/platform/plain/paces.pure";
 import { canaryAllowance } from "@/lib/redrive/pace/canary-allowance.read";
 import {
   type ClaimedItem,
@@ -9,10 +10,6 @@ import {
   renewClaims,
 } from "@/lib/redrive/run/store/claim-items.write";
 import { releaseClaims } from "@/lib/redrive/run/store/free-claims.write";
-
-/** How long a claim lasts without a renewal: the items of a killed worker wait this long before another takes them. */
-export const CLAIM_LEASE_MS = 30_000;
-const CLAIM_RENEW_MS = CLAIM_LEASE_MS / 3;
 
 /** While the store is away, a claim that cannot be worked is given back this often. */
 const STORE_RETRY_MS = 500;
@@ -35,7 +32,7 @@ export type Claims = {
 
 export function createClaims(
   deps: Pick<Deps, "db" | "clock" | "log">,
-  { workerId, stopping }: { workerId: string; stopping: AbortSignal },
+  { workerId, stopping, leaseMs }: { workerId: string; stopping: AbortSignal; leaseMs: Paces["claimLeaseMs"] },
 ): Claims {
   const held = new Set<ClaimedItem>();
   let doubtMs: number | null = null;
@@ -45,7 +42,7 @@ export function createClaims(
 
   /** While the store is away it tries again, until the claim ends by itself. */
   async function giveBack(claimed: readonly ClaimedItem[]): Promise<void> {
-    const patience = { clock: deps.clock, forMs: CLAIM_LEASE_MS, everyMs: STORE_RETRY_MS, signal: stopping };
+    const patience = { clock: deps.clock, forMs: leaseMs, everyMs: STORE_RETRY_MS, signal: stopping };
     try {
       await retrying(() => releaseClaims(deps.db, claimed), { patience, pause: deps.db.pause });
     } catch (error) {
@@ -57,7 +54,7 @@ export function createClaims(
 
   return {
     take: async (asked, { canary }) => {
-      const request = { ...asked, leaseMs: CLAIM_LEASE_MS, workerId };
+      const request = { ...asked, leaseMs, workerId };
       try {
         const claimed = canary ? await claimStep(deps.db, request) : await claimItems(deps.db, request);
         for (const item of claimed) held.add(item);
@@ -68,7 +65,7 @@ export function createClaims(
       }
     },
     holdWhile: async (claimed, work) => {
-      const stopRenewing = renewRegularly(deps, claimed);
+      const stopRenewing = renewRegularly(deps, claimed, leaseMs);
       try {
         return await work();
       } catch (error) {
@@ -102,12 +99,13 @@ function claimStep(db: Deps["db"], request: ClaimRequest): Promise<ClaimedItem[]
 function renewRegularly(
   { db, clock, log }: Pick<Deps, "db" | "clock" | "log">,
   claimed: readonly ClaimedItem[],
+  leaseMs: number,
 ): () => void {
   let cancel = () => {};
   let stopped = false;
   const arm = () => {
-    cancel = clock.timer(CLAIM_RENEW_MS, () => {
-      renewClaims(db, claimed, CLAIM_LEASE_MS)
+    cancel = clock.timer(leaseMs / 3, () => {
+      renewClaims(db, claimed, leaseMs)
         .catch((error) => log.warn({ redriveId: claimed[0]?.redriveId, err: error }, "claim not renewed"))
         .finally(() => {
           if (!stopped) arm();

@@ -16,8 +16,6 @@ import type { NoTarget, SliceTarget } from "@/lib/redrive/targets/target";
 import type { TargetHealth } from "@/lib/redrive/targets/target-health";
 import type { PayloadCheck } from "@/lib/repair/schemas/check-payload";
 
-/** A target that was well a moment ago may be restarting: its items wait this long before another target stands in. */
-const UNREACHABLE_HOLD_MS = 15_000;
 /** A person who holds a breaker open may let it go again: its items wait this long before they are refused. */
 const FORCED_OPEN_HOLD_MS = 60_000;
 /** An open breaker lets probes through by itself: items wait for that, unless it is further away than this. */
@@ -86,6 +84,7 @@ export async function examineItems(
       order: order.get(item.id)!,
       target: targets.get(item.sourceId)!,
       sentTo: sentTo.get(item.id) ?? { sentTo: null, aggregateSentTo: null },
+      unreachableHoldMs: redriver.paces.unreachableHoldMs,
     };
     return { ...examine(session, facts, rules, nowMs), examinedAtMs };
   });
@@ -160,6 +159,7 @@ type ItemToExamine = {
   order: OrderFacts;
   target: FoundTarget;
   sentTo: SentTo;
+  unreachableHoldMs: number;
 };
 
 function examine(
@@ -190,7 +190,7 @@ function examine(
   }
   const verify = session.redrive().mode === "verify";
   const own = ownOf(facts);
-  const route: Route = own && !verify ? routeOf(routeFacts(own, facts.sentTo)) : { kind: "own" };
+  const route: Route = own && !verify ? routeOf(routeFacts(own, facts)) : { kind: "own" };
   if (route.kind === "wait") return { ...base, decided: { kind: "later", waitMs: route.waitMs } };
   const open = route.kind === "stand-in" ? own!.standIn! : own;
   if (!verify && holds(open?.health)) return { ...base, decided: { kind: "back" } };
@@ -250,12 +250,15 @@ function hasStandIn(found: FoundTarget): boolean {
   return !("fault" in found) && found.standIn !== null;
 }
 
-function routeFacts({ target, health, standIn }: Exclude<FoundTarget, NoTarget>, sentTo: SentTo): RouteFacts {
+function routeFacts(
+  { target, health, standIn }: Exclude<FoundTarget, NoTarget>,
+  { sentTo, unreachableHoldMs }: ItemToExamine,
+): RouteFacts {
   const { id, fallback } = target.row;
   const { reachable, forcedOpenMs, breakerWaitMs } = health;
   const away = !reachable || forcedOpenMs > 0 || breakerWaitMs > 0;
   // A target that cannot be reached may be restarting; an open breaker shows that it has failed for longer.
-  const blip = !reachable && health.unreachableMs < UNREACHABLE_HOLD_MS;
+  const blip = !reachable && health.unreachableMs < unreachableHoldMs;
   return {
     fallback,
     own: id,

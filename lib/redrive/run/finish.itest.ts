@@ -362,8 +362,8 @@ describe("a confirmation that crosses the end of its own send counts at once", (
     expect(await confirmed()).toBe(false);
   });
 
-  test("1,000 of 1,000 that race it", async () => {
-    await world.park(1_000);
+  test("200 of 200 that race it", async () => {
+    await world.park(200);
     const { id } = await world.request();
     const answered: Promise<unknown>[] = [];
     for (;;) {
@@ -377,7 +377,7 @@ describe("a confirmation that crosses the end of its own send counts at once", (
       }
       await Promise.all(answered.splice(0));
     }
-    expect(await world.redrive(id)).toMatchObject({ delivered: 1_000, confirmed: 1_000, unknown: 0 });
+    expect(await world.redrive(id)).toMatchObject({ delivered: 200, confirmed: 200, unknown: 0 });
   });
 });
 

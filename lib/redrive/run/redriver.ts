@@ -2,6 +2,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import type { GuardedBucket } from "@/lib/lane/bucket-fallback";
 import type { Db } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/deps";
+import { PACES, type Paces } from "@/lib/platform/plain/paces.pure";
 import { type Attempts, createAttempts } from "@/lib/redrive/run/attempts";
 import { type Claims, createClaims } from "@/lib/redrive/run/claims";
 import { createSessions, type Sessions } from "@/lib/redrive/run/session";
@@ -23,6 +24,7 @@ export type RedriverOptions = {
   workerId: string;
   /** Aborts when the worker stops: nothing new is claimed, items that wait are handed back. */
   stopping: AbortSignal;
+  paces?: Paces;
 };
 
 /** One worker process at work on redrives: the parts that all slices which run in it share. */
@@ -37,29 +39,31 @@ export type Redriver = Deps & {
   random: () => number;
   workerId: string;
   stopping: AbortSignal;
+  paces: Paces;
   close(): Promise<void>;
 };
 
 export function createRedriver(options: RedriverOptions): Redriver {
-  const { deps, keyedDb, bucket, openPublisher, random, workerId, stopping } = options;
+  const { deps, keyedDb, bucket, openPublisher, random, workerId, stopping, paces = PACES } = options;
   const { db, clock, log } = deps;
   const keyed = { ...deps, db: keyedDb };
   const onHealing: TargetDirectoryOptions["onHealing"] = (target, step) => {
     auditHealing(deps, target, step).catch((error) => log.warn({ target, err: error }, "healing step not audited"));
   };
-  const targets = createTargetDirectory({ db, bucket, clock, log, openPublisher, onHealing });
+  const targets = createTargetDirectory({ db, bucket, clock, log, openPublisher, onHealing, paces });
   const schemas = createSchemaCheck(clock);
   return {
     ...deps,
     keyedDb,
     sessions: createSessions(keyed, bucket),
     targets,
-    claims: createClaims(keyed, { workerId, stopping }),
+    claims: createClaims(keyed, { workerId, stopping, leaseMs: paces.claimLeaseMs }),
     attempts: createAttempts(keyed),
     checkPayloads: createPayloadChecker(schemas, clock),
     random,
     workerId,
     stopping,
+    paces,
     close: async () => {
       await Promise.all([targets.close(), schemas.close()]);
     },

@@ -24,21 +24,12 @@ const CLAIM_WORK_MS = 10_000;
 /** Payloads held in memory for one claim. Several slices run at once, so a claim of large ones is worked in portions. */
 const PORTION_BYTES_MAX = 8 * 1024 * 1024;
 
-/** A canary that may send nothing now looks this often whether its step was confirmed or its window is over. */
-const CANARY_LOOK_MS = 2_000;
-
 /** A slice that waits for another redrive is rung by it; were that ring lost, the reconciler rings it after this long. */
 const BLOCKED_MS = 15_000;
 
 /** Bounds of the wait before a slice whose open items all wait is looked at again. */
 const AGAIN_MS_MIN = 250;
 const AGAIN_MS_MAX = 15_000;
-
-/** An open breaker is looked at again at least this often: a person may close it before its time is over. */
-const HELD_MS_MAX = 5_000;
-
-/** A target that cannot be reached is looked at again after this long. */
-const UNREACHABLE_MS = 2_000;
 
 /** While the store is away a job keeps its place in the lane and tries again this often. */
 const STORE_RETRY_MS = 500;
@@ -138,7 +129,7 @@ async function workSlice(
     const claimed = limit === 0 ? [] : await redriver.claims.take(request, { canary });
     if (claimed.length === 0) return rest(redriver, job, slices, held);
     const taken = await redriver.claims.holdWhile(claimed, () => workClaim(redriver, session, claimed, signals));
-    if (taken === "target-held") return { kind: "again", delayMs: UNREACHABLE_MS };
+    if (taken === "target-held") return { kind: "again", delayMs: redriver.paces.unreachableMs };
     // Most slices end with their first claim: to count what is open costs less than a claim that finds nothing.
     if ((await sliceRest(redriver.keyedDb, redriveId, slices)).open === 0) return DONE;
   }
@@ -172,7 +163,7 @@ async function ringReleased(redriver: Redriver, session: Session): Promise<JobOu
  * open, when other jobs of the slice hold what is open, or when it waits for another redrive, which rings it.
  */
 async function rest(
-  { keyedDb: db }: Redriver,
+  { keyedDb: db, paces }: Redriver,
   job: Slices,
   slices: [number, number],
   held: HeldSources,
@@ -181,8 +172,8 @@ async function rest(
   if (left.open === 0) return DONE;
   const waits = left.waitMs === null ? [] : [left.waitMs];
   // What a stop holds is rung when the stop is lifted.
-  if (held.waitMs < Number.POSITIVE_INFINITY) waits.push(Math.min(held.waitMs, HELD_MS_MAX));
-  if (job.kind === "canary") waits.push(CANARY_LOOK_MS);
+  if (held.waitMs < Number.POSITIVE_INFINITY) waits.push(Math.min(held.waitMs, paces.breakerMs));
+  if (job.kind === "canary") waits.push(paces.canaryLookMs);
   if (waits.length > 0) {
     return { kind: "again", delayMs: Math.min(Math.max(Math.min(...waits), AGAIN_MS_MIN), AGAIN_MS_MAX) };
   }

@@ -69,7 +69,7 @@ describe("the brake", () => {
     const change = {
       action: "resume" as const,
       ratePerSecond: 20,
-      canary: { steps: [2], stopAtFailureRatio: 0.2, window: 50, quietMs: 1_500 },
+      canary: { steps: [2], stopAtFailureRatio: 0.2, window: 50, quietMs: 1_000 },
     };
     await changeRedrive(world.deps, { id, change }, localViewer("ada"));
     expect(await world.redrive(id)).toMatchObject({ ratePerSecond: 20, brakeSeen: null, canary: { released: 2 } });
@@ -192,19 +192,19 @@ describe("a canary", () => {
     await world.park(30);
     await world.worker();
     const { id } = await world.request({
-      canary: { steps: [1, 8], stopAtFailureRatio: 0.3, window: 40, quietMs: 2_500 },
+      canary: { steps: [1, 8], stopAtFailureRatio: 0.3, window: 40, quietMs: 1_000 },
     });
     await expect.poll(() => world.sink.arrived.length).toBe(1);
     await expect
       .poll(async () => (await world.redrive(id)).canary)
-      .toMatchObject({ steps: [1, 8], quietMs: 2_500, released: 1, waitingUntil: expect.any(String) });
+      .toMatchObject({ steps: [1, 8], quietMs: 1_000, released: 1, waitingUntil: expect.any(String) });
     expect((await world.redrive(id)).brake).toEqual({ ratio: 0.3, window: 40, minSample: 10, latencyMsMax: null });
     expect(await world.ended(id)).toMatchObject({ delivered: 30, canary: { released: null, waitingUntil: null } });
     const [done] = await world.db.query<{ second: number; third: number }>(
       `select extract(epoch from at[2] - at[1]) * 1000 as second, extract(epoch from at[9] - at[8]) * 1000 as third
          from (select array_agg(finished_at order by finished_at) as at from redrive_items) items`,
     );
-    for (const waitedMs of [done!.second, done!.third]) expect(Number(waitedMs)).toBeGreaterThanOrEqual(2_500);
+    for (const waitedMs of [done!.second, done!.third]) expect(Number(waitedMs)).toBeGreaterThanOrEqual(1_000);
   });
 
   test("lets a step go once, however often and by how many workers it is rung", async () => {
@@ -257,7 +257,7 @@ describe("a canary", () => {
   test("sends another event in place of one that came back, and waits for that one too", async () => {
     await world.park(8);
     await world.worker();
-    const { id } = await world.request({ canary: { steps: [2], stopAtFailureRatio: 0.3, window: 40, quietMs: 2_500 } });
+    const { id } = await world.request({ canary: { steps: [2], stopAtFailureRatio: 0.3, window: 40, quietMs: 1_000 } });
     await expect.poll(async () => (await world.redrive(id)).canary?.waitingUntil).toEqual(expect.any(String));
     const [first] = arrivedIds();
     await bounce(id, [first!]);
@@ -271,7 +271,7 @@ describe("a canary", () => {
   test("whose worker was killed while it waited goes on with the next worker", async () => {
     await world.park(5);
     const first = await world.doomedWorker();
-    const { id } = await world.request({ canary: { steps: [1], stopAtFailureRatio: 0.3, window: 40, quietMs: 1_500 } });
+    const { id } = await world.request({ canary: { steps: [1], stopAtFailureRatio: 0.3, window: 40, quietMs: 1_000 } });
     await expect.poll(async () => (await world.redrive(id)).canary?.waitingUntil).toEqual(expect.any(String));
     first.kill("SIGKILL");
     await world.worker();

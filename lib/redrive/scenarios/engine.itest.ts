@@ -7,7 +7,7 @@ import type { TargetEngine } from "@/lib/sources/sources.shapes";
 import { changeTarget } from "@/lib/sources/targets/change-target";
 import { listTargets } from "@/lib/sources/targets/target-list.read";
 import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
-import { UNGUARDED, worldOfEachTest } from "@/lib/testing/redrive-world";
+import { TEST_PACES, UNGUARDED, worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** The retry engine as a worker uses it: what an operator sets must be what happens on the wire. */
 
@@ -18,8 +18,8 @@ const policy = (change: Partial<Policy>) =>
   world.policy({
     ...UNGUARDED,
     maxAttempts: 4,
-    attemptTimeoutMs: 2_000,
-    deadlineMs: 20_000,
+    attemptTimeoutMs: 15_000,
+    deadlineMs: 150_000,
     backoff: { kind: "fixed", delayMs: 20, jitter: { kind: "none" } },
     ...change,
   });
@@ -132,7 +132,7 @@ describe("an operator's order to the breaker", () => {
     openMs: 300_000,
     openMsMax: 300_000,
     probes: 1,
-    probeMsMax: 10_000,
+    probeMsMax: 20_000,
   };
 
   test("open holds every send, closed lets them go, each audited and shown", async () => {
@@ -156,7 +156,7 @@ describe("an operator's order to the breaker", () => {
   test("open stops a claim in the middle, auto lets it go on, and nothing goes twice", async () => {
     await policy({ breaker: BREAKER });
     await world.park(120);
-    await world.db.run("update targets set rate_per_second = 15, updated_at = now()");
+    await world.db.run("update targets set rate_per_second = 30, updated_at = now()");
     await world.worker();
     const { id } = await world.request();
     await expect.poll(() => world.sink.arrived.length).toBeGreaterThan(5);
@@ -164,8 +164,10 @@ describe("an operator's order to the breaker", () => {
     await expect.poll(async () => (await engine())?.breaker?.forced).toBe(true);
     const stoppedAt = world.sink.arrived.length;
     const seen = (await engine())!.asOf;
-    // Two more signs of life: as long as the orders before it took to pass.
-    await expect.poll(async () => Date.parse((await engine())!.asOf) - Date.parse(seen)).toBeGreaterThan(3_000);
+    // Two more heartbeats: as long as the orders before it took to arrive.
+    await expect
+      .poll(async () => Date.parse((await engine())!.asOf) - Date.parse(seen))
+      .toBeGreaterThan(2 * TEST_PACES.heartbeatMs);
     expect(world.sink.arrived.length).toBe(stoppedAt);
     expect(stoppedAt).toBeLessThan(120);
 
@@ -214,7 +216,7 @@ describe("a target", () => {
     openMs: 300_000,
     openMsMax: 300_000,
     probes: 1,
-    probeMsMax: 10_000,
+    probeMsMax: 20_000,
   };
 
   test("has one breaker, whatever version of the policy a redrive has frozen, and whatever its bulkhead", async () => {
@@ -228,7 +230,7 @@ describe("a target", () => {
     expect(world.sink.arrived).toHaveLength(3);
     const seen = (await engine())!.latency.samples;
 
-    const version = await policy({ maxAttempts: 2, breaker: BREAKER, deadlineMs: 25_000 });
+    const version = await policy({ maxAttempts: 2, breaker: BREAKER, deadlineMs: 160_000 });
     await world.db.run("update targets set bulkhead = 3, updated_at = now()");
     const second = await world.request({ select: { ids: await world.idsOf([4, 5, 6, 7, 8].map(name)) } });
     await expect.poll(async () => (await engine())?.policy?.version).toBe(version);
@@ -247,12 +249,12 @@ describe("a target", () => {
 describe("self-healing", () => {
   test("slows a target down that needs repeats, steps back when it is quiet; both audited and shown", async () => {
     const healing = {
-      ...{ retryRatio: 0.3, timeoutRatio: 0.9, callsMin: 5, windowMs: 3_000 },
+      ...{ retryRatio: 0.3, timeoutRatio: 0.9, callsMin: 5, windowMs: 1_500 },
       ...{ stepFactor: 2, stepsMax: 1, quietRatio: 0.5, cooldownMs: 0 },
     };
     await policy({ healing });
     await world.park(150);
-    await world.db.run("update targets set rate_per_second = 30, updated_at = now()");
+    await world.db.run("update targets set rate_per_second = 60, updated_at = now()");
     world.sink.answer = ({ nth }) => (nth === 1 ? 503 : 200);
     await world.worker();
     const { id } = await world.request();
@@ -312,7 +314,7 @@ describe("policies in use", () => {
       "select policies from redrives where id = $1",
       [id],
     );
-    expect(row!.policies["slow-lane"]).toEqual({ name: "slow-lane", version: 0, body: POLICY_PRESETS["slow-lane"] });
+    expect(row!.policies.ladder).toEqual({ name: "ladder", version: 0, body: POLICY_PRESETS.ladder });
   });
 
   test("hedging is switched on by the policy: a second send overtakes a silent first, with the same key", async () => {
@@ -349,31 +351,5 @@ describe("policies in use", () => {
     expect(Number(cut!.timeoutMs)).toBeGreaterThanOrEqual(300);
     expect(Number(cut!.timeoutMs)).toBeLessThan(60_000);
     expect(cut!.latencyMs).toBeLessThan(60_000);
-  });
-
-  test("phases are timed by what the transport reports: slow to answer is not slow to connect", async () => {
-    await policy({
-      phases: { connectMs: 2_000, firstByteMs: 12_000 },
-      attemptTimeoutMs: 60_000,
-      deadlineMs: 300_000,
-      maxAttempts: 2,
-    });
-    await world.park(2);
-    world.sink.answer = async ({ eventId, nth }) => {
-      if (eventId === name(1) && nth === 1) return "hang";
-      await world.deps.clock.sleep(3_000);
-      return 200;
-    };
-    await world.worker();
-    expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 2 });
-    const attempts = await world.db.query(
-      `select e.event_id, a.attempt, a.state, a.code from redrive_attempts a join dlq_events e on e.id = a.id
-        order by e.event_id, a.attempt`,
-    );
-    expect(attempts).toEqual([
-      { event_id: name(0), attempt: 1, state: "delivered", code: "OK" },
-      { event_id: name(1), attempt: 1, state: "ambiguous", code: "TIMEOUT_FIRST_BYTE" },
-      { event_id: name(1), attempt: 2, state: "delivered", code: "OK" },
-    ]);
   });
 });

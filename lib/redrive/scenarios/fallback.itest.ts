@@ -68,7 +68,7 @@ test("an aggregate keeps to the target of its last event until that is confirmed
   // Held for longer than a worker may go without reading its targets again.
   const { id } = await world.request({
     select: { ids: await world.idsOf(["event-0001", "event-0002"]) },
-    holdMs: 1_500,
+    holdMs: 600,
   });
   await expect
     .poll(() => world.db.query("select 1 from redrive_items where redrive_id = $1 and fence >= 2", [id]))

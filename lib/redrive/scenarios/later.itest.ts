@@ -39,7 +39,7 @@ describe("a redrive at a time", () => {
     await world.park(3);
     await world.worker({ wallAheadMs: off });
     await world.worker({ wallAheadMs: -off });
-    const at = Date.now() + 8_000;
+    const at = Date.now() + 2_000;
     const { id, state, waitsFor } = await world.request({ startAt: new Date(at).toISOString() });
     expect({ state, waitsFor }).toEqual({ state: "PLANNED", waitsFor: ["time"] });
     expect(await world.redrive(id)).toMatchObject({ stalled: { code: "starts-later" }, startedAt: null });

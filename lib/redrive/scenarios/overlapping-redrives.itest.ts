@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
-import { describeOnBothQueues, openWorld, worldOfEachTest } from "@/lib/testing/redrive-world";
+import { openWorld, TEST_PACES, worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const AGGREGATES = 30;
 
 /** Two redrives of the same aggregates: one of each first version, one of each second. */
-describeOnBothQueues("a redrive that waits for another one, with the queue on $backend", ({ redisUrl }) => {
-  const world = worldOfEachTest({ redisUrl });
+describe("a redrive that waits for another one", () => {
+  const world = worldOfEachTest();
 
   const change = (id: string, action: "pause" | "resume" | "cancel") =>
     changeRedrive(world.deps, { id, change: { action } }, localViewer("ada"));
@@ -28,7 +28,7 @@ describeOnBothQueues("a redrive that waits for another one, with the queue on $b
     const second = (await world.request({ select: { ids: await idsOf(2) } })).id;
     await world.worker();
     // A worker that has just started rings everything once: an earlier one may have been lost.
-    await expect.poll(heartbeatsForMs).toBeGreaterThan(3_000);
+    await expect.poll(heartbeatsForMs).toBeGreaterThan(2 * TEST_PACES.heartbeatMs);
     await expect.poll(() => waiting(second)).toBeGreaterThan(0);
     await expect.poll(() => world.lane.jobs("main")).toEqual([]);
     // Far beyond the test: what rings the second one is not its turn with the reconciler.

@@ -59,6 +59,7 @@ test("fewer sends at once hold within a watch, though every item that waits for 
   expect(most).toBe(1);
   expect((await world.redrive(id)).open).toBeGreaterThan(20);
   slow = 1;
+  await world.db.run("update targets set rate_per_second = null, updated_at = now()");
   await changeRedrive(world.deps, { id, change: { concurrency: null } }, ada);
   expect(await world.ended(id)).toMatchObject({ delivered: 150 });
   expect(world.sink.arrived).toHaveLength(150);

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { shownApproval } from "@/lib/guard/approvals/approvals.read";
 import { decideApproval } from "@/lib/guard/approvals/decide-approval";
@@ -16,7 +16,7 @@ import { tryRedriveRule } from "@/lib/rules/try-redrive-rule";
 import { addTarget } from "@/lib/sources/targets/add-target";
 import { changeTarget } from "@/lib/sources/targets/change-target";
 import { removeTarget } from "@/lib/sources/targets/remove-target";
-import { describeOnBothQueues, worldOfEachTest } from "@/lib/testing/redrive-world";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** Features of a redrive that meet: each is proven alone elsewhere. */
 
@@ -26,8 +26,8 @@ const later = () => new Date(Date.now() + HOUR_MS).toISOString();
 const everything = { target: null, reason: "stock answers with wrong data" };
 const reason = "tested";
 
-describeOnBothQueues("on $backend a redrive", ({ backend, redisUrl }) => {
-  const world = worldOfEachTest({ redisUrl });
+describe("a redrive", () => {
+  const world = worldOfEachTest();
 
   const change = (id: string, what: RedriveChange, by = ada) => changeRedrive(world.deps, { id, change: what }, by);
   const stop = (target: string | null = null) => imposeStop(world.deps, { ...everything, target }, ada);
@@ -52,8 +52,6 @@ describeOnBothQueues("on $backend a redrive", ({ backend, redisUrl }) => {
       ...{ eventId: `v${versions[index]}`, aggregateId: "order-7", aggregateType: "order" },
       version: BigInt(versions[index]!),
     }));
-  /** What the queue has no part in. */
-  const onceIsEnough = test.skipIf(backend === "redis");
   const ids = (...names: string[]) => world.idsOf(names);
   const actions = async (id: string) =>
     (
@@ -120,7 +118,7 @@ describeOnBothQueues("on $backend a redrive", ({ backend, redisUrl }) => {
     await marked();
     await world.park(3);
     await world.worker();
-    const startAt = new Date(Date.now() + 4_000).toISOString();
+    const startAt = new Date(Date.now() + 2_000).toISOString();
     const { id, waitsFor } = await world.request({ startAt, holdMs: 1_000 });
     expect(waitsFor).toEqual(["approval", "time"]);
     await change(id, { action: "pause" });
@@ -147,19 +145,16 @@ describeOnBothQueues("on $backend a redrive", ({ backend, redisUrl }) => {
     once(3);
   });
 
-  onceIsEnough(
-    "that waits for an approval is over when all of its events are ignored, and no count keeps it",
-    async () => {
-      await marked();
-      await world.park(3);
-      const { id } = await world.request({ startAt: later() });
-      await ignoreEvents(world.deps, { select: { filter: {} }, reason }, ada);
-      expect(await world.redrive(id)).toMatchObject({ state: "DONE", refused: 3, approval: { state: "withdrawn" } });
-      expect(await readStatus(world.db, bob)).toMatchObject({ approvalsWaiting: 0, approvalsForViewer: 0 });
-      await expect(decide(id, "approve")).rejects.toMatchObject({ code: "illegal-transition" });
-      expect(await world.statuses()).toEqual({ IGNORED: 3 });
-    },
-  );
+  test("that waits for an approval is over when all of its events are ignored, and no count keeps it", async () => {
+    await marked();
+    await world.park(3);
+    const { id } = await world.request({ startAt: later() });
+    await ignoreEvents(world.deps, { select: { filter: {} }, reason }, ada);
+    expect(await world.redrive(id)).toMatchObject({ state: "DONE", refused: 3, approval: { state: "withdrawn" } });
+    expect(await readStatus(world.db, bob)).toMatchObject({ approvalsWaiting: 0, approvalsForViewer: 0 });
+    await expect(decide(id, "approve")).rejects.toMatchObject({ code: "illegal-transition" });
+    expect(await world.statuses()).toEqual({ IGNORED: 3 });
+  });
 
   test("of a tail waits for the one of its head that nobody has approved, by name, and goes on when that is rejected", async () => {
     await parkVersions(1, 2, 3);
@@ -180,44 +175,38 @@ describeOnBothQueues("on $backend a redrive", ({ backend, redisUrl }) => {
     expect(world.sink.arrived.map(({ eventId }) => eventId)).toEqual(["v2"]);
   });
 
-  onceIsEnough(
-    "of a tail past a skipped head sends nothing past it when the skip is undone before its approval",
-    async () => {
-      await parkVersions(1, 2);
-      await world.worker();
-      const [head] = await ids("v1");
-      await skipHead(world.deps, { id: head!, reason }, ada);
-      await marked();
-      const { id } = await world.request({ select: { ids: await ids("v2") } });
-      await undoSkip(world.deps, { id: head!, reason }, ada);
-      await decide(id, "approve");
-      expect(await world.ended(id)).toMatchObject({ delivered: 0, refusedByReason: { "held-by-head": 1 } });
-      once(0);
-    },
-  );
+  test("of a tail past a skipped head sends nothing past it when the skip is undone before its approval", async () => {
+    await parkVersions(1, 2);
+    await world.worker();
+    const [head] = await ids("v1");
+    await skipHead(world.deps, { id: head!, reason }, ada);
+    await marked();
+    const { id } = await world.request({ select: { ids: await ids("v2") } });
+    await undoSkip(world.deps, { id: head!, reason }, ada);
+    await decide(id, "approve");
+    expect(await world.ended(id)).toMatchObject({ delivered: 0, refusedByReason: { "held-by-head": 1 } });
+    once(0);
+  });
 
-  onceIsEnough(
-    "to a target that is renamed and stopped while it waits names it as it is now, and it is removed after the cancel",
-    async () => {
-      await world.park(2);
-      await world.worker();
-      const request = { name: "audit", destination: { redriveUrl: world.sink.url }, reason };
-      await addTarget(world.deps, { source: "orders", request }, ada);
-      const { id } = await world.request({ target: "audit", startAt: later() });
-      await changeTarget(world.deps, { name: "audit", change: { name: "ledger", reason } }, ada);
-      await stop("ledger");
-      const removed = () => removeTarget(world.deps, { name: "ledger", reason }, ada);
-      await expect(removed()).rejects.toMatchObject({ code: "target-in-use", message: expect.stringContaining(id) });
-      await change(id, { action: "start" });
-      await expect.poll(async () => (await world.redrive(id)).stalled).toMatchObject({ target: "ledger" });
-      await change(id, { action: "cancel" });
-      await world.ended(id);
-      await removed();
-      const other = await world.request();
-      expect(await world.ended(other.id)).toMatchObject({ delivered: 2 });
-      once(2);
-    },
-  );
+  test("to a target that is renamed and stopped while it waits names it as it is now, and it is removed after the cancel", async () => {
+    await world.park(2);
+    await world.worker();
+    const request = { name: "audit", destination: { redriveUrl: world.sink.url }, reason };
+    await addTarget(world.deps, { source: "orders", request }, ada);
+    const { id } = await world.request({ target: "audit", startAt: later() });
+    await changeTarget(world.deps, { name: "audit", change: { name: "ledger", reason } }, ada);
+    await stop("ledger");
+    const removed = () => removeTarget(world.deps, { name: "ledger", reason }, ada);
+    await expect(removed()).rejects.toMatchObject({ code: "target-in-use", message: expect.stringContaining(id) });
+    await change(id, { action: "start" });
+    await expect.poll(async () => (await world.redrive(id)).stalled).toMatchObject({ target: "ledger" });
+    await change(id, { action: "cancel" });
+    await world.ended(id);
+    await removed();
+    const other = await world.request();
+    expect(await world.ended(other.id)).toMatchObject({ delivered: 2 });
+    once(2);
+  });
 
   test("that waits for a breaker starts when its lane is switched to a target that takes sends", async () => {
     await world.park(2);
@@ -254,22 +243,19 @@ describeOnBothQueues("on $backend a redrive", ({ backend, redisUrl }) => {
     expect(keys()).toBe(40);
   });
 
-  onceIsEnough(
-    "whose limit is lowered and whose cooldown begins while it waits is refused event by event when it starts",
-    async () => {
-      await world.park(3);
-      await world.worker();
-      const { id } = await world.request({ startAt: later() });
-      await world.db.run(
-        "insert into settings (key, value, updated_by) values ('redriveLimit', '1', 'ada') on conflict (key) do update set value = excluded.value",
-      );
-      await world.db.run("update dlq_events set redrives = 1 where event_id = 'event-0000'");
-      await world.db.run("update dlq_events set cooldown_until = now() + interval '1 h' where event_id = 'event-0001'");
-      await change(id, { action: "start" });
-      expect(await world.ended(id)).toMatchObject({ delivered: 1, refused: 2 });
-      expect((await world.redrive(id)).refusedByReason).toEqual({ "redrive-limit": 1, cooling: 1 });
-    },
-  );
+  test("whose limit is lowered and whose cooldown begins while it waits is refused event by event when it starts", async () => {
+    await world.park(3);
+    await world.worker();
+    const { id } = await world.request({ startAt: later() });
+    await world.db.run(
+      "insert into settings (key, value, updated_by) values ('redriveLimit', '1', 'ada') on conflict (key) do update set value = excluded.value",
+    );
+    await world.db.run("update dlq_events set redrives = 1 where event_id = 'event-0000'");
+    await world.db.run("update dlq_events set cooldown_until = now() + interval '1 h' where event_id = 'event-0001'");
+    await change(id, { action: "start" });
+    expect(await world.ended(id)).toMatchObject({ delivered: 1, refused: 2 });
+    expect((await world.redrive(id)).refusedByReason).toEqual({ "redrive-limit": 1, cooling: 1 });
+  });
 
   test("whose approval a switch of its lane voids in mid canary sends no more, though its worker is killed, and ends once", async () => {
     await world.park(12);
@@ -318,7 +304,7 @@ describeOnBothQueues("on $backend a redrive", ({ backend, redisUrl }) => {
     once(4);
   });
 
-  onceIsEnough("a verify run goes through while everything is stopped, and sends nothing", async () => {
+  test("a verify run goes through while everything is stopped, and sends nothing", async () => {
     await world.park(3);
     await world.worker();
     await stop();
@@ -327,7 +313,7 @@ describeOnBothQueues("on $backend a redrive", ({ backend, redisUrl }) => {
     once(0);
   });
 
-  onceIsEnough.each([{ ratePerSecond: 50 }, { concurrency: 500 }, { lane: "slow" as const }])(
+  test.each([{ ratePerSecond: 50 }, { concurrency: 500 }, { lane: "slow" as const }])(
     "that waits for an approval and is paused while everything is stopped keeps all of it after %o",
     async (what) => {
       await marked();

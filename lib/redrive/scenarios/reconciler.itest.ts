@@ -26,6 +26,12 @@ describeOnBothQueues("a queue on $backend that forgot everything is rebuilt", ({
     expect(await world.ended(id)).toMatchObject({ delivered: 150, failed: 0, refused: 0 });
     expect(world.sink.arrived).toHaveLength(150);
   });
+});
+
+describe("a queue that forgot everything is rebuilt", () => {
+  const world = worldOfEachTest();
+
+  const forget = () => world.db.run("truncate bullmq.job cascade");
 
   test("for a plan that nobody had begun", async () => {
     await world.park(FREEZE_INLINE_MAX + 1);

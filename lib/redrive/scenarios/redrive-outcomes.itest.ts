@@ -90,7 +90,7 @@ describe("the events of a redrive by outcome", () => {
   });
 
   test("of a large dry run are frozen in chunks: what passed goes, and nothing else", async () => {
-    await world.park(4_300, (index) => ({ errorCode: index % 2 === 0 ? "TIMEOUT" : "UPSTREAM_5XX" }));
+    await world.park(2_200, (index) => ({ errorCode: index < 2_150 ? "TIMEOUT" : "UPSTREAM_5XX" }));
     await world.worker();
     const { id } = await world.request({ mode: "verify", select: { filter: { errorCode: ["TIMEOUT"] } } });
     expect(await world.ended(id)).toMatchObject({ passed: 2_150 });
@@ -99,7 +99,7 @@ describe("the events of a redrive by outcome", () => {
     expect(redrive.canary).toMatchObject({ released: 1 });
     await expect.poll(async () => (await world.redrive(sent)).state).toBe("RUNNING");
     expect(await world.redrive(sent)).toMatchObject({ total: 2_150, refused: 0 });
-    expect(await world.statuses()).toMatchObject({ PENDING: 2_150 });
+    expect(await world.statuses()).toMatchObject({ PENDING: 50 });
   });
 
   test("of a redrive that does not exist are refused", async () => {

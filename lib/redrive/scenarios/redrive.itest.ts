@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ignoreEvents, releaseEvents } from "@/lib/events/bulk/ignore-events";
 import { readEventDetail } from "@/lib/events/detail/event-detail.read";
 import { changeSettings } from "@/lib/guard/settings/change-settings";
@@ -11,7 +11,6 @@ import { confirmEvents } from "@/lib/redrive/confirm/confirm-events";
 import { checksOf, type StoredCheck } from "@/lib/redrive/gate/stored-checks.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { readRedriveCauses } from "@/lib/redrive/list/redrive-items.read";
-import { previewRedrive } from "@/lib/redrive/preview/preview-redrive";
 import { deadLetter } from "@/lib/testing/letters";
 import { describeOnBothQueues, type World, worldOfEachTest } from "@/lib/testing/redrive-world";
 
@@ -39,9 +38,88 @@ describeOnBothQueues("a redrive on $backend", ({ backend, redis, redisUrl }) => 
     expect(await world.statuses()).toEqual({ REDRIVEN: 120 });
   });
 
+  test("pause stops sends, resume goes on, and nothing goes twice", async () => {
+    await world.park(200);
+    await world.db.run("update targets set rate_per_second = 100");
+    await world.worker();
+    const { id } = await world.request();
+    await expect.poll(() => world.sink.arrived.length).toBeGreaterThan(10);
+    await changeRedrive(world.deps, { id, change: { action: "pause" } }, localViewer("ada"));
+    await expect.poll(async () => inHand(world)).toBe(0);
+    const paused = world.sink.arrived.length;
+    expect(paused).toBeLessThan(200);
+    expect((await world.redrive(id)).state).toBe("PAUSED");
+    await world.db.run("update targets set rate_per_second = null, updated_at = now()");
+    await changeRedrive(world.deps, { id, change: { ratePerSecond: 100_000 } }, localViewer("ada"));
+    await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("ada"));
+    expect(await world.ended(id)).toMatchObject({ delivered: 200 });
+    expect(world.sink.arrived).toHaveLength(200);
+  });
+
+  test("a canary goes 1, 10, 100, then all", async () => {
+    await world.park(150);
+    await world.worker();
+    const canary = { steps: [1, 10, 100], stopAtFailureRatio: 0.2, window: 50, quietMs: 500 };
+    const { id } = await world.request({ canary });
+    const done = await world.ended(id);
+    expect(done).toMatchObject({ delivered: 150, canary: { released: null } });
+    expect(world.sink.arrived).toHaveLength(150);
+    for (const released of canary.steps) {
+      const [last, next] = world.sink.arrived.slice(released - 1);
+      expect(next!.atMs - last!.atMs, `after ${released}`).toBeGreaterThanOrEqual(canary.quietMs);
+    }
+  });
+
+  test("a worker killed in mid-batch loses nothing and doubles nothing at a sink that honours the key (I5, I6)", async () => {
+    await world.park(150, (index) => ({ aggregateId: `order-${index % 40}`, version: BigInt(index) }));
+    let holds = 0;
+    world.sink.answer = () => (++holds > 60 ? "hang" : 200);
+    const doomed = await world.doomedWorker();
+    const { id } = await world.request();
+    await expect.poll(() => holds).toBeGreaterThan(60);
+    doomed.kill("SIGKILL");
+    world.sink.answer = () => 200;
+    await world.worker();
+    const done = await world.ended(id);
+
+    expect(done).toMatchObject({ delivered: 150, failed: 0, open: 0 });
+    expect(world.sink.effects()).toHaveLength(150);
+    const ambiguous = await world.db.query("select id from redrive_attempts where state = 'ambiguous'");
+    // A sink that ignores the key gets a repeat only of a send whose answer was lost.
+    expect(world.sink.arrived.length - 150).toBeLessThanOrEqual(ambiguous.length);
+    expect(ambiguous.length).toBeGreaterThanOrEqual(1);
+    for (const aggregate of Array.from({ length: 40 }, (_, index) => index)) {
+      const order = world.sink.arrived
+        .filter((entry) => entry.status === 200)
+        .map((entry) => Number(entry.eventId.slice(6)))
+        .filter((index) => index % 40 === aggregate);
+      expect([...new Set(order)]).toEqual([...new Set(order)].sort((left, right) => left - right));
+    }
+  });
+
+  test.runIf(backend === "redis")(
+    "a flushed Redis loses nothing: the queue is rebuilt (I8)",
+    async () => {
+      await world.park(300);
+      await world.db.run("update targets set rate_per_second = 200");
+      await world.worker();
+      const { id } = await world.request();
+      await expect.poll(() => world.sink.arrived.length).toBeGreaterThan(20);
+      await redis()!.restart();
+      const done = await world.ended(id);
+      expect(done).toMatchObject({ delivered: 300 });
+      expect(world.sink.effects()).toHaveLength(300);
+    },
+    120_000,
+  );
+});
+
+describe("a redrive", () => {
+  const world = worldOfEachTest();
+
   test("keeps the order of each aggregate, across slices and claims", async () => {
     // Parked in an order that is not the versions': the version decides.
-    await world.park(300, (index) => ({
+    await world.park(210, (index) => ({
       aggregateId: `order-${index % 3}`,
       version: BigInt(1_000 - Math.floor(index / 3)),
     }));
@@ -49,7 +127,7 @@ describeOnBothQueues("a redrive on $backend", ({ backend, redis, redisUrl }) => 
     await world.worker();
     await world.ended((await world.request()).id);
 
-    expect(world.sink.arrived).toHaveLength(300);
+    expect(world.sink.arrived).toHaveLength(210);
     for (const aggregate of [0, 1, 2]) {
       const order = world.sink.arrived
         .map((entry) => Number(entry.eventId.slice(6)))
@@ -223,24 +301,6 @@ describeOnBothQueues("a redrive on $backend", ({ backend, redis, redisUrl }) => 
     expect(await world.event("event-0000")).toMatchObject({ status: "PENDING", bounces: 1 });
   });
 
-  test("pause stops sends, resume goes on, and nothing goes twice", async () => {
-    await world.park(200);
-    await world.db.run("update targets set rate_per_second = 100");
-    await world.worker();
-    const { id } = await world.request();
-    await expect.poll(() => world.sink.arrived.length).toBeGreaterThan(10);
-    await changeRedrive(world.deps, { id, change: { action: "pause" } }, localViewer("ada"));
-    await expect.poll(async () => inHand(world)).toBe(0);
-    const paused = world.sink.arrived.length;
-    expect(paused).toBeLessThan(200);
-    expect((await world.redrive(id)).state).toBe("PAUSED");
-    await world.db.run("update targets set rate_per_second = null, updated_at = now()");
-    await changeRedrive(world.deps, { id, change: { ratePerSecond: 100_000 } }, localViewer("ada"));
-    await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("ada"));
-    expect(await world.ended(id)).toMatchObject({ delivered: 200 });
-    expect(world.sink.arrived).toHaveLength(200);
-  });
-
   test("cancel, ignore and blacklist beat what is queued (I11)", async () => {
     await world.park(60, (index) => ({ errorCode: index < 20 ? "TIMEOUT" : "UPSTREAM_5XX" }));
     await world.db.run("update targets set rate_per_second = 10");
@@ -275,20 +335,6 @@ describeOnBothQueues("a redrive on $backend", ({ backend, redis, redisUrl }) => 
     const gone = await world.db.query<{ event_id: string }>("select event_id from dlq_events where status = 'IGNORED'");
     expect(gone).toHaveLength(answer.changed);
     for (const { event_id } of gone) expect(world.sink.of(event_id)).toEqual([]);
-  });
-
-  test("a canary goes 1, 10, 100, then all", async () => {
-    await world.park(150);
-    await world.worker();
-    const canary = { steps: [1, 10, 100], stopAtFailureRatio: 0.2, window: 50, quietMs: 500 };
-    const { id } = await world.request({ canary });
-    const done = await world.ended(id);
-    expect(done).toMatchObject({ delivered: 150, canary: { released: null } });
-    expect(world.sink.arrived).toHaveLength(150);
-    for (const released of canary.steps) {
-      const [last, next] = world.sink.arrived.slice(released - 1);
-      expect(next!.atMs - last!.atMs, `after ${released}`).toBeGreaterThanOrEqual(canary.quietMs);
-    }
   });
 
   test("the brake stops a canary that fails", async () => {
@@ -342,76 +388,12 @@ describeOnBothQueues("a redrive on $backend", ({ backend, redis, redisUrl }) => 
 
   test("a Retry-After within the deadline is waited for, never sent earlier", async () => {
     await world.park(1);
-    world.sink.answer = ({ nth }) => (nth === 1 ? { status: 429, headers: { "retry-after": "2" } } : 200);
+    world.sink.answer = ({ nth }) => (nth === 1 ? { status: 429, headers: { "retry-after": "1" } } : 200);
     await world.worker();
     await world.ended((await world.request()).id);
     const [first, second] = world.sink.arrived;
-    expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(1_990);
+    expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(990);
   });
-
-  test("plans a large set in chunks, and its preview counts the same", async () => {
-    await world.park(6_000, (index) => ({
-      errorCode: index % 3 === 0 ? "TIMEOUT" : "UPSTREAM_5XX",
-      aggregateId: `order-${index % 500}`,
-    }));
-    await imposeControl(
-      world.deps,
-      { kind: "blacklist", scope: { aggregateId: "order-3" }, reason: "broken", expiresAt: null },
-      localViewer("ada"),
-    );
-    const select = { filter: { errorCode: ["TIMEOUT", "UPSTREAM_5XX"] } };
-    const preview = await previewRedrive(world.deps, { select, mode: "deliver", lane: "main" }, localViewer("ada"));
-    expect(preview).toMatchObject({ total: 6_000, eligible: 5_988, refused: { blacklisted: 12 }, kind: "exact" });
-    await world.worker();
-    const answer = await world.request({ select });
-    expect(answer).toMatchObject({ state: "PLANNING", total: null });
-    const done = await world.ended(answer.id);
-    expect(done).toMatchObject({ total: 6_000, delivered: 5_988, refusedByReason: { blacklisted: 12 } });
-    expect(world.sink.effects()).toHaveLength(5_988);
-  });
-
-  test("a worker killed in mid-batch loses nothing and doubles nothing at a sink that honours the key (I5, I6)", async () => {
-    await world.park(150, (index) => ({ aggregateId: `order-${index % 40}`, version: BigInt(index) }));
-    let holds = 0;
-    world.sink.answer = () => (++holds > 60 ? "hang" : 200);
-    const doomed = await world.doomedWorker();
-    const { id } = await world.request();
-    await expect.poll(() => holds).toBeGreaterThan(60);
-    doomed.kill("SIGKILL");
-    world.sink.answer = () => 200;
-    await world.worker();
-    const done = await world.ended(id);
-
-    expect(done).toMatchObject({ delivered: 150, failed: 0, open: 0 });
-    expect(world.sink.effects()).toHaveLength(150);
-    const ambiguous = await world.db.query("select id from redrive_attempts where state = 'ambiguous'");
-    // A sink that ignores the key gets a repeat only of a send whose answer was lost.
-    expect(world.sink.arrived.length - 150).toBeLessThanOrEqual(ambiguous.length);
-    expect(ambiguous.length).toBeGreaterThanOrEqual(1);
-    for (const aggregate of Array.from({ length: 40 }, (_, index) => index)) {
-      const order = world.sink.arrived
-        .filter((entry) => entry.status === 200)
-        .map((entry) => Number(entry.eventId.slice(6)))
-        .filter((index) => index % 40 === aggregate);
-      expect([...new Set(order)]).toEqual([...new Set(order)].sort((left, right) => left - right));
-    }
-  });
-
-  test.runIf(backend === "redis")(
-    "a flushed Redis loses nothing: the queue is rebuilt (I8)",
-    async () => {
-      await world.park(300);
-      await world.db.run("update targets set rate_per_second = 200");
-      await world.worker();
-      const { id } = await world.request();
-      await expect.poll(() => world.sink.arrived.length).toBeGreaterThan(20);
-      await redis()!.restart();
-      const done = await world.ended(id);
-      expect(done).toMatchObject({ delivered: 300 });
-      expect(world.sink.effects()).toHaveLength(300);
-    },
-    120_000,
-  );
 });
 
 /** Sends that are recorded as open right now. */

@@ -82,6 +82,7 @@ function directoryOf(...rows: TargetRow[]) {
     log: log as never,
     openPublisher,
     onHealing: quiet,
+    paces: { targetsMs: 1_000 },
   });
   return { directory, store, clock, publishers, asked, unusable };
 }

@@ -2,6 +2,7 @@ import type { Publisher } from "@/lib/brokers/port";
 import type { BucketState, GuardedBucket } from "@/lib/lane/bucket-fallback";
 import type { Clock } from "@/lib/platform/clock";
 import type { Log } from "@/lib/platform/log";
+import type { Paces } from "@/lib/platform/plain/paces.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { RedriveRow } from "@/lib/redrive/life/redrive.write";
 import { bucketSpec, evenBucketSpec } from "@/lib/redrive/pace/rate-bucket";
@@ -21,6 +22,7 @@ export type TargetLineOptions = {
    * cannot be used here (a missing env:NAME).
    */
   openPublisher: (target: TargetRow) => Publisher | null;
+  paces: Pick<Paces, "targetsMs">;
 };
 
 /** The engine's state at one target, for the heartbeat. */

@@ -5,9 +5,6 @@ import { TargetLine, type TargetLineOptions } from "@/lib/redrive/targets/target
 import { PolicyError } from "@/lib/retry/policy-error";
 import { readTargets, type TargetRow } from "@/lib/sources/targets/targets.read";
 
-/** A changed rate, policy, breaker order or source configuration is in force this soon. */
-export const REFRESH_MS = 1_000;
-
 /** The database's clock as this process knows it is at most this wrong. */
 const CLOCKS_DIFFER_MS = 100;
 
@@ -34,7 +31,7 @@ export class TargetRegistry {
 
   /** Reads the targets again if the last reading is old; calls that come meanwhile wait for the same reading. */
   async refreshed(): Promise<void> {
-    if (this.#options.clock.nowMs() - this.#refreshedMs < REFRESH_MS) return;
+    if (this.#options.clock.nowMs() - this.#refreshedMs < this.#options.paces.targetsMs) return;
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = null;
     });

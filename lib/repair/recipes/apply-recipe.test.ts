@@ -443,7 +443,7 @@ describe("for every plain document", () => {
         const back = await outcome(form({ op: "rename", at: pointer(`${name}x`), to: name }), renamed);
         expect(back).toBe(text);
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 
@@ -455,7 +455,7 @@ describe("for every plain document", () => {
         const made = await outcome(merge(JSON.stringify(next)), text);
         expect(JSON.parse(made === "unchanged" ? text : made)).toEqual(mergedValue(document, next));
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 

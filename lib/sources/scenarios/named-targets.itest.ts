@@ -189,7 +189,7 @@ test("an item that went to a target which was renamed keeps to it", async () => 
   await change("orders", { breaker: "auto" });
   // Its own target takes sends again, and its aggregate's last event is not confirmed at the other one.
   // Held for longer than a worker may go without reading its targets again.
-  const second = await world.request({ select: { ids: await world.idsOf(["event-0001"]) }, holdMs: 1_500 });
+  const second = await world.request({ select: { ids: await world.idsOf(["event-0001"]) }, holdMs: 800 });
   await world.ended(second.id);
   expect(ids(audit)).toEqual(["event-0000", "event-0001"]);
   expect(world.sink.arrived).toEqual([]);

@@ -83,7 +83,7 @@ create table admission_rule_versions (
   primary key (rule_id, version)
 );
 
--- Admission at intake: rules that change, mark or drop dead letters before they are stored (ADR 0061).
+-- Admission at intake: rules that change, mark or drop dead letters before they are stored.
 create table admission_rules (
   id uuid primary key,
   "position" integer not null, -- rules are applied in this order
@@ -472,7 +472,6 @@ create index bulk_operations_live on bulk_operations (id) where (state = 'RUNNIN
 -- The undos of a mend are looked up by the mend: for each mend of a list, and before an undo.
 create index bulk_operations_undo on bulk_operations (((selection ->> 'operation'))) where (kind = 'undo-mend');
 
--- Rules and records -----------------------------------------------------------------------------------------------
 create table controls (
   id uuid primary key,
   kind text not null,
@@ -540,7 +539,6 @@ create table dlq_event_bodies (
   sealed bytea
 ) partition by range (id);
 
--- Events ----------------------------------------------------------------------------------------------------------
 -- Range-partitioned by the UUIDv7 key, a partition a day, and no default partition: with one the planner must merge
 -- all partitions instead of stopping at the newest.
 create table dlq_event_facts (
@@ -559,7 +557,6 @@ create index dlq_event_facts_event_type on dlq_event_facts (event_type, id) wher
 create index dlq_event_facts_tags on dlq_event_facts using gin (tags jsonb_path_ops);
 create index dlq_event_facts_trace on dlq_event_facts (trace_id, id) where (trace_id is not null);
 
--- Events ----------------------------------------------------------------------------------------------------------
 -- Range-partitioned by the UUIDv7 key, a partition a day, and no default partition: with one the planner must merge
 -- all partitions instead of stopping at the newest.
 create table dlq_events (
@@ -1131,7 +1128,6 @@ create table operation_tells (
 );
 create index operation_tells_open on operation_tells (operation_id) where (ended_told_at is null);
 
--- Outbox and inbox kit --------------------------------------------------------------------------------------------
 create table outbox (
   id text primary key,
   aggregate_type text default '' not null,
@@ -1287,7 +1283,7 @@ create table redrive_rule_trials (
 );
 create index redrive_rule_trials_digest on redrive_rule_trials (digest, created_at);
 
--- Redrive rules: a worker redrives parked events that a rule describes (ADR 0084).
+-- Redrive rules: a worker redrives parked events that a rule describes.
 create table redrive_rules (
   id uuid primary key,
   "position" integer not null, -- the first enabled rule whose filter matches takes the event
@@ -1318,7 +1314,6 @@ create table redrive_ticks (
 );
 create index redrive_ticks_redrive on redrive_ticks (redrive_id, at);
 
--- Redrives --------------------------------------------------------------------------------------------------------
 create table redrives (
   id uuid primary key,
   state text not null, -- PLANNING PLANNED RUNNING PAUSED DONE CANCELLED
@@ -1485,7 +1480,6 @@ create table source_positions (
 
 -- Parkade's store. Written for one PostgreSQL 15+ and for a hash-sharded one: no sequence as a key, no trigger, and
 -- every unique key of a hot table holds its distribution column (`id`; `event_id` for event_keys).
--- Where dead letters come from ------------------------------------------------------------------------------------
 create table sources (
   id uuid primary key,
   name text not null unique,
@@ -1508,7 +1502,7 @@ create table sources (
   constraint sources_storm_per_minute_check check (storm_per_minute >= 1)
 );
 
--- JSON Schemas of payloads by source and event type, every version of them (ADR 0077).
+-- JSON Schemas of payloads by source and event type, every version of them.
 create table payload_schemas (
   id uuid primary key,
   source_id uuid not null references sources(id) on delete cascade,

@@ -166,7 +166,7 @@ export function archiveStoreConformance(open: () => Promise<ArchivePlace>): void
   test("a writer that is killed leaves whole objects or none", async () => {
     const bytes = 32 * MIB;
     const location = place.location;
-    for (const delayMs of [0, 5, 10, 20, 40, 80]) {
+    for (const delayMs of [5, 40]) {
       const prefix = folder();
       const { keys, encryptionKey } = place;
       const argument = JSON.stringify({ location, keys, encryptionKey, prefix, bytes });

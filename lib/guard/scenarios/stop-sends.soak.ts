@@ -1,0 +1,32 @@
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
+import { localViewer } from "@/lib/guard/viewer/viewer.pure";
+import { worldOfEachTest } from "@/lib/testing/redrive-world";
+
+const ada = localViewer("ada");
+const EVERYTHING = { target: null, reason: "stock answers with wrong data" };
+
+const world = worldOfEachTest({ ratePerSecond: 60 });
+const claimed = () => world.db.query("select id from redrive_items where state = 'open' and claimed_until >= now()");
+const sent = () => world.sink.arrived.length;
+const keys = () => new Set(world.sink.arrived.map(({ key }) => key)).size;
+
+// The queue gives the job of the dead worker to another one after half a minute.
+test("a stop of sends outlives a worker that is killed with its claims", async () => {
+  await world.park(90);
+  const doomed = await world.doomedWorker();
+  const { id } = await world.request();
+  await expect.poll(sent, { interval: 5 }).toBeGreaterThan(10);
+  const stopped = imposeStop(world.deps, EVERYTHING, ada);
+  doomed.kill("SIGKILL");
+  await Promise.all([once(doomed, "exit"), stopped]);
+  const before = sent();
+  await world.worker();
+  // The takeover frees the claims of the dead worker, and claims nothing for itself.
+  await expect.poll(claimed).toEqual([]);
+  expect(sent()).toBe(before);
+  await resumeSends(world.deps, EVERYTHING, ada);
+  await world.ended(id);
+  expect(keys()).toBe(90);
+});

@@ -1,0 +1,4 @@
+import { testInterleavings } from "./testing/interleavings";
+import { runsOf } from "./testing/model-runs";
+
+testInterleavings(runsOf(120));
