@@ -1,9 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { redisInstalled, testRedis } from "../lib/testing/redis.ts";
 import { prepareAppRole, roleOf } from "../scripts/app-role.ts";
+import { readServerFacts, writeServerFacts } from "../scripts/data-folder.ts";
 import { startPostgres } from "../scripts/embedded-postgres.ts";
 import { freePort } from "../scripts/free-port.ts";
 import { migrate } from "../scripts/migrate.ts";
@@ -95,16 +97,34 @@ function archiveFolder(cleanups: Cleanups): string {
   return pathToFileURL(folder).href;
 }
 
+/** No data of a journey must survive a power failure. `max_wal_size` bounds what each store takes of the machine's memory. */
+const STORE = { fsync: "off", full_page_writes: "off", synchronous_commit: "off", max_wal_size: "256MB" };
+
+/** Names the folder of the run, which holds the empty store and its copies. */
+export const TEMPLATES = "PARKADE_E2E_DATA";
+
+/** Makes the store that each product copies: migrated, with the role that cannot change the audit, as under `npm start`. */
+export async function makeTemplate(folder: string): Promise<void> {
+  const dataDir = join(folder, "template");
+  const postgres = await startPostgres({ dataDir, settings: STORE, ephemeral: true });
+  try {
+    await migrate(postgres.url);
+    await prepareAppRole(postgres.url, roleOf(postgres.appUrl));
+  } finally {
+    await postgres.stop();
+  }
+}
+
 async function freshDatabase(cleanups: Cleanups): Promise<string> {
-  const dataDir = mkdtempSync(join(tmpdir(), "parkade-e2e-"));
-  // mkdtemp makes the folder private; under root the PostgreSQL server runs as another user, who must read it.
-  chmodSync(dataDir, 0o755);
-  cleanups.push(() => rmSync(dataDir, { recursive: true, force: true }));
-  const postgres = await startPostgres({ dataDir, settings: { fsync: "off" }, ephemeral: true });
+  const folder = process.env[TEMPLATES]!;
+  const dataDir = join(mkdtempSync(join(folder, "store-")), "data");
+  chmodSync(dirname(dataDir), 0o755);
+  cleanups.push(() => rmSync(dirname(dataDir), { recursive: true, force: true }));
+  // Run by root, the server's files belong to another user: Node's own copy would not keep the owner.
+  execFileSync("cp", ["-a", join(folder, "template"), dataDir]);
+  writeServerFacts(dataDir, { ...readServerFacts(dataDir)!, clusterDir: join(dataDir, "postgres"), port: 0 });
+  const postgres = await startPostgres({ dataDir, settings: STORE, ephemeral: true });
   cleanups.push(() => postgres.stop());
-  await migrate(postgres.url);
-  // As under `npm start`, the console runs as the database role that cannot change the audit.
-  await prepareAppRole(postgres.url, roleOf(postgres.appUrl));
   return postgres.appUrl;
 }
 

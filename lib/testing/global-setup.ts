@@ -1,12 +1,11 @@
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { runMigrations } from "bullmq";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "../../scripts/embedded-postgres.ts";
 import { generate } from "../../scripts/generate.ts";
 import { migrate } from "../../scripts/migrate.ts";
+import { makeDataPlace } from "./data-place.ts";
 import { bundlePrograms } from "./programs.ts";
 import { offerSharedServers } from "./shared-servers.ts";
 
@@ -35,9 +34,7 @@ const TEST_SETTINGS = {
 /** One PostgreSQL for the whole run with a migrated template database, which every test file clones in milliseconds. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   generate();
-  const dataDir = mkdtempSync(join(placeForData(), DATA_PREFIX));
-  // mkdtemp makes the folder private; run by root, the server runs as another user, who needs access.
-  chmodSync(dataDir, 0o755);
+  const dataDir = makeDataPlace("test", DATA_BYTES);
   const server = await startPostgres({ dataDir, settings: TEST_SETTINGS, ephemeral: true });
   const servers = await offerSharedServers();
   const programs = await bundlePrograms();
@@ -59,30 +56,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return teardown;
 }
 
-const DATA_PREFIX = "parkade-test-";
 /** More than all databases of a run need at a time. */
 const DATA_BYTES = 4 * 1024 ** 3;
-
-/**
- * In memory where the machine has room for it: each database is hundreds of files, and to make and remove them on a disk took a tenth
- * of a run. What a killed run left there is removed first.
- */
-function placeForData(): string {
-  const memory = "/dev/shm";
-  if (!existsSync(memory)) return tmpdir();
-  for (const name of readdirSync(memory).filter((entry) => entry.startsWith(DATA_PREFIX))) {
-    if (!isServed(join(memory, name))) rmSync(join(memory, name), { recursive: true, force: true });
-  }
-  const { bavail, bsize } = statfsSync(memory);
-  return bavail * bsize >= DATA_BYTES ? memory : tmpdir();
-}
-
-/** A server works on the folder, or is about to. */
-function isServed(folder: string): boolean {
-  const pidFile = join(folder, "postgres", "postmaster.pid");
-  if (!existsSync(pidFile)) return Date.now() - statSync(folder).mtimeMs < 60_000;
-  return existsSync(`/proc/${Number.parseInt(readFileSync(pidFile, "utf8"), 10)}`);
-}
 
 async function makeTemplate(serverUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: serverUrl });
