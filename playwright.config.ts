@@ -26,8 +26,10 @@ export default defineConfig({
   workers: 3,
   fullyParallel: false,
   forbidOnly: Boolean(process.env.CI),
-  // A journey that fails ends its product, so the second try has a new one.
-  retries: process.env.CI ? 1 : 0,
+  // The gate repeats what failed once, alone on the machine, at its end (`--last-failed`).
+  retries: 0,
+  // A journey that takes more than 30 s by itself is tagged @soak or says why in its file.
+  grepInvert: process.env.PARKADE_SOAK === "1" ? [] : /@soak/,
   // No journey has a bound of its own: what it waits for comes as soon as the machine has time for it. An endless wait ends
   // here, and one step's wait before that, so that its error names the step.
   timeout: 300_000,
@@ -36,15 +38,20 @@ export default defineConfig({
   use: {
     actionTimeout: 120_000,
     navigationTimeout: 120_000,
-    // Recording each step takes a part of the cores. The first try in CI, where nobody could look at it, goes without.
-    trace: process.env.CI ? "on-first-retry" : "retain-on-failure",
+    // Recording each step takes a part of the cores: on the repeat, or when somebody asks for it.
+    trace: process.env.PARKADE_E2E_TRACE === "1" || process.env.PARKADE_REPEAT === "1" ? "on" : "off",
     screenshot: "only-on-failure",
     locale: "en-GB",
     timezoneId: "UTC",
     launchOptions: { executablePath: chromiumPath() ?? undefined, args: CHROMIUM_ARGS },
   },
   projects: [
-    { name: "desktop", use: { ...devices["Desktop Chrome"], viewport: { width: 1440, height: 900 } } },
+    // The journeys of phone.e2e.ts are those of a phone alone.
+    {
+      name: "desktop",
+      testIgnore: "**/phone.e2e.ts",
+      use: { ...devices["Desktop Chrome"], viewport: { width: 1440, height: 900 } },
+    },
     {
       name: "phone",
       grep: /@phone/,
