@@ -28,7 +28,6 @@ test("an ignored event is removed into the archive, found there by its aggregate
   const removing = page.getByRole("dialog", { name: "Remove 1 of 2 events" });
   await expect(removing).toContainText("Not removed1 eventPENDING");
   await expect(removing).toContainText("parkade-e2e-archive-");
-  expect(await violations(page)).toEqual([]);
   await expect(removing.getByRole("button", { name: "Remove 1 event" })).toBeDisabled();
   await removing.getByRole("textbox", { name: "Reason" }).fill("the disk fills up");
   await removing.getByRole("button", { name: "Remove 1 event" }).click();
@@ -39,7 +38,6 @@ test("an ignored event is removed into the archive, found there by its aggregate
   await page.goto(`/events/${id}`);
   await expect(page.getByRole("heading", { name: "This event lies in the archive" })).toBeVisible();
   await expect(page.getByRole("main")).toContainText("removed it from the store");
-  expect(await violations(page)).toEqual([]);
 
   // A word that is searched for may be the name of what was removed.
   await page.goto(`/events?q=${aggregateId}`);
@@ -99,5 +97,4 @@ test("without an archive the dialog says what to set, and removes nothing", asyn
   await expect(dialog).toContainText("Set PARKADE_ARCHIVE for web and worker");
   await expect(dialog.getByRole("button", { name: /Remove/ })).toBeHidden();
   await expect(dialog.getByRole("textbox")).toBeHidden();
-  expect(await violations(page)).toEqual([]);
 });

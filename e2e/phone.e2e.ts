@@ -1,4 +1,5 @@
 import type { Page } from "@playwright/test";
+import { violations } from "./support/axe.ts";
 import { expect, listed, rowOf, test } from "./support/parkade.ts";
 
 const PAGES = [
@@ -34,9 +35,7 @@ test.describe("on a phone @phone", () => {
     await expect.poll(() => listed(page)).toEqual(["p-2", "p-1"]);
     await expectNoSidewaysScroll(page);
     await rowOf(page, "p-1").click();
-    if (page.viewportSize()!.width < 900) {
-      await expect(page.getByRole("heading", { level: 1 })).toContainText("p-1");
-    }
+    await expect(page.getByRole("heading", { level: 1 })).toContainText("p-1");
     await expectNoSidewaysScroll(page);
     await page.getByRole("button", { name: "Redrive", exact: true }).click();
     await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(1);
@@ -66,5 +65,42 @@ test.describe("on a phone @phone", () => {
     }
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Redrives" }).click();
     await expect(page).toHaveURL(/\/redrives$/);
+  });
+
+  test("a source without a broker is connected and deleted again", async ({ page }) => {
+    const name = `short-lived-${Date.now() % 1e8}`;
+    const dialog = page.getByRole("dialog");
+    await page.goto("/sources");
+    await page.getByRole("button", { name: "Connect a source…" }).first().click();
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: /^HTTP/ }).click();
+    await dialog.getByLabel("Redrive URL").fill("no URL");
+    for (const _ of ["mapping", "name"]) await dialog.getByRole("button", { name: "Next" }).click();
+    await dialog.getByLabel("Name").fill(name);
+    // Whether a send may be repeated is asked, and no answer is chosen beforehand.
+    await dialog.getByRole("button", { name: "Connect", exact: true }).click();
+    await expect(dialog.getByText("Choose one: nobody but its owner knows.")).toBeVisible();
+    await dialog.getByRole("radio", { name: /^Yes: it honours/ }).check();
+    await dialog.getByRole("button", { name: "Connect", exact: true }).click();
+    // The server's error brings the person back to the field that it is about.
+    await expect(dialog.getByLabel("Redrive URL")).toHaveAttribute("aria-invalid", "true");
+    await dialog.getByLabel("Redrive URL").fill("http://127.0.0.1:9/redrive");
+    for (const _ of ["mapping", "name"]) await dialog.getByRole("button", { name: "Next" }).click();
+    await dialog.getByRole("button", { name: "Connect", exact: true }).click();
+    // The page of the source says what comes next, until the first event is there.
+    await expect(page.locator("header").filter({ has: page.getByRole("heading", { level: 1 }) })).toContainText(
+      "NO EVENT YET",
+    );
+    const next = page.getByRole("region", { name: "Next" });
+    await expect(next).toContainText("Waiting for the first event");
+    await expect(next).toContainText(`"source":"${name}"`);
+    await expect(page.getByText("http://127.0.0.1:9/redrive").first()).toBeVisible();
+    await page.getByRole("button", { name: `More for ${name}` }).click();
+    await page.getByRole("menuitem", { name: "Delete…" }).click();
+    await dialog.getByRole("textbox").fill(name);
+    await dialog.getByRole("button", { name: "Delete the source" }).click();
+    await expect(page).toHaveURL(/\/sources$/);
+    await page.goto(`/sources/${name}`);
+    await expect(page.getByRole("heading", { name: "There is no such source" })).toBeVisible();
   });
 });

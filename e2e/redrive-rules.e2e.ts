@@ -1,4 +1,3 @@
-import { violations } from "./support/axe.ts";
 import { expect, test, toast } from "./support/parkade.ts";
 
 const timeouts = (from: number, count: number) =>
@@ -79,57 +78,3 @@ test("a rule is tried against the past, switched on, redrives, and switches itse
   await deleting.getByRole("button", { name: "Delete", exact: true }).click();
   await expect(rule).toBeHidden();
 });
-
-for (const [colorScheme, tag] of [
-  ["light", "@phone"],
-  ["dark", ""],
-] as const) {
-  test.describe(`in ${colorScheme} ${tag}`.trim(), () => {
-    test.use({ colorScheme, contextOptions: { reducedMotion: "reduce" } });
-
-    test("the redrive rules and their dialogs are accessible, by the keyboard alone", async ({
-      page,
-      parkade,
-      request,
-    }) => {
-      const source = await parkade.source("rules-axe");
-      await source.park(timeouts(1, 2));
-      const data = {
-        name: `a rule of ${source.name}`,
-        filter: { source: [source.name], errorCode: ["TIMEOUT"] },
-        delayMs: 60_000,
-        onlyIf: { groupSucceeded: true },
-        reason: "axe",
-      };
-      const { id } = (await (await request.post("/api/v1/redrive-rules", { data })).json()) as { id: string };
-      const found: Record<string, string[]> = {};
-      const look = async (what: string) => {
-        const complaints = await violations(page);
-        if (complaints.length > 0) found[what] = complaints;
-        if (process.env.PARKADE_SHOTS) {
-          const { width } = page.viewportSize()!;
-          await page.screenshot({ path: `${process.env.PARKADE_SHOTS}/rules-${what}-${colorScheme}-${width}.png` });
-        }
-      };
-      await page.goto("/redrive-rules");
-      const rule = page.getByRole("listitem", { name: data.name });
-      await expect(rule).toBeVisible();
-      await look("list");
-      await rule.getByRole("button", { name: "Switch on…" }).focus();
-      await page.keyboard.press("Enter");
-      await expect(page.getByRole("dialog")).toContainText("Would have redriven none of the 2 events");
-      await look("switch-on");
-      await page.keyboard.press("Escape");
-      await rule.getByRole("button", { name: "Edit…" }).focus();
-      await page.keyboard.press("Enter");
-      await expect(page.getByRole("dialog").getByRole("textbox", { name: "Events", exact: true })).toHaveValue(
-        `errorCode:TIMEOUT source:${source.name}`,
-      );
-      await look("edit");
-      const form = page.getByRole("dialog").locator("form");
-      expect(await form.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
-      await request.delete(`/api/v1/redrive-rules/${id}`);
-      expect(found).toEqual({});
-    });
-  });
-}

