@@ -9,7 +9,7 @@ import { parseRetryAfter } from "@/lib/retry/retry-after";
 export type ParkadeOptions = {
   /** Of Parkade, such as `https://parkade.internal`. */
   url: string;
-  /** Sent as `Authorization: Bearer`, for a proxy before Parkade: Parkade itself asks for none. */
+  /** Sent as `Authorization: Bearer`. Parkade requires one, with the right to confirm events, from other machines. */
   token?: string;
   fetch?: typeof fetch;
   clock?: { wallMs(): number };
