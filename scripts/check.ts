@@ -18,12 +18,14 @@ const apiLintStage: Stage = {
 };
 
 /** Checks that need no server and must pass before every commit. */
-export const CHECKS: Stage[] = [
-  toolStage("format and lint", [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "."]),
-  toolStage("types", [bin("typescript/bin/tsc"), "--noEmit"]),
-  toolStage("files, exports and packages in use", [bin("knip/bin/knip.js"), "--no-progress"]),
-  toolStage("origin and licences of packages", ["scripts/supply/check-packages.ts"]),
-  apiLintStage,
+export const CHECKS: (Stage | Stage[])[] = [
+  [
+    toolStage("format and lint", [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "."]),
+    toolStage("types", [bin("typescript/bin/tsc"), "--noEmit"]),
+    toolStage("files, exports and packages in use", [bin("knip/bin/knip.js"), "--no-progress"]),
+    toolStage("origin and licences of packages", ["scripts/supply/check-packages.ts"]),
+    apiLintStage,
+  ],
   vitestStage(["unit", "limits"]),
 ];
 
