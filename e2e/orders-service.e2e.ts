@@ -52,10 +52,10 @@ test.afterAll(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup();
 });
 
-test("an order that its consumer refuses is parked, redriven by Kafka, processed once and confirmed", async ({
-  page,
-  request,
-}) => {
+// Takes a minute: the kit is packed and installed, its sample service is type-checked, and Kafka starts.
+test("an order that its consumer refuses is parked, redriven by Kafka, processed once and confirmed", {
+  tag: "@soak",
+}, async ({ page, request }) => {
   const made = await request.post("/api/v1/sources", {
     data: {
       name: "orders",

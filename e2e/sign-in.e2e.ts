@@ -25,6 +25,7 @@ test.beforeAll(async () => {
 
 test.afterAll(() => running?.stop());
 
+// Takes 30 to 40 s: one story, because each step needs the people and sessions of the steps before it.
 test("from the first link to a person who may do little, and back after its session was ended", async ({ browser }) => {
   const { url } = running.product;
   const complaints: string[] = [];
