@@ -187,8 +187,8 @@ describe("a check call", () => {
   });
 });
 
-test("the endpoint of docs/check-call.md answers a signed call and refuses any other", async () => {
-  const page = await readFile("docs/check-call.md", "utf8");
+test("the endpoint of docs/sources.md answers a signed call and refuses any other", async () => {
+  const page = await readFile("docs/sources.md", "utf8");
   const file = join(tmpdir(), `check-endpoint-${process.pid}.mjs`);
   await writeFile(file, /```js\n([\s\S]+?)```/.exec(page)![1]!);
   const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
