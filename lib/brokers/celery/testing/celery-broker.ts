@@ -13,7 +13,7 @@ import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
 export const never = new AbortController().signal;
 export const adapter = celeryAdapter({ clock: systemClock, random: () => 0 });
-export let broker: RedisBroker;
+let broker: RedisBroker;
 export let server: TestRedis;
 export let redis: Redis;
 

@@ -79,7 +79,7 @@ export function headersOf(record: KafkaRecord): Record<string, string> {
   );
 }
 
-export let refused = false;
+let refused = false;
 
 /** The one proxy that the broker announces; each test gets it open and without connections. */
 async function cleanProxy(): Promise<TcpProxy> {

@@ -37,7 +37,7 @@ export const redrive = (letter: DeadLetter, config = configOf(), change: Partial
   sendOne(adapter, config, backOut(letter, change), slow ? "slow" : "main");
 
 /** The job that stands for a text: its only argument. */
-export const job = {
+const job = {
   payload: (text: string) =>
     Buffer.from(
       JSON.stringify({

@@ -158,7 +158,7 @@ function exactOf({ Body, MessageAttributes = {}, Attributes }: Message, fifo: bo
 /** The group of messages that stand for ones without a key: a FIFO queue wants a group of every message. */
 const NO_KEY = "no-key";
 
-export let sent = 0;
+let sent = 0;
 export function orderOf(fifo: boolean, group: string) {
   sent += 1;
   return fifo ? { MessageGroupId: group, MessageDeduplicationId: `d-${sent}` } : {};
