@@ -6,7 +6,7 @@ import { NONE } from "./test-reports.ts";
 import type { Fetched } from "./test-servers/fetch.ts";
 
 /** Nothing may be silently left out where this is set. */
-const REQUIRE_ALL = process.env.PARKADE_TEST_REQUIRE_ALL === "1";
+export const REQUIRE_ALL = process.env.PARKADE_TEST_REQUIRE_ALL === "1";
 
 /** Installs the system's packages where that is allowed. Resolves with what is missing all the same. */
 export async function bringPackages(): Promise<string[]> {
