@@ -1075,7 +1075,7 @@ create table markers (
 );
 create index markers_at on markers (at);
 
--- What is masked beside the built-in detectors, and which of these are off. See docs/masking.md.
+-- What is masked beside the built-in detectors, and which of these are off. See docs/hardening.md#masking.
 create table mask_rules (
   id uuid primary key, -- UUIDv7
   source text, -- null = every source
