@@ -39,8 +39,6 @@ const OPENERS: Record<string, string> = {
   // Through the filter.
   "lib/observe/channels/send-alert.ts": "a channel: workers/alert-publisher.ts gives it checkedFetch",
   "lib/platform/address-filter.ts": "the filter itself",
-  "lib/guard/audit-syslog/syslog-server.ts":
-    "PARKADE_AUDIT_SYSLOG: checkedSocket, and the filter's lookup for datagrams",
   "lib/platform/mail.ts": "a channel: checkedSocket",
   "lib/platform/postgres-pool.ts": "DATABASE_URL, and an outbox, which gives it checkedSocket",
 };

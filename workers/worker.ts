@@ -1,5 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
 import { checkedFetch } from "@/lib/brokers/checked-connector";
 import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { brokerRegistry } from "@/lib/brokers/registry";
@@ -7,8 +6,6 @@ import { openAnchorPlaces } from "@/lib/guard/audit-chain/anchors/anchor-places"
 import { writeAnchors } from "@/lib/guard/audit-chain/anchors/write-anchors";
 import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
 import { workVerifications } from "@/lib/guard/audit-chain/work-verifications";
-import { createSyslogSender } from "@/lib/guard/audit-syslog/send-sealed-entries";
-import { syslogServer } from "@/lib/guard/audit-syslog/syslog-server";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { measureRoom, ROOM_EVERY_MS } from "@/lib/intake/room/measure-room";
 import { openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
@@ -218,11 +215,6 @@ export async function startWorker(
       work: (signal) => workVerifications({ ...anchoring, db: auditDb, log }, signal),
     },
   ];
-  if (env.auditSyslog !== null) {
-    const server = syslogServer(env.auditSyslog, { clock: machine, addresses: env.addresses });
-    const work = createSyslogSender({ db, clock: machine, log, server, hostname: hostname() });
-    audit.push({ name: "audit syslog", everyMs: 1_000, work });
-  }
   const measures = env.room.disk !== null || env.room.storeBytesMax !== null;
   const room: RegularWork = { name: "room", everyMs: ROOM_EVERY_MS, work: () => measureRoom(db, env.room) };
   const regular = startRegularWork(

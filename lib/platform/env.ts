@@ -7,7 +7,6 @@ import {
 } from "@/lib/brokers/kinds/secret-references.pure";
 import type { Role } from "@/lib/guard/accounts/role.pure";
 import { type AnchorLocation, parseAnchorLocations } from "@/lib/guard/audit-chain/anchors/anchor-location.pure";
-import { parseSyslogAddress, SYSLOG_RULE, type SyslogAddress } from "@/lib/guard/audit-syslog/syslog-address.pure";
 import { type OidcSettings, oidcSettingsOf } from "@/lib/guard/oidc/oidc-settings.pure";
 import { parseSecondFactorRoles, SECOND_FACTOR_RULE } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import { TOKEN_DAYS_MAX } from "@/lib/guard/tokens/token.pure";
@@ -136,13 +135,6 @@ const anchorLocations = z.string().transform((text, { addIssue }): AnchorLocatio
   }
 });
 
-const syslogAddress = z.string().transform((text, { addIssue }): SyslogAddress => {
-  const address = parseSyslogAddress(text);
-  if (address !== null) return address;
-  addIssue(SYSLOG_RULE);
-  return z.NEVER;
-});
-
 const ENCRYPTION_KEY = /^(?:[0-9a-f]{64}|[A-Za-z0-9+/]{43}=)$/i;
 const ENCRYPTION_KEYS_RULE =
   "must be 32 random bytes in base64 or hex, such as `openssl rand -base64 32` writes; former keys follow it, after commas";
@@ -219,7 +211,6 @@ const schema = z.object({
   PARKADE_AUDIT_ANCHOR_MINUTES: orDefault(whole(1, 10_080), 60),
   PARKADE_SECRET_AUDIT_ANCHORS: orDefault(z.nullable(z.string()), null),
   PARKADE_SECRET_AUDIT_ANCHORS_FORMER: orDefault(z.nullable(z.string()), null),
-  PARKADE_AUDIT_SYSLOG: z.preprocess((value) => value || null, z.nullable(syslogAddress)),
   PARKADE_DISK_DIR: orDefault(z.nullable(z.string()), null),
   PARKADE_DISK_FREE_MIN: z.preprocess((value) => value || DISK_FREE_MIN_DEFAULT, size),
   PARKADE_STORE_SIZE_MAX: z.preprocess((value) => value || "0", size),
@@ -285,8 +276,6 @@ export type Env = {
     secret: string | null;
     secrets: readonly string[];
   };
-  /** Where sealed entries of the audit are sent to; null = nowhere. */
-  auditSyslog: SyslogAddress | null;
   /** Where intake stops. */
   room: RoomLimits;
   /** The first seals objects of the archive, all open them; none = objects are not sealed. */
@@ -382,7 +371,6 @@ export function readEnv(source: Record<string, string | undefined> = process.env
       secret: anchorSecret,
       secrets: anchorSecret === null ? [] : [anchorSecret, ...formerSecrets(env.PARKADE_SECRET_AUDIT_ANCHORS_FORMER)],
     },
-    auditSyslog: env.PARKADE_AUDIT_SYSLOG,
     room: {
       disk:
         env.PARKADE_DISK_DIR === null || env.PARKADE_DISK_FREE_MIN === 0
@@ -412,7 +400,7 @@ function formerSecrets(text: string | null): string[] {
 
 /** A URL may hold a password, so its value is never repeated; that of a secret is not, either. */
 const UNREPEATED =
-  /_URL$|_ENDPOINT$|_SECRET$|^PARKADE_SECRET_|^PARKADE_ARCHIVE$|^PARKADE_ENCRYPTION_KEYS$|^PARKADE_AUDIT_(?:ANCHORS|SYSLOG)$/;
+  /_URL$|_ENDPOINT$|_SECRET$|^PARKADE_SECRET_|^PARKADE_ARCHIVE$|^PARKADE_ENCRYPTION_KEYS$|^PARKADE_AUDIT_ANCHORS$/;
 
 function sentence(name: string, rule: string, source: Record<string, string | undefined>): string {
   const value = source[name];
