@@ -10,7 +10,6 @@ const OPENERS: Record<string, string> = {
   "components/shell/use-self-healing.ts": "a browser, to the console",
   "lib/platform/browser/fetch-json.browser.ts": "a browser, to the console",
   "lib/cli/api.ts": "the command line, to PARKADE_URL of its user",
-  "lib/guard/audit-chain/anchors/anchor-places.ts": "PARKADE_AUDIT_ANCHORS: workers/worker.ts gives it checkedFetch",
   "lib/kit/outbox/transports/http.ts": "the kit in a service of its user; Parkade's own worker gives it checkedFetch",
   "lib/kit/outbox/transports/parkade.ts": "the kit in a service of its user",
   "lib/kit/park/deliver.ts": "the kit in a service of its user",

@@ -1,5 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { checkedFetch } from "@/lib/brokers/checked-connector";
 import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { brokerRegistry } from "@/lib/brokers/registry";
 import { openAnchorPlaces } from "@/lib/guard/audit-chain/anchors/anchor-places";
@@ -74,8 +73,6 @@ const UPKEEP_STATEMENT_MS_MAX = 120_000;
 
 /** Between two rounds of a second, in which older bodies are encrypted. */
 const ENCRYPTION_MS = 2_000;
-/** Until an anchor of the audit is connected to, milliseconds. */
-const ANCHOR_CONNECT_MS = 5_000;
 
 const DAY_MS = 86_400_000;
 /** Every statement over all days plans and opens each of them, an empty one too. Ingest makes a day that is missing. */
@@ -200,11 +197,7 @@ export async function startWorker(
     everyMs: paces.resultsMs,
     work: () => tellOperations({ db, clock, publicUrl: env.publicUrl }),
   };
-  const places = openAnchorPlaces(env.auditAnchors.locations, {
-    clock: machine,
-    keys: env.archiveKeys,
-    fetch: checkedFetch(env.addresses, ANCHOR_CONNECT_MS),
-  });
+  const places = openAnchorPlaces(env.auditAnchors.locations, { clock: machine, keys: env.archiveKeys });
   const anchoring = { db, clock, places, ...env.auditAnchors };
   const audit: RegularWork[] = [
     { name: "audit seals", everyMs: 1_000, work: (signal) => sealEntries(db, signal) },

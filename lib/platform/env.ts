@@ -6,7 +6,7 @@ import {
   plainSecretModeOf,
 } from "@/lib/brokers/kinds/secret-references.pure";
 import type { Role } from "@/lib/guard/accounts/role.pure";
-import { type AnchorLocation, parseAnchorLocations } from "@/lib/guard/audit-chain/anchors/anchor-location.pure";
+import { parseAnchorLocations } from "@/lib/guard/audit-chain/anchors/anchor-location.pure";
 import { type OidcSettings, oidcSettingsOf } from "@/lib/guard/oidc/oidc-settings.pure";
 import { parseSecondFactorRoles, SECOND_FACTOR_RULE } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import { TOKEN_DAYS_MAX } from "@/lib/guard/tokens/token.pure";
@@ -125,7 +125,7 @@ const archiveLocation = z.string().transform((text, { addIssue }): ArchiveLocati
   }
 });
 
-const anchorLocations = z.string().transform((text, { addIssue }): AnchorLocation[] => {
+const anchorLocations = z.string().transform((text, { addIssue }): ArchiveLocation[] => {
   try {
     return parseAnchorLocations(text);
   } catch (error) {
@@ -209,8 +209,6 @@ const schema = z.object({
   PARKADE_SECRET_ARCHIVE_KEY: orDefault(z.nullable(z.string()), null),
   PARKADE_AUDIT_ANCHORS: z.preprocess((value) => value || "", anchorLocations),
   PARKADE_AUDIT_ANCHOR_MINUTES: orDefault(whole(1, 10_080), 60),
-  PARKADE_SECRET_AUDIT_ANCHORS: orDefault(z.nullable(z.string()), null),
-  PARKADE_SECRET_AUDIT_ANCHORS_FORMER: orDefault(z.nullable(z.string()), null),
   PARKADE_DISK_DIR: orDefault(z.nullable(z.string()), null),
   PARKADE_DISK_FREE_MIN: z.preprocess((value) => value || DISK_FREE_MIN_DEFAULT, size),
   PARKADE_STORE_SIZE_MAX: z.preprocess((value) => value || "0", size),
@@ -269,12 +267,10 @@ export type Env = {
   archive: ArchiveLocation | null;
   /** For S3. null = what the SDK of AWS finds. */
   archiveKeys: { accessKeyId: string; secretAccessKey: string } | null;
-  /** Where the ends of the audit's chains are written. `secret` signs them, `secrets` verify: it and the former ones. */
+  /** Where the ends of the audit's chains are written. */
   auditAnchors: {
-    locations: readonly AnchorLocation[];
+    locations: readonly ArchiveLocation[];
     everyMs: number;
-    secret: string | null;
-    secrets: readonly string[];
   };
   /** Where intake stops. */
   room: RoomLimits;
@@ -309,11 +305,6 @@ export function readEnv(source: Record<string, string | undefined> = process.env
   if ((accessKeyId === null) !== (secretAccessKey === null))
     throw new EnvError([
       "PARKADE_SECRET_ARCHIVE_KEY_ID and PARKADE_SECRET_ARCHIVE_KEY belong together: set both or none.",
-    ]);
-  const anchorSecret = env.PARKADE_SECRET_AUDIT_ANCHORS;
-  if (anchorSecret === null && env.PARKADE_SECRET_AUDIT_ANCHORS_FORMER !== null)
-    throw new EnvError([
-      "PARKADE_SECRET_AUDIT_ANCHORS_FORMER only verifies, and PARKADE_SECRET_AUDIT_ANCHORS is not set: set the new secret there, or unset both.",
     ]);
   const oidc = oidcSettingsOf(env);
   if (Array.isArray(oidc)) throw new EnvError(oidc);
@@ -368,8 +359,6 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     auditAnchors: {
       locations: env.PARKADE_AUDIT_ANCHORS,
       everyMs: env.PARKADE_AUDIT_ANCHOR_MINUTES * 60_000,
-      secret: anchorSecret,
-      secrets: anchorSecret === null ? [] : [anchorSecret, ...formerSecrets(env.PARKADE_SECRET_AUDIT_ANCHORS_FORMER)],
     },
     room: {
       disk:
@@ -391,11 +380,6 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     },
     tracing: tracingSettingsOf(env),
   };
-}
-
-/** Separated by spaces. The whole text is one, too: a secret may have spaces in it. */
-function formerSecrets(text: string | null): string[] {
-  return text === null ? [] : [text, ...text.split(/\s+/).filter(Boolean)];
 }
 
 /** A URL may hold a password, so its value is never repeated; that of a secret is not, either. */

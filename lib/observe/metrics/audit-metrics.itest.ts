@@ -53,30 +53,29 @@ test("what waits, was checked and anchored is in the metrics, and what is not kn
   );
   expect(await scraped()).toEqual({ parkade_audit_unsealed_entries: 3, parkade_audit_unsealed_oldest_seconds: 7 });
   await sealEntries(db);
-  await workVerifications({ db, clock: systemClock, log, places: [], secrets: [] });
+  await workVerifications({ db, clock: systemClock, log, places: [] });
   await db.run("update audit_verifications set finished_at = finished_at - interval '3 minutes'");
   await db.run(
     `insert into audit_anchors (id, place, scope, seq, chain_hash, at)
      select uuidv7(interval '-1 hour' * n), place, 'configuration', 1, 'x', now() - interval '1 hour' * n
-       from unnest('{https://siem.example.com,file:///a}'::text[], '{0,2}'::int[]) p (place, base), generate_series(base, base + 4) n`,
+       from unnest('{s3://b,file:///a}'::text[], '{0,2}'::int[]) p (place, base), generate_series(base, base + 4) n`,
   );
   expect(await scraped()).toEqual({
     parkade_audit_unsealed_entries: 0,
     "parkade_audit_good whole": 1,
     "parkade_audit_good_age_seconds whole": 3,
-    "parkade_audit_anchor_age_seconds https://siem.example.com": 0,
+    "parkade_audit_anchor_age_seconds s3://b": 0,
     "parkade_audit_anchor_age_seconds file:///a": 120,
   });
   await db.run("update audit_entries set actor = 'eve'");
   const ahead = { ...systemClock, wallMs: () => systemClock.wallMs() + 301_000 };
-  await workVerifications({ db, clock: ahead, log, places: [], secrets: [] });
+  await workVerifications({ db, clock: ahead, log, places: [] });
   await db.run("delete from audit_seals where seq = 2");
   await workVerifications({
     db,
     clock: { ...ahead, wallMs: () => ahead.wallMs() + 86_400_000 },
     log,
     places: [],
-    secrets: [],
   });
   expect(await scraped()).toMatchObject({
     "parkade_audit_good whole": 0,
