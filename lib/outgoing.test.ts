@@ -10,7 +10,6 @@ const OPENERS: Record<string, string> = {
   "components/shell/use-self-healing.ts": "a browser, to the console",
   "lib/platform/browser/fetch-json.browser.ts": "a browser, to the console",
   "lib/cli/api.ts": "the command line, to PARKADE_URL of its user",
-  "lib/guard/audit-chain/anchors/anchor-places.ts": "PARKADE_AUDIT_ANCHORS: workers/worker.ts gives it checkedFetch",
   "lib/kit/outbox/transports/http.ts": "the kit in a service of its user; Parkade's own worker gives it checkedFetch",
   "lib/kit/outbox/transports/parkade.ts": "the kit in a service of its user",
   "lib/kit/park/deliver.ts": "the kit in a service of its user",
@@ -39,8 +38,6 @@ const OPENERS: Record<string, string> = {
   // Through the filter.
   "lib/observe/channels/send-alert.ts": "a channel: workers/alert-publisher.ts gives it checkedFetch",
   "lib/platform/address-filter.ts": "the filter itself",
-  "lib/guard/audit-syslog/syslog-server.ts":
-    "PARKADE_AUDIT_SYSLOG: checkedSocket, and the filter's lookup for datagrams",
   "lib/platform/mail.ts": "a channel: checkedSocket",
   "lib/platform/postgres-pool.ts": "DATABASE_URL, and an outbox, which gives it checkedSocket",
 };

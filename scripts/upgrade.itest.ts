@@ -10,6 +10,7 @@ import { restore } from "../lib/keep/backup/testing/backups.ts";
 import { foldRollups } from "../lib/observe/rollups/fold-rollups.write.ts";
 import { createDb, type Db } from "../lib/platform/database/db.ts";
 import { readEnv } from "../lib/platform/env.ts";
+import { uuidv7TimeMs } from "../lib/platform/ids.ts";
 import { createLog } from "../lib/platform/log.ts";
 import { listRedrives } from "../lib/redrive/list/redrives.read.ts";
 import { type TestDatabase, testDatabase } from "../lib/testing/postgres.ts";
@@ -74,11 +75,16 @@ async function queuedKeys(): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-/** A store with the schema of the baseline, under the names of the migrations that it replaces. */
-async function developmentStore(applied = REPLACED): Promise<void> {
+/** An empty store of 0.1.0. */
+async function storeOfFirstRelease(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "parkade-migrations-"));
   cpSync(join(FOLDER, BASELINE), join(folder, BASELINE), { recursive: true });
   await migrate(database.url, folder).finally(() => rmSync(folder, { recursive: true, force: true }));
+}
+
+/** A store with the schema of the baseline, under the names of the migrations that it replaces. */
+async function developmentStore(applied = REPLACED): Promise<void> {
+  await storeOfFirstRelease();
   await db.run("delete from _prisma_migrations");
   for (const [name, sha256] of applied) {
     await db.run(
@@ -159,5 +165,32 @@ describe("a store of the development version before 0.1.0", () => {
     expect(new Set(sent).size).toBe(sent.length);
     expect(sent.length).toBeGreaterThan(0);
     await expectConsistent();
+  });
+});
+
+describe("a store of 0.1.0", () => {
+  test("loses its Opsgenie channels with what waits for them, each with an audit entry, and keeps the others", async () => {
+    await storeOfFirstRelease();
+    await db.run(
+      `insert into alert_channels (id, name, kind, enabled, severities, config, created_by, created_at, updated_by, updated_at)
+       select gen_random_uuid(), kind, kind, true, '{critical}', jsonb_build_object('kind', kind, 'apiKey', 'env:PARKADE_SECRET_X'),
+              'ada', now(), 'ada', now() from unnest('{opsgenie,webhook}'::text[]) kind`,
+    );
+    await db.run(
+      `insert into alert_outbox (id, aggregate_id, event_type, destination, payload)
+       select kind, 'a', 'fired', id::text, '' from alert_channels`,
+    );
+    await db.run("insert into alert_notices select id, gen_random_uuid(), now(), now(), now() from alert_channels");
+    await migrate(database.url);
+    expect(await db.query("select name from alert_channels")).toEqual([{ name: "webhook" }]);
+    expect(await db.query("select id from alert_outbox")).toEqual([{ id: "webhook" }]);
+    expect(await db.query("select count(*) as n from alert_notices")).toEqual([{ n: 1 }]);
+    const deleted =
+      "select id, subject_id as name, before -> 'config' as config from audit_entries where action = 'channel.deleted'";
+    const [entry, ...more] = await db.query<{ id: string }>(deleted);
+    expect(entry).toMatchObject({ name: "opsgenie", config: { kind: "opsgenie", apiKey: "env:PARKADE_SECRET_X" } });
+    expect(more).toEqual([]);
+    expect(uuidv7TimeMs(entry!.id)).toBeGreaterThan(Date.now() - 60_000);
+    expect(await db.query("select entry_id as id from audit_pending")).toEqual([{ id: entry!.id }]);
   });
 });

@@ -174,23 +174,6 @@ describe("a message is what the receiver documents", () => {
     });
   });
 
-  test("Opsgenie: an alert with its alias, and its key in the header", async () => {
-    await channel("genie", { kind: "opsgenie", apiKey: "env:PARKADE_SECRET_KEY", url: receiver.url });
-    await fire();
-    start();
-    const { url, headers, json } = await one();
-    expect([url, headers.authorization, json.priority, json.entity]).toEqual([
-      "/v2/alerts",
-      "GenieKey k-123",
-      "P3",
-      "orders",
-    ]);
-    expect([...json.message].length).toBeLessThanOrEqual(130);
-    expect(json.alias).toMatch(/^parkade\//);
-    expect(json.description).toMatch(EVENT_LINK);
-    expect(json.description).toContain(`\n  Trace: ${TRACE_URL}\n`);
-  });
-
   test("Alertmanager: labels that stay, and an end in the future", async () => {
     await channel("am", {
       kind: "alertmanager",

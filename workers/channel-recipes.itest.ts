@@ -229,24 +229,6 @@ test("PagerDuty: trigger and resolve of the Events API v2", async () => {
   await expectSafe(receiver.got[1]!.body);
 });
 
-test("Opsgenie: create and close under one alias", async () => {
-  // https://docs.opsgenie.com/docs/alert-api
-  refusing((json, { url, headers }) => [
-    headers.authorization !== `GenieKey ${SECRET}` && "the key is wrong",
-    ...(url === "/v2/alerts" ? lacks(json, "message") : []),
-    characters(json.message ?? "") > 130 && "message is too long",
-    characters(json.alias ?? "") > 512 && "alias is too long",
-    characters(json.description ?? "") > 15_000 && "description is too long",
-    (json.tags ?? []).some((tag: string) => tag.length > 50) && "a tag is too long",
-    json.priority !== undefined && !/^P[1-5]$/.test(json.priority) && "priority is unknown",
-  ]);
-  await tellAll(await follow("opsgenie", { url: receiver.url }));
-  const [, fired, resolved] = receiver.got;
-  const alias = encodeURIComponent(JSON.parse(fired!.body).alias);
-  expect(resolved!.url).toBe(`/v2/alerts/${alias}/close?identifierType=alias`);
-  await expectSafe(fired!.body);
-});
-
 test("e-mail: to a real SMTP server, as one thread", async () => {
   const mailbox = await startMailReceiver();
   try {

@@ -1,14 +1,10 @@
 import { writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
-import { checkedFetch } from "@/lib/brokers/checked-connector";
 import { parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { brokerRegistry } from "@/lib/brokers/registry";
 import { openAnchorPlaces } from "@/lib/guard/audit-chain/anchors/anchor-places";
 import { writeAnchors } from "@/lib/guard/audit-chain/anchors/write-anchors";
 import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
 import { workVerifications } from "@/lib/guard/audit-chain/work-verifications";
-import { createSyslogSender } from "@/lib/guard/audit-syslog/send-sealed-entries";
-import { syslogServer } from "@/lib/guard/audit-syslog/syslog-server";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { measureRoom, ROOM_EVERY_MS } from "@/lib/intake/room/measure-room";
 import { openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
@@ -77,8 +73,6 @@ const UPKEEP_STATEMENT_MS_MAX = 120_000;
 
 /** Between two rounds of a second, in which older bodies are encrypted. */
 const ENCRYPTION_MS = 2_000;
-/** Until an anchor of the audit is connected to, milliseconds. */
-const ANCHOR_CONNECT_MS = 5_000;
 
 const DAY_MS = 86_400_000;
 /** Every statement over all days plans and opens each of them, an empty one too. Ingest makes a day that is missing. */
@@ -203,11 +197,7 @@ export async function startWorker(
     everyMs: paces.resultsMs,
     work: () => tellOperations({ db, clock, publicUrl: env.publicUrl }),
   };
-  const places = openAnchorPlaces(env.auditAnchors.locations, {
-    clock: machine,
-    keys: env.archiveKeys,
-    fetch: checkedFetch(env.addresses, ANCHOR_CONNECT_MS),
-  });
+  const places = openAnchorPlaces(env.auditAnchors.locations, { clock: machine, keys: env.archiveKeys });
   const anchoring = { db, clock, places, ...env.auditAnchors };
   const audit: RegularWork[] = [
     { name: "audit seals", everyMs: 1_000, work: (signal) => sealEntries(db, signal) },
@@ -218,11 +208,6 @@ export async function startWorker(
       work: (signal) => workVerifications({ ...anchoring, db: auditDb, log }, signal),
     },
   ];
-  if (env.auditSyslog !== null) {
-    const server = syslogServer(env.auditSyslog, { clock: machine, addresses: env.addresses });
-    const work = createSyslogSender({ db, clock: machine, log, server, hostname: hostname() });
-    audit.push({ name: "audit syslog", everyMs: 1_000, work });
-  }
   const measures = env.room.disk !== null || env.room.storeBytesMax !== null;
   const room: RegularWork = { name: "room", everyMs: ROOM_EVERY_MS, work: () => measureRoom(db, env.room) };
   const regular = startRegularWork(

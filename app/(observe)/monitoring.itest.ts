@@ -251,13 +251,6 @@ const ALERT_CASES: AlertCase[] = [
     fires: { 'parkade_audit_unsealed_oldest_seconds{instance="a"}': "660x120" },
     silent: { 'parkade_audit_unsealed_oldest_seconds{instance="a"}': "2x120" },
   },
-  {
-    alert: "ParkadeAuditUnsent",
-    labels: { severity: "warning" },
-    summary: "An entry of the audit has waited 11m 0s for the syslog server.",
-    fires: { 'parkade_audit_unsent_oldest_seconds{instance="a"}': "660x120" },
-    silent: { 'parkade_audit_unsent_oldest_seconds{instance="a"}': "2x120" },
-  },
 ];
 
 describeWith(missing, "promtool", () => {

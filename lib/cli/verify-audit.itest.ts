@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { appendAudit, appendSubjects } from "@/lib/guard/audit/audit.write";
 import { anchorLine } from "@/lib/guard/audit-chain/anchors/anchor-line";
 import type { AnchorPlace } from "@/lib/guard/audit-chain/anchors/anchor-places";
-import type { ReadAnchor } from "@/lib/guard/audit-chain/chain.pure";
 import { readHeads } from "@/lib/guard/audit-chain/heads.read";
 import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
 import { workVerifications } from "@/lib/guard/audit-chain/work-verifications";
@@ -46,7 +45,7 @@ async function run(words: string[] = [], places: AnchorPlace[] = [], progress = 
     db.query("select from audit_verifications where finished_at is null and requested_by <> 'worker'");
   await expect.poll(asked, { timeout: 10_000, interval: 20 }).toHaveLength(1);
   await expect.poll(said, { timeout: 10_000, interval: 20 }).toContain(progress);
-  await workVerifications({ db, clock, log, places, secrets: ["a secret"] });
+  await workVerifications({ db, clock, log, places });
   return ended;
 }
 
@@ -55,41 +54,28 @@ function fileOf(name: string, text: string): string {
   return join(folder, name);
 }
 
-test("ends with 0 when everything is good, also compared with what a webhook received", async () => {
+test("ends with 0 when everything is good, also compared with lines of a file", async () => {
   const good = await run();
   expect(good).toMatchObject({ code: 0, out: expect.stringMatching(/^result +good\nentries +3\nseals +3\n/) });
   const [head] = await readHeads(parkade.deps.db);
-  const file = fileOf("good.jsonl", anchorLine(head!, { at: "2026-11-28T08:00:00.000Z", secret: null }));
+  const file = fileOf("good.jsonl", anchorLine(head!, "2026-11-28T08:00:00.000Z"));
   const compared = await run(["--anchors", file, "--json"]);
   expect(compared.code).toBe(0);
   expect(JSON.parse(compared.out)).toMatchObject({ good: true, anchors: 1, first: null });
 });
 
-test("says how far anchors are signed, what is a later change of an entry, and no count before there is one", async () => {
+test("says what is a later change of an entry, and no count before there is one", async () => {
   const { db, clock } = parkade.deps;
   await db.transaction((tx) => appendSubjects(tx, entries[0]!, [uuidv7(clock.wallMs())]));
   await sealEntries(db);
-  const head = (await readHeads(db))[0]!;
-  const outside = (signature: ReadAnchor["signature"]) => ({ ...head, place: "s3://anchors", atMs: 0, signature });
-  const place: AnchorPlace = {
-    ...{ place: "s3://anchors", write: async () => {}, close: async () => {} },
-    read: async function* () {
-      yield [outside("none"), outside("right")];
-    },
-  };
-  const { code, out, said } = await run([], [place], "The check waits for a worker");
-  expect([code, out]).toEqual([
-    0,
-    expect.stringMatching(
-      /^seals +4, 1 of them for a later change of an entry\nanchors +2\nanchors without a signature +1\nsigned anchors reach +configuration 4$/m,
-    ),
-  ]);
+  const { code, out, said } = await run([], [], "The check waits for a worker");
+  expect([code, out]).toEqual([0, expect.stringMatching(/^seals +4, 1 of them for a later change of an entry$/m)]);
   expect(said).not.toContain("0 seals");
 });
 
 test("ends with 1 when an anchor says otherwise, and when anchors could not be read", async () => {
   const forged = { scope: "configuration" as const, seq: 2, chainHash: "f".repeat(64) };
-  const file = fileOf("bad.jsonl", anchorLine(forged, { at: "2026-11-28T08:00:00.000Z", secret: null }));
+  const file = fileOf("bad.jsonl", anchorLine(forged, "2026-11-28T08:00:00.000Z"));
   expect(await run(["--anchors", file])).toMatchObject({
     ...{ code: 1, out: expect.stringMatching(/^result +bad\n/) },
     said: expect.stringContaining(`rewritten: entry ${entries[1]}, configuration 2: `),

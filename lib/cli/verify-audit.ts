@@ -3,7 +3,7 @@ import { type Call, patiently, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command";
 import { UsageError } from "@/lib/cli/command-line";
 import { factsText } from "@/lib/cli/table";
-import { isHead, signedUntilText } from "@/lib/guard/audit-chain/chain.pure";
+import { isHead } from "@/lib/guard/audit-chain/chain.pure";
 import type { AuditVerificationOut } from "@/lib/guard/audit-chain/verifications.shapes";
 import { formatNumber, plural, visible } from "@/lib/platform/plain/format.pure";
 
@@ -39,7 +39,7 @@ function progressOf({ seals }: AuditVerificationOut): string {
 }
 
 function text(check: AuditVerificationOut): string {
-  const { good, seals, entries, anchors, anchorSignatures, redactions, appendOnly, findingsTotal } = check;
+  const { good, seals, entries, anchors, redactions, appendOnly, findingsTotal } = check;
   const number = (value: number | null) => (value === null ? null : formatNumber(value));
   // Where entries are gone the difference would count their seals, too.
   const others = good && entries !== null ? seals - entries : 0;
@@ -51,8 +51,6 @@ function text(check: AuditVerificationOut): string {
       others > 0 ? `${number(seals)}, ${number(others)} of them for a later change of an entry` : number(seals),
     ],
     ["anchors", number(anchors)],
-    ["anchors without a signature", anchorSignatures && number(anchorSignatures.unsigned)],
-    ["signed anchors reach", anchorSignatures && signedUntilText(anchorSignatures)],
     ["changed by a forget", number(redactions)],
     ["findings", number(findingsTotal)],
     ["the product's role may change the audit", appendOnly === null ? null : appendOnly ? "no" : "yes"],

@@ -6,8 +6,7 @@ import {
   plainSecretModeOf,
 } from "@/lib/brokers/kinds/secret-references.pure";
 import type { Role } from "@/lib/guard/accounts/role.pure";
-import { type AnchorLocation, parseAnchorLocations } from "@/lib/guard/audit-chain/anchors/anchor-location.pure";
-import { parseSyslogAddress, SYSLOG_RULE, type SyslogAddress } from "@/lib/guard/audit-syslog/syslog-address.pure";
+import { parseAnchorLocations } from "@/lib/guard/audit-chain/anchors/anchor-location.pure";
 import { type OidcSettings, oidcSettingsOf } from "@/lib/guard/oidc/oidc-settings.pure";
 import { parseSecondFactorRoles, SECOND_FACTOR_RULE } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import { TOKEN_DAYS_MAX } from "@/lib/guard/tokens/token.pure";
@@ -126,7 +125,7 @@ const archiveLocation = z.string().transform((text, { addIssue }): ArchiveLocati
   }
 });
 
-const anchorLocations = z.string().transform((text, { addIssue }): AnchorLocation[] => {
+const anchorLocations = z.string().transform((text, { addIssue }): ArchiveLocation[] => {
   try {
     return parseAnchorLocations(text);
   } catch (error) {
@@ -134,13 +133,6 @@ const anchorLocations = z.string().transform((text, { addIssue }): AnchorLocatio
     addIssue(error instanceof ArchiveLocationError ? error.rule : error.message);
     return z.NEVER;
   }
-});
-
-const syslogAddress = z.string().transform((text, { addIssue }): SyslogAddress => {
-  const address = parseSyslogAddress(text);
-  if (address !== null) return address;
-  addIssue(SYSLOG_RULE);
-  return z.NEVER;
 });
 
 const ENCRYPTION_KEY = /^(?:[0-9a-f]{64}|[A-Za-z0-9+/]{43}=)$/i;
@@ -217,9 +209,6 @@ const schema = z.object({
   PARKADE_SECRET_ARCHIVE_KEY: orDefault(z.nullable(z.string()), null),
   PARKADE_AUDIT_ANCHORS: z.preprocess((value) => value || "", anchorLocations),
   PARKADE_AUDIT_ANCHOR_MINUTES: orDefault(whole(1, 10_080), 60),
-  PARKADE_SECRET_AUDIT_ANCHORS: orDefault(z.nullable(z.string()), null),
-  PARKADE_SECRET_AUDIT_ANCHORS_FORMER: orDefault(z.nullable(z.string()), null),
-  PARKADE_AUDIT_SYSLOG: z.preprocess((value) => value || null, z.nullable(syslogAddress)),
   PARKADE_DISK_DIR: orDefault(z.nullable(z.string()), null),
   PARKADE_DISK_FREE_MIN: z.preprocess((value) => value || DISK_FREE_MIN_DEFAULT, size),
   PARKADE_STORE_SIZE_MAX: z.preprocess((value) => value || "0", size),
@@ -278,15 +267,11 @@ export type Env = {
   archive: ArchiveLocation | null;
   /** For S3. null = what the SDK of AWS finds. */
   archiveKeys: { accessKeyId: string; secretAccessKey: string } | null;
-  /** Where the ends of the audit's chains are written. `secret` signs them, `secrets` verify: it and the former ones. */
+  /** Where the ends of the audit's chains are written. */
   auditAnchors: {
-    locations: readonly AnchorLocation[];
+    locations: readonly ArchiveLocation[];
     everyMs: number;
-    secret: string | null;
-    secrets: readonly string[];
   };
-  /** Where sealed entries of the audit are sent to; null = nowhere. */
-  auditSyslog: SyslogAddress | null;
   /** Where intake stops. */
   room: RoomLimits;
   /** The first seals objects of the archive, all open them; none = objects are not sealed. */
@@ -320,11 +305,6 @@ export function readEnv(source: Record<string, string | undefined> = process.env
   if ((accessKeyId === null) !== (secretAccessKey === null))
     throw new EnvError([
       "PARKADE_SECRET_ARCHIVE_KEY_ID and PARKADE_SECRET_ARCHIVE_KEY belong together: set both or none.",
-    ]);
-  const anchorSecret = env.PARKADE_SECRET_AUDIT_ANCHORS;
-  if (anchorSecret === null && env.PARKADE_SECRET_AUDIT_ANCHORS_FORMER !== null)
-    throw new EnvError([
-      "PARKADE_SECRET_AUDIT_ANCHORS_FORMER only verifies, and PARKADE_SECRET_AUDIT_ANCHORS is not set: set the new secret there, or unset both.",
     ]);
   const oidc = oidcSettingsOf(env);
   if (Array.isArray(oidc)) throw new EnvError(oidc);
@@ -379,10 +359,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     auditAnchors: {
       locations: env.PARKADE_AUDIT_ANCHORS,
       everyMs: env.PARKADE_AUDIT_ANCHOR_MINUTES * 60_000,
-      secret: anchorSecret,
-      secrets: anchorSecret === null ? [] : [anchorSecret, ...formerSecrets(env.PARKADE_SECRET_AUDIT_ANCHORS_FORMER)],
     },
-    auditSyslog: env.PARKADE_AUDIT_SYSLOG,
     room: {
       disk:
         env.PARKADE_DISK_DIR === null || env.PARKADE_DISK_FREE_MIN === 0
@@ -405,14 +382,9 @@ export function readEnv(source: Record<string, string | undefined> = process.env
   };
 }
 
-/** Separated by spaces. The whole text is one, too: a secret may have spaces in it. */
-function formerSecrets(text: string | null): string[] {
-  return text === null ? [] : [text, ...text.split(/\s+/).filter(Boolean)];
-}
-
 /** A URL may hold a password, so its value is never repeated; that of a secret is not, either. */
 const UNREPEATED =
-  /_URL$|_ENDPOINT$|_SECRET$|^PARKADE_SECRET_|^PARKADE_ARCHIVE$|^PARKADE_ENCRYPTION_KEYS$|^PARKADE_AUDIT_(?:ANCHORS|SYSLOG)$/;
+  /_URL$|_ENDPOINT$|_SECRET$|^PARKADE_SECRET_|^PARKADE_ARCHIVE$|^PARKADE_ENCRYPTION_KEYS$|^PARKADE_AUDIT_ANCHORS$/;
 
 function sentence(name: string, rule: string, source: Record<string, string | undefined>): string {
   const value = source[name];

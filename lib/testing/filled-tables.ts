@@ -21,7 +21,6 @@ const CHOSEN: Record<string, string> = {
   "audit_pending.kind": "'redaction'",
   "audit_seals.kind": "'subjects'",
   "audit_seals.scope": "'messages'",
-  "audit_syslog_positions.scope": "'messages'",
   "audit_verifications.extent": "'whole'",
   "bulk_operations.expected_kind": "'estimated'",
   "bulk_operations.kind": "'remove'",

@@ -6,7 +6,7 @@ import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
 import { type useAuditChain, useVerifyAudit } from "@/lib/guard/audit-chain/chain.browser";
-import { shownCheck, signedUntilText } from "@/lib/guard/audit-chain/chain.pure";
+import { shownCheck } from "@/lib/guard/audit-chain/chain.pure";
 import type { AuditChainOut } from "@/lib/guard/audit-chain/verifications.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { entryHref } from "./audit-words";
@@ -75,8 +75,7 @@ function Result({ chain }: { chain: AuditChainOut }) {
   );
 }
 
-function Facts({ chain: { heads, waiting, anchors, lastWhole } }: { chain: AuditChainOut }) {
-  const signatures = lastWhole?.anchorSignatures;
+function Facts({ chain: { heads, waiting, anchors } }: { chain: AuditChainOut }) {
   const sealed = heads.reduce((sum, { seq }) => sum + seq, 0);
   const newest = anchors
     .map(({ at }) => at)
@@ -95,12 +94,6 @@ function Facts({ chain: { heads, waiting, anchors, lastWhole } }: { chain: Audit
       ) : (
         <span>not anchored outside: set PARKADE_AUDIT_ANCHORS</span>
       )}
-      {signatures ? (
-        <span>
-          signed anchors reach {signedUntilText(signatures)}
-          {signatures.unsigned > 0 ? `; ${plural(signatures.unsigned, "anchor")} without a signature` : null}
-        </span>
-      ) : null}
     </span>
   );
 }

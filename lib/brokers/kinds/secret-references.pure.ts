@@ -5,10 +5,10 @@ import { matchesName, parseHostNames } from "@/lib/platform/plain/host-names.pur
 const SECRET_PREFIX = "PARKADE_SECRET_";
 /**
  * Never, whatever a list says: these are Parkade's own way to its store and queue, the key that it signs with, the keys
- * of its archive and of the anchors of its audit, and what says where secrets lie and where they may go.
+ * of its archive, and what says where secrets lie and where they may go.
  */
 const OWN_VARIABLES =
-  /^(?:DATABASE_URL|REDIS_URL|PG[A-Z]+|PARKADE_(?!SECRET_).*|PARKADE_SECRET_(?:CONFIRMED|FILES|(?:ARCHIVE|AUDIT)_\w+)|\w+__HOSTS)$/i;
+  /^(?:DATABASE_URL|REDIS_URL|PG[A-Z]+|PARKADE_(?!SECRET_).*|PARKADE_SECRET_(?:CONFIRMED|FILES|ARCHIVE_\w+)|\w+__HOSTS)$/i;
 const FILE = "file:";
 
 const ENV_REFERENCE = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;

@@ -29,7 +29,7 @@ export const AUDIT_COMMANDS = [
     name: "verify-audit",
     summary: "Check the audit against its seals and anchors",
     options: [
-      { name: "anchors", value: "file", text: "Lines of JSON that Parkade wrote outside, or a webhook received" },
+      { name: "anchors", value: "file", text: "Lines of JSON that Parkade wrote outside" },
       { name: "recent", text: "Only what came after the last check that ended" },
     ],
     details:

@@ -34,8 +34,6 @@ export type HashedSeal = {
 export type ChainHead = { scope: ChainScope; seq: number; chainHash: string };
 /** `object`: its name in the place, where that has several. */
 export type Anchor = ChainHead & { atMs: number; place: string; object?: string };
-/** null = not judged: no secret is set, or the store itself remembers the anchor. */
-export type ReadAnchor = Anchor & { signature: "right" | "wrong" | "none" | null };
 
 /** An anchor as it stands outside, without its time. */
 export function isHead(value: unknown): value is ChainHead & { parkade: "audit-anchor" } {
@@ -60,8 +58,6 @@ export const FINDING_CODES = [
   "backdated",
   "redaction-without-forget",
   "late",
-  "anchor-forged",
-  "anchor-unsigned",
 ] as const;
 export type FindingCode = (typeof FINDING_CODES)[number];
 
@@ -80,10 +76,6 @@ export const FINDING_WORDS: Record<FindingCode, string> = {
   backdated: "the entry was added later than it says",
   "redaction-without-forget": "the entry was changed as if by a forget, which did not run then",
   late: "the entry waits for its seal: no worker seals",
-  "anchor-forged":
-    "the anchor has a signature, and it is wrong: the anchor was changed, or signed with a secret that is not set here",
-  "anchor-unsigned":
-    "the anchor has no signature, and one with a lower number in the same place has: it was removed, or a worker runs without the secret",
 };
 
 export type Finding = {
@@ -94,9 +86,6 @@ export type Finding = {
   detail: string;
 };
 
-/** Of the anchors that were read outside. null = not judged: no secret is set, or no place was read. */
-export type AnchorSignatures = { unsigned: number; signedUntil: Pick<ChainHead, "scope" | "seq">[] };
-
 export type ChainReport = {
   good: boolean;
   seals: number;
@@ -104,7 +93,6 @@ export type ChainReport = {
   anchors: number;
   /** Entries that a forget changed, which the chain records. */
   redactions: number;
-  anchorSignatures: AnchorSignatures | null;
   /** Of the product's role: it may only add to the audit. */
   appendOnly: boolean;
   heads: ChainHead[];
@@ -120,11 +108,6 @@ export const FINDINGS_MAX = 50;
 /** The check that the page shows: one whose finding stands before a newer one that is good. null = there is none yet. */
 export function shownCheck<Check>({ last, standing }: { last: Check | null; standing: Check | null }): Check | null {
   return standing ?? last;
-}
-
-/** Until which seals anchors with a right signature reach: "access 29, messages 120". */
-export function signedUntilText({ signedUntil }: AnchorSignatures): string {
-  return signedUntil.map(({ scope, seq }) => `${scope} ${seq}`).join(", ") || "no seal";
 }
 
 /** Of each entry that a check finds fault with, the most telling finding. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Finding, findingsByEntry, shownCheck, signedUntilText } from "./chain.pure";
+import { type Finding, findingsByEntry, shownCheck } from "./chain.pure";
 
 test.each([
   ["none before the first check", { last: null, standing: null }, null],
@@ -19,17 +19,4 @@ test("an entry is marked with the most telling of its findings, and one of a cha
     ["a", "changed"],
     ["b", "late"],
   ]);
-});
-
-test.each([
-  [[], "no seal"],
-  [
-    [
-      { scope: "access" as const, seq: 29 },
-      { scope: "messages" as const, seq: 1 },
-    ],
-    "access 29, messages 1",
-  ],
-])("how far signed anchors of %j reach", (signedUntil, text) => {
-  expect(signedUntilText({ unsigned: 0, signedUntil })).toBe(text);
 });

@@ -41,7 +41,6 @@ function verificationOut({ requestedMs, finishedMs, result, ...row }: Verificati
     entries: result?.entries ?? null,
     anchors: result?.anchors ?? null,
     redactions: result?.redactions ?? null,
-    anchorSignatures: result?.anchorSignatures ?? null,
     appendOnly: result?.appendOnly ?? null,
     first: result?.first ?? null,
     findings: result?.findings ?? [],

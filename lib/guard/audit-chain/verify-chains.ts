@@ -1,11 +1,9 @@
-import { collectSignatures } from "@/lib/guard/audit-chain/anchors/anchor-signatures.pure";
 import {
   type Anchor,
   CHAIN_SCOPES,
   type ChainHead,
   type ChainReport,
   type ChainScope,
-  type ReadAnchor,
   scopeOf,
 } from "@/lib/guard/audit-chain/chain.pure";
 import { collectFindings, type Findings } from "@/lib/guard/audit-chain/findings.pure";
@@ -46,9 +44,7 @@ export type Verification = {
   fromEntry: string | null;
   anchors: readonly Anchor[];
   /** Further anchors, as they are read. */
-  outside?: AsyncIterable<ReadAnchor[]>;
-  /** Signatures of those are judged. */
-  signatures?: boolean;
+  outside?: AsyncIterable<Anchor[]>;
   /** Called after each batch, with the number of seals so far. */
   progress?: (seals: number) => Promise<void>;
   signal?: AbortSignal;
@@ -63,32 +59,16 @@ type Progress = { report: ChainReport; findings: Findings; verification: Verific
 export async function verifyChains(db: Queryable, verification: Verification): Promise<ChainReport> {
   const report: ChainReport = {
     ...{ good: true, seals: 0, entries: 0, anchors: 0, redactions: 0, appendOnly: await isAppendOnly(db) },
-    ...{ heads: await readHeads(db), anchorSignatures: null, first: null, findings: [], findingsTotal: 0 },
+    ...{ heads: await readHeads(db), first: null, findings: [], findingsTotal: 0 },
   };
   const progress = { report, findings: collectFindings(), verification };
   // The place of an earlier check is an anchor like others: a chain that was written anew does not pass it.
   const ends = verification.from.map((head) => ({ ...head, place: "the check before", atMs: 0 }));
   await verifyAnchors(db, [...ends, ...verification.anchors], progress);
-  await verifyOutside(db, progress);
+  for await (const anchors of verification.outside ?? []) await verifyAnchors(db, anchors, progress);
   for (const scope of CHAIN_SCOPES) await verifyScope(db, scope, progress);
   await verifyAllSealed(db, progress);
   return { ...report, ...progress.findings.result() };
-}
-
-/** One without a signature is compared, too: what it says can only raise an alarm. */
-async function verifyOutside(db: Queryable, progress: Progress): Promise<void> {
-  const { report, findings, verification } = progress;
-  const signatures = collectSignatures();
-  for await (const anchors of verification.outside ?? []) {
-    for (const anchor of anchors) {
-      signatures.note(anchor);
-      if (anchor.signature === "wrong") findings.noteAnchor("anchor-forged", anchor, null);
-    }
-    const genuine = anchors.filter(({ signature }) => signature !== "wrong");
-    await verifyAnchors(db, genuine, progress);
-  }
-  for (const anchor of signatures.unsignedAfterSigned()) findings.noteAnchor("anchor-unsigned", anchor, null);
-  if (verification.signatures) report.anchorSignatures = signatures.result();
 }
 
 async function verifyAnchors(

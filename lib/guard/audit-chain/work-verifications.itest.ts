@@ -2,7 +2,6 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { checkedFetch } from "@/lib/brokers/checked-connector";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { parseAnchorLocations } from "@/lib/guard/audit-chain/anchors/anchor-location.pure";
 import { type AnchorPlace, openAnchorPlaces } from "@/lib/guard/audit-chain/anchors/anchor-places";
@@ -12,21 +11,18 @@ import { sealEntries } from "@/lib/guard/audit-chain/seal-entries";
 import { readChain, readVerification } from "@/lib/guard/audit-chain/verifications.read";
 import { workVerifications } from "@/lib/guard/audit-chain/work-verifications";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
-import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { createLog } from "@/lib/platform/log";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
-import { type HookReceiver, startHookReceiver } from "@/lib/testing/receivers";
 
 const ADA = localViewer("ada");
-const SECRET = "a secret of the anchors";
 const log = createLog({ level: "silent", process: "test" });
 let database: TestDatabase;
 let db: Db;
 let folder: string;
-let hook: HookReceiver;
+let second: string;
 let places: AnchorPlace[];
 let aheadMs: number;
 const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
@@ -35,17 +31,16 @@ beforeEach(async () => {
   database = await testDatabase();
   db = createDb(database.url, { max: 3 });
   folder = await mkdtemp(join(tmpdir(), "anchors-"));
-  hook = await startHookReceiver();
+  second = await mkdtemp(join(tmpdir(), "anchors-"));
   aheadMs = 0;
-  const locations = parseAnchorLocations(`${hook.url}/audit?key=x file://${folder}`);
-  places = openAnchorPlaces(locations, { clock, keys: null, fetch: checkedFetch(DEFAULT_ADDRESSES, 1_000) });
+  places = openAnchorPlaces(parseAnchorLocations(`file://${second} file://${folder}`), { clock, keys: null });
 });
 afterEach(async () => {
   await Promise.all(places.map((place) => place.close()));
-  await hook.stop();
   await db.end();
   await database.drop();
   await rm(folder, { recursive: true });
+  await rm(second, { recursive: true });
 });
 
 const append = (subjectId: string) =>
@@ -56,63 +51,44 @@ const append = (subjectId: string) =>
     }),
   );
 
-const anchor = (secret: string | null = SECRET) => writeAnchors({ db, clock, places, everyMs: 3_600_000, secret });
+const anchor = (to = places) => writeAnchors({ db, clock, places: to, everyMs: 3_600_000 });
 
-async function check(facts: Partial<Parameters<typeof requestVerification>[2]> = {}, secrets = [SECRET]) {
+async function check(facts: Partial<Parameters<typeof requestVerification>[2]> = {}) {
   const { id } = await requestVerification(db, ADA, { extent: "whole", anchors: [], ...facts }, clock.wallMs());
-  await workVerifications({ db, clock, log, places, secrets });
+  await workVerifications({ db, clock, log, places });
   return readVerification(db, ADA, id);
 }
 
-const filesOf = async () =>
-  (await readdir(folder, { recursive: true }))
+const filesOf = async (place = folder) =>
+  (await readdir(place, { recursive: true }))
     .filter((name) => name.endsWith(".jsonl"))
-    .map((name) => join(folder, name));
+    .map((name) => join(place, name))
+    .sort();
 
 test("the ends of the chains are written to each place when due, and a place that refuses keeps none back", async () => {
   await append("a");
   await sealEntries(db);
-  hook.answer = () => 503;
-  await expect(anchor()).rejects.toThrow("could not be anchored everywhere");
-  expect(await filesOf()).toHaveLength(1);
-  hook.answer = () => 200;
+  const refusing = { ...places[0]!, write: () => Promise.reject(new Error("the disk is full")) };
+  await expect(anchor([refusing, places[1]!])).rejects.toThrow("could not be anchored everywhere");
+  expect([await filesOf(second), await filesOf()]).toMatchObject([{ length: 0 }, { length: 1 }]);
   await anchor();
   await anchor();
-  expect(hook.got).toHaveLength(2);
-  expect(await filesOf()).toHaveLength(1);
-  expect(hook.got[1]).toMatchObject({ method: "POST", url: "/audit?key=x" });
-  const { at, chainHash, signature } = JSON.parse(hook.got[1]!.body) as Record<string, string>;
-  expect(JSON.parse(hook.got[1]!.body)).toEqual({
-    ...{ parkade: "audit-anchor", scope: "configuration", seq: 1, chainHash, at, signature },
-  });
+  expect([await filesOf(second), await filesOf()]).toMatchObject([{ length: 1 }, { length: 1 }]);
+  const written = await readFile((await filesOf(second))[0]!, "utf8");
+  const { at, chainHash } = JSON.parse(written) as Record<string, string>;
+  expect(JSON.parse(written)).toEqual({ parkade: "audit-anchor", scope: "configuration", seq: 1, chainHash, at });
   aheadMs = 3_600_000;
   await anchor();
-  expect([hook.got.length, (await filesOf()).length]).toEqual([3, 2]);
+  expect([await filesOf(second), await filesOf()]).toMatchObject([{ length: 2 }, { length: 2 }]);
   const { anchors, heads } = await readChain(db, ADA);
-  expect(anchors.map(({ place, chainHash: hash }) => [place.includes("key="), hash])).toEqual([
-    [false, heads[0]!.chainHash],
-    [false, heads[0]!.chainHash],
-  ]);
-});
-
-test("two webhooks of one host get an anchor each", async () => {
-  await append("a");
-  await sealEntries(db);
-  const locations = parseAnchorLocations(`${hook.url}/audit?key=x ${hook.url}/audit?key=y`);
-  const both = openAnchorPlaces(locations, { clock, keys: null, fetch: checkedFetch(DEFAULT_ADDRESSES, 1_000) });
-  for (let round = 0; round < 2; round++)
-    await writeAnchors({ db, clock, places: both, everyMs: 3_600_000, secret: null });
-  expect(hook.got.map(({ url }) => url)).toEqual(["/audit?key=x", "/audit?key=y"]);
-  const { anchors } = await readChain(db, ADA);
-  expect(anchors.map(({ place }) => place)).toEqual(both.map(({ place }) => place).sort());
-  expect(JSON.stringify(anchors)).not.toContain("key=");
+  expect(anchors.map(({ chainHash: hash }) => hash)).toEqual([heads[0]!.chainHash, heads[0]!.chainHash]);
 });
 
 test("a chain that is cut off is found by what stands outside, after the store forgot its anchors", async () => {
   for (const name of ["a", "b", "c"]) await append(name);
   await sealEntries(db);
   await anchor();
-  expect(await check()).toMatchObject({ good: true, seals: 3, entries: 3, anchors: 3, first: null });
+  expect(await check()).toMatchObject({ good: true, seals: 3, entries: 3, anchors: 4, first: null });
   await db.run("truncate audit_anchors, audit_verifications");
   await db.run("delete from audit_entries where id = (select entry_id from audit_seals where seq = 3)");
   await db.run("delete from audit_seals where seq = 3");
@@ -121,78 +97,29 @@ test("a chain that is cut off is found by what stands outside, after the store f
   expect((await readChain(db, ADA)).standing).toMatchObject({ id: bad.id });
 });
 
-test("an anchor whose signature is wrong is named, and one that a viewer gives is compared", async () => {
+test("an anchor that was changed outside, or that a viewer gives, is compared, after the entries", async () => {
+  await append("a");
+  await sealEntries(db);
+  await anchor();
+  const given = [{ scope: "configuration" as const, seq: 1, chainHash: "f".repeat(64) }];
+  expect((await check({ anchors: given })).first).toMatchObject({ code: "rewritten", seq: 1 });
+  const [file] = await filesOf();
+  const line = await readFile(file!, "utf8");
+  await writeFile(file!, line.replace(/"chainHash":"[0-9a-f]+"/, `"chainHash":"${"f".repeat(64)}"`));
+  expect((await check()).findings).toMatchObject([
+    { code: "rewritten", seq: 1, detail: expect.stringContaining(file!.slice(folder.length + 1)) },
+  ]);
+  await db.run("update audit_entries set actor = 'eve'");
+  expect((await check()).findings.map(({ code }) => code)).toEqual(["changed", "rewritten"]);
+});
+
+test("an anchor with the signature of an earlier release is compared like others", async () => {
   await append("a");
   await sealEntries(db);
   await anchor();
   const [file] = await filesOf();
-  const line = await readFile(file!, "utf8");
-  const chainHash = "f".repeat(64);
-  const given = [{ scope: "configuration" as const, seq: 1, chainHash }];
-  expect((await check({ anchors: given })).first).toMatchObject({ code: "rewritten", seq: 1 });
-  await writeFile(file!, line.replace(/"seq":1/, '"seq":2'));
-  expect((await check()).first).toMatchObject({
-    ...{ code: "anchor-forged", scope: "configuration", seq: 2 },
-    detail: expect.stringContaining("signed with a secret that is not set here"),
-  });
-  // An entry that was changed is said first, and no signature is judged without a secret.
-  await db.run("update audit_entries set actor = 'eve'");
-  const bad = await check();
-  expect(bad.findings.map(({ code }) => code)).toEqual(["changed", "anchor-forged"]);
-  expect(bad.first).toMatchObject({ code: "changed" });
-  expect(await check({}, [])).toMatchObject({
-    anchorSignatures: null,
-    findings: [{ code: "changed" }, { code: "truncated" }],
-  });
-});
-
-/** Lets an hour pass, adds an entry and writes the end of its chain, with or without a signature. */
-async function anchorNext(secret: string | null): Promise<void> {
-  await append("next");
-  await sealEntries(db);
-  await anchor(secret);
-  aheadMs += 3_600_000;
-}
-
-test("anchors of before a secret was set, and of a former secret, are good, and the result says which are signed", async () => {
-  await anchorNext(null);
-  await anchorNext(null);
-  expect(await check({}, [])).toMatchObject({ good: true, anchorSignatures: null });
-  expect(await check()).toMatchObject({ good: true, anchorSignatures: { unsigned: 2, signedUntil: [] } });
-  await anchorNext(SECRET);
-  const signedUntil = [{ scope: "configuration", seq: 3 }];
-  expect(await check()).toMatchObject({ good: true, anchorSignatures: { unsigned: 2, signedUntil } });
-  await anchorNext("a new secret");
-  expect((await check({}, ["a new secret"])).first).toMatchObject({ code: "anchor-forged", seq: 3 });
-  expect(await check({}, ["a new secret", "an old one", SECRET])).toMatchObject({
-    ...{ good: true, anchorSignatures: { unsigned: 2, signedUntil: [{ scope: "configuration", seq: 4 }] } },
-  });
-  expect(await check({ extent: "recent" })).toMatchObject({ good: true, anchorSignatures: null });
-  expect((await readChain(db, ADA)).lastWhole?.anchorSignatures?.unsigned).toBe(2);
-});
-
-test("who takes signatures away is found after a signed anchor, and seen where none is left", async () => {
-  for (const secret of [null, SECRET, SECRET]) await anchorNext(secret);
-  const strip = async (file: string) =>
-    writeFile(file, (await readFile(file, "utf8")).replace(/,"signature":"[0-9a-f]+"/, ""));
-  const [, second, last] = (await filesOf()).sort();
-  await strip(last!);
-  expect(await check()).toMatchObject({
-    ...{ good: false, anchorSignatures: { unsigned: 2, signedUntil: [{ scope: "configuration", seq: 2 }] } },
-    findings: [{ code: "anchor-unsigned", seq: 3, detail: expect.stringContaining(last!.slice(folder.length + 1)) }],
-  });
-  await strip(second!);
-  expect(await check()).toMatchObject({ good: true, anchorSignatures: { unsigned: 3, signedUntil: [] } });
-});
-
-test("an anchor without a signature that says otherwise is a finding", async () => {
-  await anchorNext(null);
-  const [file] = await filesOf();
-  await writeFile(
-    file!,
-    (await readFile(file!, "utf8")).replace(/"chainHash":"[0-9a-f]+"/, `"chainHash":"${"f".repeat(64)}"`),
-  );
-  expect((await check()).findings).toMatchObject([{ code: "rewritten", seq: 1 }]);
+  await writeFile(file!, (await readFile(file!, "utf8")).replace("}", `,"signature":"${"a".repeat(64)}"}`));
+  expect(await check()).toMatchObject({ good: true, anchors: 4 });
 });
 
 test("anchors that know the same cut end are one finding, which names the places", async () => {
@@ -206,10 +133,8 @@ test("anchors that know the same cut end are one finding, which names the places
   await db.run("delete from audit_seals where seq = 2");
   const { findings, findingsTotal } = await check();
   expect([findings.length, findingsTotal]).toEqual([1, 1]);
-  const [webhook, files] = places.map(({ place }) => place);
-  expect(findings[0]!.detail).toMatch(/\.jsonl and 2 more; the store's own record of /);
-  for (const place of [`${files}: audit-anchors/`, `record of ${files} and 2 more`, `record of ${webhook} and 2 more`])
-    expect(findings[0]!.detail).toContain(place);
+  const named = places.flatMap(({ place }) => [`${place}: audit-anchors/`, `record of ${place} and 2 more`]);
+  for (const place of named) expect(findings[0]!.detail).toContain(place);
 });
 
 test("anchors are compared an object at a time, however many there are, and a place that fails is named", async () => {
@@ -222,8 +147,8 @@ test("anchors are compared an object at a time, however many there are, and a pl
   const { place, read } = places[1]!;
   const many: AnchorPlace = {
     ...places[1]!,
-    read: async function* (secrets) {
-      for await (const object of read!(secrets)) {
+    read: async function* () {
+      for await (const object of read()) {
         yield Array.from({ length: lines }, () => object[0]!);
         // Between two objects the check says that it is alive.
         await db.run("update audit_verifications set worked_at = now() - interval '1 hour'");
@@ -237,7 +162,7 @@ test("anchors are compared an object at a time, however many there are, and a pl
     },
   };
   const { id } = await requestVerification(db, ADA, { extent: "whole", anchors: [] }, clock.wallMs());
-  await workVerifications({ db, clock, log, places: [many], secrets: [SECRET] });
+  await workVerifications({ db, clock, log, places: [many] });
   expect(seen[0]).toBeLessThan(60);
   expect(await readVerification(db, ADA, id)).toMatchObject({
     ...{ good: true, anchors: lines + 1 + 2, fault: `The anchors in ${place} could not be read: The disk is gone` },
@@ -247,23 +172,23 @@ test("anchors are compared an object at a time, however many there are, and a pl
 test("regular checks look at what is new, and a check whose worker died is done by another", async () => {
   await append("a");
   await sealEntries(db);
-  await workVerifications({ db, clock, log, places: [], secrets: [] });
+  await workVerifications({ db, clock, log, places: [] });
   const extents = () => db.query("select extent, seals, good from audit_verifications order by id");
   expect(await extents()).toEqual([{ extent: "whole", seals: 1, good: true }]);
   await append("b");
   await sealEntries(db);
   aheadMs = 301_000;
-  await workVerifications({ db, clock, log, places: [], secrets: [] });
+  await workVerifications({ db, clock, log, places: [] });
   expect(await extents()).toEqual([
     { extent: "whole", seals: 1, good: true },
     { extent: "recent", seals: 1, good: true },
   ]);
   const { id } = await requestVerification(db, ADA, { extent: "whole", anchors: [] }, clock.wallMs());
   await db.run("update audit_verifications set started_at = now(), worked_at = now() where id = $1", [id]);
-  await workVerifications({ db, clock, log, places: [], secrets: [] });
+  await workVerifications({ db, clock, log, places: [] });
   expect(await readVerification(db, ADA, id)).toMatchObject({ finishedAt: null, good: null });
   await db.run("update audit_verifications set worked_at = now() - interval '4 minutes' where id = $1", [id]);
-  await workVerifications({ db, clock, log, places: [], secrets: [] });
+  await workVerifications({ db, clock, log, places: [] });
   expect(await readVerification(db, ADA, id)).toMatchObject({ good: true, seals: 2 });
 });
 
@@ -280,7 +205,7 @@ test("what a check found stays, and the regular checks after it look at what is 
     await append("b");
     await sealEntries(db);
     aheadMs += 301_000;
-    await workVerifications({ db, clock, log, places: [], secrets: [] });
+    await workVerifications({ db, clock, log, places: [] });
   };
   await regular();
   await regular();
@@ -304,7 +229,7 @@ test("a finding ends with a check of everything that compared as many anchors, a
     },
   };
   await requestVerification(db, ADA, { extent: "whole", anchors: [] }, clock.wallMs());
-  await workVerifications({ db, clock, log, places: [unread], secrets: [SECRET] });
+  await workVerifications({ db, clock, log, places: [unread] });
   const { last, heads } = await readChain(db, ADA);
   expect([last?.good, await standing()]).toEqual([true, bad.id]);
   await check();
@@ -312,7 +237,6 @@ test("a finding ends with a check of everything that compared as many anchors, a
   // One that could not be done brings none back.
   await db.run("update audit_verifications set good = null, fault = 'gone' where id = $1", [(await check()).id]);
   expect(await standing()).toBeNull();
-  // As from a webhook, which only a person can read.
   const given = (chainHash: string) => check({ anchors: [{ scope: "configuration", seq: 1, chainHash }] });
   const rewritten = await given("f".repeat(64));
   await check();

@@ -1,5 +1,5 @@
 import type { AnchorPlace } from "@/lib/guard/audit-chain/anchors/anchor-places";
-import type { ReadAnchor } from "@/lib/guard/audit-chain/chain.pure";
+import type { Anchor } from "@/lib/guard/audit-chain/chain.pure";
 import { readStoredAnchors } from "@/lib/guard/audit-chain/verifications.read";
 import {
   claimVerification,
@@ -26,8 +26,6 @@ export type VerificationDeps = {
   clock: Clock;
   log: Log;
   places: readonly AnchorPlace[];
-  /** Verify the signatures of anchors; none = signatures are not judged. */
-  secrets: readonly string[];
 };
 
 /** Does the checks that are asked for, and the regular ones: what is new, and once a day everything. */
@@ -54,7 +52,6 @@ async function verify(deps: VerificationDeps, open: OpenVerification, signal?: A
       fromEntry: before === null ? null : uuidv7LowerBound(before.requestedMs - OVERLAP_MS),
       anchors: given,
       ...(whole ? { outside: readOutside(deps, faults) } : {}),
-      signatures: whole && deps.secrets.length > 0 && deps.places.some(({ read }) => read !== null),
       progress: (seals) => noteProgress(db, open.id, seals),
       ...(signal ? { signal } : {}),
     });
@@ -68,18 +65,15 @@ async function verify(deps: VerificationDeps, open: OpenVerification, signal?: A
 }
 
 /** What stands outside, and what the store remembers of it. A place that cannot be read is named, and the rest is checked. */
-async function* readOutside({ db, places, secrets }: VerificationDeps, faults: string[]): AsyncGenerator<ReadAnchor[]> {
+async function* readOutside({ db, places }: VerificationDeps, faults: string[]): AsyncGenerator<Anchor[]> {
   for (const { place, read } of places) {
-    if (read === null) continue;
     try {
-      yield* read(secrets);
+      yield* read();
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       faults.push(`The anchors in ${place} could not be read: ${error.message}`);
     }
   }
   for await (const anchors of readStoredAnchors(db))
-    yield anchors.map((anchor) => ({
-      ...{ ...anchor, place: `the store's own record of ${anchor.place}`, signature: null },
-    }));
+    yield anchors.map((anchor) => ({ ...anchor, place: `the store's own record of ${anchor.place}` }));
 }

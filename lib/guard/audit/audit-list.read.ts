@@ -35,13 +35,6 @@ const ENTRIES = `select a.id, a.at as "atMs", a.actor, a.action, a.subject_kind 
        o.id as "operationId", coalesce(o.changed, case when a.action = 'event.exported' then nullif(a.count, 0) else a.count end) as count
   from audit_entries a left join bulk_operations o on o.audit_id = a.id`;
 
-/** For a server that keeps the audit: entries by their id, masked as for viewers who may not reveal. One that is gone is left out. */
-export async function readAuditEntries(db: Queryable, ids: readonly string[]): Promise<Map<string, AuditOut>> {
-  const rows = await db.query<AuditRow>(`${ENTRIES} where a.id = any($1::uuid[])`, [ids], { name: "audit-entries-of" });
-  const set = (await readMasks(db)).of(null);
-  return new Map(rows.map((row) => [row.id, entryOut(row, set)]));
-}
-
 /** @param set null = nothing is masked */
 function entryOut({ atMs, before, after, ...row }: AuditRow, set: MaskSet | null): AuditOut {
   const shown = <Value>(value: Value) => (set === null ? value : withoutMasked(value, set));

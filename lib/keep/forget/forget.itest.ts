@@ -523,7 +523,6 @@ const NAMES_NOBODY: Record<string, readonly string[]> = {
   audit_anchors: ["*"],
   audit_pending: ["*"],
   audit_seals: ["*"],
-  audit_syslog_positions: ["*"],
   audit_verifications: ["*"],
   admission_counts: ["*"],
   intake_room: ["*"],

@@ -68,7 +68,7 @@ const timeouts = (index: number) => ({
 async function checkAudit(aheadMs: number): Promise<void> {
   const clock: Clock = { ...world.deps.clock, wallMs: () => world.deps.clock.wallMs() + aheadMs };
   await sealEntries(world.db);
-  await workVerifications({ db: world.db, clock, log: world.deps.log, places: [], secrets: [] });
+  await workVerifications({ db: world.db, clock, log: world.deps.log, places: [] });
 }
 
 async function auditVerdicts() {

@@ -1,5 +1,5 @@
 /** Where messages about alerts go. */
-export const CHANNEL_KINDS = ["webhook", "slack", "teams", "pagerduty", "opsgenie", "email", "alertmanager"] as const;
+export const CHANNEL_KINDS = ["webhook", "slack", "teams", "pagerduty", "email", "alertmanager"] as const;
 export type ChannelKind = (typeof CHANNEL_KINDS)[number];
 
 export const CHANNEL_NAMES: Record<ChannelKind, string> = {
@@ -7,17 +7,16 @@ export const CHANNEL_NAMES: Record<ChannelKind, string> = {
   slack: "Slack",
   teams: "Microsoft Teams",
   pagerduty: "PagerDuty",
-  opsgenie: "Opsgenie",
   email: "E-mail",
   alertmanager: "Alertmanager",
 };
 
 /** Kinds that keep a record of their own for each rule, and close it: each rule needs its own message there. */
-const KEEPS_RECORDS: readonly ChannelKind[] = ["pagerduty", "opsgenie", "alertmanager"];
+const KEEPS_RECORDS: readonly ChannelKind[] = ["pagerduty", "alertmanager"];
 export const keepsRecords = (kind: ChannelKind): boolean => KEEPS_RECORDS.includes(kind);
 
 /** Kinds that know that somebody looks at an alert. */
-export const knowsAcknowledged = (kind: ChannelKind): boolean => kind === "pagerduty" || kind === "opsgenie";
+export const knowsAcknowledged = (kind: ChannelKind): boolean => kind === "pagerduty";
 
 /**
  * Alertmanager resolves an alert by itself that nobody sends again: it is told again after this time, and not to forget it

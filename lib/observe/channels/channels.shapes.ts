@@ -50,11 +50,6 @@ export const channelConfigSchema = z.discriminatedUnion(
       url: z._default(address, "https://events.pagerduty.com/v2/enqueue"),
     }),
     z.strictObject({
-      kind: z.literal("opsgenie"),
-      apiKey: reference,
-      url: z._default(address, "https://api.opsgenie.com"),
-    }),
-    z.strictObject({
       kind: z.literal("email"),
       server: mailServer,
       username: z.optional(boundedText(320)),
@@ -76,7 +71,7 @@ export const channelConfigSchema = z.discriminatedUnion(
 export type ChannelConfig = z.infer<typeof channelConfigSchema>;
 export type ConfigOf<Kind extends ChannelConfig["kind"]> = Extract<ChannelConfig, { kind: Kind }>;
 
-const SECRETS: readonly string[] = ["secret", "routingKey", "apiKey", "password"];
+const SECRETS: readonly string[] = ["secret", "routingKey", "password"];
 const REFERENCE_WORDS = "must be env:NAME, the variable that holds it: secrets are not stored";
 const ADDRESS_WORDS = "must be an address that begins with https:// or http://, or env:NAME";
 const SERVER_WORDS = "must look like smtp://mail.example.com:587, or smtps:// for TLS from the start";

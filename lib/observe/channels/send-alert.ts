@@ -4,7 +4,6 @@ import type { AlertMessage } from "@/lib/observe/channels/alert-message.pure";
 import type { ChannelConfig, ConfigOf } from "@/lib/observe/channels/channels.shapes";
 import { alertmanagerBody } from "@/lib/observe/channels/formats/alertmanager.pure";
 import { type Mail, mailOf } from "@/lib/observe/channels/formats/email.pure";
-import { opsgenieRequest } from "@/lib/observe/channels/formats/opsgenie.pure";
 import { pagerdutyBody } from "@/lib/observe/channels/formats/pagerduty.pure";
 import { slackBody } from "@/lib/observe/channels/formats/slack.pure";
 import { teamsBody } from "@/lib/observe/channels/formats/teams.pure";
@@ -91,11 +90,6 @@ function requestOf(
       return { url, json: JSON.stringify(teamsBody(message)) };
     case "pagerduty":
       return { url, json: JSON.stringify(pagerdutyBody(message, resolveSecret(config.routingKey, host))) };
-    case "opsgenie": {
-      const { path, body } = opsgenieRequest(message);
-      const headers = { authorization: `GenieKey ${resolveSecret(config.apiKey, host)}` };
-      return { url: `${url.replace(/\/$/, "")}${path}`, json: JSON.stringify(body), headers };
-    }
     case "alertmanager": {
       const { username, password } = config;
       const pair = `${username ?? ""}:${password === undefined ? "" : resolveSecret(password, host)}`;

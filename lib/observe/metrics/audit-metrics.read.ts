@@ -9,7 +9,6 @@ const WAITING_MAX = 10_000;
 type Audit = {
   waiting: number;
   oldestS: number | null;
-  unsentS: number | null;
   finding: boolean;
   checked: { extent: string }[] | null;
   goodAges: { extent: string; ageS: number }[] | null;
@@ -31,9 +30,6 @@ export async function auditMetrics(db: Queryable, { scope }: Scrape): Promise<Me
     ]),
     gauge("parkade_audit_unsealed_oldest_seconds", "How long the oldest of them has waited.", [
       { value: row?.oldestS ?? null },
-    ]),
-    gauge("parkade_audit_unsent_oldest_seconds", "Age of the oldest seal that was not sent to the syslog server.", [
-      { value: row?.unsentS ?? null },
     ]),
     gauge(
       "parkade_audit_good",
@@ -61,10 +57,6 @@ const AUDIT = `with recursive places as (
      where p.place is not null
   ), waiting as (select since from audit_pending limit ${WAITING_MAX})
   select (select count(*)::int from waiting) as waiting, (select ${age("min(since)")} from waiting) as "oldestS",
-    (select ${age("min(a.sealed_at)")} from unnest('{access,configuration,messages}'::text[]) s (scope)
-       left join audit_syslog_positions p on p.scope = s.scope
-       join audit_seals a on a.scope = s.scope and a.seq = coalesce(p.seq, 0) + 1
-      where exists (select from audit_syslog_positions)) as "unsentS",
     exists (${STANDING_FINDING}) as finding,
     ${lastChecks("v.good is not null")} as checked,
     ${lastChecks("v.good", [`${age("v.finished_at")} as "ageS"`])} as "goodAges",

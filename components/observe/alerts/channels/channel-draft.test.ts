@@ -25,7 +25,7 @@ describe("the form of a channel", () => {
     [{ severities: [] }, "severities"],
     [{ settings: {} }, "url"],
     [{ kind: "email", settings: { ...typed("email"), to: "" } }, "to"],
-    [{ kind: "opsgenie", settings: { apiKey: " " } }, "apiKey"],
+    [{ kind: "pagerduty", settings: { routingKey: " " } }, "routingKey"],
   ])("says what is wrong at its field: %j", (own, field) => {
     const made = channelRequest({ ...NEW_CHANNEL, name: "ops", settings: { url: "https://ops.example.com" }, ...own });
     expect(made.ok ? null : Object.keys(made.errors)).toEqual([field]);

@@ -12,7 +12,7 @@ export type ChannelDraft = {
   settings: Partial<Record<Setting, string>>;
 };
 
-const SETTINGS = ["url", "secret", "routingKey", "apiKey", "server", "username", "password", "from", "to"] as const;
+const SETTINGS = ["url", "secret", "routingKey", "server", "username", "password", "from", "to"] as const;
 export type Setting = (typeof SETTINGS)[number];
 export type ChannelErrors = Partial<Record<"name" | "severities" | "sources" | Setting, string>>;
 
@@ -40,15 +40,6 @@ export const SETTINGS_OF: Record<ChannelKind, Partial<Record<Setting, SettingLoo
   pagerduty: {
     routingKey: { label: "integration key", placeholder: ENV("PAGERDUTY"), hint: BY_NAME },
     url: { label: "address", placeholder: "https://events.pagerduty.com/v2/enqueue", optional: true },
-  },
-  opsgenie: {
-    apiKey: { label: "API key", placeholder: ENV("OPSGENIE"), hint: BY_NAME },
-    url: {
-      label: "address",
-      placeholder: "https://api.opsgenie.com",
-      hint: "https://api.eu.opsgenie.com in Europe",
-      optional: true,
-    },
   },
   email: {
     server: {

@@ -65,7 +65,7 @@ export function ChannelsPage() {
           }
         >
           The console shows them: the bell at the top of every page counts those that nobody has acknowledged. A channel
-          takes them to a webhook, Slack, Microsoft Teams, PagerDuty, Opsgenie, Alertmanager or by e-mail.
+          takes them to a webhook, Slack, Microsoft Teams, PagerDuty, Alertmanager or by e-mail.
         </EmptyState>
       ) : null}
       <ul aria-label="Channels" className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3 pb-3">

@@ -11,15 +11,13 @@ export type AnchorDeps = {
   clock: Clock;
   places: readonly AnchorPlace[];
   everyMs: number;
-  /** Signs the lines; null = they are not signed. */
-  secret: string | null;
 };
 
 /**
  * Writes the ends of the chains to each place where that is due. A place that refuses keeps no other place back; it is tried
  * again in the next round. Rejects with the errors of all that refused. Two workers may both write: that does no harm.
  */
-export async function writeAnchors({ db, clock, places, everyMs, secret }: AnchorDeps): Promise<void> {
+export async function writeAnchors({ db, clock, places, everyMs }: AnchorDeps): Promise<void> {
   const heads = await readHeads(db);
   if (heads.length === 0) return;
   const errors: unknown[] = [];
@@ -30,7 +28,7 @@ export async function writeAnchors({ db, clock, places, everyMs, secret }: Ancho
     const at = iso(nowMs);
     try {
       const day = at.slice(0, 10);
-      await write(heads.map((head) => anchorLine(head, { at, secret })).join(""), `${day}/${id}`);
+      await write(heads.map((head) => anchorLine(head, at)).join(""), `${day}/${id}`);
       await db.run(
         `insert into audit_anchors (id, place, scope, seq, chain_hash, at)
          select id, $2, scope, seq, decode(hash, 'hex'), to_timestamp($6::float8 / 1000)
