@@ -111,6 +111,20 @@ describe("a store of the development version before 0.1.0", () => {
     expect(await db.query("select name from accounts")).toEqual([{ name: "Ada" }]);
   });
 
+  test("has its source of a RabbitMQ stream stopped, and reads its other queues", async () => {
+    await developmentStore();
+    await db.run(
+      `insert into sources (id, name, kind, config) select gen_random_uuid(), name, 'rabbitmq', config::jsonb
+         from (values ('stream', '{"queue":"s","streamOffset":"next"}'), ('queue', '{"queue":"q","streamOffset":"first"}')) v (name, config)`,
+    );
+    await db.run("insert into source_positions (source_id, log) select id, 's' from sources where name = 'stream'");
+    await migrate(database.url);
+    expect(await db.query("select name, mode, mode_reason as why, config from sources order by name")).toEqual([
+      { name: "queue", mode: "running", why: null, config: { queue: "q" } },
+      { name: "stream", mode: "stopped", why: "RabbitMQ streams are no longer read", config: { queue: "s" } },
+    ]);
+  });
+
   test("is refused and unchanged when it is older, with what to do", async () => {
     await developmentStore(REPLACED.slice(0, -1));
     const refusal = /is at migration 20261207500001_encryption_waits of a development version.*20261207620001.*once/;

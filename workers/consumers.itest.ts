@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { SourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Consumer, ConsumerState, ReadMode } from "@/lib/brokers/port";
 import { brokerRegistry } from "@/lib/brokers/registry";
-import { memoryPositions } from "@/lib/brokers/testing/positions";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { createLog } from "@/lib/platform/log";
@@ -73,7 +72,6 @@ describe("a broker that accepts connections and says nothing", () => {
         if (queue === "hung.dlq") {
           const consumer = real.consume(source, async () => undefined, {
             name: "orders",
-            positions: memoryPositions(),
           })!;
           // The end of a real one waits for its broker; this one waits for ever.
           return {

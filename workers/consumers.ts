@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import type { Consumer, ConsumerState, ParkBatch, Positions } from "@/lib/brokers/port";
+import type { Consumer, ConsumerState, ParkBatch } from "@/lib/brokers/port";
 import type { BrokerRegistry } from "@/lib/brokers/registry";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
@@ -18,7 +17,6 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type ConsumedSource, readConsumedSources } from "@/lib/sources/consumed-sources.read";
 import { finishDrain } from "@/lib/sources/finish-drain";
 import { removeConsumer, writeConsumer } from "@/lib/sources/source-consumers.write";
-import { holdLog, readPosition, releaseLog, writePosition } from "@/lib/sources/source-positions.write";
 
 export type ConsumersOptions = {
   db: Db;
@@ -120,17 +118,13 @@ export function startConsumers(options: ConsumersOptions): Consumers {
     const held: Running = { source, consumer: null, fault: null, counts: [], storm: null };
     try {
       const config = parseSourceConfig(source.kind, source.config);
-      // Each consumer has a name of its own: the one before it, of another configuration, may still be ending.
-      const holder = `${options.workerId}/${randomUUID()}`;
-      const positions = positionsOf(source, holder, db);
       const onStorm = (storm: Storm) => {
         held.storm = storm;
         held.consumer?.steer("paused");
       };
-      held.consumer = options.brokers.consume(config, parkFor(source, { holder, onStorm }, options), {
+      held.consumer = options.brokers.consume(config, parkFor(source, onStorm, options), {
         name: source.name,
         mode: modeOf(held),
-        positions,
       });
       log.info({ source: source.name, kind: source.kind, mode: source.mode }, "consuming");
       return held;
@@ -157,15 +151,6 @@ export function startConsumers(options: ConsumersOptions): Consumers {
   };
 }
 
-function positionsOf({ id: sourceId }: ConsumedSource, holder: string, db: Db): Positions {
-  return {
-    hold: (log) => holdLog(db, { sourceId, log, holder }),
-    set: ({ log, position }) => writePosition(db, { sourceId, log, holder }, position),
-    read: (log) => readPosition(db, sourceId, log),
-    release: (log) => releaseLog(db, { sourceId, log, holder }),
-  };
-}
-
 /** Why a source that should be read is not, and since when; null = it is. */
 function heldBackBy({ source, storm }: Running, stop: MeasuredRoom | null, nowMs: number) {
   if (source.mode === "paused") return null;
@@ -174,25 +159,20 @@ function heldBackBy({ source, storm }: Running, stop: MeasuredRoom | null, nowMs
   return { why: stormSentence(storm.limit), sinceMs: storm.atMs };
 }
 
-type Parking = { holder: string; onStorm: (storm: Storm) => void };
-
 function parkFor(
   source: ConsumedSource,
-  { holder, onStorm }: Parking,
+  onStorm: (storm: Storm) => void,
   { db, clock, log, archive }: ConsumersOptions,
 ): ParkBatch {
-  return async (batch: DeadLetter[], progress, facts) => {
+  return async (batch: DeadLetter[], facts) => {
     let storm: Storm | null = null;
     for (let from = 0; from < batch.length; from += PARK_BATCH_MAX) {
       const letters = batch.slice(from, from + PARK_BATCH_MAX);
-      const isLast = from + PARK_BATCH_MAX >= batch.length;
-      const held = progress === undefined || !isLast ? null : { sourceId: source.id, log: progress.log, holder };
       const outcomes = await parkEvents(
         { db, clock, archive, log },
         letters.map((letter) => ({ source: source.name, letter })),
         systemViewer(`source:${source.name}`),
         {
-          withLast: held === null ? undefined : (tx) => writePosition(tx, held, progress!.position),
           whole: true,
           onStorm: facts?.keepsAcknowledged ? undefined : (now) => (storm = now),
         },

@@ -16,7 +16,6 @@ import {
   type Publisher,
 } from "@/lib/brokers/port";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
-import { filePositions, memoryPositions } from "@/lib/brokers/testing/positions";
 import type { ReadingChild } from "@/lib/brokers/testing/reading-child";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
@@ -100,8 +99,6 @@ export type BrokerHarness<Config> = {
   keepsPosition?: true;
   /** The broker does not say how many messages it holds. */
   uncounted?: true;
-  /** The file with the position, where Parkade keeps it. */
-  positionFile?: string;
   /** What the wire cannot carry at all: bodies that are no JSON, headers. Absent = it carries both. */
   without?: { anyBody?: Frame; headers?: true };
   /** null for adapters that are pushed to. */
@@ -118,16 +115,11 @@ export function consumerOf<Config>(
   adapter: Adapter<Config>,
   config: Config,
   park: ParkBatch,
-  positions = memoryPositions(),
   clock = systemClock,
 ): Consumer {
   // A broker that counts no messages is drained after 15 such waits.
   const deps = { clock, random: () => 0, report: () => undefined, drainWaitMs: 130 };
-  const parkAndStore: ParkBatch = async (batch, progress) => {
-    await park(batch, progress);
-    if (progress !== undefined) await positions.set(progress);
-  };
-  return new ParkLoop(adapter.reader!(config, "conformance", positions), parkAndStore, deps);
+  return new ParkLoop(adapter.reader!(config, "conformance"), park, deps);
 }
 
 /** Polls for as long as a busy machine may need. */
@@ -161,8 +153,7 @@ function usersOf<Config>(harness: () => BrokerHarness<Config>) {
   };
   const inOrder = (bodies: string[]) => (harness().unordered ? [...bodies].sort() : bodies);
   const consume = (park: (batch: DeadLetter[]) => Promise<void>, config = harness().config) => {
-    const { adapter, positionFile } = harness();
-    const made = consumerOf(adapter, config, park, positionFile ? filePositions(positionFile) : undefined);
+    const made = consumerOf(harness().adapter, config, park);
     consumers.push(made);
     return made;
   };
@@ -802,7 +793,7 @@ function redriveOf(
  */
 export async function readByDyingProcesses(
   kind: string,
-  { config, positionFile }: { config: unknown; positionFile?: string },
+  { config }: { config: unknown },
   dies: "before-commit" | "before-acknowledgement",
   remaining: (committed: Buffer[]) => Promise<number> | number,
 ): Promise<{ eventId: string; payload: Buffer }[]> {
@@ -810,7 +801,7 @@ export async function readByDyingProcesses(
   const file = join(folder, "committed");
   writeFileSync(file, "");
   const start = (how: ReadingChild["dies"]) => {
-    const task: ReadingChild = { kind, config, file, positions: positionFile, dies: how };
+    const task: ReadingChild = { kind, config, file, dies: how };
     return spawn(process.execPath, [program("reading-child"), JSON.stringify(task)], { stdio: "ignore" });
   };
   const committed = () =>

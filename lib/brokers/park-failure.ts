@@ -15,8 +15,3 @@ export function parkFailure(error: unknown): string {
 export function isRefusal(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === "invalid-request";
 }
-
-/** The store takes messages, but not of this consumer: another one reads the log now. */
-export function isTaken(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === "READ_BY_ANOTHER_WORKER";
-}

@@ -7,17 +7,7 @@ import { deadLetter } from "@/lib/testing/letters";
 import { manualClock } from "@/lib/testing/manual-clock";
 
 /** A broker of one queue that can refuse connections and count messages that it does not hand out. */
-function scene({
-  mode,
-  refuse = false,
-  hold = false,
-  log = false,
-}: {
-  mode?: ReadMode;
-  refuse?: boolean;
-  hold?: boolean;
-  log?: boolean;
-} = {}) {
+function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse?: boolean; hold?: boolean } = {}) {
   const clock = manualClock();
   const broker = {
     queue: [] as string[],
@@ -31,7 +21,7 @@ function scene({
   };
   const parked: string[] = [];
   /** `bad`: messages that fail with every batch that holds one. `refused`: the same, with the store's own word for it. */
-  const store = { out: false, taken: false, bad: new Set<string>(), refused: new Set<string>() };
+  const store = { out: false, bad: new Set<string>(), refused: new Set<string>() };
   let inbox = new Inbox<string>();
   const reader: Reader<string> = {
     what: "queue q",
@@ -62,7 +52,6 @@ function scene({
         },
         partOf: (id) => `orders/${id.slice(-1)}`,
         holds: (id) => !broker.back.has(id),
-        ...(log ? { untilNow } : {}),
         assertOpen: () => inbox.throwIfFailed(),
         close: async () => {
           broker.open -= 1;
@@ -71,14 +60,9 @@ function scene({
     },
     describe: (error) => (error as Error).message,
   };
-  const untilNow = async () => {
-    const there = [...broker.queue];
-    return async () => there.every((id) => parked.includes(id));
-  };
   const deps = { clock, random: () => 0.5, report: () => undefined };
   const park = async (letters: { eventId: string }[]) => {
     if (store.out || letters.some(({ eventId }) => store.bad.has(eventId))) throw new Error("refused");
-    if (store.taken) throw Object.assign(new Error("another worker reads q"), { code: "READ_BY_ANOTHER_WORKER" });
     if (letters.some(({ eventId }) => store.refused.has(eventId)))
       throw new DomainError("invalid-request", "the store refuses a message's values");
     parked.push(...letters.map(({ eventId }) => eventId));
@@ -143,29 +127,6 @@ test("a drain waits for messages that the broker counts, and ends with their num
   expect(loop.state().state).toBe("draining");
   await clock.advance(15_000);
   expect(loop.state()).toMatchObject({ state: "drained", lag: 3 });
-  await loop.stop();
-});
-
-test("a drained log has nothing left of what there was when the drain began, whatever its lag was read to be before", async () => {
-  const { clock, broker, parked, loop, arrive } = scene({ mode: "draining", log: true });
-  broker.uncounted = true;
-  arrive("a", "b");
-  await clock.advance(10);
-  expect(parked).toEqual(["a", "b"]);
-  expect(loop.state()).toMatchObject({ state: "drained", lag: 0 });
-  await loop.stop();
-});
-
-test("a consumer whose log another one has taken is not failing while it waits for the log", async () => {
-  const { clock, broker, store, loop, arrive } = scene();
-  await clock.advance(10);
-  store.taken = true;
-  arrive("a", "b");
-  await clock.advance(10);
-  expect(loop.state().lastError).toContain("READ_BY_ANOTHER_WORKER");
-  broker.queue = [];
-  await clock.advance(2_000);
-  expect(loop.state()).toMatchObject({ state: "running", lastError: null });
   await loop.stop();
 });
 

@@ -1,5 +1,5 @@
-import { isRefusal, isTaken, ParkRejected, parkFailure } from "@/lib/brokers/park-failure";
-import { isDrainedTo, isEmpty, lagOf, type Session, stillHeld } from "@/lib/brokers/park-session";
+import { isRefusal, ParkRejected, parkFailure } from "@/lib/brokers/park-failure";
+import { isEmpty, lagOf, type Session, stillHeld } from "@/lib/brokers/park-session";
 import type {
   AdapterDeps,
   Consumer,
@@ -215,7 +215,7 @@ export class ParkLoop<Handle> implements Consumer {
     if (read === null) return;
     const startedMs = clock.nowMs();
     const ended = new AbortController();
-    const session: Session<Handle> = { read, setAside: [], retryAtMs: 0, emptyWaits: 0, drainEnd: null };
+    const session: Session<Handle> = { read, setAside: [], retryAtMs: 0, emptyWaits: 0 };
     this.open = session;
     let lost = true;
     try {
@@ -254,10 +254,6 @@ export class ParkLoop<Handle> implements Consumer {
       const draining = this.mode === "draining";
       if (this.current.state === "running" || this.current.state === "draining")
         this.current = { ...this.current, state: this.readingState() };
-      if (draining && (await isDrainedTo(session, turn))) {
-        this.drained = { total: 0 }; // of what there was when the drain began
-        return;
-      }
       const { drainWaitMs = DRAIN_WAIT_MS_DEFAULT } = this.deps;
       const within = draining ? drainWaitMs : session.setAside.length > 0 ? SET_ASIDE_MS : undefined;
       const batch = await session.read.take(this.reader.batchMax, turn, within);
@@ -286,10 +282,8 @@ export class ParkLoop<Handle> implements Consumer {
   }
 
   private commit({ read }: Session<Handle>, batch: readonly Taken<Handle>[]): Promise<void> {
-    const progress = read.progressAfter?.(batch.map((one) => one.handle));
     return this.park(
       batch.map((one) => one.letter),
-      progress ?? undefined,
       { keepsAcknowledged: read.keepsAcknowledged ?? false },
     );
   }
@@ -306,7 +300,7 @@ export class ParkLoop<Handle> implements Consumer {
   }
 
   private rejected(count: number, error: unknown): void {
-    this.parkFails = !isTaken(error);
+    this.parkFails = true;
     const refused = `${messages(count)} of ${this.reader.what}`;
     const said = this.errorNow(`${refused} could not be committed (${parkFailure(error)})`);
     this.current = { ...this.current, state: "failing", ...said };

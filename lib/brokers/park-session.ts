@@ -14,8 +14,6 @@ export type Session<Handle> = {
   retryAtMs: number;
   /** Waits in a row without a message. */
   emptyWaits: number;
-  /** Where the drain of this turn ends, for a log that is never empty. */
-  drainEnd: { turn: AbortSignal; isReached: () => Promise<boolean> } | null;
 };
 
 /** Unknown when it cannot be read. A session that has lost its broker fails in `take` as well. */
@@ -27,20 +25,12 @@ export function stillHeld<Handle>(read: ReadSession<Handle>, taken: Taken<Handle
   return taken.filter((one) => read.holds?.(one.handle) ?? true);
 }
 
-/** Whether a log is parked up to where it ended when the drain began. */
-export async function isDrainedTo(session: Session<unknown>, turn: AbortSignal): Promise<boolean> {
-  const { read, setAside } = session;
-  if (read.untilNow === undefined) return false;
-  if (session.drainEnd?.turn !== turn) session.drainEnd = { turn, isReached: await read.untilNow() };
-  return setAside.length === 0 && (await session.drainEnd.isReached()) && !turn.aborted;
-}
-
 /**
  * Whether a source that gave no message in time is empty; `onLag` gets what its broker counts. A message that cannot be
  * committed keeps it from being so.
  */
 export async function isEmpty(session: Session<unknown>, onLag: (lag: Lag) => void): Promise<boolean> {
-  if (session.emptyWaits === 0 || session.setAside.length > 0 || session.drainEnd !== null) return false;
+  if (session.emptyWaits === 0 || session.setAside.length > 0) return false;
   const lag = await lagOf(session.read);
   onLag(lag);
   return lag.total === 0 || session.emptyWaits >= DRAIN_WAITS_MAX;

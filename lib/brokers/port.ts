@@ -173,38 +173,9 @@ export interface Publisher {
 /**
  * Hands over what was read. Resolves after the batch is committed to Postgres; only then is it acknowledged. A rejection
  * means nothing was committed: the batch stays unacknowledged. The code `invalid-request` says that the store refuses the
- * values of a message, `READ_BY_ANOTHER_WORKER` that another consumer has taken the log; every other rejection may be an
- * outage. `progress` is stored in the transaction that completes the batch. `keepsAcknowledged` is that of the session.
+ * values of a message; every other rejection may be an outage. `keepsAcknowledged` is that of the session.
  */
-export type ParkBatch = (
-  batch: DeadLetter[],
-  progress?: Progress,
-  facts?: { keepsAcknowledged: boolean },
-) => Promise<void>;
-
-/** How far a log is read: the message at this offset and all before it are parked. */
-export type Position = {
-  /** -1: none is. */
-  offset: bigint;
-  /** Hash of the message's body. Another one at this offset: the log was made anew. null = nothing is compared. */
-  mark: string | null;
-};
-
-export type Progress = { log: string; position: Position };
-
-/**
- * The positions of one consumer, for a broker that keeps what was read and no position for us. One consumer reads a log at
- * a time: the others wait until it releases the log, or says nothing for `HELD_S`.
- */
-export interface Positions {
-  /** Takes the log, or keeps it. `position` null: it was never read. null: another consumer has it. */
-  hold(log: string): Promise<{ position: Position | null } | null>;
-  /** Sets the position of a log that this consumer holds, without a message. */
-  set(progress: Progress): Promise<void>;
-  /** The position that any consumer has stored. */
-  read(log: string): Promise<Position | null>;
-  release(log: string): Promise<void>;
-}
+export type ParkBatch = (batch: DeadLetter[], facts?: { keepsAcknowledged: boolean }) => Promise<void>;
 
 /** One part of what a source reads: a partition of a topic, a shard. */
 type Part = {
@@ -286,10 +257,6 @@ export interface ReadSession<Handle> {
    * keeps what it has until it ends.
    */
   holds?(handle: Handle): boolean;
-  /** Of a log whose position Parkade keeps: what is stored with these messages. null = there is nothing to store. */
-  progressAfter?(handles: readonly Handle[]): Progress | null;
-  /** Of such a log, which is never empty: fixes its present end. The answer tells whether all up to there is parked. */
-  untilNow?(): Promise<() => Promise<boolean>>;
   /** Throws the cause when the connection is gone: the broker then has everything back that was not acknowledged. */
   assertOpen(): void;
   /**
@@ -323,9 +290,9 @@ export interface Reader<Handle = unknown> {
 export interface Adapter<Config> {
   /**
    * null: events of this kind come by Parkade's API, there is nothing to read. `source` is the name of the source, for
-   * what the broker keeps under a name: a consumer group, a durable consumer. `positions` is for a broker that keeps none.
+   * what the broker keeps under a name: a consumer group, a durable consumer.
    */
-  readonly reader: ((config: Config, source: string, positions: Positions) => Reader) | null;
+  readonly reader: ((config: Config, source: string) => Reader) | null;
   /** Can we reach it, and what would we read? Never consumes. Rejects only with `signal.reason`. */
   probe(config: Config, signal: AbortSignal): Promise<ProbeResult>;
   /**

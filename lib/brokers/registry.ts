@@ -17,7 +17,6 @@ import type {
   Consumer,
   OwnerCheck,
   ParkBatch,
-  Positions,
   ProbeResult,
   Publisher,
   ReadMode,
@@ -56,11 +55,7 @@ export const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>
  */
 export type BrokerRegistry = {
   /** Reads the source of this name until stopped. null: events of this kind come by Parkade's API. */
-  consume(
-    source: SourceConfig,
-    park: ParkBatch,
-    options: { name: string; mode?: ReadMode; positions: Positions },
-  ): Consumer | null;
+  consume(source: SourceConfig, park: ParkBatch, options: { name: string; mode?: ReadMode }): Consumer | null;
   probe(source: SourceConfig, signal: AbortSignal): Promise<ProbeResult>;
   /** A named target, whose lane is null, has its destination in `source` in place of the source's main one. */
   publisher(source: SourceConfig, lane?: "main" | "slow" | null): Publisher;
@@ -93,10 +88,10 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
     config.checkCall &&
     scrubbedCheck(createOwnerCheck(config.checkCall, { ...deps, tls: tlsOfCheck(config) }), scrubber);
   return {
-    consume: (stored, park, { name, mode, positions }) => {
+    consume: (stored, park, { name, mode }) => {
       const { adapter, config } = resolved(stored);
       if (adapter.reader === null) return null;
-      return scrubbedConsumer(new ParkLoop(adapter.reader(config, name, positions), park, loopDeps, mode), scrubber);
+      return scrubbedConsumer(new ParkLoop(adapter.reader(config, name), park, loopDeps, mode), scrubber);
     },
     probe: async (stored, signal) => {
       const { adapter, config } = resolved(stored);

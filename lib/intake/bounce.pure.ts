@@ -52,7 +52,6 @@ export type ArrivedLetter = {
 /** What names one letter among all of its broker, apart from `properties` of that name. */
 const PLACES = [
   ["topic", "partition", "offset"],
-  ["queue", "offset"],
   ["stream", "sequence"],
   ["stream", "id"],
   ["set", "score"],

@@ -135,11 +135,6 @@ describe.each([
 
 test.each<[string, Origin, object | null]>([
   ["Kafka", { deadLetter: { topic: "t", partition: 0, offset: "4" } }, { topic: "t", partition: 0, offset: "4" }],
-  [
-    "a RabbitMQ stream",
-    { deadLetter: { queue: "q", exchange: "", routingKey: "k", offset: "4" } },
-    { queue: "q", offset: "4" },
-  ],
   ["NATS", { deadLetter: { stream: "S", subject: "s", sequence: "7", storedAtMs: 4 } }, { stream: "S", sequence: "7" }],
   ["Redis, read by another group", { deadLetter: { stream: "s", group: "g", id: "1-0" } }, { stream: "s", id: "1-0" }],
   ["Sidekiq", { deadLetter: { set: "dead", score: 1.5 } }, { set: "dead", score: 1.5 }],

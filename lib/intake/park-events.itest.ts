@@ -9,7 +9,6 @@ import { ensurePartitions, partitionDays } from "@/lib/intake/partitions.write";
 import { type Clock, systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { uuidv7, uuidv7TimeMs } from "@/lib/platform/ids";
-import { type HeldLog, holdLog, readPosition, releaseLog, writePosition } from "@/lib/sources/source-positions.write";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { auditGaps, rollupDrift } from "@/lib/testing/rollup-drift";
@@ -587,58 +586,5 @@ describe("a row that the store refuses", () => {
     expect(await db.query("select attempts from dlq_events where event_id = 'event-0'")).toEqual([
       { attempts: 2_147_483_647 },
     ]);
-  });
-});
-
-describe("the position in a log", () => {
-  const SOURCE = "(select id from sources where name = 'orders')";
-  const heldBy = async (holder: string) => {
-    const [source] = await db.query<{ id: string }>(`select ${SOURCE} as id`);
-    return { sourceId: source!.id, log: "stream", holder };
-  };
-  const parkAt = async (held: HeldLog, offset: bigint, arrivals: ReturnType<typeof letters>) =>
-    parkEvents({ db, clock: systemClock }, arrivals, localViewer("tester"), {
-      withLast: (tx) => writePosition(tx, held, { offset, mark: `at ${offset}` }),
-    });
-  const stored = async () => (await holdLog(db, await heldBy("first")))?.position ?? null;
-  const count = async () => (await db.query<{ n: number }>("select count(*) as n from dlq_events"))[0]!.n;
-
-  test("is stored with its events, and not when one of them is rejected", async () => {
-    const held = await heldBy("first");
-    expect(await holdLog(db, held)).toEqual({ position: null });
-    await parkAt(held, 2n, letters(3));
-    expect(await stored()).toEqual({ offset: 2n, mark: "at 2" });
-    await db.run("alter table dlq_events add constraint refuses check (event_id <> 'event-4')");
-    expect(await parkAt(held, 8n, letters(9))).toContain("rejected");
-    expect(await stored()).toEqual({ offset: 2n, mark: "at 2" });
-    expect(await count()).toBe(8);
-    // A batch that is halved and has no rejected row in the end moves it.
-    await db.run("alter table dlq_events drop constraint refuses");
-    await parkAt(held, 8n, letters(9));
-    expect(await stored()).toEqual({ offset: 8n, mark: "at 8" });
-  });
-
-  test("is moved by its holder alone: a late one stores no event either", async () => {
-    const [first, second] = [await heldBy("first"), await heldBy("second")];
-    await holdLog(db, first);
-    expect(await holdLog(db, second)).toBeNull();
-    await db.run("update source_positions set held_until = now() - interval '1 s'");
-    expect(await holdLog(db, second)).toEqual({ position: null });
-    await parkAt(second, 6n, letters(7));
-    await expect(
-      parkAt(
-        first,
-        2n,
-        letters(3, (n) => ({ eventId: `late-${n}` })),
-      ),
-    ).rejects.toMatchObject({
-      code: "READ_BY_ANOTHER_WORKER",
-    });
-    expect(await count()).toBe(7);
-    expect(await readPosition(db, second.sourceId, "stream")).toEqual({ offset: 6n, mark: "at 6" });
-    await releaseLog(db, first); // not its own any more
-    expect(await holdLog(db, first)).toBeNull();
-    await releaseLog(db, second);
-    expect(await holdLog(db, first)).toEqual({ position: { offset: 6n, mark: "at 6" } });
   });
 });

@@ -61,8 +61,6 @@ export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unst
  * Of a source with `stormPerMinute` a storm is thinned out, see `storms/thin-out.ts`. `onStorm`: acknowledged originals are gone,
  * so all are stored, and the caller reads slower.
  *
- * `withLast` runs in the transaction that stores the last of the batch, unless an arrival is rejected.
- *
  * `whole`: a batch with a value that the store refuses is `rejected` as a whole, and nothing of it is counted: its messages stay at
  * their broker, and the caller parks them one by one.
  */
@@ -70,21 +68,20 @@ export async function parkEvents(
   deps: ArrivalDeps,
   arrivals: readonly Arrival[],
   viewer: Viewer,
-  { atMs, onStorm, withLast, whole = false }: Partial<Omit<ParkOptions, "actor">> = {},
+  { atMs, onStorm, whole = false }: Partial<Omit<ParkOptions, "actor">> = {},
 ): Promise<ParkOutcome[]> {
   if (arrivals.length > PARK_BATCH_MAX) throw new RangeError(`at most ${PARK_BATCH_MAX} arrivals at a time`);
   if (arrivals.length === 0) return [];
   if (viewer.sources !== "all" || viewer.actions !== "all") {
     assertMay(viewer, "ingest", [...new Set(arrivals.map(({ source }) => source))]);
   }
-  return parkHalving(deps, await admitArrivals(deps, arrivals), { actor: viewer.name, atMs, onStorm, withLast, whole });
+  return parkHalving(deps, await admitArrivals(deps, arrivals), { actor: viewer.name, atMs, onStorm, whole });
 }
 
 type ParkOptions = {
   actor: string;
   atMs: number | undefined;
   onStorm: ((storm: Storm) => void) | undefined;
-  withLast: ((tx: Tx) => Promise<void>) | undefined;
   whole: boolean;
 };
 
@@ -100,11 +97,10 @@ async function parkHalving(deps: ArrivalDeps, batch: AdmittedBatch, options: Par
       return ["rejected"];
     }
     const middle = arrivals.length >> 1;
-    const half = (from: number, to: number, withLast: ParkOptions["withLast"]) =>
-      parkHalving(deps, { ...batch, arrivals: arrivals.slice(from, to) }, { ...options, withLast });
-    const first = await half(0, middle, undefined);
-    const withLast = first.includes("rejected") ? undefined : options.withLast;
-    return [...first, ...(await half(middle, arrivals.length, withLast))];
+    const half = (from: number, to: number) =>
+      parkHalving(deps, { ...batch, arrivals: arrivals.slice(from, to) }, options);
+    const first = await half(0, middle);
+    return [...first, ...(await half(middle, arrivals.length))];
   }
 }
 
@@ -131,7 +127,7 @@ async function awaitReceipts({ db, clock }: ArrivalDeps, sends: readonly OpenSen
 function parkRepeating(
   deps: ArrivalDeps,
   batch: AdmittedBatch,
-  { actor, atMs, onStorm, withLast }: ParkOptions,
+  { actor, atMs, onStorm }: ParkOptions,
 ): Promise<ParkOutcome[]> {
   const { db, clock } = deps;
   let nowMs = 0;
@@ -142,11 +138,7 @@ function parkRepeating(
   const once = () => {
     nowMs = atMs ?? clock.wallMs();
     const revision = judgedAgain < JUDGED_AGAIN_MAX ? admitted.revision : null;
-    return db.transaction(async (tx) => {
-      const outcomes = await park(tx, admitted.arrivals, { actor, nowMs, revision, mayWait, lost, onStorm });
-      await withLast?.(tx);
-      return outcomes;
-    });
+    return db.transaction((tx) => park(tx, admitted.arrivals, { actor, nowMs, revision, mayWait, lost, onStorm }));
   };
   const repair = async (error: unknown) => {
     if (error instanceof RulesChanged) {

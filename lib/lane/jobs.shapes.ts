@@ -8,20 +8,12 @@ const traceparent = z.optional(z.string().check(z.maxLength(512)));
  * Payload of one job of a lane. Ids only, and the `traceparent` of its cause: what the job works on is read from Postgres when it runs.
  * `plan` freezes a large redrive, `canary` works all slices of a redrive that its canary holds back, `slice` works one;
  * `bulk` changes the events of a bulk operation.
- *
- * A job that an earlier version left in the queue has no kind: it is read as a slice. The numbers that stood for a plan or a
- * canary are above every slice, so such a job finds nothing to do, and the reconciler rings the plan or the canary.
  */
-export const laneJobSchema = z.union([
+export const laneJobSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("plan"), redriveId, traceparent }),
   z.strictObject({ kind: z.literal("canary"), redriveId, traceparent }),
   z.strictObject({ kind: z.literal("bulk"), operationId: z.uuid(), traceparent }),
-  z.strictObject({
-    kind: z._default(z.literal("slice"), "slice"),
-    redriveId,
-    slice: z.int().check(z.gte(0)),
-    traceparent,
-  }),
+  z.strictObject({ kind: z.literal("slice"), redriveId, slice: z.int().check(z.gte(0)), traceparent }),
 ]);
 
 export type LaneJob = z.infer<typeof laneJobSchema>;

@@ -257,7 +257,7 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
       expect(started).toHaveLength(6);
     });
 
-    test.each([[{ redriveId: "not a uuid", slice: 0 }], [{}], ["text"], [null]])(
+    test.each([[{ kind: "slice", redriveId: "not a uuid", slice: 0 }], [{}], ["text"], [null]])(
       "a job that carries no slice is logged and dropped: %j",
       async (data) => {
         const { started, log } = await start(done);
@@ -268,15 +268,6 @@ export function laneConformance(open: () => Promise<LaneServer>, { faults = true
         await expect.poll(() => started).toEqual(jobs);
       },
     );
-  });
-
-  describe("jobs of an earlier version", () => {
-    test("that it left in the queue are run as slices", async () => {
-      const redriveId = randomUUID();
-      const { started } = await start(done);
-      await server.addRaw("main", { redriveId, slice: 3 });
-      await expect.poll(() => started).toEqual([{ kind: "slice", redriveId, slice: 3 }]);
-    });
   });
 
   describe.runIf(faults)("locks", () => {

@@ -3,7 +3,7 @@ import { assertMay, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import type { SourceDeps } from "@/lib/sources/create-source";
 import { unknownSource } from "@/lib/sources/sources.read";
-import { deletePositions, lockSource } from "@/lib/sources/sources.write";
+import { lockSource } from "@/lib/sources/sources.write";
 import { fallingBackTo, liveRedrivesTo, lockTargets } from "@/lib/sources/targets/targets.write";
 
 /**
@@ -30,7 +30,6 @@ export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewe
       const shown = sees(viewer, other.source) ? other.name : "a target of another source";
       throw inUse(name, `${shown} falls back to its target ${other.to}: change that fallback first`);
     }
-    await deletePositions(prisma, locked.id);
     const { kind, config, mode } = await prisma.source.delete({ where: { id: locked.id } });
     await audit({
       actor: viewer.name,

@@ -21,8 +21,7 @@ type Row = {
   lastErrorAtMs: number | null;
   recoveredAtMs: number | null;
   retryAtMs: number | null;
-  /** A worker of an earlier version reports no more than name and lag. */
-  parts: (Pick<ConsumerPart, "name" | "lag"> & Partial<ConsumerPart>)[];
+  parts: ConsumerPart[];
   partCount: number;
 };
 
@@ -55,7 +54,7 @@ export function consumerOut(row: Row): SourceConsumerOut {
     lastErrorAt: isoOrNull(row.lastErrorAtMs),
     recoveredAt: isoOrNull(row.recoveredAtMs),
     retryAt: isoOrNull(row.retryAtMs),
-    parts: row.parts.map((part) => ({ ...{ ratePerSecond: null, setAside: 0 }, ...part })),
+    parts: row.parts,
     partCount: row.partCount,
   };
 }

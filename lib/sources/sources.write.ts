@@ -99,11 +99,6 @@ export async function lockSource(
   return { id: row.id, events: found!.events };
 }
 
-/** Of the logs that the source reads. */
-export async function deletePositions(client: Prisma.TransactionClient, sourceId: string): Promise<void> {
-  await client.$executeRaw`delete from source_positions where source_id = ${sourceId}::uuid`;
-}
-
 /** Asks the workers to attempt a source at once. False when there is none of that name. */
 export async function askForRetry(tx: Tx, name: string): Promise<boolean> {
   return (await tx.run("update sources set retried_at = now() where name = $1", [name])) > 0;

@@ -18,7 +18,6 @@ import {
   redisApp,
   unique,
 } from "@/lib/brokers/bullmq/testing/bullmq-app";
-import { memoryPositions } from "@/lib/brokers/testing/positions";
 import { backOut, parkAll, sendOne } from "@/lib/brokers/testing/round-trip";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { describeWith } from "@/lib/testing/describe-with";
@@ -267,7 +266,7 @@ function suite(make: () => Promise<App>): void {
         Array.from({ length: 130 }, (_, n) => ({ data: { n } })),
       );
       const clock = manualClock();
-      const session = await bullmqAdapter({ clock, random: () => 0 }).reader!(config, "orders", memoryPositions()).open(
+      const session = await bullmqAdapter({ clock, random: () => 0 }).reader!(config, "orders").open(
         never,
         () => undefined,
       );

@@ -4,9 +4,7 @@ import { eventBridgeBus, eventBridgeRule, eventBridgeScheduler } from "@/lib/bro
 import { lambdaDestination, lambdaDlq, lambdaEventSource } from "@/lib/brokers/conventions/aws/lambda";
 import { sns } from "@/lib/brokers/conventions/aws/sns";
 import { sqsRedrivePolicy } from "@/lib/brokers/conventions/aws/sqs";
-
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
-import { easyNetQ } from "@/lib/brokers/conventions/easynetq";
 import { generic } from "@/lib/brokers/conventions/generic";
 import { lambdaKafka } from "@/lib/brokers/conventions/kafka/lambda";
 import { springCloudStreamKafka, springKafkaDlt, springRetryTopic } from "@/lib/brokers/conventions/kafka/spring-kafka";
@@ -25,7 +23,6 @@ import { natsAdvisory } from "@/lib/brokers/conventions/nats-advisory";
 import { nserviceBus } from "@/lib/brokers/conventions/nservicebus";
 import { pubsubDeadLetterPolicy } from "@/lib/brokers/conventions/pubsub";
 import { celery, dramatiq } from "@/lib/brokers/conventions/python-tasks";
-import { rebus } from "@/lib/brokers/conventions/rebus";
 import { springAmqp, springCloudStream } from "@/lib/brokers/conventions/spring-amqp";
 import { xDeath } from "@/lib/brokers/conventions/x-death";
 import type { Message } from "@/lib/brokers/message";
@@ -38,10 +35,8 @@ import { sidekiqJob } from "@/lib/brokers/sidekiq/job";
  * carries `x-death` of those earlier hops too.
  */
 export const CONVENTIONS: readonly Convention[] = [
-  easyNetQ,
   nserviceBus,
   massTransit,
-  rebus,
   celery,
   dramatiq,
   lambdaKafka,

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { readMessage } from "@/lib/brokers/conventions/read-dead-letter";
 import { type AmqpDelivery, death, deaths, delivery, table } from "@/lib/brokers/conventions/testing/deliveries";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
-import { fromHeader } from "@/lib/brokers/rabbitmq/field-header";
 import type { FieldValue } from "@/lib/brokers/rabbitmq/field-table";
 import { amqpMessage } from "@/lib/brokers/rabbitmq/message";
 import { letterOf } from "@/lib/brokers/rabbitmq/receive";
@@ -15,13 +14,6 @@ const JAVA_STACK = [
   "\tat com.acme.orders.OrderListener.handle(OrderListener.java:31)",
   "\t... 12 more",
 ].join("\n");
-
-const DOTNET = [
-  "System.AggregateException: One or more errors occurred. (stock gone)",
-  " ---> Acme.Stock.DbUpdateConcurrencyException: stock gone",
-  "   at Acme.Stock.Reserve.Handle(Command c) in /src/Reserve.cs:line 17",
-  "   --- End of inner exception stack trace ---",
-].join("\r\n");
 
 const DRAMATIQ_BODY = JSON.stringify({
   queue_name: "orders",
@@ -285,23 +277,6 @@ describe("conventions", () => {
       },
     ],
     [
-      "Rebus",
-      delivery({
-        "rbs2-error-details": `5 unhandled exceptions: ${DOTNET}`,
-        "rbs2-source-queue": "stock",
-        "rbs2-msg-id": "rb-2",
-        "rbs2-msg-type": "Acme.Reserve, Acme.Stock",
-      }),
-      "error",
-      {
-        convention: "rebus",
-        queue: "stock",
-        eventId: "rb-2",
-        eventType: "Acme.Reserve",
-        errorCode: "VERSION_CONFLICT",
-      },
-    ],
-    [
       // As Celery 5.7.0 wrote it to RabbitMQ 3.10.8, and the broker after basic.reject; times and host replaced.
       "Celery, protocol 2: the task's id and name, and how often Celery repeated it before",
       delivery(
@@ -408,100 +383,6 @@ describe("conventions", () => {
   });
 });
 
-describe("EasyNetQ", () => {
-  const inner = '{"orderId":12345678901234567890}';
-
-  function wrapped(
-    message: string,
-    change: Record<string, unknown> = {},
-    basic: Record<string, unknown> = {},
-  ): AmqpDelivery {
-    const body = {
-      RoutingKey: "order.placed",
-      Exchange: "Acme.Orders",
-      Queue: "orders_sub",
-      Exception: DOTNET,
-      Message: message,
-      DateTime: "2026-08-22T10:11:12.1234567Z",
-      BasicProperties: {
-        ContentType: "application/json",
-        Headers: { tenant: "eu", hops: 3, big: 1 },
-        DeliveryMode: 2,
-        CorrelationId: "c-1",
-        MessageId: "enq-1",
-        Priority: 0,
-        PriorityPresent: false,
-        Timestamp: 1700000000,
-        Type: "Acme.OrderPlaced, Acme",
-        Expiration: "",
-        ...basic,
-      },
-      ...change,
-    };
-    const json = JSON.stringify(body).replace('"big":1', '"big":9007199254740993');
-    return delivery({}, { body: json, properties: { type: "EasyNetQ.SystemMessages.Error, EasyNetQ" } });
-  }
-
-  it("parks the inner message byte for byte, with its own properties and headers", () => {
-    const letter = read(wrapped(inner), "EasyNetQ_Default_Error_Queue");
-    check(letter, {
-      convention: "easynetq",
-      queue: "orders_sub",
-      eventId: "enq-1",
-      eventType: "Acme.OrderPlaced",
-      errorCode: "VERSION_CONFLICT",
-      contentType: "application/json",
-      failedAtMs: Date.UTC(2026, 7, 22, 10, 11, 12, 123),
-      error: { type: "Acme.Stock.DbUpdateConcurrencyException", message: "stock gone", stack: DOTNET },
-    });
-    expect(Buffer.from(letter.payload).toString()).toBe(inner);
-    expect(letter.headers).toEqual([
-      ["tenant", "eu"],
-      ["hops", '{"!":"int32","value":3}', "amqp"],
-      ["big", '{"!":"int64","value":"9007199254740993"}', "amqp"],
-    ]);
-    expect(letter.origin).toMatchObject({ exchange: "Acme.Orders", routingKeys: ["order.placed"] });
-    expect(letter.origin.properties).toEqual({
-      contentType: "application/json",
-      deliveryMode: 2,
-      correlationId: "c-1",
-      messageId: "enq-1",
-      timestamp: "1700000000",
-      type: "Acme.OrderPlaced, Acme",
-    });
-    expect(letter.origin.wrapper).toBeUndefined();
-  });
-
-  it.each([
-    ["JSON text", inner, "application/json", Buffer.from(inner)],
-    ["base64 of JSON", Buffer.from(inner).toString("base64"), "application/json", Buffer.from(inner)],
-    ["a JSON number that also is base64", "1234", "application/json", Buffer.from("1234")],
-    ["plain text that also is base64", "abcd", "text/plain", Buffer.from("abcd")],
-    ["base64 of binary", "AP8AgA==", "application/x-protobuf", Buffer.from([0, 255, 0, 128])],
-  ])("unwraps %s", (_, message, contentType, expected) => {
-    const letter = read(wrapped(message, {}, { ContentType: contentType }));
-    expect(Buffer.from(letter.payload).equals(expected)).toBe(true);
-  });
-
-  it("keeps the wrapper when .NET had already replaced bytes of the original", () => {
-    const from = wrapped("caf\uFFFD", {}, { ContentType: "text/plain" });
-    expect(read(from).origin.wrapper).toBe(Buffer.from(from.body).toString("base64"));
-  });
-
-  it("reads a byte[] header back as the string bytes it was", () => {
-    const from = wrapped(inner, {}, { Headers: { k: { $type: "System.Byte[], mscorlib", $value: "AP8=" } } });
-    const [header] = read(from).headers;
-    expect(fromHeader(header!)).toEqual({ type: "longstr-bytes", value: Buffer.from([0, 255]) });
-  });
-
-  it("parks a body that only looks like a wrapper as it is", () => {
-    const body = '{"BasicProperties":{},"Message":7}';
-    const letter = read(delivery({}, { body }));
-    expect(letter.origin.convention).toBe("generic");
-    expect(Buffer.from(letter.payload).toString()).toBe(body);
-  });
-});
-
 describe("event identity", () => {
   const CE = { "cloudEvents:id": "ce-1", "cloudEvents:source": "/shop", "cloudEvents:specversion": "1.0" };
   const idempotency = { "Idempotency-Key": '"key \\"7\\""' };
@@ -511,8 +392,13 @@ describe("event identity", () => {
     ["the source's mapping", delivery({ ...CE, ref: "mapped" }, withId), { eventId: "ref" }, "mapped"],
     ["CloudEvents", delivery({ ...CE, "cloudEvents:type": "t", ...idempotency }, withId), {}, "ce-1"],
     ["the idempotency key, unquoted", delivery({ ...CE, ...idempotency, id: "dbz" }, withId), {}, 'key "7"'],
-    ["Debezium's id header", delivery({ id: "dbz", "rbs2-msg-id": "rb", "rbs2-source-queue": "q" }, withId), {}, "dbz"],
-    ["the framework's id", delivery({ "rbs2-msg-id": "rb", "rbs2-source-queue": "q" }, withId), {}, "rb"],
+    [
+      "Debezium's id header",
+      delivery({ id: "dbz", "NServiceBus.MessageId": "nsb", "NServiceBus.FailedQ": "q" }, withId),
+      {},
+      "dbz",
+    ],
+    ["the framework's id", delivery({ "NServiceBus.MessageId": "nsb", "NServiceBus.FailedQ": "q" }, withId), {}, "nsb"],
     ["the AMQP message id", delivery({}, withId), {}, "amqp-1"],
     [
       "a mapped AMQP property",

@@ -21,7 +21,7 @@ function assumedContentType(payload: PayloadJson, body: Uint8Array): string {
   return textOrNull(body) === null ? "application/octet-stream" : "text/plain";
 }
 
-const CONTENT_TYPE_HEADERS = ["content-type", "NServiceBus.ContentType", "rbs2-content-type"];
+const CONTENT_TYPE_HEADERS = ["content-type", "NServiceBus.ContentType"];
 
 function cleanError(error: DeadLetterError): DeadLetterError {
   const part = (text: string | null) => (text === null ? null : clean(text));

@@ -32,7 +32,7 @@ const KEPT = [
   "NServiceBus.EnclosedMessageTypes",
   "NServiceBus.MessageId",
   "MT-MessageType",
-  "rbs2-msg-id",
+  "NServiceBus.MessageId",
   "task",
 ];
 const OWNED: Record<string, string[]> = {
@@ -51,13 +51,12 @@ const OWNED: Record<string, string[]> = {
     "NServiceBus.ExceptionInfo.Message",
     "NServiceBus.Retries",
   ],
-  rebus: ["rbs2-error-details", "rbs2-source-queue"],
 };
 
 const named = (names: string[]): Header[] => names.map((name) => [name, "v"]);
 
 describe("stripFailureHeaders", () => {
-  it.each(["rabbitmq-x-death", "generic", "easynetq", undefined, "not-a-convention", ...Object.keys(OWNED)])(
+  it.each(["rabbitmq-x-death", "generic", undefined, "not-a-convention", ...Object.keys(OWNED)])(
     "always drops the broker's and Parkade's own records, and keeps the application's (%s)",
     (convention) => {
       expect(stripFailureHeaders(named([...ALWAYS, ...KEPT]), convention)).toEqual(named(KEPT));

@@ -300,7 +300,7 @@ export async function assertOwnGroup(
 
 const SOURCE_CLIENT = `${CLIENT_PREFIX}-source:`;
 
-/** The source that a member of a group reads for; null for another client, and for one of an earlier version of Parkade. */
+/** The source that a member of a group reads for; null for another client. */
 export function sourceOfClient(clientId: string): string | null {
   return clientId.startsWith(SOURCE_CLIENT) ? clientId.slice(SOURCE_CLIENT.length) : null;
 }

@@ -30,7 +30,6 @@ import {
   unique,
 } from "@/lib/brokers/kafka/testing/kafka-broker";
 import { ParkLoop } from "@/lib/brokers/park-loop";
-import { memoryPositions } from "@/lib/brokers/testing/positions";
 import { systemClock } from "@/lib/platform/clock";
 import { describeWith } from "@/lib/testing/describe-with";
 import { kafkaMissing, makeTopic } from "@/lib/testing/kafka";
@@ -221,7 +220,7 @@ function groupTests(): void {
     await eventually(async () => (await adapter.probe(config, never)).detail).toContain(
       `group ${groupId} is read by source conformance of Parkade`,
     );
-    const second = new ParkLoop(adapter.reader!(config, "another", memoryPositions()), parking().park, {
+    const second = new ParkLoop(adapter.reader!(config, "another"), parking().park, {
       ...deps,
       report: () => undefined,
     });

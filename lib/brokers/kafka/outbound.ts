@@ -47,7 +47,7 @@ function bytesOf(header: Header): Buffer | null {
 }
 
 /** Content types by which consumers of some frameworks read. */
-const CONTENT_TYPES = new Set(["content-type", "nservicebus.contenttype", "rbs2-content-type"]);
+const CONTENT_TYPES = new Set(["content-type", "nservicebus.contenttype"]);
 
 /** The content type goes back as it was: absent when it was absent, changed when a person has changed it. */
 function withContentType(headers: Header[], { contentType, origin }: OutboundMessage): Header[] {

@@ -24,8 +24,6 @@ describe("parseSourceConfig", () => {
     ["http", { redriveUrl: "https://a.example/x", slowLaneUrl: "env:SLOW", headers: { authorization: "env:TOKEN" } }],
     ["rabbitmq", RABBIT],
     ["rabbitmq", { url: "env:RABBIT", queue: "q", redriveTo: { mode: "exchange", exchange: "" }, prefetch: 50 }],
-    ["rabbitmq", { ...RABBIT, streamOffset: "2026-11-22T10:00:00+01:00" }],
-    ["rabbitmq", { ...RABBIT, streamOffset: "4213" }],
     ["rabbitmq", { ...RABBIT, mapping: { aggregateId: "/order/id", tags: { orderId: "x-order" } } }],
   ])("accepts %s %j", (kind, config) => {
     expect(parseSourceConfig(kind, config).kind).toBe(kind);
@@ -55,8 +53,6 @@ describe("parseSourceConfig", () => {
     ["rabbitmq", { ...RABBIT, url: "amqp://rabbit/%zz" }, "config.url"],
     ["rabbitmq", { ...RABBIT, queue: "é".repeat(128) }, "config.queue"],
     ["rabbitmq", { ...RABBIT, prefetch: 0 }, "config.prefetch"],
-    ["rabbitmq", { ...RABBIT, streamOffset: "last" }, "config.streamOffset"],
-    ["rabbitmq", { ...RABBIT, streamOffset: "2026-11-22T10:00:00" }, "config.streamOffset"],
     ["rabbitmq", { ...RABBIT, redriveTo: { mode: "back" } }, "config.redriveTo.mode"],
     ["rabbitmq", { ...RABBIT, qeue: "typo" }, "config.qeue"],
     ["http", { redriveUrl: "ftp://a.example" }, "config.redriveUrl"],

@@ -22,7 +22,6 @@ import {
   topicName,
 } from "@/lib/brokers/pubsub/testing/pubsub-broker";
 import { methodOf } from "@/lib/brokers/pubsub/wire";
-import { memoryPositions } from "@/lib/brokers/testing/positions";
 import { backOut, parkOne, sendAll } from "@/lib/brokers/testing/round-trip";
 import { describeWith } from "@/lib/testing/describe-with";
 import { pubsubMissing } from "@/lib/testing/pubsub";
@@ -202,7 +201,7 @@ function leaseTests(): void {
     const names = await makeTopics();
     const { port } = await front();
     await produce(names.dead, [{ data: Buffer.from("a") }]);
-    const reader = adapter.reader!(configOf(names, port, { ackDeadlineSeconds: 600 }), "s", memoryPositions());
+    const reader = adapter.reader!(configOf(names, port, { ackDeadlineSeconds: 600 }), "s");
     const session = await reader.open(never, () => undefined);
     expect(await session.take(10, never)).toHaveLength(1);
     expect(await takeAll(names.deadReaders)).toEqual([]);
@@ -227,10 +226,7 @@ function leaseTests(): void {
       names.dead,
       ["a", "b", "c"].map((body) => ({ data: Buffer.from(body) })),
     );
-    const session = await adapter.reader!(configOf(names, passing.port), "s", memoryPositions()).open(
-      never,
-      () => undefined,
-    );
+    const session = await adapter.reader!(configOf(names, passing.port), "s").open(never, () => undefined);
     const taken = await session.take(10, never);
     expect(taken).toHaveLength(3);
     await session.acknowledge(taken.map(({ handle }) => handle));
@@ -251,7 +247,7 @@ function leaseTests(): void {
       names.dead,
       ["a", "b"].map((body) => ({ data: Buffer.from(body) })),
     );
-    const session = await adapter.reader!(configOf(names, port), "s", memoryPositions()).open(never, () => undefined);
+    const session = await adapter.reader!(configOf(names, port), "s").open(never, () => undefined);
     expect(await session.take(10, never)).toHaveLength(1);
     await session.close(false);
   });

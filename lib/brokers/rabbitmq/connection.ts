@@ -115,7 +115,26 @@ export async function openConnection(
   }
 }
 
-/** Why a queue or stream cannot be read, and what a person can do about it. */
+/**
+ * Throws AmqpError for a stream: it is read from an offset, which nobody stores, and each connection would skip messages.
+ * Other types of queue refuse the argument, with an error in the broker's log; a user without further permissions has no
+ * other way to tell them apart.
+ */
+export async function refuseStream(model: ChannelModel, queue: string): Promise<void> {
+  const channel = await model.createChannel();
+  channel.on("error", () => undefined); // the rejected call carries the same error
+  try {
+    await channel.checkQueue(queue);
+    await channel.prefetch(1); // a stream demands it
+    await channel.consume(queue, () => undefined, { arguments: { "x-stream-offset": "next" } });
+  } catch (error) {
+    if (amqpCode(error) === "AMQP_PRECONDITION_FAILED") return;
+    throw error;
+  }
+  throw new AmqpError("AMQP_STREAM", `${queue} is a stream: Parkade reads classic and quorum queues only`);
+}
+
+/** Why a queue cannot be read, and what a person can do about it. */
 export function describeQueue(error: unknown, { url, queue }: { url: string; queue: string }): string {
   const where = addressText(url);
   const code = amqpCode(error);

@@ -15,14 +15,6 @@ const amqpName = text(1).check(
   z.refine((name) => new TextEncoder().encode(name).length <= 255, "holds at most 255 bytes"),
 );
 
-const WITH_ZONE = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/;
-const streamStart = text(1, 40).check(
-  z.refine(
-    (value) => /^(first|next|\d{1,15})$/.test(value) || (WITH_ZONE.test(value) && !Number.isNaN(Date.parse(value))),
-    "must be first, next, an offset such as 4213, or a time such as 2026-11-22T10:00:00Z",
-  ),
-);
-
 const config = z.strictObject({
   url: field(urlOf(["amqp:", "amqps:"], "amqps://rabbit.example:5671/vhost"), {
     label: "Broker URL",
@@ -30,7 +22,7 @@ const config = z.strictObject({
     example: "amqps://rabbit.example:5671/vhost",
     role: "address",
   }),
-  queue: field(amqpName, { label: "Dead-letter queue", hint: "The queue or stream to read.", example: "orders.dlq" }),
+  queue: field(amqpName, { label: "Dead-letter queue", hint: "A classic or quorum queue.", example: "orders.dlq" }),
   redriveTo: z.optional(
     z.strictObject({
       mode: field(z._default(choice(["origin-queue", "exchange"]), "origin-queue"), {
@@ -55,12 +47,6 @@ const config = z.strictObject({
     }),
   ),
   slowLaneQueue: slowLane(amqpName, "queue", "orders.slow"),
-  streamOffset: field(z.optional(streamStart), {
-    label: "First offset of a stream",
-    hint: "Only for a stream: where the first reading begins (first, next, an offset or a time). Without it: first.",
-    example: "first",
-    advanced: true,
-  }),
   prefetch: field(z.optional(wholeNumber(1, 10_000)), {
     label: "Prefetch",
     hint: "Messages held unacknowledged at a time; a batch is at most half of it.",
@@ -74,7 +60,7 @@ export type RabbitmqConfig = z.infer<typeof config>;
 export const rabbitmq = descriptor({
   kind: "rabbitmq",
   label: "RabbitMQ",
-  about: "Reads a dead-letter queue (classic, quorum) or stream; a redrive publishes to the queue a message died in.",
+  about: "Reads a dead-letter queue (classic or quorum); a redrive publishes to the queue a message died in.",
   icon: "rabbit",
   config,
   capabilities: { reads: true, redrives: true, order: "per queue", slowLane: true },

@@ -2,11 +2,15 @@ import type { Channel, ChannelModel } from "amqplib";
 import { abortable } from "@/lib/brokers/abortable";
 import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
-import { addressText, closeConnection, describeQueue, openConnection } from "@/lib/brokers/rabbitmq/connection";
+import {
+  addressText,
+  closeConnection,
+  describeQueue,
+  openConnection,
+  refuseStream,
+} from "@/lib/brokers/rabbitmq/connection";
 import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { receive } from "@/lib/brokers/rabbitmq/receive";
-import { endOfStream, isStream, offsetOf, peekStream, startOf } from "@/lib/brokers/rabbitmq/streams";
-import type { Clock } from "@/lib/platform/clock";
 
 /** A quorum queue counts each read of a probe as a delivery. A message with this many deliveries is not read by a probe. */
 const DELIVERY_COUNT_MAX = 3;
@@ -30,24 +34,8 @@ async function peek(channel: Channel, config: RabbitmqConfig): Promise<Peek> {
   };
 }
 
-/** A stream is read by anybody without a trace. Its depth is counted from the message at which a first reading begins. */
-async function inspectStream(model: ChannelModel, config: RabbitmqConfig, clock: Clock): Promise<ProbeResult> {
-  const { queue, streamOffset } = config;
-  const sample: ProbeSample[] = [];
-  let firstOffset: bigint | null = null as bigint | null;
-  if (streamOffset !== "next")
-    await peekStream(model, queue, { start: startOf(streamOffset), max: SAMPLE_MAX, clock }, (message) => {
-      firstOffset ??= offsetOf(message);
-      sample.push(sampleOf(receive(message, config).letter));
-    });
-  const end = await endOfStream(model, queue, { clock });
-  const detail = `connected to ${addressText(config.url)}, stream ${queue}`;
-  const depth = end === null || firstOffset === null ? 0 : Number(end.offset - firstOffset) + 1;
-  return { reachable: true, detail: `${detail}; a first reading begins at ${streamOffset ?? "first"}`, depth, sample };
-}
-
-async function inspect(model: ChannelModel, config: RabbitmqConfig, clock: Clock): Promise<ProbeResult> {
-  if (await isStream(model, config.queue)) return inspectStream(model, config, clock);
+async function inspect(model: ChannelModel, config: RabbitmqConfig): Promise<ProbeResult> {
+  await refuseStream(model, config.queue);
   const channel = await model.createChannel();
   channel.on("error", () => undefined); // the rejected call carries the same error
   const { messageCount, consumerCount } = await channel.checkQueue(config.queue);
@@ -73,7 +61,7 @@ export async function probeQueue(
   try {
     const model = await openConnection(config, { name: "parkade probe", clock, signal, addresses });
     try {
-      return await abortable(inspect(model, config, clock), signal);
+      return await abortable(inspect(model, config), signal);
     } finally {
       await closeConnection(model, clock);
     }

@@ -1,6 +1,6 @@
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 import { Inbox } from "@/lib/brokers/inbox";
-import type { AdapterDeps, Lag, Positions, Reader, ReadSession, Taken } from "@/lib/brokers/port";
+import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import {
   AmqpError,
   addressText,
@@ -9,11 +9,10 @@ import {
   describeQueue,
   dropConnection,
   openConnection,
+  refuseStream,
 } from "@/lib/brokers/rabbitmq/connection";
 import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
 import { receive } from "@/lib/brokers/rabbitmq/receive";
-import { StreamSession } from "@/lib/brokers/rabbitmq/stream-session";
-import { isStream } from "@/lib/brokers/rabbitmq/streams";
 import { atMost, type Clock } from "@/lib/platform/clock";
 
 const PREFETCH_DEFAULT = 500;
@@ -27,27 +26,23 @@ const HAND_BACK_MS = 2_000;
  */
 const HOLD_FROM_DELIVERY_COUNT = 2;
 
-/** Reads a dead-letter queue or stream. */
-export function rabbitmqReader(
-  config: RabbitmqConfig,
-  positions: Positions,
-  { clock, addresses }: AdapterDeps,
-): Reader<ConsumeMessage> {
+/** Reads a dead-letter queue. */
+export function rabbitmqReader(config: RabbitmqConfig, { clock, addresses }: AdapterDeps): Reader<ConsumeMessage> {
   const prefetch = config.prefetch ?? PREFETCH_DEFAULT;
-  /** Known of the queue since it was read first: asking a queue that is no stream leaves an error in the broker's log. */
-  let stream: boolean | null = null;
+  /** Asked once for each reader, because each time leaves an error in the broker's log. */
+  let isQueue = false;
   return {
     what: `queue ${config.queue}`,
     batchMax: Math.max(1, Math.floor(prefetch / 2)),
     holdFromDeliveries: HOLD_FROM_DELIVERY_COUNT,
-    open: async (signal, tell) => {
+    open: async (signal) => {
       const model = await openConnection(config, { name: `parkade source ${config.queue}`, clock, signal, addresses });
       try {
-        stream ??= await isStream(model, config.queue);
-        if (stream) return await StreamSession.open(model, config, { prefetch, clock, positions, tell });
+        if (!isQueue) await refuseStream(model, config.queue);
+        isQueue = true;
         return await QueueSession.open(model, config, { prefetch, clock });
       } catch (error) {
-        if (amqpCode(error) === "AMQP_NOT_FOUND") stream = null; // what comes in its place may be of another type
+        if (amqpCode(error) === "AMQP_NOT_FOUND") isQueue = false; // a new one of this name may be a stream
         await closeConnection(model, clock);
         throw error;
       }

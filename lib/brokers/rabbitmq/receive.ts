@@ -12,14 +12,12 @@ export type Delivery = {
   routingKey: string;
   properties: ReceivedProperties;
   body: Uint8Array;
-  /** In a stream. */
-  offset?: bigint | null;
 };
 
 /** A message whose property list does not parse is parked raw, with that list in `origin.rawProperties` (base64). */
 export function letterOf(delivery: Delivery, queue: string, mapping: Mapping): DeadLetter {
-  const { exchange, routingKey, properties, body, offset = null } = delivery;
-  const deadLetter = { queue, exchange, routingKey, ...(offset === null ? {} : { offset: String(offset) }) };
+  const { exchange, routingKey, properties, body } = delivery;
+  const deadLetter = { queue, exchange, routingKey };
   if (properties.readable) {
     const letter = readDeadLetter(
       amqpMessage({ properties: properties.properties, body }, { container: queue, deadLetter }),
@@ -43,20 +41,16 @@ export type Received = {
   deliveryCount: number;
 };
 
-/**
- * Reads a message from a hooked connection. Never throws: a message that cannot be parsed becomes a raw dead letter.
- * `offset`: its place in a stream.
- */
+/** Reads a message from a hooked connection. Never throws: a message that cannot be parsed becomes a raw dead letter. */
 export function receive(
   message: AmqpDelivery,
   { queue, mapping = {} }: Pick<RabbitmqConfig, "queue" | "mapping">,
-  offset: bigint | null = null,
 ): Received {
   const properties = receivedProperties(message);
   const { exchange, routingKey } = message.fields;
   const headers = headerViewOf(properties.readable ? properties.properties.headers : undefined);
   return {
-    letter: letterOf({ exchange, routingKey, properties, body: message.content, offset }, queue, mapping),
+    letter: letterOf({ exchange, routingKey, properties, body: message.content }, queue, mapping),
     deliveryCount: headers.count("x-delivery-count") ?? 0,
   };
 }

@@ -11,7 +11,6 @@ import {
   pendingCount,
   redis,
 } from "@/lib/brokers/redis-streams/testing/redis-streams-broker";
-import { memoryPositions } from "@/lib/brokers/testing/positions";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { describeWith } from "@/lib/testing/describe-with";
 import { redisInstalled } from "@/lib/testing/redis";
@@ -34,7 +33,7 @@ function ownTests(): void {
     await made.produce!(["contested"]);
     const [[id]] = (await redis.call("XRANGE", stream, "-", "+")) as [[string]];
     await redis.call("XCLAIM", stream, "billing", "app", "0", id, "IDLE", "3600000", "JUSTID");
-    const session = await adapter.reader!(config, "orders", memoryPositions()).open(never, () => undefined);
+    const session = await adapter.reader!(config, "orders").open(never, () => undefined);
     const { callBuffer } = Redis.prototype;
     const claim = vi.spyOn(Redis.prototype, "callBuffer").mockImplementationOnce(async function (
       this: Redis,

@@ -1,8 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
-import type { Progress } from "@/lib/brokers/port";
 import { brokerRegistry } from "@/lib/brokers/registry";
-import { filePositions, memoryPositions } from "@/lib/brokers/testing/positions";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 
@@ -15,24 +13,20 @@ export type ReadingChild = {
   kind: string;
   config: unknown;
   file: string;
-  /** Where the position in a log is kept; without it the broker keeps it. */
-  positions?: string | undefined;
   dies: "before-commit" | "before-acknowledgement" | "never";
 };
 
-const { kind, config, file, positions: path, dies } = JSON.parse(process.argv[2]!) as ReadingChild;
+const { kind, config, file, dies } = JSON.parse(process.argv[2]!) as ReadingChild;
 const registry = brokerRegistry({
   clock: systemClock,
   random: Math.random,
   secrets: { variables: {}, listed: [] },
   report: (what, error) => console.error(what, error),
 });
-const positions = path === undefined ? memoryPositions() : filePositions(path);
-const park = async (batch: DeadLetter[], progress?: Progress) => {
+const park = async (batch: DeadLetter[]) => {
   if (dies === "before-commit") process.kill(process.pid, "SIGKILL");
   const lines = batch.map(({ payload, eventId }) => `${Buffer.from(payload).toString("base64")} ${eventId}\n`);
   appendFileSync(file, lines.join(""));
-  if (progress !== undefined) await positions.set(progress);
   if (dies === "before-acknowledgement") process.kill(process.pid, "SIGKILL");
 };
-registry.consume(parseSourceConfig(kind, config), park, { name: "conformance", positions });
+registry.consume(parseSourceConfig(kind, config), park, { name: "conformance" });

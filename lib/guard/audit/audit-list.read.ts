@@ -29,10 +29,9 @@ export async function listAudit(db: Queryable, viewer: Viewer, query: AuditQuery
   return { items: page.items.map((row) => entryOut(row, set)), nextCursor: page.nextCursor };
 }
 
-/** Entries of exports that began said 0 in earlier releases. They are sealed, so they stay as they are. */
 const ENTRIES = `select a.id, a.at as "atMs", a.actor, a.action, a.subject_kind as "subjectKind",
        a.subject_id as "subjectId", a.redrive_id as "redriveId", a.reason, a.before, a.after,
-       o.id as "operationId", coalesce(o.changed, case when a.action = 'event.exported' then nullif(a.count, 0) else a.count end) as count
+       o.id as "operationId", coalesce(o.changed, a.count) as count
   from audit_entries a left join bulk_operations o on o.audit_id = a.id`;
 
 /** @param set null = nothing is masked */

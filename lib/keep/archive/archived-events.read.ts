@@ -62,31 +62,21 @@ export async function objectsOf(db: Queryable, viewer: Viewer, ids: readonly str
   );
 }
 
-/** `$1` to `$5` of `scopeValues`. An object that was written before there were sets may hold events of several days. */
+/** `$1` to `$5` of `scopeValues`. */
 const IN_SCOPE = `($1::text[] is null or o.source = any($1)) and ($2::uuid is null or o.operation_id = $2)
   and ($3::text is null or o.source = $3) and ($4::uuid is null or o.id > $4)
-  and ($5::date is null or o.day = $5 or o.day is null)`;
-const OF_DAY = `($6::uuid is null or a.id >= $6 and a.id < $7)`;
+  and ($5::date is null or o.day = $5)`;
 
 function scopeValues(viewer: Viewer, { scope: { operation, day, source }, after, limit }: ObjectPage): unknown[] {
-  const [from, to] = day === null ? [null, null] : dayBounds(day);
-  return [sourceScope(viewer), operation, source, after, day, from, to, limit];
-}
-
-const DAY_MS = 86_400_000;
-
-/** The ids of a UTC day: from the first one on, below the second one. */
-function dayBounds(day: string): [string, string] {
-  const ms = Date.parse(day);
-  return [uuidv7LowerBound(ms), uuidv7LowerBound(ms + DAY_MS)];
+  return [sourceScope(viewer), operation, source, after, day, limit];
 }
 
 /** Objects with archived events, the oldest first. Of each the archived events that are in the scope. */
 export async function holdingObjects(db: Queryable, viewer: Viewer, page: ObjectPage): Promise<HoldingObject[]> {
   return db.query<HoldingObject>(
     `select ${HOLDING} from archive_objects o join archived_events a on a.object_id = o.id
-      where ${IN_SCOPE} and ${OF_DAY}
-      group by o.id order by o.id limit $8`,
+      where ${IN_SCOPE}
+      group by o.id order by o.id limit $6`,
     scopeValues(viewer, page),
   );
 }
@@ -96,9 +86,8 @@ export type NamedSet = {
   key: string;
   events: number;
   sha256: string;
-  /** null = an object of lines alone. */
-  parquetSha256: string | null;
-  manifestSha256: string | null;
+  parquetSha256: string;
+  manifestSha256: string;
 };
 
 /** Objects, the oldest first, also those whose events were all restored. */
@@ -108,9 +97,7 @@ export async function namedSets(db: Queryable, viewer: Viewer, page: ObjectPage)
             o.manifest_sha256 as "manifestSha256"
        from archive_objects o
       where ${IN_SCOPE}
-        and ($5::date is null or o.day is not null
-             or exists (select 1 from archived_events a where a.object_id = o.id and ${OF_DAY}))
-      order by o.id limit $8`,
+      order by o.id limit $6`,
     scopeValues(viewer, page),
   );
 }

@@ -52,17 +52,13 @@ async function faultsOf(archive: ArchiveStore, set: NamedSet): Promise<VerifyAns
   const lines = await readSetLines(archive, { key, sha256 });
   if ("fault" in lines) say(key, lines.fault);
   else if (lines.found.length !== events) say(key, countFault(key, lines.found.length, events));
-  if (parquetSha256 !== null) {
-    const parquet = await readNamedObject(archive, { key: keys.parquet, sha256: parquetSha256 });
-    if ("fault" in parquet) say(keys.parquet, parquet.fault);
-  }
-  if (manifestSha256 !== null) {
-    const read = await readNamedObject(archive, { key: keys.manifest, sha256: manifestSha256 });
-    if ("fault" in read) say(keys.manifest, read.fault);
-    else {
-      const fault = manifestFault(keys.manifest, readManifest(Buffer.from(read.found).toString()), set);
-      if (fault !== null) say(keys.manifest, fault);
-    }
+  const parquet = await readNamedObject(archive, { key: keys.parquet, sha256: parquetSha256 });
+  if ("fault" in parquet) say(keys.parquet, parquet.fault);
+  const read = await readNamedObject(archive, { key: keys.manifest, sha256: manifestSha256 });
+  if ("fault" in read) say(keys.manifest, read.fault);
+  else {
+    const fault = manifestFault(keys.manifest, readManifest(Buffer.from(read.found).toString()), set);
+    if (fault !== null) say(keys.manifest, fault);
   }
   return faults;
 }

@@ -1,4 +1,4 @@
-import { ARCHIVE_FOLDERS, isLinesKey } from "@/lib/keep/archive/sets/set-key.pure";
+import { ARCHIVE_FOLDER, isLinesKey } from "@/lib/keep/archive/sets/set-key.pure";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { SEAL_BYTES } from "@/lib/keep/archive/stores/sealed-store";
 import { readNamedObjects } from "@/lib/keep/backup/named-objects.read";
@@ -19,8 +19,7 @@ export type ArchiveCheck = {
 const KEYS_MAX = 20;
 /** Objects of lines, in the order of the bytes of their keys. The other objects of a set hold nothing that its lines do not hold. */
 async function* storedLines(archive: ArchiveStore): AsyncGenerator<{ key: string; bytes: number }, undefined> {
-  for (const folder of ARCHIVE_FOLDERS)
-    for await (const object of archive.list(folder)) if (isLinesKey(object.key)) yield object;
+  for await (const object of archive.list(ARCHIVE_FOLDER)) if (isLinesKey(object.key)) yield object;
 }
 
 /**

@@ -538,7 +538,6 @@ const NAMES_NOBODY: Record<string, readonly string[]> = {
   slice_waits: ["*"],
   // Addresses that a person wrote, with placeholders in place of values; numbers that a source promises.
   sources: ["links", "contract"],
-  source_positions: ["*"],
   targets: ["*"],
   worker_heartbeats: ["*"],
   // At work, and emptied at its end.

@@ -13,7 +13,6 @@ import type { RestoreRequest, VerifyRequest } from "@/lib/keep/archive/archive.s
 import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { removeLeftovers } from "@/lib/keep/archive/remove-leftovers";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
-import { packLines, unpackLines } from "@/lib/keep/archive/sets/archive-lines";
 import { setKeysBeside } from "@/lib/keep/archive/sets/set-key.pure";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import { verifyArchive } from "@/lib/keep/archive/verify-archive";
@@ -199,33 +198,6 @@ describe("a restore of a day", () => {
       code: "unknown-event",
       fields: [{ field: "day" }],
     });
-  });
-
-  test("finds events in objects of lines alone, which were written before there were sets", async () => {
-    const ids = [
-      ...(await parkIgnored(DAYS[0]!, "orders", ["one"])),
-      ...(await parkIgnored(DAYS[1]!, "orders", ["two"])),
-    ];
-    // Both days in one object, as they were written then.
-    for (const id of ids) await remove([id]);
-    const lines = await Promise.all((await objects()).map(async ({ key }) => unpackLines((await archive.get(key))!)));
-    const bytes = await packLines(lines.flat().map((line) => `${line}\n`));
-    const key =
-      "removed/2026-11-26/019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60/orders-019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a61.ndjson.zst";
-    await archive.put(key, bytes);
-    await world.db.run(
-      `with gone as (delete from archive_objects where id <> (select max(id::text)::uuid from archive_objects) returning id),
-            kept as (update archive_objects set key = $1, sha256 = $2, events = 2, day = null, parquet_sha256 = null, manifest_sha256 = null
-                      where id not in (select id from gone) returning id)
-       update archived_events set object_id = (select id from kept)`,
-      [key, createHash("sha256").update(bytes).digest("hex")],
-    );
-    for (const request of [{}, { day: DAYS[0]! }, { day: DAYS[1]! }])
-      expect(await verify(request)).toEqual({ sets: 1, events: 2, faults: [], next: null });
-    await expect(verify({ day: DAYS[2]! })).rejects.toMatchObject({ code: "unknown-event" });
-    expect(await restore({ day: DAYS[0]! })).toMatchObject({ restored: 1, refused: [], next: null });
-    expect(await world.event("one")).toMatchObject({ status: "IGNORED" });
-    expect(await restore({ ids: [ids[1]!] })).toMatchObject({ restored: 1, refused: [] });
   });
 });
 

@@ -4,7 +4,7 @@ import { BULK_NOW_MAX } from "@/lib/events/events.shapes";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { changeRedrive } from "@/lib/redrive/life/change-redrive";
 import { FREEZE_INLINE_MAX } from "@/lib/redrive/request/request-redrive";
-import { describeOnBothQueues, openWorld, type World, worldOfEachTest } from "@/lib/testing/redrive-world";
+import { describeOnBothQueues, worldOfEachTest } from "@/lib/testing/redrive-world";
 
 /** What was rung is gone before a worker came: only Postgres knows of it (I8). */
 describeOnBothQueues("a queue on $backend that forgot everything is rebuilt", ({ redis, redisUrl }) => {
@@ -79,43 +79,5 @@ describe("a queue that forgot everything is rebuilt", () => {
     expect(world.sink.arrived.map((entry) => entry.eventId)).toEqual(["witness"]);
     expect(await world.redrive(paused)).toMatchObject({ state: "PAUSED", open: 5 });
     expect(await world.redrive(cancelled)).toMatchObject({ state: "CANCELLED", cancelled: 5 });
-  });
-});
-
-describe("the jobs that an earlier version left in the queue", () => {
-  /** As that version wrote them: no kind, and numbers above every slice for a plan and a canary. */
-  async function asBefore(world: World): Promise<number> {
-    const numbers = Object.entries({ plan: 999_999_998, canary: 999_999_999 });
-    for (const [kind, slice] of numbers) {
-      await world.db.run(
-        `update bullmq.job set id = replace(id, '.' || $1 || '.', '.' || $2 || '.'),
-                data = data || jsonb_build_object('slice', $2::bigint) where data ->> 'kind' = $1`,
-        [kind, String(slice)],
-      );
-    }
-    return world.db.run("update bullmq.job set data = data - 'kind'");
-  }
-
-  test("are worked as slices; a plan and a canary are rung anew", async () => {
-    const world = await openWorld({ redisUrl: null });
-    try {
-      await world.park(FREEZE_INLINE_MAX + 1, (index) => ({ aggregateId: `order-${index}` }));
-      const [canaries, slices] = [(await world.idsOf()).slice(0, 20), (await world.idsOf()).slice(20, 40)];
-      const canary = { steps: [1, 5], stopAtFailureRatio: 0.2, window: 50, quietMs: 300 };
-      const redrives = [
-        await world.request({ select: { ids: canaries }, canary }),
-        await world.request({ select: { ids: slices } }),
-        await world.request({ mode: "verify" }),
-      ];
-      expect(redrives[2]!.state).toBe("PLANNING");
-      expect(await asBefore(world)).toBeGreaterThanOrEqual(3);
-      expect(await world.lane.jobs("main")).not.toContainEqual(expect.objectContaining({ kind: "plan" }));
-      await world.worker();
-      for (const { id } of redrives) expect(await world.ended(id)).toMatchObject({ state: "DONE" });
-      expect(world.sink.arrived).toHaveLength(40);
-      expect(await world.broken()).toEqual([]);
-    } finally {
-      await world.close();
-    }
   });
 });

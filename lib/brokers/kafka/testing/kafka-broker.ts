@@ -243,7 +243,7 @@ export function read(
   park: (batch: DeadLetter[]) => Promise<void>,
 ) {
   const config = { bootstrap: [kafka.bootstrap], groupId: unique("parkade.test"), ...change };
-  const consumer = consumerOf(hurriedAdapter, config, park, undefined, hurriedClock);
+  const consumer = consumerOf(hurriedAdapter, config, park, hurriedClock);
   consumers.push(consumer);
   return { consumer, config };
 }

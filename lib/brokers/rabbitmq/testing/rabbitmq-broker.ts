@@ -95,7 +95,7 @@ export const failure = (config: RabbitmqConfig, message: OutboundMessage) =>
     (error: PublishError) => error,
   );
 
-export function asField([name, value]: [string, Buffer | null]): FieldTable[number] {
+function asField([name, value]: [string, Buffer | null]): FieldTable[number] {
   if (value === null) return [name, { type: "void" }];
   const text = textOrNull(value);
   return [name, text === null ? { type: "bytes", value } : { type: "longstr", value: text }];

@@ -556,6 +556,21 @@ function consumeTests(): void {
     await eventually(() => parked).toEqual(["precious"]);
   });
 
+  it("refuses a stream, in the probe and when it reads, and takes nothing of it", async () => {
+    const queue = unique("stream");
+    await channel.assertQueue(queue, { durable: true, arguments: { "x-queue-type": "stream" } });
+    channel.sendToQueue(queue, Buffer.from("{}"));
+    const why = `${queue} is a stream: Parkade reads classic and quorum queues only`;
+    const probed = await adapter.probe({ url: rabbit.url, queue }, never);
+    expect(probed).toEqual({ reachable: false, detail: why });
+    const parked: DeadLetter[] = [];
+    const consumer = consume({ queue }, async (batch) => {
+      parked.push(...batch);
+    });
+    await eventually(() => consumer.state().lastError).toBe(why);
+    expect(parked).toEqual([]);
+  });
+
   it("reads a large backlog in batches and acknowledges all of it", async () => {
     const queue = unique("backlog");
     await channel.assertQueue(queue);

@@ -3,8 +3,8 @@ const LINES = ".ndjson.zst";
 const PARQUET = ".parquet";
 const MANIFEST = ".manifest.json";
 
-/** Folders of all objects of the archive, in the order of their bytes: that of sets, and that of lines from before there were sets. */
-export const ARCHIVE_FOLDERS = ["events/", "removed/"] as const;
+/** Folder of all objects of the archive. */
+export const ARCHIVE_FOLDER = "events/";
 
 /** True for the object that has the lines of a set. */
 export function isLinesKey(key: string): boolean {
@@ -38,7 +38,7 @@ export type WrittenSet = {
 /** Days and sources are folders in the manner of Hive, so that a query of one day opens no other day. */
 export function setKeysOf({ day, source, operationId, id }: SetName): SetKeys {
   // A source is named by letters, digits, dots, underscores and hyphens: it is its own encoding.
-  return keysFrom(`events/day=${day}/source=${encodeURIComponent(source)}/${operationId}-${id}`);
+  return keysFrom(`${ARCHIVE_FOLDER}day=${day}/source=${encodeURIComponent(source)}/${operationId}-${id}`);
 }
 
 /** In the order in which they are written. */
