@@ -110,7 +110,6 @@ export const ROUTES: Routes = {
   "/api/v1/redrives/{id}": () => import("@/app/(redrive)/api/v1/redrives/[id]/route"),
   "/api/v1/redrives/{id}/causes": () => import("@/app/(redrive)/api/v1/redrives/[id]/causes/route"),
   "/api/v1/redrives/{id}/check": () => import("@/app/(redrive)/api/v1/redrives/[id]/check/route"),
-  "/api/v1/redrives/{id}/comparison": () => import("@/app/(redrive)/api/v1/redrives/[id]/comparison/route"),
   "/api/v1/redrives/{id}/export": () => import("@/app/(redrive)/api/v1/redrives/[id]/export/route"),
   "/api/v1/redrives/{id}/items": () => import("@/app/(redrive)/api/v1/redrives/[id]/items/route"),
   "/api/v1/redrives/{id}/rate": () => import("@/app/(redrive)/api/v1/redrives/[id]/rate/route"),

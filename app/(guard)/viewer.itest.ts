@@ -305,10 +305,6 @@ const READS = gets({
   recipes: () => [{}],
   "redrives/[id]/causes": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
   "redrives/[id]/check": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
-  "redrives/[id]/comparison": () => [
-    ...[other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
-    { params: { id: own.redrive! }, query: `?with=${other.redrive}` },
-  ],
   "redrives/[id]/export": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
   "redrives/[id]/items": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
   "redrives/[id]/rate": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),

@@ -33,6 +33,26 @@ export function Radio({ className, ...rest }: Omit<ComponentProps<"input">, "typ
   return <input type="radio" {...rest} className={classNames("size-3.5 shrink-0 cursor-pointer", className)} />;
 }
 
+/** Gives each chosen file once, and the same one again when it is chosen again. */
+export function FileInput(props: { label: string; accept?: string; onFile: (file: File) => void }) {
+  const { label, accept, onFile } = props;
+  return (
+    <label className="text-sm text-muted">
+      {label}{" "}
+      <input
+        type="file"
+        accept={accept}
+        className="max-w-64 file:mr-2 file:h-6 file:cursor-pointer file:rounded-md file:border file:border-line-strong file:bg-raised file:px-2 file:font-medium file:text-ink hover:file:bg-hover"
+        onChange={(event) => {
+          const file = event.target.files?.[0];
+          event.target.value = "";
+          if (file) onFile(file);
+        }}
+      />
+    </label>
+  );
+}
+
 /** A check box with its label, and a hint behind it. */
 export function Tick(props: {
   label: ReactNode;

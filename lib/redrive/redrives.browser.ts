@@ -11,7 +11,6 @@ import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
 import { followedIds } from "@/lib/platform/browser/followed.browser";
 import { invalidateAfter, keys } from "@/lib/platform/browser/keys.browser";
 import { usePages } from "@/lib/platform/browser/pages.browser";
-import type { Comparison } from "@/lib/redrive/list/comparison.shapes";
 import type { RedriveCauses, RedriveItemList } from "@/lib/redrive/list/redrive-items.shapes";
 import type { PreviewOut, PreviewRequest, SampleOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import type { RedriveList, RedriveOut, RedriveRate } from "@/lib/redrive/redrives.shapes";
@@ -77,15 +76,6 @@ export function useFrozenSample(id: string) {
     queryKey: keys.redrives.check(id),
     queryFn: ({ signal }) => fetchJson<SampleOut>(`/api/v1/redrives/${encodeURIComponent(id)}/check`, { signal }),
     staleTime: Number.POSITIVE_INFINITY,
-  });
-}
-
-export function useRedriveComparison(id: string) {
-  return useQuery<Comparison>({
-    queryKey: keys.redrives.comparison(id),
-    queryFn: ({ signal }) => fetchJson<Comparison>(`/api/v1/redrives/${encodeURIComponent(id)}/comparison`, { signal }),
-    staleTime: Number.POSITIVE_INFINITY,
-    retry: false,
   });
 }
 

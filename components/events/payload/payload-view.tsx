@@ -11,14 +11,13 @@ import { Input } from "@/components/ui/input";
 import { Toggles } from "@/components/ui/toggles";
 import type { BodyOut } from "@/lib/events/events.shapes";
 import { formatBytes, formatNumber } from "@/lib/platform/plain/format.pure";
-import { fromBase64, hexLines } from "./hex-lines";
+import { fromBase64 } from "./hex-lines";
+import { HexView } from "./hex-view";
 import { findNodes, type JsonDoc, MATCHES_MAX, openJson } from "./json-nodes";
 import { JsonTree } from "./json-tree";
 import { splitByMatches } from "./split-by-matches";
 
 type Mode = "tree" | "raw" | "hex";
-
-const HEX_STEP = 512;
 
 function Raw({ text, words, current }: { text: string; words: string; current: number }) {
   const parts = useMemo(() => splitByMatches(text, words, MATCHES_MAX), [text, words]);
@@ -40,34 +39,6 @@ function Raw({ text, words, current }: { text: string; words: string; current: n
         );
       })}
     </pre>
-  );
-}
-
-function Hex({ bytes }: { bytes: Uint8Array }) {
-  const [lines, setLines] = useState(HEX_STEP);
-  const shown = useMemo(() => hexLines(bytes, 0, lines), [bytes, lines]);
-  const rest = bytes.length - shown.length * 16;
-  return (
-    <div className="overflow-x-auto px-3 py-2">
-      <pre className="font-mono text-sm">
-        {shown.map((line) => (
-          <div key={line.offset}>
-            <span className="text-faint">{line.offset}</span>
-            {`  ${line.hex}  `}
-            <span className="text-muted">{line.ascii}</span>
-          </div>
-        ))}
-      </pre>
-      {rest > 0 ? (
-        <button
-          type="button"
-          className="text-accent hover:underline"
-          onClick={() => setLines((now) => now + 4 * HEX_STEP)}
-        >
-          {formatBytes(rest)} more
-        </button>
-      ) : null}
-    </div>
   );
 }
 
@@ -188,7 +159,7 @@ export function PayloadView(props: {
       ) : mode === "raw" && body.text !== null ? (
         <Raw text={body.text} words={wanted} current={current} />
       ) : (
-        <Hex bytes={bytes} />
+        <HexView bytes={bytes} />
       )}
     </div>
   );

@@ -15,7 +15,6 @@ import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
 import { isBraked, RedriveBraked } from "./redrive-braked";
 import { RedriveCauses } from "./redrive-causes";
-import { RedriveComparison } from "./redrive-comparison";
 import { RedriveFacts } from "./redrive-facts";
 import { RedriveHeader } from "./redrive-header";
 import { RedriveItems } from "./redrive-items";
@@ -80,7 +79,6 @@ function Loaded({ redrive }: { redrive: RedriveOut }) {
           <RedriveItems redrive={redrive} live={live} className="order-4 lg:order-none" />
         </div>
         <div className="contents lg:flex lg:flex-col lg:gap-3">
-          {!live && !sends ? <RedriveComparison redrive={redrive} /> : null}
           {!live && !sends && redrive.passed > 0 ? <RedrivePassed redrive={redrive} /> : null}
           {live && sends ? <RedrivePace redrive={redrive} className="order-1 lg:order-none" /> : null}
           <RedriveFacts redrive={redrive} className="order-5 lg:order-none" />

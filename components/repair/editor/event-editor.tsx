@@ -45,7 +45,7 @@ export function EventEditor(props: {
   const { event, onClose, onSaved } = props;
   const [reviewing, setReviewing] = useState(false);
   const edit = useEdit(event, reviewing, props.revealed);
-  const { draft, dirty, generation, restoredAtMs, change, replace, discard, forget, revealed } = edit;
+  const { draft, dirty, generation, restoredAtMs, change, replace, takeFile, discard, forget, revealed } = edit;
   const fault = faultOf(draft.now);
   const ready = dirty && fault === null;
   const review = () => {
@@ -104,7 +104,7 @@ export function EventEditor(props: {
           {notice}
         </EditReview>
       ) : (
-        <Fields key={generation} event={event} draft={draft} onDone={review} onChange={change} />
+        <Fields key={generation} event={event} draft={draft} onDone={review} onChange={change} onFile={takeFile} />
       )}
     </section>
   );
@@ -144,7 +144,12 @@ function useEdit(event: EventDetail, reviewing: boolean, isRevealed: boolean) {
       const { now, ...base } = onCurrent(before, event);
       return { ...base, now: { ...now, ...part } };
     });
-  return { draft, dirty, generation, restoredAtMs, change, replace, discard, forget, revealed };
+  const takeFile = (payload: Uint8Array) => {
+    // The file may be a download with nothing masked.
+    setWasRevealed(true);
+    replace({ ...draft, now: { ...draft.now, payload } });
+  };
+  return { draft, dirty, generation, restoredAtMs, change, replace, takeFile, discard, forget, revealed };
 }
 
 /**

@@ -1,8 +1,10 @@
 "use client";
 
-import { type ComponentProps, useCallback, useId, useMemo, useRef, useState } from "react";
+import { type ComponentProps, useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
+import { HexView } from "@/components/events/payload/hex-view";
+import { DownloadPayload } from "@/components/guard/masking/reveal";
 import { Button } from "@/components/ui/button";
-import { Input } from "@/components/ui/input";
+import { FileInput, Input } from "@/components/ui/input";
 import { Shape } from "@/components/ui/shape";
 import { showToast } from "@/components/ui/toast";
 import { Toggles } from "@/components/ui/toggles";
@@ -13,7 +15,6 @@ import { checkPayload } from "@/lib/repair/revisions/revisions.browser";
 import { CodeEditor, type CodeEditorHandle, EditorKeys } from "./code-editor";
 import { type Content, type Draft, EDIT_BYTES_MAX, languageOf } from "./edit-draft";
 import { exactBytes, exactText } from "./exact-text";
-import { HexEditor } from "./hex-editor";
 import type { PlacedProblem, PointedProblem } from "./json-places";
 
 /** The answer of the schema: its problems, or why it could not be asked. */
@@ -23,18 +24,20 @@ export type PartOfEdit = {
   event: EventDetail;
   draft: Draft;
   onChange: (part: Partial<Content>) => void;
+  /** Another payload, which the fields must open anew. */
+  onFile: (payload: Uint8Array) => void;
   /** Ctrl Enter. */
   onDone: () => void;
 };
 
-/** The payload as text or as bytes, with the problems that its schema has with it. */
-export function PayloadEditor({ event, draft, onChange, onDone }: PartOfEdit) {
+/** The payload as text that is edited or bytes that a file replaces, with the problems that its schema has with it. */
+export function PayloadEditor({ event, draft, onChange, onFile, onDone }: PartOfEdit) {
   const { now } = draft;
   const keys = useId();
   const handle = useRef<CodeEditorHandle>(null);
   const text = useMemo(() => exactText(now.payload), [now.payload]);
   const isText = text !== null;
-  const [chosen, setChosen] = useState<"text" | "hex">(isText ? "text" : "hex");
+  const [chosen, setChosen] = useState<"text" | "hex">("text");
   const mode = isText ? chosen : "hex";
   const language = languageOf(now);
   const [problems, setProblems] = useState<PlacedProblem[] | null>(null);
@@ -55,7 +58,7 @@ export function PayloadEditor({ event, draft, onChange, onDone }: PartOfEdit) {
     <div className="flex min-h-96 flex-1 flex-col">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-line px-3 py-1.5">
         <Toggles
-          label="Edit the payload as"
+          label="Open the payload as"
           joined
           options={[
             { value: "text", label: "text", disabled: !isText },
@@ -91,11 +94,13 @@ export function PayloadEditor({ event, draft, onChange, onDone }: PartOfEdit) {
             Format
           </Button>
         ) : null}
+        <ReplaceByFile onRead={onFile} />
         <span className="ml-auto text-sm text-faint">{bytesWords(now.payload.length, text)}</span>
+        <DownloadPayload eventId={event.id} revision={draft.base} />
       </div>
       {isText ? null : (
         <p className="border-b border-line px-3 py-1 text-muted">
-          These bytes are not valid UTF-8, so they are edited as bytes.
+          These bytes are not valid UTF-8: download them, edit them elsewhere, and replace them by the file.
         </p>
       )}
       {mode === "text" && text !== null ? (
@@ -118,15 +123,35 @@ export function PayloadEditor({ event, draft, onChange, onDone }: PartOfEdit) {
           </div>
         </>
       ) : (
-        <HexEditor
-          bytes={now.payload}
-          label="Payload bytes"
-          autoFocus
-          onChange={(bytes) => onChange({ payload: bytes })}
-        />
+        <PayloadBytes payload={now.payload} />
       )}
     </div>
   );
+}
+
+/** Has the focus at first, as the text has: the keys scroll it. */
+function PayloadBytes({ payload }: { payload: Uint8Array }) {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => box.current?.focus(), []);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+    <section ref={box} tabIndex={0} aria-label="Payload bytes" className="min-h-40 flex-1 overflow-auto">
+      <HexView bytes={payload} />
+    </section>
+  );
+}
+
+/** The bytes of a file become the payload of the draft; the content type stays. */
+function ReplaceByFile({ onRead }: { onRead: (payload: Uint8Array) => void }) {
+  const read = async (file: File) => {
+    if (file.size <= EDIT_BYTES_MAX) return onRead(new Uint8Array(await file.arrayBuffer()));
+    void showToast({
+      title: `${file.name} has more than ${formatBytes(EDIT_BYTES_MAX)}`,
+      detail: "Send it through the API as a revision.",
+      tone: "error",
+    });
+  };
+  return <FileInput label="Replace by a file" onFile={read} />;
 }
 
 /** Line breaks and mark are those of the payload when the text was opened: a typed character must not change them. */

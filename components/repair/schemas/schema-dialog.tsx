@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 import { jsonObject } from "@/components/sources/form/source-draft";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { CodeTextarea, Field, TextField } from "@/components/ui/input";
+import { CodeTextarea, Field, FileInput, TextField } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { shortenId } from "@/lib/platform/plain/format.pure";
 import type { SchemaVersion } from "@/lib/repair/schemas/payload-schemas.shapes";
@@ -107,18 +107,11 @@ function SchemaOrigins(props: {
       asked={infer}
       answer={infer.data ? <p className="text-muted">{inferredWords(infer.data)}</p> : null}
     >
-      <label className="text-sm text-muted">
-        Or a file:{" "}
-        <input
-          type="file"
-          accept=".json,application/json"
-          className="max-w-64 text-sm file:mr-2 file:h-6 file:cursor-pointer file:rounded-md file:border file:border-line-strong file:bg-raised file:px-2 file:font-medium file:text-ink hover:file:bg-hover"
-          onChange={async (event) => {
-            const file = event.target.files?.[0];
-            if (file) onFile(await file.text());
-          }}
-        />
-      </label>
+      <FileInput
+        label="Or a file:"
+        accept=".json,application/json"
+        onFile={async (file) => onFile(await file.text())}
+      />
     </Question>
   );
 }

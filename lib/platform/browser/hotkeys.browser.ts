@@ -69,9 +69,7 @@ function handlerOf(name: string) {
 
 const isPrefix = (name: string) => layers.some((layer) => Object.keys(layer).some((key) => key.startsWith(`${name} `)));
 
-/** `data-own-keys`: an element that is no field and takes letters itself, as the hex editor does. */
-const EDITABLE =
-  "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable=true], [data-own-keys]";
+const EDITABLE = "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable=true]";
 const OPEN_DIALOG = "[role=dialog][data-open], [role=alertdialog][data-open]";
 const OVERLAY = "[role=dialog], [role=alertdialog], [role=menu], [role=listbox]";
 

@@ -33,7 +33,6 @@ export const keys = {
     items: (id: string, params: Params = {}) => ["redrives", "items", id, params] as const,
     rate: (id: string) => ["redrives", "rate", id] as const,
     causes: (id: string) => ["redrives", "causes", id] as const,
-    comparison: (id: string) => ["redrives", "comparison", id] as const,
     check: (id: string) => ["redrives", "check", id] as const,
     preview: (params: Params) => ["redrives", "preview", params] as const,
   },
