@@ -13,33 +13,28 @@ test("a policy is edited as fields and as JSON, with a contract beside it", asyn
   await expect(titles).toHaveText([
     /^1\. Semantics/,
     /^2\. Key/,
-    /^3\. Timeout/,
-    /^4\. Retry/,
-    /^5\. Budget/,
-    /^6\. Breaker/,
+    /^3\. Window/,
+    /^4\. Timeout/,
+    /^5\. Retries/,
+    /^6\. Deadline/,
     /^7\. Alarms/,
   ]);
 
   // A fault is at its field, and nothing is stored.
-  const attempt = dialog.getByRole("textbox", { name: "One attempt", exact: true });
+  const attempt = dialog.getByRole("textbox", { name: "One attempt, ms" });
   await expect(attempt).toHaveValue("650");
   await attempt.fill("soon");
   await expect(attempt).toHaveAttribute("aria-invalid", "true");
   await expect(dialog.getByRole("button", { name: "Store version" })).toBeDisabled();
   await attempt.fill("3000");
-  const deadline = dialog.getByRole("textbox", { name: "Deadline of all attempts" });
+  const deadline = dialog.getByRole("textbox", { name: "Deadline of all attempts, ms" });
   await expect(attempt).toHaveAttribute("aria-invalid", "true");
   await deadline.fill("4000");
   await expect(deadline).toHaveAttribute("aria-invalid", "true");
   await deadline.fill("12000");
   await expect(deadline).not.toHaveAttribute("aria-invalid", "true");
-  await dialog.getByRole("combobox", { name: "May it be sent twice?" }).selectOption("only after listed failures");
-  const listed = dialog.getByRole("textbox", { name: "Failures that are repeated" });
-  await expect(listed).toHaveAttribute("aria-invalid", "true");
-  await listed.fill("throttled, HTTP_503");
-  await dialog.getByRole("combobox", { name: "Backoff", exact: true }).selectOption("ladder");
-  await dialog.getByRole("textbox", { name: "Delays, ms" }).fill("100, 200");
-  await dialog.getByRole("combobox", { name: "Breaker", exact: true }).selectOption("none");
+  await dialog.getByRole("textbox", { name: "First delay, ms" }).fill("150");
+  await dialog.getByRole("textbox", { name: "Longest delay, ms" }).fill("150");
 
   // The contract of a target is judged while one types.
   const report = dialog.getByRole("region", { name: "Contract report" });
@@ -51,15 +46,17 @@ test("a policy is edited as fields and as JSON, with a contract beside it", asyn
   await dialog.getByRole("tab", { name: "As JSON" }).click();
   const json = dialog.getByRole("textbox", { name: /^Policy, JSON/ });
   const typed = JSON.parse(await json.inputValue());
-  expect(typed).toMatchObject({ attemptTimeoutMs: 3_000, retryOn: ["throttled", "HTTP_503"], breaker: null });
-  await json.fill(JSON.stringify({ ...typed, maxAttempts: 2 }));
+  expect(typed).toMatchObject({ attemptTimeoutMs: 3_000, backoff: { kind: "exponential", baseMs: 150, capMs: 150 } });
+  const other = { retryOn: ["throttled", "HTTP_503"], breaker: null };
+  await json.fill(JSON.stringify({ ...typed, ...other, maxAttempts: 2 }));
   await dialog.getByRole("tab", { name: "Fields" }).click();
   await expect(dialog.getByRole("textbox", { name: "Attempts", exact: true })).toHaveValue("2");
+  await deadline.fill("13000");
   await dialog.getByRole("textbox", { name: "Reason" }).fill("calls of the shop");
   await dialog.getByRole("button", { name: "Store version" }).click();
   await expect(toast(page, `Stored a new version of ${name}`)).toBeVisible();
   const { items } = await (await request.get(`/api/v1/policies/${name}`)).json();
-  expect(items[0].body).toEqual({ ...typed, maxAttempts: 2 });
+  expect(items[0].body).toEqual({ ...typed, ...other, maxAttempts: 2, deadlineMs: 13_000 });
 });
 
 test("a source promises, and its page shows what is broken", async ({ page, request, parkade }) => {

@@ -73,7 +73,7 @@ export type RabbitmqOptions = {
   version?: "installed" | "4";
   /** Adds a listener with TLS, at `tlsUrl`. A client may show a certificate, which is then verified. */
   certificates?: Pick<TestCertificates, "caFile" | "server">;
-  plugins?: ("rabbitmq_management" | "rabbitmq_stream")[];
+  plugins?: "rabbitmq_management"[];
 };
 
 export type TestRabbitmq = TestServer & {
@@ -83,8 +83,6 @@ export type TestRabbitmq = TestServer & {
   tlsUrl: string;
   /** `http://127.0.0.1:<port>` for guest:guest; answers only with the plugin. */
   managementUrl: string;
-  /** Port of the stream protocol; answers only with the plugin. */
-  streamPort: number;
   /** An open connection for the set-up of a test. The test closes it. */
   connect(): Promise<ChannelModel>;
   /** Runs `rabbitmqctl` against this node (half a second) and resolves with what it printed. */
@@ -106,7 +104,7 @@ export async function testRabbitmq(options: RabbitmqOptions = {}): Promise<TestR
   const home = await installation(options.version ?? "installed");
   const ports = {
     ...{ amqp: await freePort(), epmd: await freePort(), distribution: await freePort() },
-    ...{ tls: await freePort(), management: await freePort(), stream: await freePort() },
+    ...{ tls: await freePort(), management: await freePort() },
   };
   let env: NodeJS.ProcessEnv = process.env;
   let mapper: ServerProcess | null = null;
@@ -150,7 +148,6 @@ export async function testRabbitmq(options: RabbitmqOptions = {}): Promise<TestR
     ...{ ...server, stop, ctl, storeDefinitions, messages: counts.of },
     ...{ url, port: ports.amqp, connect: () => connect(url) },
     ...{ tlsUrl: `amqps://guest:guest@127.0.0.1:${ports.tls}`, managementUrl: `http://127.0.0.1:${ports.management}` },
-    streamPort: ports.stream,
   };
 }
 
@@ -172,7 +169,7 @@ exec chroot "$root" "$@"`;
   return { command: "unshare", args: ["--mount", "--propagation", "private", ...inside] };
 }
 
-type Ports = Record<"amqp" | "epmd" | "distribution" | "tls" | "management" | "stream", number>;
+type Ports = Record<"amqp" | "epmd" | "distribution" | "tls" | "management", number>;
 
 function configuration(ports: Ports, { certificates, plugins = [] }: RabbitmqOptions): string {
   const lines = [
@@ -192,7 +189,6 @@ function configuration(ports: Ports, { certificates, plugins = [] }: RabbitmqOpt
   if (plugins.includes("rabbitmq_management")) {
     lines.push("management.tcp.ip = 127.0.0.1", `management.tcp.port = ${ports.management}`);
   }
-  if (plugins.includes("rabbitmq_stream")) lines.push(`stream.listeners.tcp.1 = 127.0.0.1:${ports.stream}`);
   return `${lines.join("\n")}\n`;
 }
 

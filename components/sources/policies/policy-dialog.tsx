@@ -11,7 +11,7 @@ import { CONTRACT_DEFAULTS, contractFacts, contractReport, contractTerms } from 
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import { usePolicyVersions, useSavePolicy, useTargets } from "@/lib/sources/targets/targets.browser";
 import type { PolicyOut } from "@/lib/sources/targets/targets.shapes";
-import { type Body, PRESET_NAMES, PRESET_WORDS, type PresetName, policyParts } from "./policy-fields";
+import { type Body, PRESET_NAMES, PRESET_WORDS, type PresetName } from "./policy-fields";
 import { PolicyForm } from "./policy-form";
 import { PolicySummary } from "./policy-summary";
 import { parseBody, policyView } from "./policy-view";
@@ -21,19 +21,16 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const textOf = (body: unknown) => JSON.stringify(body, null, 2);
 
 /**
- * Creates a version of a policy: as fields in the order in which it is designed, or as JSON. Both show one text, so that nothing is
- * lost between them; its limits and the contracts of its targets follow while the person types.
+ * Creates a version of a policy: the fields that are changed on call, or all of it as JSON. Both show one text, so that saving the
+ * fields keeps every other value; its limits and the contracts of its targets follow while the person types.
  */
 export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: string[]; onClose: () => void }) {
   const { from, isNew, taken, onClose } = props;
   const [name, setName] = useState(isNew ? "" : from.name);
   const [tab, setTab] = useState("fields");
-  const [preset, setPreset] = useState<PresetName>(
-    () => PRESET_NAMES.find((each) => each === from.name) ?? "slow-lane",
-  );
-  // Until a preset is chosen here, a stored policy is as it is stored; the preset is what its values are compared with.
-  const [filled, setFilled] = useState(isNew);
-  const [text, setText] = useState(() => textOf(isNew ? POLICY_PRESETS[preset] : from.body));
+  /** null = as it is stored. */
+  const [preset, setPreset] = useState<PresetName | null>(isNew ? "slow-lane" : null);
+  const [text, setText] = useState(() => textOf(preset === null ? from.body : POLICY_PRESETS[preset]));
   const versions = usePolicyVersions(from.name, !isNew);
   const save = useSavePolicy();
 
@@ -71,14 +68,13 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
           <div className="flex flex-wrap items-start gap-4">
             <SelectField
               label="Preset"
-              hint="fills all fields"
+              hint="replaces all values"
               options={[
-                ...(filled ? [] : [{ value: "", label: "none: as it is stored" }]),
+                ...(preset === null ? [{ value: "", label: "none: as it is stored" }] : []),
                 ...PRESET_NAMES.map((value) => ({ value, label: PRESET_WORDS[value] })),
               ]}
-              value={filled ? preset : ""}
+              value={preset ?? ""}
               onValue={(value) => {
-                setFilled(true);
                 setPreset(value as PresetName);
                 setText(textOf(POLICY_PRESETS[value as PresetName]));
               }}
@@ -116,12 +112,7 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
                   id: "fields",
                   label: "Fields",
                   content: parsed.ok ? (
-                    <PolicyForm
-                      body={parsed.body}
-                      parts={policyParts(parsed.body, preset)}
-                      problems={problems}
-                      onBody={(body) => setText(textOf(body))}
-                    />
+                    <PolicyForm body={parsed.body} problems={problems} onBody={(body) => setText(textOf(body))} />
                   ) : (
                     <p className="text-danger">The JSON cannot be read: {parsed.detail}</p>
                   ),

@@ -1,28 +1,26 @@
 "use client";
 
 import { useState } from "react";
-import { Field, Input, TextField } from "@/components/ui/input";
-import { SelectField } from "@/components/ui/select";
-import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { TextField } from "@/components/ui/input";
 import {
   type Body,
-  msWords,
   type PolicyField,
-  type PolicyPart,
+  policySteps,
   shownValue,
-  typedList,
-  typedNumber,
+  typedValue,
   valueAt,
   withValueAt,
 } from "./policy-fields";
+import { preciseDuration } from "./policy-view";
 
 type Problem = { field: string; detail: string };
-type Part = { body: Body; problems: readonly Problem[]; onBody: (body: Body) => void };
+type Editing = { body: Body; problems: readonly Problem[]; onBody: (body: Body) => void };
 
-/** A policy as fields, in the order in which it is designed. A fault is shown at its field. */
-export function PolicyForm({ parts, ...part }: Part & { parts: readonly PolicyPart[] }) {
-  const shown = new Set(parts.flatMap(({ fields }) => fields.map(({ path }) => path.join("."))));
-  const elsewhere = part.problems.filter(({ field }) => !shown.has(fieldOf(field)));
+/** What is changed of a policy on call, in the order in which it is designed. A fault is shown at its field. */
+export function PolicyForm(editing: Editing) {
+  const steps = policySteps(editing.body);
+  const shown = new Set(steps.flatMap(({ fields }) => fields.map(({ path }) => path.join("."))));
+  const elsewhere = editing.problems.filter(({ field }) => !shown.has(fieldOf(field)));
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
       {elsewhere.length === 0 ? null : (
@@ -34,7 +32,7 @@ export function PolicyForm({ parts, ...part }: Part & { parts: readonly PolicyPa
           ))}
         </ul>
       )}
-      {parts.map(({ title, about, fields }, index) => (
+      {steps.map(({ title, about, fields }, index) => (
         <fieldset key={title} className="grid grid-cols-[minmax(0,1fr)] gap-2 border-line [&+&]:border-t [&+&]:pt-3">
           <legend className="float-left font-medium">
             {index + 1}. {title}
@@ -43,7 +41,7 @@ export function PolicyForm({ parts, ...part }: Part & { parts: readonly PolicyPa
           {fields.length === 0 ? null : (
             <div className="grid items-start gap-x-3 gap-y-2 sm:grid-cols-2 lg:grid-cols-3">
               {fields.map((field) => (
-                <OneField key={field.path.join(".")} field={field} {...part} />
+                <OneField key={field.path.join(".")} field={field} {...editing} />
               ))}
             </div>
           )}
@@ -56,95 +54,29 @@ export function PolicyForm({ parts, ...part }: Part & { parts: readonly PolicyPa
 /** `backoff.stepsMs[2]` is a fault of `backoff.stepsMs`. */
 const fieldOf = (field: string) => field.replace(/\[\d+\]$/, "");
 
-function OneField({ field, body, problems, onBody }: Part & { field: PolicyField }) {
-  const path = field.path.join(".");
-  const faults = problems.filter((problem) => fieldOf(problem.field) === path).map(({ detail }) => detail);
-  const error = faults.length === 0 ? undefined : faults.join("; ");
-  if (field.kind === "choice") {
-    const { label, options, value, hint, choose } = field;
-    const known = options.some((option) => option.value === value);
-    return (
-      <SelectField
-        label={label}
-        hint={hint}
-        error={error}
-        options={known ? options : [{ value, label: "as in the JSON" }, ...options]}
-        value={value}
-        onValue={(chosen) => onBody(choose(chosen))}
-      />
-    );
-  }
+/** Shows what was typed as long as it means the value: `1.` and `1` are one number, and the point must not vanish. */
+function OneField({ field, body, problems, onBody }: Editing & { field: PolicyField }) {
+  const [typed, setTyped] = useState("");
+  const value = valueAt(body, field.path);
+  const isTyped = JSON.stringify(typedValue(field, typed)) === JSON.stringify(value ?? null);
+  const faults = problems.filter((problem) => fieldOf(problem.field) === field.path.join("."));
   return (
-    <TypedField
-      field={field}
-      error={error}
-      value={valueAt(body, field.path)}
-      onValue={(value) => onBody(withValueAt(body, field.path, value))}
+    <TextField
+      className={field.holds === "list" ? "sm:col-span-2" : undefined}
+      label={field.holds === "ms" ? `${field.label}, ms` : field.label}
+      hint={field.hint ?? (field.holds === "ms" ? msWords(value) : undefined)}
+      error={faults.length === 0 ? undefined : faults.map(({ detail }) => detail).join("; ")}
+      inputClassName="font-mono"
+      value={isTyped ? typed : shownValue(value)}
+      onValue={(text) => {
+        setTyped(text);
+        onBody(withValueAt(body, field.path, typedValue(field, text)));
+      }}
     />
   );
 }
 
-type Typed = Exclude<PolicyField, { kind: "choice" }>;
-
-function read(field: Typed, text: string): unknown {
-  return field.kind === "number" ? typedNumber(text) : typedList(text, field.of);
-}
-
-/** Shows what was typed as long as it means the value: `1.` and `1` are one number, and the point must not vanish. */
-function TypedField(props: {
-  field: Typed;
-  error: string | undefined;
-  value: unknown;
-  onValue: (value: unknown) => void;
-}) {
-  const { field, error, value, onValue } = props;
-  const [typed, setTyped] = useState("");
-  const text = JSON.stringify(read(field, typed)) === JSON.stringify(value ?? null) ? typed : shownValue(value);
-  const type = (next: string) => {
-    setTyped(next);
-    onValue(read(field, next));
-  };
-  const hint = [
-    field.kind === "number" && field.unit === "ms" ? msWords(value) : null,
-    field.hint,
-    usualText(field, value),
-  ]
-    .filter((part) => part)
-    .join(" · ");
-  if (field.kind === "list") {
-    return (
-      <TextField
-        className="sm:col-span-2"
-        label={field.label}
-        hint={hint}
-        error={error}
-        inputClassName="font-mono"
-        value={text}
-        onValue={type}
-      />
-    );
-  }
-  return (
-    <Field label={field.label} hint={hint || undefined} error={error}>
-      {(control) => (
-        <span className="flex items-center gap-2">
-          <Input
-            {...control}
-            inputMode="decimal"
-            className="max-w-32 min-w-0 text-right font-mono"
-            value={text}
-            onChange={(event) => type(event.target.value)}
-          />
-          <span className="text-sm whitespace-nowrap text-muted">{field.unit}</span>
-        </span>
-      )}
-    </Field>
-  );
-}
-
-/** The preset's value, where another one is set. */
-function usualText({ usual }: Typed, value: unknown): string | null {
-  if (usual === undefined || JSON.stringify(usual) === JSON.stringify(value)) return null;
-  if (usual === null) return "preset: empty";
-  return `preset: ${typeof usual === "number" ? formatNumber(usual) : shownValue(usual)}`;
+/** `= 3 s`, of milliseconds that are easier to read so. */
+function msWords(value: unknown): string | undefined {
+  return typeof value === "number" && value >= 1_000 ? `= ${preciseDuration(value)}` : undefined;
 }

@@ -1,11 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  backoffWords,
-  oddsAt,
-  parseBody,
-  policyView,
-  preciseDuration,
-} from "@/components/sources/policies/policy-view";
+import { backoffWords, parseBody, policyView, preciseDuration } from "@/components/sources/policies/policy-view";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 
 describe("what a policy promises", () => {
@@ -25,12 +19,6 @@ describe("what a policy promises", () => {
     expect(view.ok ? "" : view.problems[0]?.detail).toMatch(/^is 2000, must be >= /);
     expect(policyView({}).ok).toBe(false);
     expect(policyView(null).ok).toBe(false);
-  });
-
-  it("states the odds for a failure rate", () => {
-    const odds = oddsAt(POLICY_PRESETS.interactive, 0.3);
-    expect(odds.success).toBeCloseTo(0.973);
-    expect(odds.attempts).toBeCloseTo(1.39);
   });
 
   it("names the backoff in words", () => {

@@ -1,11 +1,4 @@
-import {
-  expectedAttempts,
-  loadFactor,
-  type ScheduleStep,
-  schedule,
-  successProbability,
-  upperBoundMs,
-} from "@/lib/retry/bounds";
+import { loadFactor, type ScheduleStep, schedule, upperBoundMs } from "@/lib/retry/bounds";
 import { type Policy, validatePolicy } from "@/lib/retry/policy";
 
 export type PolicyView =
@@ -43,16 +36,6 @@ export function policyView(body: unknown): PolicyView {
     slackMs: policy.deadlineMs - policy.marginMs - bound,
     steps: schedule(policy),
     loadFactor: loadFactor(policy.maxAttempts, policy.budget.kind === "ratio" ? policy.budget.ratio : null),
-  };
-}
-
-export type Odds = { success: number; attempts: number };
-
-/** Success and expected attempts when each attempt fails with the probability `pDrop`, independently of the others. */
-export function oddsAt(policy: Policy, pDrop: number): Odds {
-  return {
-    success: successProbability(pDrop, policy.maxAttempts),
-    attempts: expectedAttempts(pDrop, policy.maxAttempts),
   };
 }
 
