@@ -2,7 +2,6 @@ import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb } from "@/lib/platform/database/db";
 import { createLog } from "@/lib/platform/log";
-import { createExpressions } from "@/lib/repair/recipes/expressions";
 import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 
@@ -12,14 +11,12 @@ export type Sample = { rssBytes: number; liveBytes: number };
 const [url, id] = process.argv.slice(2) as [string, string];
 const db = createDb(url, { max: 4, applicationName: "bench-mend-worker" });
 const schemas = createSchemaCheck(systemClock);
-const expressions = createExpressions(systemClock);
 const deps = {
   db,
   // Nothing is rung by an operation that runs.
   lane: null as never,
   clock: systemClock,
   log: createLog({ process: "bench", level: "silent" }),
-  expressions,
   archive: null,
   checkPayloads: createPayloadChecker(schemas, systemClock),
 };
@@ -48,5 +45,4 @@ const between = (from: number, to: number): Sample => {
 // In the first tenth code is loaded.
 process.send!([between(0.1, 0.4), between(0.7, 1)] satisfies Sample[]);
 await schemas.close();
-await expressions.close();
 await db.end();

@@ -37,8 +37,7 @@ const RECIPES: Record<string, Recipe> = {
       { op: "convert", at: "/total", to: "number", when: { at: "/total", type: "string" } },
     ],
   },
-  "merge-patch": { kind: "merge-patch", patch: { customer: { tier: "gold" } } },
-  jsonata: { kind: "jsonata", expression: '$ ~> |$|{"customerId": custId}, ["custId"]|' },
+  "json-patch": { kind: "json-patch", patch: [{ op: "replace", path: "/customer/tier", value: "gold" }] },
 };
 
 /** A thousand bytes, with a number beyond 2^53. */
