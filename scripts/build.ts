@@ -15,7 +15,6 @@ export const BUNDLES: Record<string, string> = {
   web: "scripts/web-server.ts",
   worker: "workers/main.ts",
   "schema-thread": "lib/repair/schemas/schema-thread.ts",
-  "expression-process": "lib/repair/recipes/expression-process.ts",
   migrate: "scripts/migrate-database.ts",
   serve: "scripts/serve.ts",
   backup: "scripts/backup-program.ts",
@@ -135,8 +134,6 @@ async function bundleAll(): Promise<void> {
     });
     // The client of Kafka reads its checksum and decompression code from beside itself.
     cpSync(join(ROOT, "node_modules/@platformatic/wasm-utils/dist/native.wasm"), join(ROOT, "dist/native.wasm"));
-    // Read as text by the process of expressions, which runs it in a context of its own.
-    cpSync(join(ROOT, "node_modules/jsonata/jsonata.min.js"), join(ROOT, "dist/jsonata.min.js"));
   } catch (error) {
     throw new StartError(`The worker could not be bundled: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -15,7 +15,6 @@ const FLOORS: Record<string, { floor: string; why: string }> = {
     why: "the line of react-server-dom without CVE-2025-55182, -55183, -55184, CVE-2026-23870",
   },
   "react-dom": { floor: "19.2.6", why: "as react" },
-  jsonata: { floor: "2.0.4", why: "CVE-2024-27307: a recipe wrote into prototypes" },
   ajv: { floor: "8.18.0", why: "CVE-2025-69873: a schema with $data made a pattern that does not end" },
   nodemailer: {
     floor: "7.0.11",

@@ -8,7 +8,6 @@ import type { Clock } from "@/lib/platform/clock";
 import { planRedrive } from "@/lib/redrive/plan/plan-redrive";
 import type { Redriver } from "@/lib/redrive/run/redriver";
 import { runSlice, whileStoreAway } from "@/lib/redrive/run/run-slice";
-import { createExpressions, type Expressions } from "@/lib/repair/recipes/expressions";
 import { inJobSpan } from "./job-trace";
 
 /**
@@ -26,7 +25,6 @@ type JobDeps = Redriver & { archive: ArchiveStore | null };
 /** Works all queues. Rejects with DomainError `queue-unavailable` when the queue cannot be reached at start. */
 export async function startLanes(redriver: JobDeps, connection: LaneConnection, clock: Clock): Promise<Lanes> {
   const workers: LaneWorker[] = [];
-  const expressions = createExpressions(clock);
   for (const lane of QUEUES) {
     workers.push(
       await startLaneWorker({
@@ -34,7 +32,7 @@ export async function startLanes(redriver: JobDeps, connection: LaneConnection, 
         clock,
         lane,
         concurrency: CONCURRENCY[lane],
-        run: (job, signal) => inJobSpan(job, lane, () => runJob({ ...redriver, expressions }, job, lane, signal)),
+        run: (job, signal) => inJobSpan(job, lane, () => runJob(redriver, job, lane, signal)),
         onError: () => undefined,
         log: redriver.log,
       }),
@@ -44,17 +42,11 @@ export async function startLanes(redriver: JobDeps, connection: LaneConnection, 
     running: () => workers.reduce((sum, worker) => sum + worker.running(), 0),
     stop: async (graceMs) => {
       await Promise.all(workers.map((worker) => worker.stop(graceMs)));
-      await expressions.close();
     },
   };
 }
 
-function runJob(
-  redriver: JobDeps & { expressions: Expressions },
-  job: LaneJob,
-  queue: QueueName,
-  signal: AbortSignal,
-): Promise<JobOutcome> {
+function runJob(redriver: JobDeps, job: LaneJob, queue: QueueName, signal: AbortSignal): Promise<JobOutcome> {
   if (job.kind === "slice" || job.kind === "canary") {
     // Never rung there: a lane's job has a lane.
     if (queue === "sets") return Promise.resolve({ kind: "done" });

@@ -19,7 +19,6 @@ import { offerTlsSuites } from "@/lib/platform/tls-suites";
 import { openTracer } from "@/lib/platform/tracing/open-tracer";
 import { closeTracer } from "@/lib/platform/tracing/spans";
 import { trustCertificates } from "@/lib/platform/trusted-certificates";
-import { createExpressions, type Expressions } from "@/lib/repair/recipes/expressions";
 import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck, type SchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { ResponseCache } from "@/lib/retry/cache/response-cache";
@@ -46,8 +45,6 @@ export type Deps = {
   schemas: SchemaCheck;
   /** Holds payloads against the schemas in force, in the same thread. */
   checkPayloads: PayloadChecker;
-  /** Evaluates the expressions of recipes in a process that can be ended. */
-  expressions: Expressions;
   /** Where removed events lie; null = none is configured. */
   archive: ArchiveStore | null;
   clock: DatabaseClock;
@@ -137,7 +134,6 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     await closeTracer();
     await regular.stop();
     await schemas.close();
-    await expressions.close();
     await archive?.close();
     await lane.close();
     await lowRate.end();
@@ -145,7 +141,6 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     await db.end();
   };
   const clock = databaseClock(systemClock, db);
-  const expressions = createExpressions(systemClock);
   return {
     env,
     db,
@@ -154,7 +149,6 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     brokers,
     lane,
     schemas,
-    expressions,
     checkPayloads: createPayloadChecker(schemas, clock),
     archive,
     clock,

@@ -58,7 +58,7 @@ test("many people and two workers on the same events never wait for each other i
       return parkEvents(world.deps, arrivals, ada);
     },
     async (some) => {
-      const recipe = { kind: "merge-patch" as const, patch: '{"mended":true}' };
+      const recipe = { kind: "json-patch" as const, patch: '[{"op":"add","path":"/mended","value":true}]' };
       const select = { ids: some(all) };
       const mend = { select, recipe, reason: "renamed", breaking: true, idempotency: null };
       mends.push((await requestMend(world.deps, mend, ada)).id!);

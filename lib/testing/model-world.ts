@@ -33,7 +33,6 @@ import type { ItemState } from "@/lib/redrive/states/item-state.pure";
 import { isFinal, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
 import type { MendingDeps } from "@/lib/repair/mends/examine-mend";
 import { requestMend, requestUndoMend } from "@/lib/repair/mends/request-mend";
-import { createExpressions } from "@/lib/repair/recipes/expressions";
 import { editEvent, restoreRevision } from "@/lib/repair/revisions/revise-event";
 import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
@@ -197,9 +196,9 @@ export async function openModel(store: ModelStore) {
   const queue: HeldQueue = heldQueue();
   const log = createLog({ level: "silent", process: "model" });
   const clock = impatientClock();
-  const [schemas, expressions] = [createSchemaCheck(clock), createExpressions(clock)];
+  const schemas = createSchemaCheck(clock);
   const deps: Deps & MendingDeps & ArchiveDeps & { lowRate: LowRateStore } = {
-    ...{ db: store.db, lowRate: store.lowRate, lane: queue, clock, log, expressions },
+    ...{ db: store.db, lowRate: store.lowRate, lane: queue, clock, log },
     checkPayloads: createPayloadChecker(schemas, clock),
     archive: null,
   };
@@ -762,7 +761,8 @@ export async function openModel(store: ModelStore) {
       command("nothing", async () => {
         const ids = [...seen.events.values()].filter((_, index) => (mask >> (index % 8)) & 1).map(({ id }) => id);
         if (ids.length === 0) return;
-        const recipe = { kind: "merge-patch" as const, patch: { mended: step } };
+        const patch = [{ op: "add", path: "/mended", value: step }];
+        const recipe = { kind: "json-patch" as const, patch };
         await requestMend(
           deps,
           { select: { ids }, recipe, reason: "renamed", breaking: false, idempotency: null },
@@ -878,7 +878,7 @@ export async function openModel(store: ModelStore) {
 
     close: async () => {
       await Promise.all([...workers, ...(runner ? [runner] : [])].map((worker) => worker.close()));
-      await Promise.all([schemas.close(), expressions.close()]);
+      await schemas.close();
     },
   };
 

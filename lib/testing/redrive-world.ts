@@ -26,7 +26,6 @@ import {
 } from "@/lib/redrive/request/redrive-request.shapes";
 import { requestRedrive } from "@/lib/redrive/request/request-redrive";
 import type { MendingDeps } from "@/lib/repair/mends/examine-mend";
-import { createExpressions } from "@/lib/repair/recipes/expressions";
 import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
@@ -122,7 +121,6 @@ export async function openWorld(options: WorldOptions) {
   const lane = createLaneQueue(connection, systemClock);
   const lowRate = createLowRateStore(database.url);
   const schemas = createSchemaCheck(systemClock);
-  const expressions = createExpressions(systemClock);
   const checkPayloads = createPayloadChecker(schemas, systemClock);
   const deps: Deps & TargetDeps & MendingDeps & ArchiveDeps = {
     ...{
@@ -133,7 +131,6 @@ export async function openWorld(options: WorldOptions) {
       lowRate,
       env: { envReferences: [], plainSecretMode: "take", addresses: DEFAULT_ADDRESSES },
     },
-    expressions,
     checkPayloads,
     archive: null,
   };
@@ -262,7 +259,6 @@ export async function openWorld(options: WorldOptions) {
     await Promise.all(workers.map((started) => started.stop("test over")));
     await lane.close();
     await schemas.close();
-    await expressions.close();
     await sink.stop();
     await lowRate.end();
     await db.end();

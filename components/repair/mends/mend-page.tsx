@@ -133,7 +133,9 @@ function useRecipeDraft(selection: Selection): [RecipeDraft, (draft: RecipeDraft
   const key = draftKey(selection);
   const [draft, setDraft] = useState<RecipeDraft>(() => {
     try {
-      return (JSON.parse(sessionStorage.getItem(key) ?? "null") as RecipeDraft | null) ?? EMPTY_DRAFT;
+      const kept = JSON.parse(sessionStorage.getItem(key) ?? "null") as RecipeDraft | null;
+      // A tab from before an upgrade may hold a kind of recipe that was removed.
+      return kept?.kind === "form" || kept?.kind === "json-patch" ? kept : EMPTY_DRAFT;
     } catch {
       return EMPTY_DRAFT;
     }

@@ -142,7 +142,7 @@ function Items({ select, recipe, outcome }: { select: Selection; recipe: Recipe;
 /** One event of the preview, with each place that differs. */
 export function MendLine({ item }: { item: MendItem }) {
   const { shape, colour } = OUTCOMES[item.outcome];
-  const grown = item.bytesAfter === null ? null : item.bytesAfter - item.bytesBefore;
+  const grown = item.bytesAfter - item.bytesBefore;
   return (
     <li className="grid grid-cols-[minmax(0,1fr)] gap-1 bg-surface px-3 py-2">
       <p className="flex flex-wrap items-center gap-x-3">
@@ -155,7 +155,7 @@ export function MendLine({ item }: { item: MendItem }) {
         </TextLink>
         <span className="text-sm text-faint">
           {item.source} · revision {item.revision}
-          {grown !== null && (item.outcome === "changed" || item.outcome === "breaks-schema")
+          {item.outcome === "changed" || item.outcome === "breaks-schema"
             ? ` · ${grown === 0 ? "as many bytes" : `${grown > 0 ? "+" : "−"}${plural(Math.abs(grown), "byte")}`}`
             : null}
         </span>

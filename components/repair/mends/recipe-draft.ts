@@ -1,13 +1,17 @@
 import { JSON_TYPES } from "@/lib/repair/mends/mending.pure";
-import type { CONVERSIONS, Recipe, RecipeCondition, RecipeStep } from "@/lib/repair/recipes/recipes.shapes";
+import type {
+  CONVERSIONS,
+  Recipe,
+  RecipeCondition,
+  RecipeStep,
+  RecordedRecipe,
+} from "@/lib/repair/recipes/recipes.shapes";
 
 /** A recipe while it is written: every kind keeps its text, so that a change of the tab loses nothing. */
 export type RecipeDraft = {
   kind: Recipe["kind"];
   steps: StepDraft[];
   jsonPatch: string;
-  mergePatch: string;
-  expression: string;
 };
 
 export const STEP_OPS = ["set", "rename", "remove", "copy", "move", "convert"] as const;
@@ -41,8 +45,6 @@ export const EMPTY_DRAFT: RecipeDraft = {
   kind: "form",
   steps: [newStep(0)],
   jsonPatch: "[]",
-  mergePatch: "{}",
-  expression: "",
 };
 
 export function newStep(key: number): StepDraft {
@@ -63,10 +65,6 @@ export function recipeOf(draft: RecipeDraft): { recipe: Recipe; faults: [] } | {
       return { recipe: { kind: "form", steps: draft.steps.map(stepOf) }, faults: [] };
     case "json-patch":
       return { recipe: { kind: "json-patch", patch: draft.jsonPatch }, faults: [] };
-    case "merge-patch":
-      return { recipe: { kind: "merge-patch", patch: draft.mergePatch }, faults: [] };
-    case "jsonata":
-      return { recipe: { kind: "jsonata", expression: draft.expression }, faults: [] };
   }
 }
 
@@ -82,14 +80,6 @@ function faultsOf(draft: RecipeDraft): RecipeFault[] {
       if (!Array.isArray(patch)) return whole("patch", "A JSON Patch is a list of operations in JSON.");
       return patch.length === 0 ? whole("patch", "The patch has no operation.") : [];
     }
-    case "merge-patch": {
-      const patch = parsed(draft.mergePatch);
-      const isObject = typeof patch === "object" && patch !== null && !Array.isArray(patch);
-      if (!isObject) return whole("patch", "A merge patch is an object in JSON.");
-      return Object.keys(patch).length === 0 ? whole("patch", "The patch names nothing to change.") : [];
-    }
-    case "jsonata":
-      return draft.expression.trim() === "" ? whole("expression", "Write an expression.") : [];
   }
 }
 
@@ -181,10 +171,6 @@ export function draftOf(recipe: Recipe, draft: RecipeDraft = EMPTY_DRAFT): Recip
       return { ...draft, kind: recipe.kind, steps: recipe.steps.map(draftOfStep) };
     case "json-patch":
       return { ...draft, kind: recipe.kind, jsonPatch: text(recipe.patch) };
-    case "merge-patch":
-      return { ...draft, kind: recipe.kind, mergePatch: text(recipe.patch) };
-    case "jsonata":
-      return { ...draft, kind: recipe.kind, expression: recipe.expression };
   }
 }
 
@@ -209,7 +195,7 @@ function draftOfCondition(condition: RecipeCondition): ConditionDraft {
 }
 
 /** `rename /custId to customerId, then convert /customerId to string`: the recipe in one line. */
-export function recipeWords(recipe: Recipe): string {
+export function recipeWords(recipe: RecordedRecipe): string {
   switch (recipe.kind) {
     case "form":
       return recipe.steps.map(stepWords).join(", then ");

@@ -21,23 +21,9 @@ const TEXT_FORMS = [
     name: "JSON Patch",
     hint: 'RFC 6902, such as [{"op": "move", "from": "/custId", "path": "/customerId"}]',
   },
-  {
-    id: "merge-patch",
-    label: "Merge Patch",
-    field: "mergePatch",
-    name: "Merge Patch",
-    hint: 'RFC 7386, such as {"note": null, "currency": "EUR"}: null removes a name',
-  },
-  {
-    id: "jsonata",
-    label: "JSONata",
-    field: "expression",
-    name: "JSONata expression",
-    hint: "Its result is the new payload; $headers holds the headers. It runs with a bound of time and memory, and writes the whole payload anew.",
-  },
 ] as const;
 
-/** The recipe in one of its four forms, and the saved recipes. */
+/** The recipe in one of its two forms, and the saved recipes. */
 export function RecipeEditor(props: {
   draft: RecipeDraft;
   /** The recipe that the draft says; null = it is not whole. */
@@ -118,7 +104,7 @@ function TextForm(
       <CodeEditor
         text={draft[field]}
         separator={"\n"}
-        language={field === "expression" ? "text" : "json"}
+        language="json"
         label={name}
         describedBy={keys}
         onChange={(value) => onChange({ ...draft, [field]: value })}

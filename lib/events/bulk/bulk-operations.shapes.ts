@@ -17,7 +17,7 @@ import {
   pageOut,
   timeOut,
 } from "@/lib/platform/api/schemas.shapes";
-import { recipeSchema } from "@/lib/repair/recipes/recipes.shapes";
+import { recordedRecipeSchema } from "@/lib/repair/recipes/recipes.shapes";
 
 /** GET /api/v1/operations/{id}: a change of a set that a worker makes in chunks. */
 export const bulkOperationSchema = named(
@@ -34,7 +34,7 @@ export const bulkOperationSchema = named(
     refused: z.int(),
     refusedByReason: countsOut,
     /** Of a mend; null = another kind. */
-    recipe: z.nullable(recipeSchema),
+    recipe: z.nullable(recordedRecipeSchema),
     reason: z.string(),
     createdBy: z.string(),
     cancelledBy: nullableText,

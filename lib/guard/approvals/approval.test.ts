@@ -38,7 +38,7 @@ describe("an approval that was given", () => {
     ["a canary that waits less", { canary: { ...CANARY, quietMs: 299 } }, ["canary"]],
     ["no brake", { brake: null }, ["brake"]],
     ["another revision of an event", { manifest: "a2" }, ["manifest"]],
-    ["another recipe", { recipe: { kind: "jsonata", expression: "$" } }, ["recipe"]],
+    ["another recipe", { recipe: { kind: "json-patch", patch: "[]" } }, ["recipe"]],
     ["events that admission marked", { despite: ["parked-early"] }, ["despite"]],
     ["earlier versions left behind", { earlier: "pass" }, ["earlier"]],
   ])("%s", (_, change, fields) => {

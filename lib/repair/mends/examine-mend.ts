@@ -5,7 +5,7 @@ import type { Queryable } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { type MendOutcome, SCHEMA_TIMEOUT } from "@/lib/repair/mends/mending.pure";
 import { newlyShown } from "@/lib/repair/mends/newly-shown.pure";
-import type { MendDeps, Mended, Mender } from "@/lib/repair/recipes/apply-recipe";
+import type { Mended, Mender } from "@/lib/repair/recipes/apply-recipe";
 import type { Message } from "@/lib/repair/recipes/document";
 import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
 import { REVISABLE_STATUSES } from "@/lib/repair/revisions/revision.pure";
@@ -13,7 +13,7 @@ import type { PayloadCheck, PayloadChecker } from "@/lib/repair/schemas/check-pa
 import { readTypedSizes } from "@/lib/repair/schemas/payload-schemas.read";
 
 /** What a process needs to apply recipes to events. */
-export type MendingDeps = Pick<Deps, "db" | "clock"> & MendDeps & { checkPayloads: PayloadChecker };
+export type MendingDeps = Pick<Deps, "db" | "clock"> & { checkPayloads: PayloadChecker };
 
 /** A recipe in use. `masks`: the rules in force, for everybody. */
 export type Mending = { mend: Mender; recipe: Recipe; masks: Masks };
@@ -132,8 +132,7 @@ function unlessItShows(
   { recipe, masks }: Mending,
 ): Mended {
   const text = ({ payload, headers }: Message) => ({ text: decoder.decode(payload), headers });
-  const showing = { set: masks.of(source), recipe, computes: recipe.kind === "jsonata" };
-  const place = newlyShown(text(before), text(changed.message), showing);
+  const place = newlyShown(text(before), text(changed.message), { set: masks.of(source), recipe });
   return place === null ? changed : { kind: "failed", code: "shows-masked", detail: place };
 }
 

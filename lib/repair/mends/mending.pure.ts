@@ -25,12 +25,7 @@ export const MEND_FAILURES = {
   masked: "the recipe reads or changes a masked field, which you may not reveal",
   "shows-masked":
     "the recipe puts a masked value where everybody would see it: leave the value where it is, or add a rule that masks the new place",
-  "expression-failed": "the expression ended with an error",
-  "expression-timeout": "the expression took too long and was stopped",
-  "expression-memory": "the expression took too much memory and was stopped",
-  "expression-killed": "its process was killed from outside twice, as a machine does that has no memory left",
   "invalid-recipe": "this version of Parkade refuses the recipe: a preview says why",
-  "no-result": "the expression yields no JSON value",
   "too-deep": "its payload is nested too deeply",
   "too-large": "the payload would be larger than the limit",
 } as const;

@@ -58,7 +58,10 @@ export function useMendOf(ids: readonly string[], recipe: Recipe | null) {
 }
 
 /** Changes nothing: the pages of its preview name the selected events. */
-const NO_CHANGE: Recipe = { kind: "merge-patch", patch: {} };
+const NO_CHANGE: Recipe = {
+  kind: "form",
+  steps: [{ op: "remove", at: "header:x", when: { at: "header:x", exists: false } }],
+};
 const SAMPLES = 3;
 
 /** Some of the selected events, whose payloads show which places there are. */

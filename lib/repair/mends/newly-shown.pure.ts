@@ -8,19 +8,16 @@ import type { Header } from "@/lib/intake/dead-letter.pure";
 /** A message whose payload is text. */
 export type TextMessage = { text: string; headers: readonly Header[] };
 
-/**
- * `recipe`: values that stand in it are its author's own, and no sign of a masked value. `computes`: it is an expression,
- * which makes short values of its own.
- */
-export type Showing = { set: MaskSet; recipe: unknown; computes: boolean };
+/** `recipe`: values that stand in it are its author's own, and no sign of a masked value. */
+export type Showing = { set: MaskSet; recipe: unknown };
 
 /**
  * The place of a masked value that the changed message shows more often than the message before; null = there is none. A
  * mend that stores one would show it to everybody, and the audit would hold no reveal. Finds a value that was copied, moved or
- * put into a text, also one whose rule is lost because a name around it changed; not one that an expression has encoded.
+ * put into a text, also one whose rule is lost because a name around it changed.
  */
-export function newlyShown(before: TextMessage, after: TextMessage, { set, recipe, computes }: Showing): string | null {
-  const secrets = secretsOf(before, set).filter(({ value }) => value.length >= (computes ? COMPUTED_CHARS_MIN : 1));
+export function newlyShown(before: TextMessage, after: TextMessage, { set, recipe }: Showing): string | null {
+  const secrets = secretsOf(before, set).filter(({ value }) => value !== "");
   if (secrets.length === 0) return null;
   const own = recipeLeaves(recipe);
   const [was, is] = [shownLeaves(before, set), shownLeaves(after, set)];
@@ -30,8 +27,6 @@ export function newlyShown(before: TextMessage, after: TextMessage, { set, recip
   return shown === undefined ? null : shown.at();
 }
 
-/** Shorter ones stand in many values that were computed of others. */
-const COMPUTED_CHARS_MIN = 3;
 /** Shorter ones count as words only: their characters stand in many texts. */
 const PART_CHARS_MIN = 6;
 /** JSON in a string in JSON, so many times. */
@@ -83,7 +78,7 @@ function leavesOf(text: string, depth = NESTED_MAX): string[] {
   });
 }
 
-/** Of a text that is not JSON, as an expression may be, a leaf may be none. */
+/** Of a text that is not JSON, as a header may be, a leaf may be none. */
 function unquoted(leaf: string): string {
   try {
     return JSON.parse(leaf) as string;

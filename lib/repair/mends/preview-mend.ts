@@ -18,7 +18,7 @@ import {
 } from "@/lib/repair/mends/examine-mend";
 import { MEND_FAILURES, type MendFailure } from "@/lib/repair/mends/mending.pure";
 import { compileRecipe } from "@/lib/repair/recipes/apply-recipe";
-import { computesFromMasked, differencesOf } from "@/lib/repair/recipes/differences";
+import { differencesOf } from "@/lib/repair/recipes/differences";
 import {
   type MendCountRequest,
   type MendCounts,
@@ -155,12 +155,11 @@ function add(sums: Sums, { outcome, reason }: Examined): void {
 /** What a preview shows is masked for everybody. */
 function itemOf(
   { candidate, outcome, reason, detail, before, after }: Examined<Candidate>,
-  { masks, recipe }: Mending,
+  { masks }: Mending,
 ): MendItem {
   const { id, eventId, source, status, revision } = candidate;
   const set = masks.of(source);
-  const computed = before !== null && computesFromMasked(recipe, before, set);
-  const shown = before && after ? differencesOf(before, after, { set, computed }) : { differences: [], more: false };
+  const shown = before && after ? differencesOf(before, after, set) : { differences: [], more: false };
   return {
     id,
     eventId,
@@ -169,18 +168,16 @@ function itemOf(
     revision,
     outcome,
     reason,
-    detail: maskNullable(detailOf({ outcome, reason, detail }, computed), set),
+    detail: maskNullable(detailOf({ outcome, reason, detail }), set),
     ...shown,
     bytesBefore: before?.payload.byteLength ?? 0,
-    bytesAfter: computed && after ? null : ((after ?? before)?.payload.byteLength ?? 0),
+    bytesAfter: (after ?? before)?.payload.byteLength ?? 0,
   };
 }
 
-/** The text of an error of an expression, and the place that breaks a schema, can hold what was computed. */
-function detailOf({ outcome, reason, detail }: Pick<Examined, "outcome" | "reason" | "detail">, computed: boolean) {
+function detailOf({ outcome, reason, detail }: Pick<Examined, "outcome" | "reason" | "detail">) {
   const words = outcome === "failed" ? MEND_FAILURES[reason as MendFailure] : null;
-  const shown = computed && reason !== "shows-masked" && reason !== "invalid-recipe" ? null : detail;
-  return words === null || shown === null ? (words ?? shown) : `${words}: ${shown}`;
+  return words === null || detail === null ? (words ?? detail) : `${words}: ${detail}`;
 }
 
 /**
@@ -200,11 +197,9 @@ async function openPreview<P extends MendPlace>(
   const asOfMs = place?.asOfMs ?? deps.clock.wallMs();
   if ("operation" in selection && place === null) await assertEnded(deps.db, selection.operation);
   const { payloadBytesMax } = await readSettings(deps.db);
-  const mend = await compileRecipe(deps, request.recipe, {
+  const mend = compileRecipe(deps, request.recipe, {
     payloadBytesMax,
     masks: may(viewer, "reveal") ? null : masks.of(null),
-    inForce: masks.of(null),
-    asker: viewer.name,
   });
   const mending = { mend, masks, recipe: request.recipe };
   return { mending, place, page: { selection, asOfMs, cutoff: place?.cutoff ?? cutoffOf(selection, asOfMs) } };

@@ -98,8 +98,7 @@ async function compileStored(deps: Deps & MendingDeps, { id, options }: BulkOper
   const masks = (options.masks ?? true) ? rules.of(null) : null;
   const recipe = options.recipe!;
   try {
-    const mend = await compileRecipe(deps, recipe, { payloadBytesMax, masks, inForce: rules.of(null), asker: id });
-    return { mend, recipe, masks: rules };
+    return { mend: compileRecipe(deps, recipe, { payloadBytesMax, masks }), recipe, masks: rules };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     deps.log.error({ operationId: id, err: error }, "the stored recipe of a mend is refused");

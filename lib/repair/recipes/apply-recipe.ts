@@ -1,21 +1,15 @@
-import { maskHeaders } from "@/lib/guard/masking/mask.pure";
 import { holdsMask } from "@/lib/guard/masking/mask-json.pure";
 import type { MaskSet } from "@/lib/guard/masking/mask-rule.pure";
-import { isSecretHeader, REDACTED } from "@/lib/guard/redaction/redact.pure";
-import { headerText } from "@/lib/intake/dead-letter.pure";
+import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import type { Clock } from "@/lib/platform/clock";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { createTurns } from "@/lib/platform/turns";
 import type { MendFailure } from "@/lib/repair/mends/mending.pure";
 import type { Recipe } from "@/lib/repair/recipes/recipes.shapes";
 import { MendedMessage, type Message } from "./document";
-import type { Evaluated, Expressions } from "./expressions";
 import { MendFault } from "./fault";
 import { compileForm, type Edit, RecipeFault } from "./form";
 import { compileJsonPatch } from "./json-patch";
-import { JsonValue } from "./json-value";
-import { compileMergePatch } from "./merge-patch";
-import { reshape } from "./reshape";
 
 /** What a recipe does to one message. `places`: what was changed, for the record of the revision. */
 export type Mended =
@@ -27,13 +21,7 @@ export type MendLimits = {
   payloadBytesMax: number;
   /** The viewer may not reveal: whatever reads or changes what these rules mask fails. null = the viewer may. */
   masks: MaskSet | null;
-  /** The rules in force: headers that they mask are given to no expression. */
-  inForce: MaskSet;
-  /** For whom it is: see `Expressions.evaluate`. */
-  asker: string;
 };
-
-export type MendDeps = { clock: Clock; expressions: Expressions };
 
 /** Applies one recipe to any number of messages, in turns with other work. */
 export type Mender = (messages: readonly Message[]) => Promise<Mended[]>;
@@ -44,7 +32,7 @@ const GROWTH = 4;
 const PLACES_MAX = 100;
 
 /** Throws DomainError `invalid-recipe` for a recipe that cannot be applied to anything, or that means two things. */
-export async function compileRecipe(deps: MendDeps, recipe: Recipe, limits: MendLimits): Promise<Mender> {
+export function compileRecipe(deps: { clock: Clock }, recipe: Recipe, limits: MendLimits): Mender {
   // A patch may be JSON as text, whose escapes are escaped once more here.
   if (holdsMask(JSON.stringify(recipe).replaceAll("\\\\", "\\"))) {
     throw invalidRecipe(
@@ -53,10 +41,9 @@ export async function compileRecipe(deps: MendDeps, recipe: Recipe, limits: Mend
     );
   }
   try {
-    if (recipe.kind === "jsonata") return await compileExpression(deps, recipe.expression, limits);
     const edit = compileEdit(recipe);
     const apply = (message: Message) => mended(message, limits, edit);
-    return (messages) => inTurns(deps, messages, apply);
+    return (messages) => inTurns(deps.clock, messages, apply);
   } catch (error) {
     if (error instanceof RecipeFault) throw invalidRecipe(error.field, error.message);
     if (error instanceof MendFault) throw invalidRecipe("recipe", `${error.code} at ${error.detail}`);
@@ -71,37 +58,34 @@ function invalidRecipe(field: string, detail: string): DomainError {
   });
 }
 
-function compileEdit(recipe: Exclude<Recipe, { kind: "jsonata" }>): Edit {
+function compileEdit(recipe: Recipe): Edit {
   switch (recipe.kind) {
     case "form":
       return compileForm(recipe);
     case "json-patch":
       return compileJsonPatch(recipe);
-    case "merge-patch":
-      return compileMergePatch(recipe);
+    default:
+      // A mend that an earlier version has stored.
+      throw new RecipeFault("recipe.kind", "is of a kind that was removed");
   }
 }
 
-async function inTurns<Input, Output>(
-  { clock }: MendDeps,
-  inputs: readonly Input[],
-  apply: (input: Input) => Output,
-): Promise<Output[]> {
-  const outputs: Output[] = [];
+async function inTurns(
+  clock: Clock,
+  messages: readonly Message[],
+  apply: (message: Message) => Mended,
+): Promise<Mended[]> {
+  const results: Mended[] = [];
   const turns = createTurns(clock);
-  for (const input of inputs) {
-    outputs.push(apply(input));
+  for (const message of messages) {
+    results.push(apply(message));
     if (turns.due()) await turns.give();
   }
-  return outputs;
+  return results;
 }
 
-function mended(
-  message: Message,
-  { masks, payloadBytesMax }: MendLimits,
-  edit: Edit,
-  made = new MendedMessage(message, masks, GROWTH * payloadBytesMax + message.payload.byteLength),
-): Mended {
+function mended(message: Message, { masks, payloadBytesMax }: MendLimits, edit: Edit): Mended {
+  const made = new MendedMessage(message, masks, GROWTH * payloadBytesMax + message.payload.byteLength);
   try {
     edit(made);
     const result = made.result();
@@ -121,80 +105,4 @@ function mended(
 
 function failed(code: MendFailure, detail: string | null): Mended {
   return { kind: "failed", code, detail };
-}
-
-async function compileExpression(deps: MendDeps, expression: string, limits: MendLimits): Promise<Mender> {
-  if (limits.masks !== null) {
-    throw new DomainError(
-      "forbidden",
-      "An expression can read masked fields, which you may not reveal: use a form or a patch",
-      {
-        fields: [{ field: "recipe.kind", detail: "needs the right to reveal" }],
-      },
-    );
-  }
-  const { asker, payloadBytesMax: charsMax } = limits;
-  const evaluate = async (
-    inputs: { payload: string; headers: string }[],
-    take: (results: readonly Evaluated[]) => void,
-  ) => {
-    const unusable = await deps.expressions.evaluate({ asker, expression, inputs, charsMax }, take);
-    if (unusable) throw new RecipeFault("recipe.expression", unusable.unusable);
-  };
-  await evaluate([], () => undefined);
-  return async (messages) => {
-    const outputs: Mended[] = messages.map(() => failed("not-json", null));
-    const read = await inTurns(deps, messages, (message) => {
-      const made = new MendedMessage(message, null);
-      return { made, payload: textOf(made), headers: headersJson(message.headers, limits.inForce) };
-    });
-    const work = read.flatMap(({ payload, ...rest }, index) => (payload === null ? [] : [{ ...rest, payload, index }]));
-    const apply = ({ index, made }: (typeof work)[number], result: Evaluated) => {
-      outputs[index] =
-        "fault" in result
-          ? failed(result.fault, result.detail)
-          : mended(messages[index]!, limits, () => reshape(made, JsonValue.of(result.text)), made);
-    };
-    let taken = 0;
-    let applied: Promise<unknown> = Promise.resolve();
-    await evaluate(
-      work.map(({ payload, headers }) => ({ payload, headers })),
-      (results) => {
-        const pairs = results.map((result) => [work[taken++]!, result] as const);
-        // The first results are applied while the other process works on the next.
-        applied = applied.then(() => inTurns(deps, pairs, ([input, result]) => apply(input, result)));
-        // It is awaited below.
-        applied.catch(() => undefined);
-      },
-    );
-    await applied;
-    return outputs;
-  };
-}
-
-/** null = the payload is no JSON. */
-function textOf(message: MendedMessage): string | null {
-  try {
-    return message.text();
-  } catch {
-    return null;
-  }
-}
-
-/**
- * Text by name; a name that repeats has a list. A credential is shown to nobody, and so it is left out, as is what the rules
- * mask.
- */
-function headersJson(headers: Message["headers"], inForce: MaskSet): string {
-  const masked = maskHeaders(headers, inForce);
-  const shown = headers.filter((header, index) => !isSecretHeader(header[0]) && masked[index]![1] === header[1]);
-  const byName = Map.groupBy(shown, ([name]) => name);
-  return JSON.stringify(
-    Object.fromEntries(
-      [...byName].map(([name, same]) => {
-        const texts = same.map(headerText);
-        return [name, texts.length === 1 ? texts[0] : texts];
-      }),
-    ),
-  );
 }

@@ -2,37 +2,24 @@ import { maskPointer, maskValue } from "@/lib/guard/masking/mask.pure";
 import { MASK, type MaskedPlace, maskedPlaces, maskPlaces } from "@/lib/guard/masking/mask-json.pure";
 import { type MaskSet, ruleOfPlace } from "@/lib/guard/masking/mask-rule.pure";
 import { isSecretHeader, REDACTED } from "@/lib/guard/redaction/redact.pure";
-import type { Difference, Recipe } from "@/lib/repair/recipes/recipes.shapes";
+import type { Difference } from "@/lib/repair/recipes/recipes.shapes";
 import { MendedMessage, type Message, pointerOf } from "./document";
 import { MendFault } from "./fault";
-import type { Entry, JsonValue } from "./json-value";
+import { type Entry, type JsonValue, sameValue } from "./json-value";
 import { indexTexts, replaceLongestMatches } from "./longest-match.pure";
-import { changedRange } from "./reshape";
 
 /** Differences of one event that are shown, and characters of each value. */
 const SHOWN_MAX = 50;
 const CHARS_MAX = 500;
 
-/** `computed`: an expression has made the result, and something of the payload is masked: see `computesFromMasked`. */
-export type ShownDifferences = { set: MaskSet; computed: boolean };
-
-/** What is shown for a value that an expression may have computed from masked values. */
-const COMPUTED = "computed from masked values";
-
-/** Whether an expression over this message reads something that is masked. It is given no masked header. */
-export function computesFromMasked(recipe: Pick<Recipe, "kind">, before: Message, set: MaskSet): boolean {
-  return recipe.kind === "jsonata" && masksOfText(before, set).places.length > 0;
-}
-
 /**
  * What differs between two states of a message, with what the rules mask replaced. A masked value stays masked where a recipe has
- * taken it. Of an expression that reads masked values nothing is shown that it has made, neither values nor names: a comparison
- * is enough to spell a masked value out.
+ * taken it.
  */
 export function differencesOf(
   before: Message,
   after: Message,
-  { set, computed }: ShownDifferences,
+  set: MaskSet,
 ): { differences: Difference[]; more: boolean } {
   const found: Difference[] = [];
   const hides = hidingOf(before, set);
@@ -42,11 +29,7 @@ export function differencesOf(
     const shown = (value: JsonValue | null, hide: (text: string) => string) =>
       value === null ? null : hidden ? REDACTED : hide(maskedText(value.print(), set, path));
     const place = (path: readonly (string | number)[]) => maskPointer(pointerOf(path), set);
-    if (!computed || to === null) found.push({ at: place(path), before: shown(from, cut), after: shown(to, hides) });
-    else if (from !== null) found.push({ at: place(path), before: shown(from, cut), after: COMPUTED });
-    // Members and elements that are new: one line for all of them, at what is around them.
-    else if (!found.some(({ at, before }) => before === null && at === place(path.slice(0, -1))))
-      found.push({ at: place(path.slice(0, -1)), before: null, after: COMPUTED });
+    found.push({ at: place(path), before: shown(from, cut), after: shown(to, hides) });
   };
   if (before.payload !== after.payload) {
     try {
@@ -118,6 +101,18 @@ function compare(before: JsonValue, after: JsonValue, path: readonly (string | n
       else add([...path, index], ...pair);
     }
   } else add(path, before, after);
+}
+
+/** The elements that differ, without those that are the same at the beginning and at the end. */
+function changedRange(before: readonly Entry[], after: readonly Entry[]) {
+  let from = 0;
+  let [beforeTo, afterTo] = [before.length, after.length];
+  while (from < Math.min(beforeTo, afterTo) && sameValue(before[from]!.value, after[from]!.value)) from++;
+  while (Math.min(beforeTo, afterTo) > from && sameValue(before[beforeTo - 1]!.value, after[afterTo - 1]!.value)) {
+    beforeTo--;
+    afterTo--;
+  }
+  return { from, beforeTo, afterTo };
 }
 
 /** Of a name that occurs several times, the first is compared with the first, and so on. */

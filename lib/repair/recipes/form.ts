@@ -70,7 +70,7 @@ function strictJson(text: string): string | null {
 }
 
 /** JSON that a recipe states as text. Throws RecipeFault, also for a name that occurs twice. */
-export function statedJson(text: string, field: string): JsonValue {
+function statedJson(text: string, field: string): JsonValue {
   const stated = parsedJson(text, field);
   assertOneMeaning(stated, field);
   return stated;

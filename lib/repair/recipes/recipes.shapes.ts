@@ -22,7 +22,6 @@ import { JSON_TYPES, MEND_OUTCOMES, RECIPE_STEPS_MAX } from "@/lib/repair/mends/
 
 /** Characters of a patch as text, or of one value. */
 const PATCH_CHARS_MAX = 256 * 1024;
-const EXPRESSION_CHARS_MAX = 16 * 1024;
 
 const place = described(
   z
@@ -136,16 +135,6 @@ export const recipeSchema = named(
         z.array(z.unknown()).check(exact, z.maxLength(RECIPE_STEPS_MAX, `more than ${RECIPE_STEPS_MAX} operations`)),
       ]),
     }),
-    z.strictObject({
-      kind: z.literal("merge-patch"),
-      /** RFC 7386: the patch, or the same as JSON text. */
-      patch: z.union([jsonText, z.record(z.string(), z.unknown()).check(exact)]),
-    }),
-    z.strictObject({
-      kind: z.literal("jsonata"),
-      /** Its result is the new payload; `$headers` holds the headers by name, without credentials. */
-      expression: text(EXPRESSION_CHARS_MAX).check(z.regex(/\S/, "is empty")),
-    }),
   ]),
   {
     kind: "form",
@@ -156,6 +145,18 @@ export const recipeSchema = named(
   },
 );
 export type Recipe = z.infer<typeof recipeSchema>;
+
+/** A recipe in the history: mends before 0.2 could be merge patches and JSONata expressions, which no request takes any more. */
+export const recordedRecipeSchema = named(
+  "RecordedRecipe",
+  z.union([
+    recipeSchema,
+    z.object({ kind: z.literal("merge-patch"), patch: z.unknown() }),
+    z.object({ kind: z.literal("jsonata"), expression: z.string() }),
+  ]),
+  { kind: "jsonata", expression: "$merge([$, { 'customer': custId }])" },
+);
+export type RecordedRecipe = z.infer<typeof recordedRecipeSchema>;
 
 const EXAMPLE: { select: z.input<typeof selectionSchema>; recipe: Recipe } = {
   select: { filter: { source: ["orders"], errorCode: ["VALIDATION_ERROR"] } },
@@ -198,8 +199,7 @@ const mendItemSchema = named(
     /** There are more differences than are listed. */
     more: z.boolean(),
     bytesBefore: z.int(),
-    /** null = an expression computed it from masked values: its size would say what they are. */
-    bytesAfter: z.nullable(z.int()),
+    bytesAfter: z.int(),
   }),
   {
     id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00",

@@ -13,8 +13,7 @@ const TEXTS = ["json", "equalsJson", "patch"];
 
 /**
  * A recipe (see `repair/recipes/recipes.shapes.ts`) for a viewer who may not reveal: what it writes to a masked field, or compares with
- * one, is masked as the field is. An expression that names a masked field is masked as a whole: what it computes from is
- * not told from what it writes.
+ * one, is masked as the field is. A recorded expression (see `recordedRecipeSchema`) that names a masked field is masked as a whole.
  */
 export function redactRecipe(recipe: unknown, set: MaskSet, depth = DEPTH_MAX): unknown {
   if (typeof recipe !== "object" || recipe === null) return recipe;

@@ -38,22 +38,22 @@ test.each<[string, object, object]>([
     { kind: "json-patch", patch: `[{"op":"test","path":"/a/apiKey","value":"${REDACTED}"}]` },
   ],
   [
-    "a merge",
+    "a recorded merge patch",
     { kind: "merge-patch", patch: { secret: "hunter" } },
     { kind: "merge-patch", patch: { secret: REDACTED } },
   ],
   [
-    "an expression",
+    "a recorded expression",
     { kind: "jsonata", expression: '$merge([$, {"password": "hunter"}])' },
     { kind: "jsonata", expression: REDACTED },
   ],
   [
-    "an expression that computes one",
+    "a recorded expression that computes one",
     { kind: "jsonata", expression: '$ ~> |login|{"password": $lowercase("HUNTER") & "hunter"}|' },
     { kind: "jsonata", expression: REDACTED },
   ],
   [
-    "an expression without one",
+    "a recorded expression without one",
     { kind: "jsonata", expression: '$merge([$, {"customer": custId}])' },
     { kind: "jsonata", expression: '$merge([$, {"customer": custId}])' },
   ],

@@ -1,9 +1,8 @@
-import { NOTHING_MASKED } from "@/lib/guard/masking/mask-rule.pure";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { nameTaken, takingName } from "@/lib/platform/database/name-taken";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateDeps } from "@/lib/platform/low-rate-deps";
-import { compileRecipe, type MendDeps } from "@/lib/repair/recipes/apply-recipe";
+import { compileRecipe } from "@/lib/repair/recipes/apply-recipe";
 import { savedRecipeOut, seesRecipe, unknownRecipe } from "@/lib/repair/recipes/recipes.read";
 import type { SavedRecipe, SaveRecipeRequest } from "@/lib/repair/recipes/recipes.shapes";
 import { unknownSource } from "@/lib/sources/sources.read";
@@ -13,14 +12,13 @@ import { unknownSource } from "@/lib/sources/sources.read";
  * `unknown-source`, and `name-taken` when a recipe of this name belongs to another source, or somebody saves it at this moment.
  */
 export async function saveRecipe(
-  deps: LowRateDeps & MendDeps,
+  deps: LowRateDeps,
   { name, recipe, source }: SaveRecipeRequest,
   viewer: Viewer,
 ): Promise<SavedRecipe> {
   assertMay(viewer, "edit", source === null ? "all" : [source]);
   // The size of payloads and the masks are those of its use.
-  const limits = { payloadBytesMax: 0, masks: null, inForce: NOTHING_MASKED, asker: viewer.name };
-  await compileRecipe(deps, recipe, limits);
+  compileRecipe(deps, recipe, { payloadBytesMax: 0, masks: null });
   const nowMs = deps.clock.wallMs();
   return takingName("recipe", name, () =>
     deps.lowRate.write(async ({ prisma, audit }) => {

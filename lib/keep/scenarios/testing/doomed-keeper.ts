@@ -6,7 +6,6 @@ import { createLaneQueue } from "@/lib/lane/queue";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb } from "@/lib/platform/database/db";
 import { createLog } from "@/lib/platform/log";
-import { createExpressions } from "@/lib/repair/recipes/expressions";
 import { createPayloadChecker } from "@/lib/repair/schemas/check-payload";
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 
@@ -31,7 +30,6 @@ const deps = stepped(
     lane: createLaneQueue({ kind: "postgres", connectionString: url, max: 1 }, clock),
     log: createLog({ level: "silent", process: "doomed-keeper" }),
     clock,
-    expressions: createExpressions(clock),
     checkPayloads: createPayloadChecker(createSchemaCheck(clock), clock),
   },
   async ({ leaves }) => {
