@@ -5,6 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { listGroups } from "../lib/events/groups/group-list.read.ts";
 import { countEvents } from "../lib/events/list/event-count.read.ts";
 import { listEvents } from "../lib/events/list/event-list.read.ts";
+import { sealEntries } from "../lib/guard/audit-chain/seal-entries.ts";
+import { verifyChain } from "../lib/guard/audit-chain/verify-chain.ts";
 import { localViewer } from "../lib/guard/viewer/viewer.pure.ts";
 import { restore } from "../lib/keep/backup/testing/backups.ts";
 import { foldRollups } from "../lib/observe/rollups/fold-rollups.write.ts";
@@ -206,5 +208,47 @@ describe("a store of 0.1.0", () => {
     expect(more).toEqual([]);
     expect(uuidv7TimeMs(entry!.id)).toBeGreaterThan(Date.now() - 60_000);
     expect(await db.query("select entry_id as id from audit_pending")).toEqual([{ id: entry!.id }]);
+  });
+
+  test("has its audit sealed anew in one chain, and an entry says where its three chains ended and what was found", async () => {
+    await storeOfFirstRelease();
+    await db.run(
+      `insert into audit_entries (id, at, actor, action, subject_kind)
+       select uuidv7(), now(), 'ada', kind || '.changed', kind from unnest('{account,setting,event}'::text[]) kind`,
+    );
+    await db.run(
+      "insert into audit_subjects select gen_random_uuid(), id from audit_entries where subject_kind = 'event'",
+    );
+    await db.run(
+      "insert into audit_subjects select gen_random_uuid(), id, gen_random_uuid() from audit_entries where subject_kind = 'event'",
+    );
+    await db.run(
+      `insert into audit_seals (scope, seq, kind, entry_id, ref, content_hash, text_hash, chain_hash, sealed_at)
+       select s, 1, 'entry', e.id, e.id, 'c', 't', convert_to(s, 'UTF8'), now()
+         from unnest('{access,configuration,messages}'::text[], '{account,setting,event}'::text[]) k (s, kind)
+         join audit_entries e on e.subject_kind = k.kind`,
+    );
+    await db.run("insert into audit_anchors values (uuidv7(), 'file:///a', 'messages', 1, 'x', now())");
+    await db.run(
+      `insert into audit_verifications (id, extent, requested_by, requested_at, finished_at, good, result)
+       values (uuidv7(), 'whole', 'worker', now(), now(), false, '{"first": {"code": "changed"}}')`,
+    );
+    await migrate(database.url);
+    const hex = (text: string) => Buffer.from(text).toString("hex");
+    expect(await db.query("select before from audit_entries where action = 'audit.sealed-anew'")).toEqual([
+      {
+        before: {
+          chains: ["access", "configuration", "messages"].map((scope) => ({ scope, seq: 1, chainHash: hex(scope) })),
+          finding: { code: "changed" },
+        },
+      },
+    ]);
+    const everything = { from: null, fromEntry: null };
+    expect(await verifyChain(db, everything)).toMatchObject({ good: true, seals: 0 });
+    // Three entries, that of the upgrade, and the events that were added to one.
+    expect(await sealEntries(db)).toBe(5);
+    expect(await verifyChain(db, everything)).toMatchObject({ good: true, seals: 5, entries: 4, head: { seq: 5 } });
+    await db.run("update audit_entries set actor = 'eve' where subject_kind = 'event'");
+    expect(await verifyChain(db, everything)).toMatchObject({ good: false, first: { code: "changed" } });
   });
 });

@@ -523,7 +523,7 @@ const OF_EVERY_VIEWER = [
   "redrives/[id]/rate",
 ].map((path) => `GET api/v1/${path}/route.ts`);
 
-/** Read by who sees every source: the chains run through all. */
+/** Read by who sees every source: the chain runs through all. */
 const OF_ALL_SOURCES: Record<string, () => Case[]> = {
   "POST api/v1/audit-verifications/route.ts": () => [post({})],
   "GET api/v1/audit/chain/route.ts": () => [{}],

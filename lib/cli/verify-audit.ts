@@ -1,9 +1,6 @@
-import { readFileSync } from "node:fs";
 import { type Call, patiently, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command";
-import { UsageError } from "@/lib/cli/command-line";
 import { factsText } from "@/lib/cli/table";
-import { isHead } from "@/lib/guard/audit-chain/chain.pure";
 import type { AuditVerificationOut } from "@/lib/guard/audit-chain/verifications.shapes";
 import { formatNumber, plural, visible } from "@/lib/platform/plain/format.pure";
 
@@ -12,9 +9,8 @@ const PATH = "api/v1/audit-verifications";
 
 /** `verify-audit` */
 export async function verifyAudit(call: Call): Promise<number> {
-  const { line, api, terminal, clock, signal } = call;
-  const body = { extent: line.flag("recent") ? "recent" : "whole", anchors: anchorsOf(call) };
-  let check = await api.change<AuditVerificationOut>(PATH, { method: "POST", body });
+  const { api, terminal, clock, signal } = call;
+  let check = await api.change<AuditVerificationOut>(PATH, { method: "POST", body: {} });
   while (check.finishedAt === null) {
     await clock.sleep(POLL_MS, signal);
     check = await patiently(call, () => api.get<AuditVerificationOut>(`${PATH}/${check.id}`));
@@ -23,8 +19,8 @@ export async function verifyAudit(call: Call): Promise<number> {
   const done = check;
   await printAnswer(call, done, () => text(done));
   if (done.fault !== null) terminal.say(visible(done.fault));
-  for (const { code, entryId, scope, seq, detail } of done.findings) {
-    const place = [entryId && `entry ${entryId}`, scope && `${scope} ${seq}`].filter(Boolean).join(", ");
+  for (const { code, entryId, seq, detail } of done.findings) {
+    const place = [entryId && `entry ${entryId}`, seq !== null && `number ${seq}`].filter(Boolean).join(", ");
     terminal.say(visible(`${code}: ${place}: ${detail}`));
   }
   const further = (done.findingsTotal ?? 0) - done.findings.length;
@@ -55,27 +51,4 @@ function text(check: AuditVerificationOut): string {
     ["findings", number(findingsTotal)],
     ["the product's role may change the audit", appendOnly === null ? null : appendOnly ? "no" : "yes"],
   ]);
-}
-
-function anchorsOf({ line }: Call): object[] {
-  const name = line.text("anchors");
-  if (name === null) return [];
-  const fault = (what: string) => new UsageError(`--anchors: ${JSON.stringify(name)} ${what}`, line.command);
-  let lines: string[];
-  try {
-    lines = readFileSync(name, "utf8").split("\n").filter(Boolean);
-  } catch {
-    throw fault("cannot be read");
-  }
-  const anchors = lines.map((one) => {
-    try {
-      const value: unknown = JSON.parse(one);
-      if (isHead(value)) return { scope: value.scope, seq: value.seq, chainHash: value.chainHash };
-    } catch {
-      // Said below.
-    }
-    throw fault("has a line that is no anchor");
-  });
-  if (anchors.length === 0) throw fault("holds no anchor");
-  return anchors;
 }

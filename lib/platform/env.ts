@@ -267,7 +267,7 @@ export type Env = {
   archive: ArchiveLocation | null;
   /** For S3. null = what the SDK of AWS finds. */
   archiveKeys: { accessKeyId: string; secretAccessKey: string } | null;
-  /** Where the ends of the audit's chains are written. */
+  /** Where the end of the audit's chain is written. */
   auditAnchors: {
     locations: readonly ArchiveLocation[];
     everyMs: number;

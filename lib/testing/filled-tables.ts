@@ -20,7 +20,6 @@ const CHOSEN: Record<string, string> = {
   "alerts.state": "'resolved'",
   "audit_pending.kind": "'redaction'",
   "audit_seals.kind": "'subjects'",
-  "audit_seals.scope": "'messages'",
   "audit_verifications.extent": "'whole'",
   "bulk_operations.expected_kind": "'estimated'",
   "bulk_operations.kind": "'remove'",

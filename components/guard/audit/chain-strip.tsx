@@ -11,7 +11,7 @@ import type { AuditChainOut } from "@/lib/guard/audit-chain/verifications.shapes
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { entryHref } from "./audit-words";
 
-/** Whether the log is what was written: the last check, the ends of its chains, and the last anchor outside. */
+/** Whether the log is what was written: the last check, the end of its chain, and the last anchor outside. */
 export function ChainStrip({ chain, refused }: ReturnType<typeof useAuditChain>) {
   const verify = useVerifyAudit();
   if (refused)
@@ -75,16 +75,15 @@ function Result({ chain }: { chain: AuditChainOut }) {
   );
 }
 
-function Facts({ chain: { heads, waiting, anchors } }: { chain: AuditChainOut }) {
-  const sealed = heads.reduce((sum, { seq }) => sum + seq, 0);
+function Facts({ chain: { head, waiting, anchors } }: { chain: AuditChainOut }) {
   const newest = anchors
     .map(({ at }) => at)
     .sort()
     .at(-1);
   return (
     <span className="flex flex-wrap gap-x-4 text-sm text-muted">
-      <span data-tip={heads.map(({ scope, seq, chainHash }) => `${scope} ${seq}: ${chainHash}`).join("\n")}>
-        {plural(sealed, "seal")}
+      <span data-tip={head?.chainHash}>
+        {plural(head?.seq ?? 0, "seal")}
         {waiting.count > 0 ? `, ${formatNumber(waiting.count)} waiting` : null}
       </span>
       {newest ? (
@@ -111,7 +110,7 @@ function Findings({ chain }: { chain: AuditChainOut }) {
       {first ? (
         <p className="break-words">
           First finding: {first.detail}
-          {first.scope ? `, in ${first.scope}${first.seq === null ? "" : ` number ${first.seq}`}` : null}
+          {first.seq === null ? null : `, number ${first.seq}`}
           {first.entryId ? (
             <>
               ,{" "}

@@ -28,12 +28,9 @@ export const AUDIT_COMMANDS = [
   {
     name: "verify-audit",
     summary: "Check the audit against its seals and anchors",
-    options: [
-      { name: "anchors", value: "file", text: "Lines of JSON that Parkade wrote outside" },
-      { name: "recent", text: "Only what came after the last check that ended" },
-    ],
+    options: [],
     details:
-      "A worker compares every entry with its seal, each chain with itself, and the chains with anchors. Exit code 1: something was changed, deleted, moved, cut off or added past the product, or the check could not be done; the first bad entry is named.",
-    examples: ["parkade verify-audit", "parkade verify-audit --anchors anchors.jsonl --json"],
+      "A worker compares every entry with its seal, the chain with itself, and with anchors. Exit code 1: something was changed, deleted, moved, cut off or added past the product, or the check could not be done; the first bad entry is named.",
+    examples: ["parkade verify-audit", "parkade verify-audit --json"],
   },
 ] as const satisfies readonly Command[];

@@ -32,7 +32,7 @@ export async function* exportAudit(
 /** The last seal of each entry: after a forget it is another one. */
 async function readSeals(db: Queryable, ids: readonly string[]): Promise<Map<string, ChainHead>> {
   const rows = await db.query<ChainHead & { id: string }>(
-    `select distinct on (entry_id) entry_id as id, scope, seq, encode(chain_hash, 'hex') as "chainHash"
+    `select distinct on (entry_id) entry_id as id, seq, encode(chain_hash, 'hex') as "chainHash"
        from audit_seals where entry_id = any($1::uuid[]) and kind <> 'subjects' order by entry_id, seq desc`,
     [ids],
     { name: "audit-seals-of" },

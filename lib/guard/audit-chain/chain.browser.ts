@@ -8,7 +8,7 @@ import { keys } from "@/lib/platform/browser/keys.browser";
 const POLL_MS = 15_000;
 const RUNNING_POLL_MS = 1_000;
 
-/** The state of the chains; read more often while a check runs. Not asked for by who may not see it: `refused` says so. */
+/** The state of the chain; read more often while a check runs. Not asked for by who may not see it: `refused` says so. */
 export function useAuditChain(): { chain: AuditChainOut | undefined; refused: boolean } {
   const known = useMe().data !== undefined;
   const refused = useRefusal("view", true) !== null;
@@ -24,7 +24,7 @@ export function useAuditChain(): { chain: AuditChainOut | undefined; refused: bo
 export function useVerifyAudit() {
   const client = useQueryClient();
   return useMutation<AuditVerificationOut, ApiError, void>({
-    mutationFn: () => fetchJson<AuditVerificationOut>("/api/v1/audit-verifications", { method: "POST", body: {} }),
+    mutationFn: () => fetchJson<AuditVerificationOut>("/api/v1/audit-verifications", { method: "POST" }),
     onSuccess: () => client.invalidateQueries({ queryKey: keys.auditChain }),
   });
 }

@@ -1,24 +1,8 @@
-import type { AuditSubject } from "@/lib/guard/audit/audit-entry.pure";
-
-/** Each scope has a chain of its own. It follows from the entry alone, so a check needs no other row. */
-export const CHAIN_SCOPES = ["access", "configuration", "messages"] as const;
-export type ChainScope = (typeof CHAIN_SCOPES)[number];
-
-const ACCESS: readonly AuditSubject[] = ["account", "session", "token"];
-const MESSAGES: readonly AuditSubject[] = ["event", "redrive", "operation", "control", "hold", "forget", "group"];
-
-/** Who may come in; what happened to messages; everything else. @param subjectKind as stored: also of a later release */
-export function scopeOf(subjectKind: string): ChainScope {
-  if ((ACCESS as readonly string[]).includes(subjectKind)) return "access";
-  return (MESSAGES as readonly string[]).includes(subjectKind) ? "messages" : "configuration";
-}
-
 /** An entry; events that were added to it later; the state of an entry after a forget replaced names in it. */
 export type SealKind = "entry" | "subjects" | "redaction";
 
 /** What the hash of a seal covers, beside the hash before it. */
 export type HashedSeal = {
-  scope: ChainScope;
   seq: number;
   kind: SealKind;
   entryId: string;
@@ -30,18 +14,10 @@ export type HashedSeal = {
   sealedAtMs: number;
 };
 
-/** The end of a chain at some time. Hashes are hexadecimal. */
-export type ChainHead = { scope: ChainScope; seq: number; chainHash: string };
+/** The end of the chain at some time. Hashes are hexadecimal. */
+export type ChainHead = { seq: number; chainHash: string };
 /** `object`: its name in the place, where that has several. */
 export type Anchor = ChainHead & { atMs: number; place: string; object?: string };
-
-/** An anchor as it stands outside, without its time. */
-export function isHead(value: unknown): value is ChainHead & { parkade: "audit-anchor" } {
-  if (typeof value !== "object" || value === null) return false;
-  const { parkade, scope, seq, chainHash } = value as Record<string, unknown>;
-  const known = parkade === "audit-anchor" && (CHAIN_SCOPES as readonly unknown[]).includes(scope);
-  return known && Number.isSafeInteger(seq) && typeof chainHash === "string";
-}
 
 /** What a check can find, the most telling first. */
 export const FINDING_CODES = [
@@ -50,7 +26,6 @@ export const FINDING_CODES = [
   "seal-missing",
   "chain-broken",
   "sealed-twice",
-  "wrong-scope",
   "truncated",
   "rewritten",
   "unsealed",
@@ -68,7 +43,6 @@ export const FINDING_WORDS: Record<FindingCode, string> = {
   "seal-missing": "a seal is missing before this one",
   "chain-broken": "the seal was changed, moved or put in another order",
   "sealed-twice": "the entry was sealed before",
-  "wrong-scope": "the seal is in the chain of another scope",
   truncated: "the chain ended later than it does now: its end was cut off",
   rewritten: "an anchor says another hash: the chain was written anew",
   unsealed: "the entry was written past the product: no seal and no record that one is due",
@@ -80,7 +54,6 @@ export const FINDING_WORDS: Record<FindingCode, string> = {
 
 export type Finding = {
   code: FindingCode;
-  scope: ChainScope | null;
   seq: number | null;
   entryId: string | null;
   detail: string;
@@ -95,7 +68,8 @@ export type ChainReport = {
   redactions: number;
   /** Of the product's role: it may only add to the audit. */
   appendOnly: boolean;
-  heads: ChainHead[];
+  /** null = nothing is sealed yet. */
+  head: ChainHead | null;
   /** The most telling one; null = nothing is wrong. */
   first: Finding | null;
   /** The most telling FINDINGS_MAX, in the order of FINDING_CODES. */

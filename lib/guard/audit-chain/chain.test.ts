@@ -11,7 +11,7 @@ test.each([
 
 test("an entry is marked with the most telling of its findings, and one of a chain marks none", () => {
   const finding = (code: Finding["code"], entryId: string | null): Finding => ({
-    ...{ code, entryId, scope: "access", seq: 1, detail: "" },
+    ...{ code, entryId, seq: 1, detail: "" },
   });
   const findings = [finding("changed", "a"), finding("truncated", null), finding("late", "a"), finding("late", "b")];
   const marks = [...findingsByEntry({ findings })].map(([entryId, { code }]) => [entryId, code]);

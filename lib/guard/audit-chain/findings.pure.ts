@@ -1,8 +1,6 @@
 import {
   type Anchor,
-  CHAIN_SCOPES,
   type ChainReport,
-  type ChainScope,
   FINDING_CODES,
   FINDING_WORDS,
   FINDINGS_MAX,
@@ -10,11 +8,11 @@ import {
   type FindingCode,
 } from "@/lib/guard/audit-chain/chain.pure";
 
-type At = { scope?: ChainScope; seq?: number; entryId?: string | null };
+type At = { seq?: number; entryId?: string | null };
 
 export type Findings = {
   note(code: FindingCode, at: At, more?: string): void;
-  /** An anchor, or several that say the same end of a chain: these are one finding, which names their places. */
+  /** An anchor, or several that say the same end of the chain: these are one finding, which names their places. */
   noteAnchor(code: FindingCode, anchor: Anchor, entryId: string | null): void;
   result(): Pick<ChainReport, "good" | "first" | "findings" | "findingsTotal">;
 };
@@ -26,7 +24,7 @@ export function collectFindings(): Findings {
   let total = 0;
 
   function add(code: FindingCode, at: At, detail: string): Finding {
-    const finding = { code, scope: at.scope ?? null, seq: at.seq ?? null, entryId: at.entryId ?? null, detail };
+    const finding = { code, seq: at.seq ?? null, entryId: at.entryId ?? null, detail };
     const next = kept.findIndex((other) => inOrder(finding, other) < 0);
     kept.splice(next === -1 ? kept.length : next, 0, finding);
     kept.splice(FINDINGS_MAX);
@@ -37,9 +35,8 @@ export function collectFindings(): Findings {
   return {
     note: (code, at, more) => void add(code, at, more ? `${FINDING_WORDS[code]} (${more})` : FINDING_WORDS[code]),
     noteAnchor: (code, anchor, entryId) => {
-      const key = `${code} ${anchor.scope} ${anchor.seq}`;
-      const { scope, seq } = anchor;
-      const same = ofAnchors.get(key) ?? { finding: add(code, { scope, seq, entryId }, ""), places: new Map() };
+      const key = `${code} ${anchor.seq}`;
+      const same = ofAnchors.get(key) ?? { finding: add(code, { seq: anchor.seq, entryId }, ""), places: new Map() };
       ofAnchors.set(key, same);
       const place = same.places.get(anchor.place) ?? { object: anchor.object ?? null, more: -1 };
       same.places.set(anchor.place, { ...place, more: place.more + 1 });
@@ -62,6 +59,5 @@ function placesText(places: Places): string {
 
 function inOrder(a: Finding, b: Finding): number {
   const rank = ({ code }: Finding) => FINDING_CODES.indexOf(code);
-  const chain = ({ scope }: Finding) => (scope === null ? CHAIN_SCOPES.length : CHAIN_SCOPES.indexOf(scope));
-  return rank(a) - rank(b) || chain(a) - chain(b) || (a.seq ?? 0) - (b.seq ?? 0);
+  return rank(a) - rank(b) || (a.seq ?? 0) - (b.seq ?? 0);
 }

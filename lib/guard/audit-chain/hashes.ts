@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ChainScope, HashedSeal } from "@/lib/guard/audit-chain/chain.pure";
+import type { HashedSeal } from "@/lib/guard/audit-chain/chain.pure";
 
 /**
  * What is hashed is a JSON array of texts and nulls, which no two different rows share. These are the only places that make
@@ -43,14 +43,12 @@ export function subjectsHash(entryId: string, part: string, subjects: string | n
   return sha256(["subjects 1", entryId, part, subjects]);
 }
 
-/** What the first seal of a chain continues. */
-export function chainStart(scope: ChainScope): string {
-  return sha256(["parkade audit chain 1", scope]);
-}
+/** What the first seal continues. */
+export const CHAIN_START = sha256(["parkade audit chain 2"]);
 
 export function chainHash(before: string, seal: HashedSeal): string {
-  const { scope, seq, kind, entryId, ref, contentHash, textHash: texts, sealedAtMs } = seal;
-  return sha256(["seal 1", before, scope, String(seq), kind, entryId, ref, contentHash, texts, String(sealedAtMs)]);
+  const { seq, kind, entryId, ref, contentHash, textHash: texts, sealedAtMs } = seal;
+  return sha256(["seal 2", before, String(seq), kind, entryId, ref, contentHash, texts, String(sealedAtMs)]);
 }
 
 function sha256(fields: readonly (string | null)[]): string {

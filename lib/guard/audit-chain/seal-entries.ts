@@ -1,7 +1,7 @@
-import { CHAIN_SCOPES, type ChainScope, type SealKind, scopeOf } from "@/lib/guard/audit-chain/chain.pure";
+import type { SealKind } from "@/lib/guard/audit-chain/chain.pure";
 import { partKey, readHashedEntries, readHashedParts } from "@/lib/guard/audit-chain/hashed-entries";
-import { chainHash, chainStart } from "@/lib/guard/audit-chain/hashes";
-import { readHeads } from "@/lib/guard/audit-chain/heads.read";
+import { CHAIN_START, chainHash } from "@/lib/guard/audit-chain/hashes";
+import { readHead } from "@/lib/guard/audit-chain/head.read";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { isReadTimeout } from "@/lib/platform/database/retrying";
 
@@ -64,38 +64,29 @@ async function insertSeals(tx: Tx, pending: readonly Pending[]): Promise<void> {
     pending.flatMap(({ kind, entryId, ref }) => (kind === "subjects" ? [{ entryId, part: ref }] : [])),
   );
   const [now] = await tx.query<{ ms: number }>("select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms");
-  const heads = new Map<ChainScope, { seq: number; hash: string }>(
-    CHAIN_SCOPES.map((scope) => [scope, { seq: 0, hash: chainStart(scope) }]),
-  );
-  for (const { scope, seq, chainHash: hash } of await readHeads(tx)) heads.set(scope, { seq, hash });
+  const last = await readHead(tx);
+  let head = { seq: last?.seq ?? 0, hash: last?.chainHash ?? CHAIN_START };
   const rows = pending.map(({ entryId, ref, kind }) => {
     const entry = entries.get(entryId);
-    const scope = scopeOf(entry?.subjectKind ?? "event");
-    const head = heads.get(scope)!;
     const content = kind === "subjects" ? parts.get(partKey({ entryId, part: ref })) : entry?.hash;
     const seal = {
-      ...{ scope, seq: head.seq + 1, kind, entryId, ref },
+      ...{ seq: head.seq + 1, kind, entryId, ref },
       ...{
         contentHash: entry ? content! : DELETED,
         textHash: kind === "subjects" ? null : (entry?.textHash ?? DELETED),
       },
       sealedAtMs: now!.ms,
     };
-    const hash = chainHash(head.hash, seal);
-    heads.set(scope, { seq: seal.seq, hash });
-    return { ...seal, chainHash: hash };
+    head = { seq: seal.seq, hash: chainHash(head.hash, seal) };
+    return { ...seal, chainHash: head.hash };
   });
   await tx.run(
-    `insert into audit_seals (scope, seq, kind, entry_id, ref, content_hash, text_hash, chain_hash, sealed_at)
-     select scope, seq, kind, entry_id, ref, decode(content, 'hex'), decode(texts, 'hex'), decode(chain, 'hex'),
-            to_timestamp($9::float8 / 1000)
-       from unnest($1::text[], $2::bigint[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[])
-         r (scope, seq, kind, entry_id, ref, content, texts, chain)`,
-    [
-      ...[rows.map((row) => row.scope), rows.map((row) => row.seq), rows.map((row) => row.kind)],
-      ...[rows.map((row) => row.entryId), rows.map((row) => row.ref), rows.map((row) => row.contentHash)],
-      ...[rows.map((row) => row.textHash), rows.map((row) => row.chainHash), now!.ms],
-    ],
+    `insert into audit_seals (seq, kind, entry_id, ref, content_hash, text_hash, chain_hash, sealed_at)
+     select seq, kind, "entryId", ref, decode("contentHash", 'hex'), decode("textHash", 'hex'), decode("chainHash", 'hex'),
+            to_timestamp($2::float8 / 1000)
+       from jsonb_to_recordset($1::jsonb) r (seq bigint, kind text, "entryId" uuid, ref uuid, "contentHash" text, "textHash" text,
+                                             "chainHash" text)`,
+    [JSON.stringify(rows), now!.ms],
     { name: "insert-audit-seals" },
   );
 }

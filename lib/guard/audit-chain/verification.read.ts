@@ -1,4 +1,4 @@
-import type { ChainHead, ChainScope, FindingCode, HashedSeal } from "@/lib/guard/audit-chain/chain.pure";
+import type { ChainHead, FindingCode, HashedSeal } from "@/lib/guard/audit-chain/chain.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 
 export type StoredSeal = HashedSeal & { chainHash: string };
@@ -17,40 +17,35 @@ export async function isAppendOnly(db: Queryable): Promise<boolean> {
 
 export async function readSealBatch(
   db: Queryable,
-  scope: ChainScope,
   { after, limit }: { after: number; limit: number },
 ): Promise<StoredSeal[]> {
   return db.query<StoredSeal>(
-    `select scope, seq, kind, entry_id as "entryId", ref, encode(content_hash, 'hex') as "contentHash",
+    `select seq, kind, entry_id as "entryId", ref, encode(content_hash, 'hex') as "contentHash",
         encode(text_hash, 'hex') as "textHash", encode(chain_hash, 'hex') as "chainHash", (extract(epoch from sealed_at) * 1000)::float8 as "sealedAtMs"
-       from audit_seals where scope = $1 and seq > $2 order by seq limit $3`,
-    [scope, after, limit],
+       from audit_seals where seq > $1 order by seq limit $2`,
+    [after, limit],
     { name: "audit-seal-batch" },
   );
 }
 
-/** For each place of a chain, in the same order: the hash there, null = the chain is shorter. */
+/** For each number, in the same order: the hash of the seal there, null = the chain is shorter. */
 export async function readSealHashes(
   db: Queryable,
-  places: readonly ChainHead[],
+  numbers: readonly number[],
 ): Promise<{ chainHash: string | null; entryId: string | null }[]> {
   return db.query(
     `select encode(s.chain_hash, 'hex') as "chainHash", s.entry_id as "entryId"
-       from unnest($1::text[], $2::bigint[]) with ordinality p (scope, seq, n)
-       left join audit_seals s on s.scope = p.scope and s.seq = p.seq order by p.n`,
-    [places.map(({ scope }) => scope), places.map(({ seq }) => seq)],
+       from unnest($1::bigint[]) with ordinality p (seq, n) left join audit_seals s on s.seq = p.seq order by p.n`,
+    [numbers],
   );
 }
 
-export async function lastSealedAt(db: Queryable, { scope, seq }: ChainHead): Promise<number> {
-  const [row] = await db.query<{ ms: number }>(
-    "select sealed_at as ms from audit_seals where scope = $1 and seq = $2",
-    [scope, seq],
-  );
+export async function lastSealedAt(db: Queryable, { seq }: ChainHead): Promise<number> {
+  const [row] = await db.query<{ ms: number }>("select sealed_at as ms from audit_seals where seq = $1", [seq]);
   return row?.ms ?? Number.NEGATIVE_INFINITY;
 }
 
-/** Of seals of one chain whose texts differ: the numbers of those after which a forget changed the entry. Its own seal is checked by itself. */
+/** Of seals whose texts differ: the numbers of those after which a forget changed the entry. Its own seal is checked by itself. */
 export async function explainedChanges(db: Queryable, seals: readonly StoredSeal[]): Promise<Set<number>> {
   if (seals.length === 0) return new Set();
   const rows = await db.query<{ seq: number }>(
@@ -67,12 +62,11 @@ export async function sealedBefore(db: Queryable, seals: readonly StoredSeal[]):
   const once = seals.filter(({ kind }) => kind !== "redaction");
   if (once.length === 0) return new Set();
   const rows = await db.query<{ seq: number }>(
-    `select e.seq from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[]) e (id, ref, seq, kind, scope)
-      where exists (select from audit_seals s where s.entry_id = e.id and s.kind = e.kind and s.ref = e.ref
-        and (s.scope, s.seq) < (e.scope, e.seq))`,
+    `select e.seq from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::text[]) e (id, ref, seq, kind)
+      where exists (select from audit_seals s where s.entry_id = e.id and s.kind = e.kind and s.ref = e.ref and s.seq < e.seq)`,
     [
-      ...[once.map(({ entryId }) => entryId), once.map(({ ref }) => ref), once.map(({ seq }) => seq)],
-      ...[once.map(({ kind }) => kind), once.map(({ scope }) => scope)],
+      ...[once.map(({ entryId }) => entryId), once.map(({ ref }) => ref)],
+      ...[once.map(({ seq }) => seq), once.map(({ kind }) => kind)],
     ],
     { name: "audit-sealed-before" },
   );

@@ -1,5 +1,5 @@
-import type { Anchor, ChainReport, ChainScope } from "@/lib/guard/audit-chain/chain.pure";
-import { readHeads } from "@/lib/guard/audit-chain/heads.read";
+import type { Anchor, ChainReport } from "@/lib/guard/audit-chain/chain.pure";
+import { readHead } from "@/lib/guard/audit-chain/head.read";
 import { STANDING_FINDING } from "@/lib/guard/audit-chain/standing-finding.sql";
 import type { AuditChainOut, AuditVerificationOut } from "@/lib/guard/audit-chain/verifications.shapes";
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
@@ -48,7 +48,7 @@ function verificationOut({ requestedMs, finishedMs, result, ...row }: Verificati
   };
 }
 
-/** The ends of the chains, what waits, the last anchors and checks. For viewers of every source. */
+/** The end of the chain, what waits, the last anchors and checks. For viewers of every source. */
 export async function readChain(db: Queryable, viewer: Viewer): Promise<AuditChainOut> {
   assertMay(viewer, "view", "all");
   const latest = (where: string) =>
@@ -61,8 +61,9 @@ export async function readChain(db: Queryable, viewer: Viewer): Promise<AuditCha
     "select count(*) as n, min(since) as since from (select since from audit_pending limit 10000) counted",
   );
   const anchors = await readLastAnchors(db);
+  const head = await readHead(db);
   return {
-    heads: (await readHeads(db)).map(({ sealedAtMs, ...head }) => ({ ...head, sealedAt: iso(sealedAtMs) })),
+    head: head && { seq: head.seq, chainHash: head.chainHash, sealedAt: iso(head.sealedAtMs) },
     waiting: { count: waiting!.n, since: waiting!.since === null ? null : iso(waiting!.since) },
     anchors: anchors.map(({ atMs, ...anchor }) => ({ ...anchor, at: iso(atMs) })),
     running: running ? verificationOut(running) : null,
@@ -72,19 +73,19 @@ export async function readChain(db: Queryable, viewer: Viewer): Promise<AuditCha
   };
 }
 
-/** Of each place and scope. */
+/** Of each place. */
 async function readLastAnchors(db: Queryable): Promise<Anchor[]> {
   return db.query<Anchor>(
-    `select distinct on (place, scope) place, scope, seq, encode(chain_hash, 'hex') as "chainHash", at as "atMs"
-       from audit_anchors order by place, scope, id desc`,
+    `select distinct on (place) place, seq, encode(chain_hash, 'hex') as "chainHash", at as "atMs"
+       from audit_anchors order by place, id desc`,
   );
 }
 
 /** All that the store itself remembers of anchors, a page at a time. */
 export async function* readStoredAnchors(db: Queryable): AsyncGenerator<Anchor[], void> {
   for (let after: string | null = null; ; ) {
-    const page: (Anchor & { scope: ChainScope; id: string })[] = await db.query(
-      `select id, place, scope, seq, encode(chain_hash, 'hex') as "chainHash", at as "atMs"
+    const page: (Anchor & { id: string })[] = await db.query(
+      `select id, place, seq, encode(chain_hash, 'hex') as "chainHash", at as "atMs"
          from audit_anchors where $1::uuid is null or id > $1 order by id limit ${PAGE}`,
       [after],
     );

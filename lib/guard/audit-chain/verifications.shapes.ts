@@ -1,29 +1,12 @@
 import * as z from "zod/mini";
-import { CHAIN_SCOPES, FINDING_CODES } from "@/lib/guard/audit-chain/chain.pure";
+import { FINDING_CODES } from "@/lib/guard/audit-chain/chain.pure";
 import { countOut, idOut, named, nullableText, nullableTime, timeOut } from "@/lib/platform/api/schemas.shapes";
 
-const scope = z.enum(CHAIN_SCOPES, `must be one of ${CHAIN_SCOPES.join(", ")}`);
 const hash = z.string("must be text").check(z.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hexadecimal"));
-const head = { scope, seq: z.int("must be a whole number").check(z.minimum(1, "must be 1 or more")), chainHash: hash };
-
-/** Hourly ones of a year, and no more than the body of a request holds. */
-const ANCHORS_MAX = 30_000;
-
-/** POST /api/v1/audit-verifications */
-export const verificationRequestSchema = z.strictObject({
-  /** `recent`: only what came after the last check that ended, good or bad. */
-  extent: z._default(z.enum(["whole", "recent"], "must be whole or recent"), "whole"),
-  /** Anchors from outside, to compare with. */
-  anchors: z._default(
-    z.array(z.object({ ...head, at: z.optional(z.string()) })).check(z.maxLength(ANCHORS_MAX, "has too many anchors")),
-    [],
-  ),
-});
-export type VerificationRequest = z.infer<typeof verificationRequestSchema>;
+const head = { seq: z.int("must be a whole number").check(z.minimum(1, "must be 1 or more")), chainHash: hash };
 
 const finding = z.object({
   code: z.enum(FINDING_CODES),
-  scope: z.nullable(scope),
   /** Its number in the chain. */
   seq: z.nullable(countOut),
   entryId: z.nullable(idOut),
@@ -68,15 +51,16 @@ export type AuditVerificationOut = z.infer<typeof verificationSchema>;
 
 /** GET /api/v1/audit/chain */
 export const auditChainSchema = z.object({
-  heads: z.array(z.object({ ...head, sealedAt: timeOut })),
+  /** null = nothing is sealed yet. */
+  head: z.nullable(z.object({ ...head, sealedAt: timeOut })),
   /** Entries without a seal yet: at most 10,000 are counted. */
   waiting: z.object({ count: countOut, since: nullableTime }),
-  /** The last of each place and scope. */
+  /** The last of each place. */
   anchors: z.array(z.object({ ...head, place: z.string(), at: timeOut })),
   running: z.nullable(verificationSchema),
   last: z.nullable(verificationSchema),
   lastWhole: z.nullable(verificationSchema),
-  /** The newest check with a finding, until a later check of everything is good and has compared anchors as it did. */
+  /** The newest check with a finding, until a later check of everything is good and has read every anchor. */
   standing: z.nullable(verificationSchema),
 });
 export type AuditChainOut = z.infer<typeof auditChainSchema>;

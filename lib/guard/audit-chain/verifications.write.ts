@@ -1,9 +1,7 @@
-import type { Anchor, ChainHead, ChainReport } from "@/lib/guard/audit-chain/chain.pure";
+import type { ChainHead, ChainReport } from "@/lib/guard/audit-chain/chain.pure";
 import type { Db, Queryable, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 
-/** Checks with anchors of their own, of which each has some megabytes. */
-const GIVEN_WAITING_MAX = 10;
 /** A check that says nothing for this long lost its worker, and begins anew. */
 const LOST = "interval '3 minutes'";
 /** Of each extent: good ones that are older say nothing that a later one does not. The last good one of everything ends findings. */
@@ -15,29 +13,23 @@ export type OpenVerification = {
   id: string;
   extent: "whole" | "recent";
   requestedMs: number;
-  anchors: Omit<Anchor, "place" | "atMs">[] | null;
 };
 
-/** The one that waits or is added; null = it has anchors of its own, and as many as may wait do. */
+/** The check of everything that waits, or the one that is added. One that runs may have passed what the viewer means. */
 export async function joinOrInsertVerification(
   db: Db,
-  row: { id: string; extent: "whole" | "recent"; by: string; anchors: readonly object[]; nowMs: number },
-): Promise<string | null> {
-  const given = row.anchors.length > 0;
+  row: { id: string; by: string; nowMs: number },
+): Promise<string> {
   return db.transaction(async (tx) => {
     await lockRequests(tx);
-    const waiting = await tx.query<{ id: string }>(
-      `select id from audit_verifications
-        where finished_at is null and started_at is null and (anchors is not null) = $1 and ($1 or extent = $2)
-        order by id limit ${GIVEN_WAITING_MAX}`,
-      [given, row.extent],
+    const [waiting] = await tx.query<{ id: string }>(
+      "select id from audit_verifications where extent = 'whole' and finished_at is null and started_at is null",
     );
-    if (!given && waiting.length > 0) return waiting[0]!.id;
-    if (given && waiting.length === GIVEN_WAITING_MAX) return null;
+    if (waiting) return waiting.id;
     await tx.run(
-      `insert into audit_verifications (id, extent, requested_by, requested_at, anchors)
-       values ($1, $2, $3, to_timestamp($4::float8 / 1000), $5::jsonb)`,
-      [row.id, row.extent, row.by, row.nowMs, given ? JSON.stringify(row.anchors) : null],
+      `insert into audit_verifications (id, extent, requested_by, requested_at)
+       values ($1, 'whole', $2, to_timestamp($3::float8 / 1000))`,
+      [row.id, row.by, row.nowMs],
     );
     return row.id;
   });
@@ -71,7 +63,7 @@ export async function claimVerification(db: Queryable): Promise<OpenVerification
       where id = (select id from audit_verifications
         where finished_at is null and (worked_at is null or worked_at < now() - ${LOST})
         order by id limit 1 for update skip locked)
-      returning id, extent, requested_at as "requestedMs", anchors`,
+      returning id, extent, requested_at as "requestedMs"`,
   );
   return row ?? null;
 }
@@ -93,7 +85,7 @@ export async function endVerification(
   );
   await db.run(
     `delete from audit_verifications v using (
-       select id, good, row_number() over (partition by good, case when good then (extent, anchors is null, fault is null) end
+       select id, good, row_number() over (partition by good, case when good then (extent, fault is null) end
                                         order by id desc) as newest,
               row_number() over (partition by good order by id) as oldest
          from audit_verifications where finished_at is not null) r
@@ -106,9 +98,9 @@ export async function endVerification(
  * Where the last check ended, good or bad. null = there is none yet. What it found stays with it, and the next check of everything
  * finds it again.
  */
-export async function lastEnded(db: Queryable): Promise<{ heads: ChainHead[]; requestedMs: number } | null> {
-  const [row] = await db.query<{ heads: ChainHead[]; requestedMs: number }>(
-    `select result -> 'heads' as heads, requested_at as "requestedMs"
+export async function lastEnded(db: Queryable): Promise<{ head: ChainHead | null; requestedMs: number } | null> {
+  const [row] = await db.query<{ head: ChainHead | null; requestedMs: number }>(
+    `select result -> 'head' as head, requested_at as "requestedMs"
        from audit_verifications where result is not null order by id desc limit 1`,
   );
   return row ?? null;

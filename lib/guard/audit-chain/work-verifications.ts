@@ -9,7 +9,7 @@ import {
   type OpenVerification,
   requestRegular,
 } from "@/lib/guard/audit-chain/verifications.write";
-import { verifyChains } from "@/lib/guard/audit-chain/verify-chains";
+import { verifyChain } from "@/lib/guard/audit-chain/verify-chain";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
@@ -43,15 +43,13 @@ export async function workVerifications(deps: VerificationDeps, signal?: AbortSi
 async function verify(deps: VerificationDeps, open: OpenVerification, signal?: AbortSignal): Promise<void> {
   const { db, log } = deps;
   const whole = open.extent === "whole";
-  const given = (open.anchors ?? []).map((anchor) => ({ ...anchor, place: "the request", atMs: open.requestedMs }));
   const faults: string[] = [];
   try {
     const before = whole ? null : await lastEnded(db);
-    const report = await verifyChains(db, {
-      from: before?.heads ?? [],
+    const report = await verifyChain(db, {
+      from: before?.head ?? null,
       fromEntry: before === null ? null : uuidv7LowerBound(before.requestedMs - OVERLAP_MS),
-      anchors: given,
-      ...(whole ? { outside: readOutside(deps, faults) } : {}),
+      ...(whole ? { anchors: readAnchors(deps, faults) } : {}),
       progress: (seals) => noteProgress(db, open.id, seals),
       ...(signal ? { signal } : {}),
     });
@@ -65,7 +63,7 @@ async function verify(deps: VerificationDeps, open: OpenVerification, signal?: A
 }
 
 /** What stands outside, and what the store remembers of it. A place that cannot be read is named, and the rest is checked. */
-async function* readOutside({ db, places }: VerificationDeps, faults: string[]): AsyncGenerator<Anchor[]> {
+async function* readAnchors({ db, places }: VerificationDeps, faults: string[]): AsyncGenerator<Anchor[]> {
   for (const { place, read } of places) {
     try {
       yield* read();

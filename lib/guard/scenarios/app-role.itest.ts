@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
-import { verifyChains } from "@/lib/guard/audit-chain/verify-chains";
+import { verifyChain } from "@/lib/guard/audit-chain/verify-chain";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
 import { parkEvents } from "@/lib/intake/park-events";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
@@ -98,7 +98,7 @@ test("web and worker do all their work as a role that is no superuser and cannot
     const redactions = "select 1 from audit_seals where kind = 'redaction'";
     await expect.poll(() => db.query(redactions)).not.toHaveLength(0);
     await expect.poll(() => db.query("select 1 from audit_pending")).toEqual([]);
-    const report = await verifyChains(db, { from: [], fromEntry: null, anchors: [] });
+    const report = await verifyChain(db, { from: null, fromEntry: null });
     expect(report).toMatchObject({ good: true, appendOnly: true, findings: [] });
     expect(report.redactions).toBeGreaterThan(0);
 

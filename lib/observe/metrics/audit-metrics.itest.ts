@@ -56,8 +56,8 @@ test("what waits, was checked and anchored is in the metrics, and what is not kn
   await workVerifications({ db, clock: systemClock, log, places: [] });
   await db.run("update audit_verifications set finished_at = finished_at - interval '3 minutes'");
   await db.run(
-    `insert into audit_anchors (id, place, scope, seq, chain_hash, at)
-     select uuidv7(interval '-1 hour' * n), place, 'configuration', 1, 'x', now() - interval '1 hour' * n
+    `insert into audit_anchors (id, place, seq, chain_hash, at)
+     select uuidv7(interval '-1 hour' * n), place, 1, 'x', now() - interval '1 hour' * n
        from unnest('{s3://b,file:///a}'::text[], '{0,2}'::int[]) p (place, base), generate_series(base, base + 4) n`,
   );
   expect(await scraped()).toEqual({
@@ -84,6 +84,6 @@ test("what waits, was checked and anchored is in the metrics, and what is not kn
   });
 });
 
-test("a viewer of some sources sees nothing of the chains", async () => {
+test("a viewer of some sources sees nothing of the chain", async () => {
   expect(await scraped({ ...ADA, sources: ["orders"] })).toEqual({});
 });

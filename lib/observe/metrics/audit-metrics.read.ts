@@ -21,7 +21,7 @@ const lastChecks = (where: string, columns: string[] = []) =>
      select ${["v.extent", ...columns].join(", ")} from audit_verifications v where v.extent = e.extent and ${where} order by v.id desc limit 1) last)`;
 const age = (at: string) => `extract(epoch from now() - ${at})::float8`;
 
-/** The chains run through all sources: only for viewers of all of them. */
+/** The chain runs through all sources: only for viewers of all of them. */
 export async function auditMetrics(db: Queryable, { scope }: Scrape): Promise<Metric[]> {
   const [row] = scope === null ? await db.query<Audit>(AUDIT, [], { name: "audit-metrics" }) : [];
   return [
@@ -43,7 +43,7 @@ export async function auditMetrics(db: Queryable, { scope }: Scrape): Promise<Me
     ),
     gauge(
       "parkade_audit_anchor_age_seconds",
-      "Time since the ends of the audit were written to a place outside.",
+      "Time since the end of the audit was written to a place outside.",
       (row?.anchors ?? []).map(({ place, ageS }) => ({ labels: { place }, value: ageS })),
     ),
   ];

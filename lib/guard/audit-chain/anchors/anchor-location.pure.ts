@@ -1,7 +1,7 @@
 import { type ArchiveLocation, parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 
 /**
- * Where the ends of the chains are written, out of reach of whoever may change the store: PARKADE_AUDIT_ANCHORS, separated by spaces.
+ * Where the end of the chain is written, out of reach of whoever may change the store: PARKADE_AUDIT_ANCHORS, separated by spaces.
  * Throws ArchiveLocationError, or RangeError for a repeated place.
  */
 export function parseAnchorLocations(text: string): ArchiveLocation[] {

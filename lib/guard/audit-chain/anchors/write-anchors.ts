@@ -1,6 +1,6 @@
 import { anchorLine } from "@/lib/guard/audit-chain/anchors/anchor-line";
 import type { AnchorPlace } from "@/lib/guard/audit-chain/anchors/anchor-places";
-import { readHeads } from "@/lib/guard/audit-chain/heads.read";
+import { readHead } from "@/lib/guard/audit-chain/head.read";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -14,12 +14,12 @@ export type AnchorDeps = {
 };
 
 /**
- * Writes the ends of the chains to each place where that is due. A place that refuses keeps no other place back; it is tried
+ * Writes the end of the chain to each place where that is due. A place that refuses keeps no other place back; it is tried
  * again in the next round. Rejects with the errors of all that refused. Two workers may both write: that does no harm.
  */
 export async function writeAnchors({ db, clock, places, everyMs }: AnchorDeps): Promise<void> {
-  const heads = await readHeads(db);
-  if (heads.length === 0) return;
+  const head = await readHead(db);
+  if (head === null) return;
   const errors: unknown[] = [];
   for (const { place, write } of places) {
     const nowMs = clock.wallMs();
@@ -28,15 +28,11 @@ export async function writeAnchors({ db, clock, places, everyMs }: AnchorDeps): 
     const at = iso(nowMs);
     try {
       const day = at.slice(0, 10);
-      await write(heads.map((head) => anchorLine(head, at)).join(""), `${day}/${id}`);
+      await write(anchorLine(head, at), `${day}/${id}`);
       await db.run(
-        `insert into audit_anchors (id, place, scope, seq, chain_hash, at)
-         select id, $2, scope, seq, decode(hash, 'hex'), to_timestamp($6::float8 / 1000)
-           from unnest($1::uuid[], $3::text[], $4::bigint[], $5::text[]) h (id, scope, seq, hash)`,
-        [
-          ...[heads.map(() => uuidv7(nowMs)), place, heads.map(({ scope }) => scope), heads.map(({ seq }) => seq)],
-          ...[heads.map(({ chainHash }) => chainHash), nowMs],
-        ],
+        `insert into audit_anchors (id, place, seq, chain_hash, at)
+         values ($1, $2, $3, decode($4, 'hex'), to_timestamp($5::float8 / 1000))`,
+        [id, place, head.seq, head.chainHash, nowMs],
       );
     } catch (error) {
       errors.push(error);

@@ -4,7 +4,7 @@ import { auditChainSchema } from "@/lib/guard/audit-chain/verifications.shapes";
 
 export const GET = handle({
   id: "getAuditChain",
-  summary: "The ends of the audit's hash chains, the last anchors and checks",
+  summary: "The end of the audit's hash chain, the last anchors and checks",
   answer: auditChainSchema,
   run: ({ deps, viewer }) => readChain(deps.db, viewer),
 });

@@ -1,11 +1,4 @@
-import {
-  type Anchor,
-  CHAIN_SCOPES,
-  type ChainHead,
-  type ChainReport,
-  type ChainScope,
-  scopeOf,
-} from "@/lib/guard/audit-chain/chain.pure";
+import type { Anchor, ChainHead, ChainReport } from "@/lib/guard/audit-chain/chain.pure";
 import { collectFindings, type Findings } from "@/lib/guard/audit-chain/findings.pure";
 import {
   type Part,
@@ -14,8 +7,8 @@ import {
   readHashedParts,
   type StoredEntry,
 } from "@/lib/guard/audit-chain/hashed-entries";
-import { chainHash, chainStart } from "@/lib/guard/audit-chain/hashes";
-import { readHeads } from "@/lib/guard/audit-chain/heads.read";
+import { CHAIN_START, chainHash } from "@/lib/guard/audit-chain/hashes";
+import { readHead } from "@/lib/guard/audit-chain/head.read";
 import {
   explainedChanges,
   type ForgetTime,
@@ -38,13 +31,12 @@ const BACKDATED_MS = 15 * 60_000;
 const SKEW_MS = 60_000;
 
 export type Verification = {
-  /** Where an earlier check ended: only what came later is looked at. Empty = all of it. */
-  from: readonly ChainHead[];
+  /** Where an earlier check ended: only what came later is looked at. null = all of it. */
+  from: ChainHead | null;
   /** Only entries with this id or a later one are searched for missing seals; null = all. */
   fromEntry: string | null;
-  anchors: readonly Anchor[];
-  /** Further anchors, as they are read. */
-  outside?: AsyncIterable<Anchor[]>;
+  /** As they are read. */
+  anchors?: AsyncIterable<Anchor[]> | Iterable<Anchor[]>;
   /** Called after each batch, with the number of seals so far. */
   progress?: (seals: number) => Promise<void>;
   signal?: AbortSignal;
@@ -53,20 +45,20 @@ export type Verification = {
 type Progress = { report: ChainReport; findings: Findings; verification: Verification };
 
 /**
- * Checks each entry against its seal, each chain against itself and against anchors. Reads in batches, holds no lock, and runs
+ * Checks each entry against its seal, the chain against itself and against anchors. Reads in batches, holds no lock, and runs
  * while entries are written and sealed. Rejects when the signal aborts.
  */
-export async function verifyChains(db: Queryable, verification: Verification): Promise<ChainReport> {
+export async function verifyChain(db: Queryable, verification: Verification): Promise<ChainReport> {
   const report: ChainReport = {
     ...{ good: true, seals: 0, entries: 0, anchors: 0, redactions: 0, appendOnly: await isAppendOnly(db) },
-    ...{ heads: await readHeads(db), first: null, findings: [], findingsTotal: 0 },
+    ...{ head: await headOf(db), first: null, findings: [], findingsTotal: 0 },
   };
   const progress = { report, findings: collectFindings(), verification };
   // The place of an earlier check is an anchor like others: a chain that was written anew does not pass it.
-  const ends = verification.from.map((head) => ({ ...head, place: "the check before", atMs: 0 }));
-  await verifyAnchors(db, [...ends, ...verification.anchors], progress);
-  for await (const anchors of verification.outside ?? []) await verifyAnchors(db, anchors, progress);
-  for (const scope of CHAIN_SCOPES) await verifyScope(db, scope, progress);
+  const before = verification.from ? [{ ...verification.from, place: "the check before", atMs: 0 }] : [];
+  await verifyAnchors(db, before, progress);
+  for await (const anchors of verification.anchors ?? []) await verifyAnchors(db, anchors, progress);
+  await verifySeals(db, progress);
   await verifyAllSealed(db, progress);
   return { ...report, ...progress.findings.result() };
 }
@@ -80,7 +72,10 @@ async function verifyAnchors(
   for (let i = 0; i < inOrder.length; i += BATCH) {
     verification.signal?.throwIfAborted();
     const some = inOrder.slice(i, i + BATCH);
-    const stored = await readSealHashes(db, some);
+    const stored = await readSealHashes(
+      db,
+      some.map(({ seq }) => seq),
+    );
     some.forEach((anchor, index) => {
       const seal = stored[index]!;
       report.anchors++;
@@ -92,17 +87,22 @@ async function verifyAnchors(
   }
 }
 
+async function headOf(db: Queryable): Promise<ChainHead | null> {
+  const head = await readHead(db);
+  return head && { seq: head.seq, chainHash: head.chainHash };
+}
+
 type Walk = { seq: number; chainHash: string; newestMs: number; sealedMs: number };
 
-async function verifyScope(db: Queryable, scope: ChainScope, progress: Progress): Promise<void> {
-  const from = progress.verification.from.find((head) => head.scope === scope);
+async function verifySeals(db: Queryable, progress: Progress): Promise<void> {
+  const { from } = progress.verification;
   const walk: Walk = {
-    ...{ seq: from?.seq ?? 0, chainHash: from?.chainHash ?? chainStart(scope), newestMs: Number.NEGATIVE_INFINITY },
+    ...{ seq: from?.seq ?? 0, chainHash: from?.chainHash ?? CHAIN_START, newestMs: Number.NEGATIVE_INFINITY },
     sealedMs: from ? await lastSealedAt(db, from) : Number.NEGATIVE_INFINITY,
   };
   for (;;) {
     progress.verification.signal?.throwIfAborted();
-    const seals = await readSealBatch(db, scope, { after: walk.seq, limit: BATCH });
+    const seals = await readSealBatch(db, { after: walk.seq, limit: BATCH });
     if (seals.length === 0) return;
     await verifyContents(db, seals, walk, progress);
     for (const seal of seals) verifyLink(seal, walk, progress.findings);
@@ -146,7 +146,6 @@ async function verifyContents(
       findings.note("deleted", seal);
       continue;
     }
-    if (scopeOf(entry.subjectKind) !== seal.scope) findings.note("wrong-scope", seal);
     // A forget replaces texts: it excuses no change of anything else.
     if (hashNow(seal, entry, subjects) !== seal.contentHash || unexplained.has(seal)) findings.note("changed", seal);
     if (twice.has(seal.seq)) findings.note("sealed-twice", seal);
