@@ -27,7 +27,7 @@ const until = (id: string, wanted: (operation: BulkOperationOut) => boolean) =>
 /** Each chunk takes a moment longer, so that something can happen within one. */
 async function slowChunks(): Promise<void> {
   await world.db.run(`create function slow_chunk() returns trigger language plpgsql as
-    'begin if new.cursor is distinct from old.cursor then perform pg_sleep(0.4); end if; return new; end'`);
+    'begin if new.cursor is distinct from old.cursor then perform pg_sleep(1.2); end if; return new; end'`);
   await world.db.run("create trigger slow before update on bulk_operations for each row execute function slow_chunk()");
 }
 

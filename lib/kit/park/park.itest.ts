@@ -181,7 +181,7 @@ describe("Parkade does not answer", () => {
     const gate = Promise.withResolvers<void>();
     parkade.before = () => gate.promise;
     writeFileSync(join(folder, "file"), "");
-    const by = parker({ waitMsMax: 200, spoolDir: join(folder, "file", "none") });
+    const by = parker({ waitMsMax: 1_000, spoolDir: join(folder, "file", "none") });
     expect(await park(by, "e-0")).toMatchObject({ status: "dropped", reason: "spool-failed" });
     gate.resolve();
     await expect.poll(() => parkade.parked()).toEqual(["e-0"]);

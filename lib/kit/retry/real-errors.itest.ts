@@ -141,7 +141,8 @@ describe("pg", () => {
         { classify: classifyAny, onAttempt: ({ verdict }) => void (verdict && codes.push(verdict.code)) },
       );
     await Promise.all([transfer(one, 1, 2), transfer(other, 2, 1)]);
-    expect(codes).toEqual(["40P01"]);
+    // The second try of one may meet the first of the other again.
+    expect(new Set(codes)).toEqual(new Set(["40P01"]));
     const { rows } = await one.query("select balance from balances order by id");
     expect(rows).toEqual([{ balance: 100 }, { balance: 100 }]);
   });
