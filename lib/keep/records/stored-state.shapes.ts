@@ -15,7 +15,11 @@ import { ATTEMPTS_MAX, INT4_MAX, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } fro
 
 const TIME_WORDS = "must be a UTC time such as 2026-11-25T16:00:00.123456Z";
 const time = z.string(TIME_WORDS).check(
-  z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/, TIME_WORDS),
+  // With the ranges, so that the API's document allows no month 63.
+  z.regex(
+    /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?Z$/,
+    TIME_WORDS,
+  ),
   z.refine((text) => !Number.isNaN(Date.parse(text)), TIME_WORDS),
 );
 const timeOrNull = z.nullable(time);
