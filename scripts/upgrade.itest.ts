@@ -193,4 +193,18 @@ describe("a store of 0.1.0", () => {
     expect(uuidv7TimeMs(entry!.id)).toBeGreaterThan(Date.now() - 60_000);
     expect(await db.query("select entry_id as id from audit_pending")).toEqual([{ id: entry!.id }]);
   });
+
+  test("loses its legal holds, and accounts the right to place them alone", async () => {
+    await storeOfFirstRelease();
+    await db.run(
+      `insert into legal_holds (id, scope, value, reason, created_by, created_at)
+       values (gen_random_uuid(), 'errorCode', 'TIMEOUT', 'a claim', 'ada', now())`,
+    );
+    await db.run(
+      `insert into accounts (id, kind, name, name_key, role, actions, created_by)
+       values (gen_random_uuid(), 'person', 'Ada', 'ada', 'operator', '{hold,forget}', 'setup')`,
+    );
+    await migrate(database.url);
+    expect(await db.query("select actions from accounts")).toEqual([{ actions: ["forget"] }]);
+  });
 });

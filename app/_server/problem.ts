@@ -23,7 +23,6 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   "unknown-event": [404, "There is no such event"],
   "unknown-redrive": [404, "There is no such redrive"],
   "unknown-control": [404, "There is no such control"],
-  "unknown-hold": [404, "There is no such legal hold"],
   "unknown-forget": [404, "There is no such forget"],
   "unknown-rule": [404, "There is no such rule of admission"],
   "unknown-schema": [404, "There is no such schema"],

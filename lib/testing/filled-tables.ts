@@ -39,7 +39,6 @@ const CHOSEN: Record<string, string> = {
   "forgets.key_kind": "'tag'",
   "forgets.phase": "'audit'",
   "known_browsers.account_id": "(select id from accounts limit 1)",
-  "legal_holds.scope": "'tag'",
   "markers.kind": "'note'",
   "mask_rules.kind": "'key'",
   "operation_tells.channel_id": "(select id from alert_channels limit 1)",

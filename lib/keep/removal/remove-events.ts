@@ -8,7 +8,6 @@ import { keepWritten, rememberWriting } from "@/lib/keep/archive/leftovers.write
 import { keyList, setKeysOf, type WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
 import { type NewSet, writeSet } from "@/lib/keep/archive/sets/write-set";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
-import { readHeld } from "@/lib/keep/holds/held.read";
 import { type ReadableRecord, readRecordSizes, readRecords } from "@/lib/keep/records/event-records.read";
 import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
@@ -95,7 +94,6 @@ export function removeChunk(deps: RemovingDeps, operationId: string, readKeeping
     await tx.run(`set local idle_in_transaction_session_timeout = ${ARCHIVING_MS_MAX}`);
     const going = candidates.filter((event) => keeping.why(event) === null).map(({ id }) => id);
     const locked = await lockEvents(tx, going);
-    const held = await readHeld(tx, [...locked.keys()]);
     const records = new Map<string, ReadableRecord>();
     const unreadable = new Set<string>();
     for (const record of await readRecords(tx, [...locked.keys()])) {
@@ -107,7 +105,6 @@ export function removeChunk(deps: RemovingDeps, operationId: string, readKeeping
       if (now === undefined) return keeping.why(event) ?? "not-found";
       const reason = keeping.why({ ...event, status: now.status, confirmed: now.confirmed });
       if (reason !== null) return reason;
-      if (held.has(event.id)) return "held";
       if (unreadable.has(event.id)) return "unreadable-body";
       return records.has(event.id) ? null : "no-body";
     };

@@ -23,7 +23,6 @@ export const PROBLEM_CODES = [
   "unknown-event",
   "unknown-redrive",
   "unknown-control",
-  "unknown-hold",
   "unknown-forget",
   "unknown-rule",
   "unknown-schema",
