@@ -24,8 +24,8 @@ const VIEWS: Record<string, string> = {
 
 /** For the second role alone. */
 const PAYLOAD_VIEWS: Record<string, string> = {
-  event_bodies: `select e.id, s.name as source, b.content_type, b.headers, case when b.data_key is null then b.payload end as payload,
-      b.error_type, b.error_message, b.error_detail, b.data_key is not null as encrypted
+  event_bodies: `select e.id, s.name as source, b.content_type, b.headers, b.payload,
+      b.error_type, b.error_message, b.error_detail
     from public.dlq_events e join public.dlq_event_bodies b on b.id = e.id join public.sources s on s.id = e.source_id
     where MINE(e.source_id)`,
 };

@@ -6,11 +6,12 @@ import { listGroups } from "../lib/events/groups/group-list.read.ts";
 import { countEvents } from "../lib/events/list/event-count.read.ts";
 import { listEvents } from "../lib/events/list/event-list.read.ts";
 import { localViewer } from "../lib/guard/viewer/viewer.pure.ts";
+import { ensurePartitions } from "../lib/intake/partitions.write.ts";
 import { restore } from "../lib/keep/backup/testing/backups.ts";
 import { foldRollups } from "../lib/observe/rollups/fold-rollups.write.ts";
 import { createDb, type Db } from "../lib/platform/database/db.ts";
 import { readEnv } from "../lib/platform/env.ts";
-import { uuidv7TimeMs } from "../lib/platform/ids.ts";
+import { uuidv7, uuidv7TimeMs } from "../lib/platform/ids.ts";
 import { createLog } from "../lib/platform/log.ts";
 import { listRedrives } from "../lib/redrive/list/redrives.read.ts";
 import { type TestDatabase, testDatabase } from "../lib/testing/postgres.ts";
@@ -206,5 +207,22 @@ describe("a store of 0.1.0", () => {
     );
     await migrate(database.url);
     expect(await db.query("select actions from accounts")).toEqual([{ actions: ["forget"] }]);
+  });
+
+  test("is refused while it has encrypted bodies, with how to decrypt them, and taken when they are decrypted", async () => {
+    await storeOfFirstRelease();
+    await ensurePartitions(db, Date.now());
+    const id = uuidv7(Date.now());
+    await db.run("insert into data_keys (id, master_key, wrapped) values ($1, '2026-a', '')", [id]);
+    await db.run(
+      `insert into event_bounces (id, bounce, at, sent, data_key, sealed) values ($1, 1, now(), 1, $1, '\\x01')`,
+      [id],
+    );
+    await expect(migrate(database.url)).rejects.toThrow(
+      /encrypted bodies.*PARKADE_ENCRYPTION_KEY_ID=none.*nothing of it/,
+    );
+    await db.run("update event_bounces set data_key = null, sealed = null");
+    await migrate(database.url);
+    expect(await db.query("select bounce from event_bounces")).toEqual([{ bounce: 1 }]);
   });
 });

@@ -78,7 +78,6 @@ export const PROBLEMS: Record<ProblemCode, readonly [status: number, title: stri
   "archive-refused": [409, "The archive has this object already"],
   "archive-unavailable": [503, "The archive cannot be used"],
   "archive-unreadable": [503, "An object of the archive cannot be opened"],
-  "unreadable-body": [503, "The body of the event cannot be decrypted"],
   "not-local": [403, "The request did not come from this console"],
   "not-signed": [401, "The request is not signed"],
   unauthenticated: [401, "Nobody is signed in"],

@@ -30,7 +30,6 @@ const CHOSEN: Record<string, string> = {
   "controls.kind": "'cooldown'",
   "controls.origin": "'person'",
   "controls.scope": "'errorCode'",
-  "encryption_progress.id": "1",
   "event_bounces.id": "(select id from dlq_events limit 1)",
   "event_revisions.id": "(select id from dlq_events limit 1)",
   "group_mutes.ended_because": "'time'",

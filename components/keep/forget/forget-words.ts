@@ -61,7 +61,6 @@ const KEPT: Record<string, string> = {
   unconfirmed:
     "sent and not confirmed yet: run parkade confirm when the target has it, or wait for the end of its quiet window; then forget again",
   "holds-later": "before parked versions of the aggregate: let these pass first, or forget the aggregate",
-  "unreadable-body": "with a body that cannot be decrypted: give web and worker its key, and forget again",
   "unreadable-object": "object of the archive that cannot be read",
 };
 

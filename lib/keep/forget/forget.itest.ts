@@ -515,8 +515,6 @@ const NAMES_NOBODY: Record<string, readonly string[]> = {
   archive_objects: ["*"],
   rate_buckets: ["*"],
   redrive_rule_runs: ["*"],
-  data_keys: ["*"],
-  encryption_progress: ["*"],
   retention_runs: ["*"],
   settings: ["*"],
   slice_waits: ["*"],

@@ -104,7 +104,7 @@ async function forgetStored({ clock }: ForgetDeps, tx: Tx, forget: ForgetRow): P
   const { forgotten, revisions, bounces } = await deleteStored(tx, going, clock.wallMs());
   await forgetEvents(tx, id, forgotten);
   await appendSubjects(tx, forget.auditId, going);
-  const refused: Record<string, number> = page.unreadable > 0 ? { "unreadable-body": page.unreadable } : {};
+  const refused: Record<string, number> = {};
   for (const reason of kept.values()) refused[reason] = (refused[reason] ?? 0) + 1;
   await advanceForget(tx, id, {
     phase: page.cursor === null ? "archive" : "events",

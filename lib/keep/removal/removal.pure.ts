@@ -2,7 +2,7 @@ import type { EventStatus } from "@/lib/events/event-state.pure";
 
 /**
  * Reasons of a removal's refusals. `holds-later`: later versions of its aggregate wait behind it.
- * `no-body`: what arrived is not stored any more. `unreadable-body`: it cannot be decrypted. `not-found`: another removal took it. Of events that expire: `recent`,
+ * `no-body`: what arrived is not stored any more. `not-found`: another removal took it. Of events that expire: `recent`,
  * something happened to it within RECENT_DAYS; `not-due`, a rule of its own keeps it longer.
  */
 export type KeptReason =
@@ -11,7 +11,6 @@ export type KeptReason =
   | "unconfirmed"
   | "holds-later"
   | "no-body"
-  | "unreadable-body"
   | "not-found"
   | "recent"
   | "not-due";

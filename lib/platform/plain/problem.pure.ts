@@ -78,7 +78,6 @@ export const PROBLEM_CODES = [
   "archive-refused",
   "archive-unavailable",
   "archive-unreadable",
-  "unreadable-body",
   "not-local",
   "not-signed",
   "unauthenticated",
