@@ -7,17 +7,14 @@ import { systemClock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { createLog } from "@/lib/platform/log";
 import { deadLetter } from "@/lib/testing/letters";
-import type { ChaosLoad } from "./chaos-load.ts";
 
 /** A source that no redrive of the load selects. */
 export const OLD = "old";
 const CODE = "TOO_OLD";
-/** After each fault as many events are parked, on two days that are due; one in ten is under a legal hold. */
+/** After each fault as many events are parked, on two days that are due. */
 const EVENTS = 600;
-const HELD_EVERY = 10;
 const DAYS_AGO = [31, 33];
 const DAY_MS = 86_400_000;
-const HOLD = { name: "claim", value: "118" };
 
 export type ChaosRetention = {
   /** Stores more events that are due, and lets the day's periods be looked at again: by the next worker that starts. */
@@ -29,23 +26,18 @@ export type ChaosRetention = {
   counts(): Promise<Record<string, number>>;
 };
 
-export async function startRetention(db: Db, load: ChaosLoad, archive: string): Promise<ChaosRetention> {
-  const hold = { scope: { tag: HOLD }, reason: "chaos" };
-  const { status } = await load.call("POST", "/api/v1/holds", hold, { "idempotency-key": "chaos-hold" });
-  if (status >= 300) throw new Error(`the hold was refused: ${status}`);
+export async function startRetention(db: Db, archive: string): Promise<ChaosRetention> {
   const clock = systemClock;
   const log = createLog({ level: "silent", process: "chaos" });
-  const held = new Map<string, boolean>();
+  const parked: string[] = [];
   const add = async () => {
     for (const daysAgo of DAYS_AGO) {
       const atMs = clock.wallMs() - daysAgo * DAY_MS;
-      const arrivals = Array.from({ length: EVENTS / DAYS_AGO.length }, (_, index) => {
-        const eventId = `old-${held.size}`;
-        const isHeld = index % HELD_EVERY === 0;
-        held.set(eventId, isHeld);
-        const tags: Record<string, string> = isHeld ? { [HOLD.name]: HOLD.value } : {};
+      const arrivals = Array.from({ length: EVENTS / DAYS_AGO.length }, () => {
+        const eventId = `old-${parked.length}`;
+        parked.push(eventId);
         const named = { eventId, aggregateId: null, version: null, errorCode: CODE, failedAtMs: atMs };
-        return { source: OLD, letter: deadLetter({ ...named, tags }) };
+        return { source: OLD, letter: deadLetter(named) };
       });
       const deps = { db, log, clock: { ...clock, wallMs: () => atMs }, archive: null };
       await parkEvents(deps, arrivals, localViewer("producer"));
@@ -66,10 +58,9 @@ export async function startRetention(db: Db, load: ChaosLoad, archive: string): 
   };
   const misplaced = async () => {
     const places = await placesOf();
-    return [...held].flatMap(([eventId, isHeld]) => {
+    return parked.flatMap((eventId) => {
       const place = places.get(eventId) ?? "nowhere";
-      if (place === (isHeld ? "store" : "archive")) return [];
-      return [{ rule: "what is due lies in the archive once, what is held in the store once", eventId, isHeld, place }];
+      return place === "archive" ? [] : [{ rule: "what is due lies in the archive once", eventId, place }];
     });
   };
   const expired = async () => {
@@ -93,7 +84,7 @@ export async function startRetention(db: Db, load: ChaosLoad, archive: string): 
     },
     counts: async () => {
       const { operations, changed } = await expired();
-      return { parked: held.size, held: [...held.values()].filter(Boolean).length, expired: changed, operations };
+      return { parked: parked.length, expired: changed, operations };
     },
   };
 }

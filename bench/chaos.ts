@@ -49,7 +49,7 @@ export type ChaosResult = {
  * First one redrive of 300,000 events without a rate, while workers are killed every few seconds, Redis is flushed twice and
  * PostgreSQL is killed once. Then five minutes on each backend of parks, redrives, bounces, confirmations and controls against the whole product in processes of its own,
  * while workers, web, PostgreSQL, Redis and the target are killed, frozen, stalled and cut. Then quiet, and every
- * invariant is checked. Events of old days expire into an archive meanwhile, but for those under a legal hold. Fails with the seed when one is broken.
+ * invariant is checked. Events of old days expire into an archive meanwhile. Fails with the seed when one is broken.
  */
 export async function run(): Promise<(ChaosResult | KilledRedrive)[]> {
   await buildAll((line) => console.log(line));
@@ -92,7 +92,7 @@ async function chaosOn(backend: Backend): Promise<ChaosResult> {
   let clean = false;
   try {
     await prepare(load, consumer);
-    const retention = await startRetention(db, load, product.archive);
+    const retention = await startRetention(db, product.archive);
     await retention.add();
     const running = load.run(stopping.signal);
     const random = randomOf(SEED + 1);

@@ -16,7 +16,6 @@ import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Db } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
-import { NO_SEALING } from "@/lib/platform/sealing/sealing";
 import { addSource } from "@/lib/testing/letters";
 import { LOCAL_CALLER } from "@/lib/testing/local-caller";
 import { benchDeps } from "./deps";
@@ -168,7 +167,7 @@ function encodedBatches(chunks: Uint8Array[], sourceId: string): Encoded[] {
     batches.push({
       events: encodeEvents(batch, nowMs).end(),
       facts: encodeFacts(batch).end(),
-      bodies: encodeBodies(batch, NO_SEALING).end(),
+      bodies: encodeBodies(batch).end(),
       keys: keys.end(),
     });
   }

@@ -66,7 +66,6 @@ test("axe finds nothing to complain about on any page @phone", async ({ page, pa
     "/alerts/rules",
     "/alerts/channels",
     "/archive",
-    "/archive/holds",
     "/archive/forget",
     "/audit",
     "/masking",

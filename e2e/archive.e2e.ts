@@ -84,7 +84,6 @@ test("without an archive the dialog says what to set, and removes nothing", asyn
     removable: 1,
     kept: 0,
     keptByReason: {},
-    heldByStatus: {},
     byStatus: { IGNORED: 1 },
     bytes: 20,
     place: null,

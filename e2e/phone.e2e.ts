@@ -15,7 +15,6 @@ const PAGES = [
   "/alerts/rules",
   "/alerts/channels",
   "/archive",
-  "/archive/holds",
   "/archive/forget",
   "/audit",
   "/masking",

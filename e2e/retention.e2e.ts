@@ -40,7 +40,7 @@ test("a person sees how long events are kept and what is due, and sets a period 
   await dialog.getByRole("textbox", { name: "Days", exact: true }).fill("90");
   await dialog.getByRole("textbox", { name: "Reason" }).fill("its events are copies");
   await dialog.getByRole("button", { name: "Save" }).click();
-  await expect(dialog).toContainText("A whole number, 7 to 30.");
+  await expect(dialog).toContainText("A whole number, 7 to 3650.");
   await dialog.getByRole("textbox", { name: "Days", exact: true }).fill("9");
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(toast(page, "Retention changed")).toBeVisible();

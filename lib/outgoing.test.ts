@@ -30,7 +30,6 @@ const OPENERS: Record<string, string> = {
   "scripts/free-port.ts": "listens on this machine",
   "scripts/fuzz-api.ts": "a console that the check started",
   "scripts/migrate.ts": "DATABASE_URL",
-  "scripts/reader-role.ts": "PARKADE_OWNER_DATABASE_URL",
   "scripts/servers.ts": "DATABASE_URL and REDIS_URL",
   "scripts/stack.ts": "the console that the launcher started",
   "scripts/web-server.ts": "listens",

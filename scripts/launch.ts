@@ -4,9 +4,8 @@ import { type SignInMode, signInModeOf } from "../lib/guard/viewer/sign-in-mode.
 import { prepareAppRole, roleOf } from "./app-role.ts";
 import { makeArchiveFolder, makeDataFolder } from "./data-folder.ts";
 import { isPortFree } from "./free-port.ts";
-import { isMigrationDue, migrate } from "./migrate.ts";
+import { migrate } from "./migrate.ts";
 import { ancestorsOf, type RunRecord, takeOver } from "./previous-run.ts";
-import { dropReading, prepareReader } from "./reader-role.ts";
 import { runTool } from "./run-tool.ts";
 import { checkRedis, connectPostgres } from "./servers.ts";
 import { demoPortOf, ROOT, type Stack, startStack } from "./stack.ts";
@@ -112,11 +111,8 @@ async function bringUpDatabase(env: StartEnv, launcher: Launcher, signal: AbortS
     : await embedded(env, launcher);
   signal.throwIfAborted();
   const took = stopwatch();
-  const { readerRole } = env;
-  const dropWarnings = readerRole === null || (await isMigrationDue(ownerUrl)) ? await dropReading(ownerUrl) : [];
   const applied = await migrate(ownerUrl);
   if (ownerUrl !== databaseUrl) await prepareAppRole(ownerUrl, roleOf(databaseUrl));
-  for (const line of readerRole === null ? dropWarnings : await prepareReader(ownerUrl, readerRole)) say(line);
   const migrations = applied.length === 1 ? "1 migration" : `${applied.length} migrations`;
   if (applied.length > 0) say(`Applied ${migrations} (${took()})`);
   return { url: databaseUrl, folder };

@@ -72,20 +72,6 @@ export async function migrate(
   }
 }
 
-/** Whether `migrate` would change something. Throws StartError as it does. */
-export async function isMigrationDue(databaseUrl: string): Promise<boolean> {
-  const client = await connectPostgres(databaseUrl);
-  try {
-    const { rows } = await client.query<{ known: boolean }>(
-      "select to_regclass('_prisma_migrations') is not null as known",
-    );
-    if (!rows[0]!.known || isAtBaseline(namesOf(await readApplied(client)))) return true;
-    return (await pendingOf(client, migrationsIn(FOLDER))).length > 0;
-  } finally {
-    await client.end();
-  }
-}
-
 /** The migrations of a folder in the order they apply. A folder without migration.sql is none. */
 export function migrationsIn(folder: string): Migration[] {
   if (!existsSync(folder)) return [];

@@ -9,7 +9,6 @@ test("without any variable it is port 3000, .parkade and the embedded servers", 
       dataDir: "/clone/.parkade",
       databaseUrl: null,
       ownerDatabaseUrl: null,
-      readerRole: null,
       redisUrl: null,
       archiveDir: "/clone/.parkade/archive",
     });

@@ -10,8 +10,6 @@ export type StartEnv = {
   databaseUrl: string | null;
   /** Of the role that migrates DATABASE_URL's database and sets up its role. Null: DATABASE_URL's own. */
   ownerDatabaseUrl: string | null;
-  /** The role for reports, which sees what `reading.readers` lists for those in it. Null: there is none. */
-  readerRole: string | null;
   /** Null: the queue and the token bucket run on PostgreSQL. */
   redisUrl: string | null;
   /** The folder of the archive of removed events, to be made; null: PARKADE_ARCHIVE says where it is, or there is none. */
@@ -26,7 +24,6 @@ export function parseStartEnv(env: Record<string, string | undefined>, cwd: stri
     dataDir,
     databaseUrl: env.DATABASE_URL || null,
     ownerDatabaseUrl: (env.DATABASE_URL && env.PARKADE_OWNER_DATABASE_URL) || null,
-    readerRole: env.PARKADE_READER_ROLE || null,
     redisUrl: env.REDIS_URL || null,
     // With a server of their own web and worker may run on other machines, too, which do not see this folder.
     archiveDir: hasArchive(env.PARKADE_ARCHIVE) || env.DATABASE_URL ? null : join(dataDir, "archive"),

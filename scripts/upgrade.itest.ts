@@ -8,11 +8,12 @@ import { listEvents } from "../lib/events/list/event-list.read.ts";
 import { sealEntries } from "../lib/guard/audit-chain/seal-entries.ts";
 import { verifyChain } from "../lib/guard/audit-chain/verify-chain.ts";
 import { localViewer } from "../lib/guard/viewer/viewer.pure.ts";
+import { ensurePartitions } from "../lib/intake/partitions.write.ts";
 import { restore } from "../lib/keep/backup/testing/backups.ts";
 import { foldRollups } from "../lib/observe/rollups/fold-rollups.write.ts";
 import { createDb, type Db } from "../lib/platform/database/db.ts";
 import { readEnv } from "../lib/platform/env.ts";
-import { uuidv7TimeMs } from "../lib/platform/ids.ts";
+import { uuidv7, uuidv7TimeMs } from "../lib/platform/ids.ts";
 import { createLog } from "../lib/platform/log.ts";
 import { listRedrives } from "../lib/redrive/list/redrives.read.ts";
 import { type TestDatabase, testDatabase } from "../lib/testing/postgres.ts";
@@ -20,7 +21,7 @@ import { auditGaps, contradictions, rollupDrift } from "../lib/testing/rollup-dr
 import { startSink } from "../lib/testing/sink.ts";
 import { startWorker } from "../workers/worker.ts";
 import { BASELINE } from "./baseline.ts";
-import { isMigrationDue, migrate, migrationsIn, migrationsOfBackup } from "./migrate.ts";
+import { migrate, migrationsIn, migrationsOfBackup } from "./migrate.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "prisma", "migrations");
 const FIXTURES = join(import.meta.dirname, "fixtures");
@@ -106,10 +107,8 @@ describe("a store of the development version before 0.1.0", () => {
       `insert into accounts (id, kind, name, name_key, role, created_by)
        values (gen_random_uuid(), 'person', 'Ada', 'ada', 'admin', 'setup')`,
     );
-    expect(await isMigrationDue(database.url)).toBe(true);
     expect(await migrate(database.url)).toEqual(LATER);
     expect(await applied()).toEqual([BASELINE, ...LATER].map((name) => ({ name })));
-    expect(await isMigrationDue(database.url)).toBe(false);
     expect(await db.query("select name from accounts")).toEqual([{ name: "Ada" }]);
   });
 
@@ -131,7 +130,6 @@ describe("a store of the development version before 0.1.0", () => {
     await developmentStore(REPLACED.slice(0, -1));
     const refusal = /is at migration 20261207500001_encryption_waits of a development version.*20261207620001.*once/;
     await expect(migrate(database.url)).rejects.toThrow(refusal);
-    await expect(isMigrationDue(database.url)).rejects.toThrow(refusal);
     expect(await applied()).toHaveLength(REPLACED.length - 1);
     const migrations = REPLACED.slice(0, -1).map(([name, sha256]) => ({ name, sha256 }));
     expect(() => migrationsOfBackup(migrations)).toThrow(/^The backup is at migration 20261207500001.*once/);
@@ -250,5 +248,36 @@ describe("a store of 0.1.0", () => {
     expect(await verifyChain(db, everything)).toMatchObject({ good: true, seals: 5, entries: 4, head: { seq: 5 } });
     await db.run("update audit_entries set actor = 'eve' where subject_kind = 'event'");
     expect(await verifyChain(db, everything)).toMatchObject({ good: false, first: { code: "changed" } });
+  });
+
+  test("loses its legal holds, and accounts the right to place them alone", async () => {
+    await storeOfFirstRelease();
+    await db.run(
+      `insert into legal_holds (id, scope, value, reason, created_by, created_at)
+       values (gen_random_uuid(), 'errorCode', 'TIMEOUT', 'a claim', 'ada', now())`,
+    );
+    await db.run(
+      `insert into accounts (id, kind, name, name_key, role, actions, created_by)
+       values (gen_random_uuid(), 'person', 'Ada', 'ada', 'operator', '{hold,forget}', 'setup')`,
+    );
+    await migrate(database.url);
+    expect(await db.query("select actions from accounts")).toEqual([{ actions: ["forget"] }]);
+  });
+
+  test("is refused while it has encrypted bodies, with how to decrypt them, and taken when they are decrypted", async () => {
+    await storeOfFirstRelease();
+    await ensurePartitions(db, Date.now());
+    const id = uuidv7(Date.now());
+    await db.run("insert into data_keys (id, master_key, wrapped) values ($1, '2026-a', '')", [id]);
+    await db.run(
+      `insert into event_bounces (id, bounce, at, sent, data_key, sealed) values ($1, 1, now(), 1, $1, '\\x01')`,
+      [id],
+    );
+    await expect(migrate(database.url)).rejects.toThrow(
+      /encrypted bodies.*PARKADE_ENCRYPTION_KEY_ID=none.*nothing of it/,
+    );
+    await db.run("update event_bounces set data_key = null, sealed = null");
+    await migrate(database.url);
+    expect(await db.query("select bounce from event_bounces")).toEqual([{ bounce: 1 }]);
   });
 });

@@ -8,8 +8,6 @@ import { workVerifications } from "@/lib/guard/audit-chain/work-verifications";
 import { ensurePartitions } from "@/lib/intake/partitions.write";
 import { measureRoom, ROOM_EVERY_MS } from "@/lib/intake/room/measure-room";
 import { openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
-import { createEncrypter } from "@/lib/keep/encryption/encrypt-stored";
-import { rewrapKeys } from "@/lib/keep/encryption/rewrap-keys";
 import { workForgets } from "@/lib/keep/forget/work-forget";
 import { runRetention } from "@/lib/keep/retention/expire-events";
 import { guardBucket } from "@/lib/lane/bucket-fallback";
@@ -31,8 +29,6 @@ import { uuidv7 } from "@/lib/platform/ids";
 import type { Log } from "@/lib/platform/log";
 import { PACES, type Paces } from "@/lib/platform/plain/paces.pure";
 import { type RegularWork, startRegularWork } from "@/lib/platform/regular-work";
-import { readMasterKeys } from "@/lib/platform/sealing/master-keys";
-import { Sealing } from "@/lib/platform/sealing/sealing";
 import { secretFiles } from "@/lib/platform/secret-files";
 import { offerTlsSuites } from "@/lib/platform/tls-suites";
 import { openTracer } from "@/lib/platform/tracing/open-tracer";
@@ -70,9 +66,6 @@ const STATEMENT_MS_MAX = 4_000;
 const IDLE_IN_TRANSACTION_MS = 4_000;
 /** Upkeep reads whole tables and removes partitions of them, and no redrive waits for it. */
 const UPKEEP_STATEMENT_MS_MAX = 120_000;
-
-/** Between two rounds of a second, in which older bodies are encrypted. */
-const ENCRYPTION_MS = 2_000;
 
 const DAY_MS = 86_400_000;
 /** Every statement over all days plans and opens each of them, an empty one too. Ingest makes a day that is missing. */
@@ -184,13 +177,6 @@ export async function startWorker(
     everyMs: paces.alertsMs,
     work: () => evaluateAlerts({ db, clock, log, publicUrl: env.publicUrl }, paces.evaluateMs, paces.evaluationLeaseMs),
   };
-  const encryption: RegularWork = {
-    name: "encryption",
-    everyMs: ENCRYPTION_MS,
-    work: createEncrypter({ db, clock }),
-  };
-  // At its start, and where another worker has wrapped keys with a former one meanwhile.
-  const rewrapping: RegularWork = { name: "rewrap", everyMs: 3_600_000, work: () => rewrapKeys({ db, clock, log }) };
   // Apart from the alerts: rules that cannot be judged keep no result back.
   const results: RegularWork = {
     name: "results",
@@ -217,8 +203,6 @@ export async function startWorker(
       forgets,
       alerts,
       results,
-      encryption,
-      rewrapping,
       ...audit,
       ...(measures ? [room] : []),
       ...regularWorkOf(redriver, lostWork, upkeepDb),
@@ -254,9 +238,7 @@ const KEYED_CONNECTIONS_MAX = 4;
 
 async function openStore(env: Env, log: Log, machine: Clock) {
   const onIdleError = (error: Error) => log.warn({ err: error }, "an idle store connection broke");
-  const sealing = new Sealing(readMasterKeys(env.encryption), machine);
   const options = {
-    sealing,
     statementTimeoutMs: STATEMENT_MS_MAX,
     idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     chance: { clock: machine, random: Math.random },
@@ -273,7 +255,6 @@ async function openStore(env: Env, log: Log, machine: Clock) {
   const clock = databaseClock(machine, db);
   await clock.sync();
   const upkeepDb = createDb(env.databaseUrl, {
-    sealing,
     max: 1,
     statementTimeoutMs: UPKEEP_STATEMENT_MS_MAX,
     applicationName: "parkade-upkeep",

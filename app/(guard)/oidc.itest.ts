@@ -23,7 +23,7 @@ const CONSOLE = "http://localhost:3000";
 const ROLES = {
   sre: "admin",
   "orders-team": { role: "operator", sources: ["orders"] },
-  "billing-team": { role: "operator", sources: ["billing"], actions: ["hold"] },
+  "billing-team": { role: "operator", sources: ["billing"], actions: ["forget"] },
   everybody: { role: "viewer", sources: [] },
 };
 
@@ -234,7 +234,7 @@ describe("groups", () => {
     openid.people["s-1"]!.groups = ["billing-team", "orders-team"];
     expect(await me(session)).toMatchObject({ sources: ["orders"] });
     await signIn();
-    // `hold` comes with one of the two groups, so it does not reach the sources of the other.
+    // `forget` comes with one of the two groups, so it does not reach the sources of the other.
     expect(await accounts()).toEqual([
       { name: "Maria Rossi", role: "operator", sources: ["billing", "orders"], actions: [] },
     ]);

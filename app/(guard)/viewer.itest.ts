@@ -114,7 +114,6 @@ async function furnish(source: string): Promise<Record<string, string>> {
         post({ eventType: mark, schema: { title: mark }, reason: mark }, { name: source }),
       )
     ).id,
-    hold: (await made("POST api/v1/holds/route.ts", post({ scope: { source }, reason: mark }))).id,
     alertRule: (
       await made(
         "POST api/v1/alert-rules/route.ts",
@@ -258,7 +257,6 @@ const READS = gets({
     { query: "?subjectKind=view" },
     { query: "?subjectKind=target" },
     { query: "?subjectKind=control" },
-    { query: "?subjectKind=hold" },
     { query: "?subjectKind=rule" },
     { query: "?subjectKind=redrive-rule" },
     { query: "?actor=zzb-parker" },
@@ -290,7 +288,6 @@ const READS = gets({
   forget: () => [{}],
   "forget/[id]": () => [{ params: { id: other.forget! } }],
   groups: () => [{}, { query: "?source=zzb" }, { query: "?errorCode=SHARED" }, { query: "?eventType=zzb" }],
-  holds: () => [{}, { query: "?state=live" }],
   kinds: () => [{}],
   "openapi.json": () => [{}],
   "operations/[id]": () => [{ params: { id: other.operation! } }],
@@ -400,11 +397,6 @@ const CHANGES: Record<string, () => Case[]> = {
       post({ key: { tag: { name: "mark", value: "zzb" } }, ...(source ? { source } : {}), reason: "no" }),
     ),
   "POST api/v1/forget/preview/route.ts": () => [post({ key: { aggregateId: "zzb-aggregate-0" } })],
-  "POST api/v1/holds/route.ts": () =>
-    [{ source: "zzb" }, { errorCode: "X", source: "zzb" }, { errorCode: "X" }, { tag: { name: "a", value: "X" } }].map(
-      (scope) => post({ scope, reason: "no" }),
-    ),
-  "DELETE api/v1/holds/[id]/route.ts": () => [post({ reason: "no" }, { id: other.hold! })],
   "POST api/v1/events/route.ts": () => [
     { body: { source: "zzb", eventId: "x", errorCode: "X", payload: {} } },
     { query: "?source=zzb", body: [{ eventId: "x", errorCode: "X", payload: {} }] },
@@ -607,7 +599,6 @@ describe("a viewer of one source", () => {
     expect([...kinds].sort()).toEqual([
       "control",
       "event",
-      "hold",
       "recipe",
       "redrive",
       "redrive-rule",
@@ -811,7 +802,6 @@ async function stateOf(): Promise<unknown> {
     "redrive_rule_trials",
     "archive_objects",
     "archived_events",
-    "legal_holds",
     "forgets",
     "mask_rules",
   ];

@@ -12,8 +12,6 @@ import { createLowRateStore, type LowRateStore } from "@/lib/platform/database/p
 import { type Env, readEnv } from "@/lib/platform/env";
 import { createLog, type Log } from "@/lib/platform/log";
 import { type RegularWork, startRegularWork } from "@/lib/platform/regular-work";
-import { readMasterKeys } from "@/lib/platform/sealing/master-keys";
-import { Sealing } from "@/lib/platform/sealing/sealing";
 import { ownSecret, secretFiles } from "@/lib/platform/secret-files";
 import { offerTlsSuites } from "@/lib/platform/tls-suites";
 import { openTracer } from "@/lib/platform/tracing/open-tracer";
@@ -87,7 +85,6 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
   offerTlsSuites(env.tlsCiphers);
   openTracer(env.tracing, { process: "web", log, clock: systemClock });
   const store = {
-    sealing: new Sealing(readMasterKeys(env.encryption), systemClock),
     max: env.databasePool,
     statementTimeoutMs: env.statementTimeoutMs,
     chance: { clock: systemClock, random: Math.random },

@@ -55,7 +55,6 @@ const TAGS = {
   forget: "The data of a person, deleted everywhere",
   "group-mutes": "Groups of which nobody is told until later",
   groups: "Events that failed in the same way",
-  holds: "Legal holds: events that stay, whatever others ask for",
   maintenances: "Times in which nobody is told of alerts",
   markers: "Deployments, incidents and notes on the charts",
   "openapi.json": "This document",

@@ -74,7 +74,6 @@ export const REVISION_PROBLEMS: readonly ProblemCode[] = [
 /** Problems of an edit, which reads the revision that it is made from. */
 export const EDIT_PROBLEMS: readonly ProblemCode[] = [
   ...REVISION_PROBLEMS,
-  "unreadable-body",
   "masked-value",
   "payload-broken",
   "payload-too-large",

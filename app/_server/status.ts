@@ -23,7 +23,6 @@ const UNKNOWN: StoredStatus = {
   stops: null,
   alerts: null,
   intakeStops: null,
-  encryption: null,
 };
 
 /** Rejects with DomainError `forbidden` alone: what cannot be had is null, and says so by `ok`. */

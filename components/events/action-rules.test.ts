@@ -86,7 +86,7 @@ describe("the state an event shows", () => {
 });
 
 describe("why an event cannot be edited", () => {
-  const body = (masked: boolean) => ({ masked, unreadable: null }) as EventDetail["body"];
+  const body = (masked: boolean) => ({ masked }) as EventDetail["body"];
 
   it("is nothing for a parked event that is shown whole", () => {
     for (const status of ["PENDING", "IGNORED"] as const) expect(whyNotEdit({ status, body: body(false) })).toBeNull();

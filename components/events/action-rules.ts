@@ -33,7 +33,6 @@ export function whyNotEdit({ status, body }: Pick<EventDetail, "status" | "body"
       return "It was redriven and has not come back: what was sent cannot be changed any more.";
     case "PENDING":
     case "IGNORED":
-      if (body.unreadable !== null) return "Its body cannot be decrypted, so it cannot be edited.";
       return body.masked ? "You may not see this payload whole, so you may not edit it: ask an administrator." : null;
   }
 }

@@ -11,7 +11,6 @@ const SHORT: Record<Refusal, string> = {
   "parked-early": "parked early",
   "needs-confirmation": "need confirmation",
   "not-found": "gone",
-  "unreadable-body": "not to be decrypted",
   "payload-unparsable": "unparsable payload",
   "schema-mismatch": "schema mismatch",
   "schema-timeout": "schema too slow",

@@ -112,7 +112,7 @@ test("events are kept as long as is set, for all and for a source or a code, and
   );
   expect((await run("retention", "show")).out).toMatch(/\n\d{4}-\d\d-\d\d +1 expire, \d+ B\n/);
   for (const [words, said] of [
-    [["set", "3"], /from 7 to 30/],
+    [["set", "3"], /from 7 to 3650/],
     [["set", "soon"], /no number of days/],
     [["set", "9", "--source", "nobody"], /there is no source/],
     [["unset"], /name the period/],
@@ -125,45 +125,6 @@ test("events are kept as long as is set, for all and for a source or a code, and
   }
   const unset = await run("retention", "unset", "--source", "orders", "--errorCode", "TIMEOUT", "--reason", "as all");
   expect(unset).toMatchObject({ code: 0, out: expect.stringMatching(/^all events +14 days/) });
-});
-
-test("a legal hold is placed, keeps what it covers from a removal, is listed and lifted", async () => {
-  expect(await run("hold", "place", "--reason", "a claim")).toMatchObject({
-    code: 2,
-    said: expect.stringContaining("name what it covers"),
-  });
-  expect(await run("hold", "place", "--tag", "42", "--reason", "a claim")).toMatchObject({
-    code: 2,
-    said: expect.stringContaining("--tag customerId=42"),
-  });
-  const placed = await run(
-    "hold",
-    "place",
-    "--aggregateId",
-    "order\u001b[2J",
-    "--source",
-    "orders",
-    "--reason",
-    "a claim",
-  );
-  expect(placed).toMatchObject({ code: 0, said: "" });
-  const id = placed.out.trim();
-  await run("ignore", "order-3", "--source", "orders", "--reason", "a test order");
-  expect((await run("remove", "--source", "orders", "--status", "IGNORED", "--preview")).out).toMatch(
-    /would go +0\nwould stay +1 \(held 1\)/,
-  );
-  const [row] = rowsOf((await run("hold", "list")).out);
-  expect(row).toEqual([id, "aggregateId=order⟨001B⟩[2J source=orders", "maria", expect.any(String), "", "a claim"]);
-  expect(await run("hold", "lift", id, "--reason", "settled")).toMatchObject({
-    code: 0,
-    out: "legal hold over aggregateId=order⟨001B⟩[2J source=orders lifted\n",
-  });
-  expect(await run("hold", "list")).toMatchObject({ out: "", said: "Nothing matches.\n" });
-  expect(rowsOf((await run("hold", "list", "--state", "ended")).out)).toHaveLength(1);
-  expect(await run("hold", "lift", id, "--reason", "again")).toMatchObject({
-    code: 1,
-    said: expect.stringContaining("unknown-hold"),
-  });
 });
 
 test("a day is restored, and what was changed or is missing in the archive is named", async () => {

@@ -8,7 +8,6 @@ import { CONTROL_COMMANDS } from "@/lib/cli/commands/controls";
 import { EVENT_COMMANDS } from "@/lib/cli/commands/events";
 import { FORGET_COMMANDS } from "@/lib/cli/commands/forget";
 import { HELD_COMMANDS } from "@/lib/cli/commands/held";
-import { HOLD_COMMANDS } from "@/lib/cli/commands/holds";
 import { MEND_COMMANDS } from "@/lib/cli/commands/mends";
 import { PROGRAM_COMMANDS } from "@/lib/cli/commands/program";
 import { REDRIVE_RULE_COMMANDS } from "@/lib/cli/commands/redrive-rules";
@@ -25,7 +24,6 @@ const DESCRIBED = [
   ...EVENT_COMMANDS,
   ...ARCHIVE_COMMANDS,
   ...RETENTION_COMMANDS,
-  ...HOLD_COMMANDS,
   ...FORGET_COMMANDS,
   ...MEND_COMMANDS,
   ...REDRIVE_COMMANDS,
@@ -75,9 +73,6 @@ const HELP_ORDER = [
   "retention show",
   "retention set",
   "retention unset",
-  "hold list",
-  "hold place",
-  "hold lift",
   "forget",
   "forget list",
   "forget show",

@@ -3,7 +3,6 @@ import { EXIT } from "@/lib/cli/command";
 import { type Column, tableText } from "@/lib/cli/table";
 import type { AuditOut } from "@/lib/guard/audit/audit.shapes";
 import type { ArchivedEvent } from "@/lib/keep/archive/archive.shapes";
-import type { HoldOut } from "@/lib/keep/holds/holds.shapes";
 import type { ControlOut } from "@/lib/order/controls/controls.shapes";
 import { formatAgo, formatNumber } from "@/lib/platform/plain/format.pure";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
@@ -67,15 +66,6 @@ export function listControls(call: Call): Promise<number> {
 /** `source=orders errorCode=TIMEOUT`: the options that `control blacklist` takes. */
 export function scopeText(scope: ControlOut["scope"]): string {
   return Object.entries(scope)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(" ");
-}
-
-/** `tag.customerId=42 source=orders from=...`: what a legal hold covers. */
-export function holdText({ scope: { tag, ...named }, from, to }: Pick<HoldOut, "scope" | "from" | "to">): string {
-  const all = { ...(tag ? { [`tag.${tag.name}`]: tag.value } : {}), ...named, from, to };
-  return Object.entries(all)
-    .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name}=${value}`)
     .join(" ");
 }

@@ -27,7 +27,6 @@ import { follow, setPace, steer } from "@/lib/cli/follow";
 import { forgetData, listForgets, showForget } from "@/lib/cli/forget";
 import { changeSkip, releaseTail, showTail } from "@/lib/cli/held";
 import { commandText, overviewText } from "@/lib/cli/help";
-import { liftHold, listHolds, placeHold } from "@/lib/cli/hold";
 import { listArchive, listAudit, listControls, listRedrives } from "@/lib/cli/lists";
 import { login, logout, type Server, whoami } from "@/lib/cli/login";
 import { listRecipes, mend, removeRecipe, saveRecipe, undoMend } from "@/lib/cli/mend";
@@ -95,9 +94,6 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   "maintenance list": listMaintenances,
   "maintenance begin": beginMaintenance,
   "maintenance end": endMaintenance,
-  "hold list": listHolds,
-  "hold place": placeHold,
-  "hold lift": liftHold,
   forget: forgetData,
   "forget list": listForgets,
   "forget show": showForget,

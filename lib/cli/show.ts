@@ -73,9 +73,7 @@ function textOf(event: EventDetail, columns: number | null): string {
       `Payload (${body.contentType}, ${formatBytes(body.bytes)}${body.masked ? ", masked in part" : ""})`,
       event.origin.absentBody && body.bytes === 0
         ? "(no body: a tombstone, which is not an empty payload)"
-        : body.unreadable !== null
-          ? `(${body.unreadable})`
-          : (indented(body.text) ?? "(no UTF-8 text: --payload writes the bytes)") || "(empty)",
+        : (indented(body.text) ?? "(no UTF-8 text: --payload writes the bytes)") || "(empty)",
     ],
     [
       "History",

@@ -1,8 +1,6 @@
 import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
-import { openBodies, openParts, openPayload } from "@/lib/platform/sealing/sealed-rows";
-import type { Unreadable } from "@/lib/platform/sealing/sealing";
 
 export type EventBody = {
   payload: Uint8Array;
@@ -17,9 +15,6 @@ export type EventBody = {
   revised: boolean;
 };
 
-/** A body, or why it cannot be decrypted. */
-export type FoundBody = EventBody | Unreadable;
-
 /**
  * SQL: joins to the event `e` the bytes that are current (`coalesce(v.payload, b.payload)`), and what its newest bounce
  * brought (`n`, see NEWEST). `b` is what arrived first.
@@ -29,85 +24,25 @@ export const CURRENT_BODY = `join dlq_event_bodies b on b.id = e.id
   left join event_bounces n on n.id = b.id and n.bounce = e.bounces`;
 
 export const CURRENT_BYTES = `coalesce(v.payload, b.payload) as payload, coalesce(v.content_type, b.content_type) as "contentType",
-  coalesce(v.headers, b.headers) as headers, coalesce(v.revision, 1) as "bodyRevision",
-  case when v.id is null then b.data_key else v.data_key end as "dataKey",
-  case when v.id is null then b.sealed else v.sealed end as sealed`;
+  coalesce(v.headers, b.headers) as headers`;
 
 /** The newest error, and what admission did with it. */
 export const NEWEST_ERROR = `case when n.id is null then b.error_type else n.error_type end as "errorType",
   case when n.id is null then b.error_message else n.error_message end as "errorMessage",
   case when n.id is null then b.error_detail else n.error_detail end as "errorStack",
-  case when n.id is null then b.admission else n.admission end as record, coalesce(n.bounce, 0) as "errorBounce",
-  case when n.id is null then b.data_key else n.data_key end as "errorKey",
-  case when n.id is null then b.sealed else n.sealed end as "errorSealed"`;
+  case when n.id is null then b.admission else n.admission end as record`;
 
-/** What CURRENT_BYTES and NEWEST_ERROR select, as far as it may be encrypted. */
-export type SealedCurrent = {
-  id: string;
-  payload: Buffer;
-  headers: Header[];
-  bodyRevision: number;
-  dataKey: string | null;
-  sealed: Buffer | null;
-  errorStack: string | null;
-  errorBounce: number;
-  errorKey: string | null;
-  errorSealed: Buffer | null;
-};
-
-/**
- * `unreadable`: why the body cannot be decrypted; it is empty then. null = it can. `stackFault`: the same of the stack of the newest
- * error, which is null then.
- */
-export type OpenedCurrent<Row extends SealedCurrent> = Omit<
-  Row,
-  "bodyRevision" | "dataKey" | "sealed" | "errorBounce" | "errorKey" | "errorSealed"
-> & { unreadable: string | null; stackFault: string | null };
-
-/** Decrypts what CURRENT_BYTES and NEWEST_ERROR have selected. */
-export async function openCurrent<Row extends SealedCurrent>(
-  db: Queryable,
-  rows: readonly Row[],
-): Promise<OpenedCurrent<Row>[]> {
-  const open = await db.sealing.opener(
-    db,
-    rows.flatMap(({ dataKey, errorKey }) => [dataKey, errorKey]),
-  );
-  return rows.map((row) => {
-    const { bodyRevision, dataKey, sealed, errorBounce, errorKey, errorSealed, ...rest } = row;
-    const place = { id: row.id, revision: bodyRevision };
-    const payload = openPayload(open, place, row);
-    const own = openParts<Header[]>(open, place, { dataKey, sealed });
-    const errorPlace = errorBounce === 0 ? { id: row.id, revision: 1 } : { id: row.id, bounce: errorBounce };
-    const error = openParts(open, errorPlace, { dataKey: errorKey, sealed: errorSealed });
-    const stackFault = error !== null && "fault" in error ? error.fault : null;
-    const errorStack = error === null ? row.errorStack : "fault" in error ? null : error.errorDetail;
-    const fault = "fault" in payload ? payload.fault : own !== null && "fault" in own ? own.fault : null;
-    const headers = own === null || "fault" in own ? row.headers : own.headers;
-    const shown = { headers, errorStack, unreadable: fault, stackFault };
-    return { ...rest, ...shown, payload: "fault" in payload ? Buffer.alloc(0) : payload };
-  });
-}
-
-type Bytes = {
-  id: string;
-  payload: Buffer;
-  contentType: string;
-  headers: Header[];
-  dataKey: string | null;
-  sealed: Buffer | null;
-};
+type Bytes = { id: string; payload: Buffer; contentType: string; headers: Header[] };
 
 /** The bodies of these revisions by event id. The map has no entry for a revision that is not stored. */
 export async function readBodies(
   db: Queryable,
   wanted: readonly { id: string; revision: number }[],
-): Promise<Map<string, FoundBody>> {
+): Promise<Map<string, EventBody>> {
   if (wanted.length === 0) return new Map();
   const ids = wanted.map(({ id }) => id);
   const rows = await db.query<Bytes & Pick<EventBody, "origin" | "eventType">>(
-    `select b.id, b.payload, b.content_type as "contentType", b.headers, b.origin, f.event_type as "eventType",
-            b.data_key as "dataKey", b.sealed
+    `select b.id, b.payload, b.content_type as "contentType", b.headers, b.origin, f.event_type as "eventType"
        from dlq_event_bodies b left join dlq_event_facts f on f.id = b.id and f.id = any($1::uuid[]) and f.id between $2 and $3
       where b.id = any($1::uuid[]) and b.id between $2 and $3`,
     [ids, ...idSpan(ids)],
@@ -115,18 +50,17 @@ export async function readBodies(
   );
   const inPlace = rows.flatMap(({ id, origin }) => (origin.payloadMark === undefined ? [] : [id]));
   const revised = await revisedAmong(db, inPlace);
-  const bodies = new Map(rows.map((body) => [body.id, { ...body, revision: 1, revised: revised.has(body.id) }]));
+  const bodies = new Map(rows.map((body) => [body.id, bodyOf({ ...body, revised: revised.has(body.id) })]));
   const later = wanted.filter(({ revision }) => revision > 1);
   if (later.length > 0) {
     const bytes = new Map((await readRevised(db, later)).map((own) => [own.id, own]));
-    for (const { id, revision } of later) {
+    for (const { id } of later) {
       const [first, own] = [bodies.get(id), bytes.get(id)];
-      if (first && own) bodies.set(id, { ...first, ...own, revision });
+      if (first && own) bodies.set(id, bodyOf({ ...first, ...own }));
       else bodies.delete(id);
     }
   }
-  const opened = await openBodies(db, [...bodies.values()]);
-  return new Map(opened.map((body) => [body.id, "fault" in body ? body : bodyOf(body)]));
+  return bodies;
 }
 
 function bodyOf({ payload, contentType, headers, origin, eventType, revised }: EventBody): EventBody {
@@ -147,7 +81,7 @@ async function revisedAmong(db: Queryable, ids: readonly string[]): Promise<Set<
 /** Few events have a second revision: the bodies of all others need one statement. */
 function readRevised(db: Queryable, wanted: readonly { id: string; revision: number }[]): Promise<Bytes[]> {
   return db.query<Bytes>(
-    `select r.id, r.payload, r.content_type as "contentType", r.headers, r.data_key as "dataKey", r.sealed
+    `select r.id, r.payload, r.content_type as "contentType", r.headers
        from unnest($1::uuid[], $2::int[]) as w(id, revision)
        join event_revisions r on r.id = w.id and r.revision = w.revision and r.id = any($1::uuid[])`,
     [wanted.map(({ id }) => id), wanted.map(({ revision }) => revision)],

@@ -171,8 +171,6 @@ export const bodySchema = z.object({
   bytes: z.int(),
   /** Something is masked by the rules: POST /api/v1/events/{id}/reveal shows it. */
   masked: z.boolean(),
-  /** Why it cannot be decrypted, which leaves text and base64 empty; null = it can, or is not encrypted. */
-  unreadable: nullableText,
   /** Masked values; null = the payload is masked as a whole. */
   maskedCount: z.nullable(z.int()),
 });
@@ -261,7 +259,6 @@ export const eventDetailSchema = named(
       base64: "eyJvcmRlcklkIjo3N30=",
       bytes: 14,
       masked: false,
-      unreadable: null,
       maskedCount: 0,
     },
     headers: [["x-tenant", "north"]],

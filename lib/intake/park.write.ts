@@ -6,8 +6,6 @@ import { STOPS_INTAKE } from "@/lib/intake/room/room.sql";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Tx } from "@/lib/platform/database/db";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";
-import { bodyColumns } from "@/lib/platform/sealing/sealed-rows";
-import type { Sealing } from "@/lib/platform/sealing/sealing";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
 /** One letter to be parked, with its derived values. `id` is used when the event is new. */
@@ -94,8 +92,6 @@ const BODY_COLUMNS = [
   "error_detail",
   "origin",
   "admission",
-  "data_key",
-  "sealed",
 ];
 
 /**
@@ -106,7 +102,7 @@ export async function insertEvents(tx: Tx, parkings: readonly Parking[], nowMs: 
   if (parkings.length === 0) return;
   await copyRows(tx, COPY_EVENTS, encodeEvents(parkings, nowMs));
   await copyRows(tx, COPY_FACTS, encodeFacts(parkings));
-  await copyRows(tx, COPY_BODIES, encodeBodies(parkings, tx.sealing));
+  await copyRows(tx, COPY_BODIES, encodeBodies(parkings));
   await countParked(tx, parkings, nowMs);
   await touchGroups(tx, parkings, nowMs);
 }
@@ -133,9 +129,9 @@ export function encodeFacts(parkings: readonly Parking[]): CopyRows {
   return rows;
 }
 
-export function encodeBodies(parkings: readonly Parking[], sealing: Sealing): CopyRows {
+export function encodeBodies(parkings: readonly Parking[]): CopyRows {
   const rows = new CopyRows(BODY_COLUMNS.length);
-  for (const parking of parkings) addBody(rows, parking, sealing);
+  for (const parking of parkings) addBody(rows, parking);
   return rows;
 }
 
@@ -171,22 +167,19 @@ function addFacts(rows: CopyRows, { id, letter }: Parking): void {
     .jsonb(JSON.stringify(letter.tags));
 }
 
-function addBody(rows: CopyRows, { id, letter, record }: Parking, sealing: Sealing): void {
+function addBody(rows: CopyRows, { id, letter, record }: Parking): void {
   const { payload, headers, error } = letter;
-  const body = bodyColumns(sealing, { id, revision: 1 }, { payload, headers, errorDetail: error.stack });
   rows
     .row()
     .uuid(id)
-    .bytea(body.payload)
+    .bytea(payload)
     .text(letter.contentType)
-    .jsonb(body.headers)
+    .jsonb(JSON.stringify(headers))
     .text(error.type)
     .text(error.message)
-    .text(body.errorDetail)
+    .text(error.stack)
     .jsonb(JSON.stringify(letter.origin))
-    .jsonb(record && JSON.stringify(record))
-    .uuid(body.dataKey)
-    .bytea(body.sealed);
+    .jsonb(record && JSON.stringify(record));
 }
 
 /** The counters of new events, summed here and not by the server: a batch has few groups, and the rows are new. */

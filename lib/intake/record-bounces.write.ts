@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { readBodies } from "@/lib/events/bodies.read";
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { type KnownEvent, placeOf, storedMsOf } from "@/lib/intake/bounce.pure";
 import { storeBrought } from "@/lib/intake/brought-revisions.write";
@@ -10,7 +9,6 @@ import { rollupOf } from "@/lib/observe/rollups/rollup.write";
 import type { Db, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { errorSummary, INT4_MAX } from "@/lib/platform/plain/storable.pure";
-import { bounceColumns, payloadSize } from "@/lib/platform/sealing/sealed-rows";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { ATTEMPT, ITEM, PARKED } from "@/lib/redrive/states/state.sql";
 import { moveCurrent, nextRevisions } from "@/lib/repair/revisions/revise-events.write";
@@ -143,9 +141,9 @@ export async function ofSentRecords<P extends Parking>(
 ): Promise<readonly P[]> {
   const lost = parkings.filter(({ letter }) => letter.failedRecord !== undefined);
   if (lost.length === 0) return parkings;
-  type Sent = { letterId: string; eventId: string; revision: number; encrypted: boolean } & OpenSend;
+  type Sent = { letterId: string; eventId: string } & OpenSend;
   // Receipts and open sends in one snapshot: a send that ends between two statements would be in neither.
-  const candidates = await tx.query<Sent & { open: boolean }>(
+  const rows = await tx.query<Sent & { open: boolean }>(
     `with letters as materialized (
        select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::int[])
                 as w (id, source_id, event_id, record, key, hash, bytes)
@@ -161,20 +159,20 @@ export async function ofSentRecords<P extends Parking>(
         where $8 and t.state = ${ATTEMPT.open} and i.source_id in (select source_id from letters)
      )
      select t.letter_id as "letterId", t.event_id as "eventId", t.id, t.redrive_id as "redriveId", t.attempts as attempt,
-            coalesce(r.revision, 1) as revision, ${DATA_KEY} is not null as encrypted, false as open, t.finished_at as at
+            false as open, t.finished_at as at
        from receipts t
        join dlq_event_bodies b on b.id = t.id
        left join event_revisions r on r.id = b.id and r.revision = t.revision
-      where (${DATA_KEY} is not null or sha256(coalesce(r.payload, b.payload)) = t.hash)
+      where sha256(coalesce(r.payload, b.payload)) = t.hash
         and b.origin ->> 'key' is not distinct from t.key
      union all
-     select w.id, w.event_id, t.id, t.redrive_id, t.attempt, coalesce(r.revision, 1), ${DATA_KEY} is not null, true, null
+     select w.id, w.event_id, t.id, t.redrive_id, t.attempt, true, null
        from sends t
        join dlq_event_bodies b on b.id = t.id
        left join event_revisions r on r.id = b.id and r.revision = t.revision
        join letters w on w.source_id = t.source_id and w.key is not distinct from b.origin ->> 'key'
-                     and w.bytes = case when r.id is null then ${payloadSize("b")} else ${payloadSize("r")} end
-      where ${DATA_KEY} is not null or sha256(coalesce(r.payload, b.payload)) = w.hash
+                     and w.bytes = octet_length(coalesce(r.payload, b.payload))
+      where sha256(coalesce(r.payload, b.payload)) = w.hash
       order by at`,
     [
       lost.map(({ id }) => id),
@@ -188,7 +186,6 @@ export async function ofSentRecords<P extends Parking>(
     ],
     { name: "sent-records" },
   );
-  const rows = await withSameBytes(tx, candidates, lost);
   const found = new Map(rows.filter(({ open }) => !open).map((row) => [row.letterId, row]));
   const outstanding = rows.filter(({ open, letterId }) => open && !found.has(letterId));
   if (outstanding.length > 0) throw new ReceiptOutstanding(outstanding);
@@ -198,30 +195,6 @@ export async function ofSentRecords<P extends Parking>(
     const redrive = { redriveId: sent.redriveId, attempt: Math.max(sent.attempt, 1) };
     return { ...parking, letter: { ...parking.letter, eventId: sent.eventId, redrive } };
   });
-}
-
-/** SQL: the data key of the bytes that were sent: those of the revision `r`, or of the body `b`. */
-const DATA_KEY = "case when r.id is null then b.data_key else r.data_key end";
-
-/** Without the encrypted ones whose bytes are others than the letter's: PostgreSQL cannot compare them. */
-async function withSameBytes<Row extends { letterId: string; id: string; revision: number; encrypted: boolean }>(
-  tx: Tx,
-  rows: readonly Row[],
-  letters: readonly Parking[],
-): Promise<Row[]> {
-  const encrypted = rows.filter((row) => row.encrypted);
-  if (encrypted.length === 0) return [...rows];
-  const payloads = new Map(letters.map(({ id, letter }) => [id, letter.payload]));
-  const same = new Set<Row>();
-  // One event may have been sent with several revisions, and `readBodies` reads one of each.
-  for (const ofRevision of Map.groupBy(encrypted, ({ revision }) => revision).values()) {
-    const bodies = await readBodies(tx, ofRevision);
-    for (const row of ofRevision) {
-      const body = bodies.get(row.id);
-      if (body && !("fault" in body) && Buffer.compare(body.payload, payloads.get(row.letterId)!) === 0) same.add(row);
-    }
-  }
-  return rows.filter((row) => !row.encrypted || same.has(row));
 }
 
 /** The stored redrives among these: a mark of any other redrive is not ours. */
@@ -357,21 +330,16 @@ export async function storeBounces(
   const column = <T>(of: (bounce: Bounce) => T) => bounces.map(of);
   // The intent of a send is stored before the send: what came back has an attempt. Without one, a consumer had confirmed
   // an event that Parkade had not sent.
-  const parts = bounces.map(({ found: { id, bounces: before }, parking: { letter } }) => {
-    const { headers, error } = letter;
-    return bounceColumns(tx.sealing, { id, bounce: before + 1 }, { headers, errorDetail: error.stack });
-  });
   const sent = await tx.query<{ id: string; sent: number }>(
     `insert into event_bounces
-       (id, bounce, at, redrive_id, sent, error_type, error_message, error_detail, headers, origin, admission, data_key, sealed)
+       (id, bounce, at, redrive_id, sent, error_type, error_message, error_detail, headers, origin, admission)
      select w.id, w.bounce, to_timestamp($10::float8 / 1000), w.redrive,
             coalesce((select a.revision from redrive_attempts a
                        where a.id = w.id and (w.redrive is null or a.redrive_id = w.redrive)
                        order by a.opened_at desc limit 1), 1),
-            w.type, w.message, w.stack, w.headers, w.origin, w.admission, w.data_key, w.sealed
-       from unnest($1::uuid[], $2::int[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::jsonb[], $8::jsonb[], $9::jsonb[],
-                   $11::uuid[], $12::bytea[])
-         as w (id, bounce, redrive, type, message, stack, headers, origin, admission, data_key, sealed)
+            w.type, w.message, w.stack, w.headers, w.origin, w.admission
+       from unnest($1::uuid[], $2::int[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::jsonb[], $8::jsonb[], $9::jsonb[])
+         as w (id, bounce, redrive, type, message, stack, headers, origin, admission)
      returning id, sent`,
     [
       column(({ found }) => found.id),
@@ -379,13 +347,11 @@ export async function storeBounces(
       column(({ redriveId }) => redriveId),
       column(({ parking }) => parking.letter.error.type),
       column(({ parking }) => parking.letter.error.message),
-      parts.map(({ errorDetail }) => errorDetail),
-      parts.map(({ headers }) => headers),
+      column(({ parking }) => parking.letter.error.stack),
+      column(({ parking }) => JSON.stringify(parking.letter.headers)),
       column(({ parking }) => JSON.stringify(parking.letter.origin)),
       column(({ parking }) => parking.record && JSON.stringify(parking.record)),
       nowMs,
-      parts.map(({ dataKey }) => dataKey),
-      parts.map(({ sealed }) => sealed),
     ],
     { name: "store-bounces" },
   );
@@ -401,7 +367,7 @@ export async function storeBounces(
       sent: revisionSent.get(found.id)!,
       bounce: found.bounces + 1,
     },
-    ...{ payload: letter.payload, contentType: letter.contentType, headers: letter.headers },
+    ...{ payload: letter.payload, contentType: letter.contentType },
   }));
   const brought = await storeBrought(tx, revisions, { actor, nowMs });
   if (brought.length === 0) return new Map();
@@ -411,9 +377,7 @@ export async function storeBounces(
     { name: "current-revisions" },
   );
   const current = new Map(events.map(({ id, revision }) => [id, revision]));
-  const moves = brought.filter(
-    ({ id, sent, comparable }) => comparable && bounceBecomesCurrent({ sent, current: current.get(id)! }),
-  );
+  const moves = brought.filter(({ id, sent }) => bounceBecomesCurrent({ sent, current: current.get(id)! }));
   await moveCurrent(
     tx,
     moves.map(({ id, revision, bytes }) => ({ id, to: revision, payloadBytes: bytes })),

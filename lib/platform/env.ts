@@ -213,8 +213,6 @@ const schema = z.object({
   PARKADE_DISK_FREE_MIN: z.preprocess((value) => value || DISK_FREE_MIN_DEFAULT, size),
   PARKADE_STORE_SIZE_MAX: z.preprocess((value) => value || "0", size),
   PARKADE_SECRET_ARCHIVE_ENCRYPTION_KEY: z.preprocess((value) => value || undefined, z.optional(encryptionKeys)),
-  PARKADE_ENCRYPTION_KEYS: orDefault(z.nullable(z.string()), null),
-  PARKADE_ENCRYPTION_KEY_ID: orDefault(z.nullable(z.string()), null),
   PARKADE_REQUEST_BYTES_MAX: orDefault(whole(1024, 1024 * 1024 * 1024), REQUEST_BYTES_MAX_DEFAULT),
   ...TRACING_VARIABLES,
 });
@@ -276,8 +274,6 @@ export type Env = {
   room: RoomLimits;
   /** The first seals objects of the archive, all open them; none = objects are not sealed. */
   archiveEncryptionKeys: Uint8Array[];
-  /** Of bodies in the store, see `readMasterKeys`. */
-  encryption: { keys: string | null; keyId: string | null; secretFiles: string | null };
   /** See `RequestLimits`; 0 = no limit. */
   limits: { clientRequests: number; sourceRequests: number; clientBytes: number };
   /** null = nothing is traced. */
@@ -368,11 +364,6 @@ export function readEnv(source: Record<string, string | undefined> = process.env
       storeBytesMax: env.PARKADE_STORE_SIZE_MAX || null,
     },
     archiveEncryptionKeys: env.PARKADE_SECRET_ARCHIVE_ENCRYPTION_KEY ?? [],
-    encryption: {
-      keys: env.PARKADE_ENCRYPTION_KEYS,
-      keyId: env.PARKADE_ENCRYPTION_KEY_ID,
-      secretFiles: env.PARKADE_SECRET_FILES,
-    },
     limits: {
       clientRequests: env.PARKADE_CLIENT_REQUESTS,
       sourceRequests: env.PARKADE_SOURCE_REQUESTS,
@@ -383,8 +374,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
 }
 
 /** A URL may hold a password, so its value is never repeated; that of a secret is not, either. */
-const UNREPEATED =
-  /_URL$|_ENDPOINT$|_SECRET$|^PARKADE_SECRET_|^PARKADE_ARCHIVE$|^PARKADE_ENCRYPTION_KEYS$|^PARKADE_AUDIT_ANCHORS$/;
+const UNREPEATED = /_URL$|_ENDPOINT$|_SECRET$|^PARKADE_SECRET_|^PARKADE_ARCHIVE$|^PARKADE_AUDIT_ANCHORS$/;
 
 function sentence(name: string, rule: string, source: Record<string, string | undefined>): string {
   const value = source[name];

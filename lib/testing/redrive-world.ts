@@ -16,8 +16,6 @@ import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import type { Deps } from "@/lib/platform/low-rate-deps";
 import { PACES, type Paces } from "@/lib/platform/plain/paces.pure";
-import { readMasterKeys } from "@/lib/platform/sealing/master-keys";
-import { Sealing } from "@/lib/platform/sealing/sealing";
 import { readRedrive } from "@/lib/redrive/list/redrives.read";
 import {
   type RedriveAnswer,
@@ -110,8 +108,7 @@ export async function openWorld(options: WorldOptions) {
     PARKADE_LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? "silent",
     ...options.env,
   };
-  const sealing = new Sealing(readMasterKeys(readEnv(variables).encryption), systemClock);
-  const db = createDb(database.url, { max: 6, sealing });
+  const db = createDb(database.url, { max: 6 });
   const sink = await startSink();
   const { paces = TEST_PACES } = options;
   const log = createLog({ level: process.env.TEST_LOG_LEVEL ?? "silent", process: "test" });

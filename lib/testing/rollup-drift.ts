@@ -10,7 +10,6 @@ import {
   UNGROUPED_KINDS,
 } from "@/lib/observe/flow-tables.sql";
 import type { Db, Queryable } from "@/lib/platform/database/db";
-import { payloadSize } from "@/lib/platform/sealing/sealed-rows";
 
 /** The narrowest that are never removed: by group, and for the kinds that are not kept by group. */
 const KEPT = GROUP_FLOW.find(({ table }) => table.endsWith("hours"))!;
@@ -155,7 +154,7 @@ export async function contradictions(db: Db): Promise<unknown[]> {
     select 'a current revision that is not stored, or of another size', e.event_id, e.revision::text
       from dlq_events e join dlq_event_facts f on f.id = e.id left join dlq_event_bodies b on b.id = e.id
       left join event_revisions r on r.id = e.id and r.revision = e.revision
-     where (case e.revision when 1 then ${payloadSize("b")} else ${payloadSize("r")} end) is distinct from f.payload_bytes
+     where (case e.revision when 1 then octet_length(b.payload) else octet_length(r.payload) end) is distinct from f.payload_bytes
     union all
     select 'an attempt with another revision than its item', a.id::text, a.revision::text
       from redrive_attempts a join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id

@@ -81,7 +81,6 @@ export function steppedWorker({ number, databaseUrl, queue, onSend, onEnd }: Opt
       }
     };
     return {
-      sealing: db.sealing,
       query: (text, values, options) => turn(() => db.query(text, values, options)),
       run: (text, values, options) => turn(() => db.run(text, values, options)),
       transaction: (work, options) => turn(() => db.transaction(work, options)),

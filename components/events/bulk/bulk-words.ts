@@ -69,7 +69,6 @@ const REFUSALS: Record<string, string> = {
   "not-settled": "still PENDING",
   "in-redrive": "QUEUED in a redrive",
   unconfirmed: "redriven and not confirmed yet",
-  held: "under a legal hold",
   "holds-later": "before parked versions of their aggregate",
   recent: `sent, changed or restored in the last ${RECENT_DAYS} days`,
   "not-due": "kept longer by a rule of their own",

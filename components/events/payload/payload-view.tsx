@@ -117,14 +117,6 @@ export function PayloadView(props: {
   const search = useSearchInside(mode, json?.doc ?? null, body.text);
   const { wanted, found, current } = search;
 
-  if (body.unreadable !== null) {
-    return (
-      <p role="alert" className="px-3 py-4 text-warning">
-        The body is encrypted and unreadable: {body.unreadable}. Web and worker need that key in
-        PARKADE_ENCRYPTION_KEYS.
-      </p>
-    );
-  }
   if (body.bytes === 0) return <p className="px-3 py-4 text-muted">The payload is empty: zero bytes.</p>;
   return (
     <div className="flex min-h-0 flex-col">

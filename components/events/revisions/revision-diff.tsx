@@ -28,8 +28,6 @@ export function RevisionDiff({ eventId, before, after }: { eventId: string; befo
     return <ErrorPanel error={error} inline onRetry={() => void Promise.all([old.refetch(), fresh.refetch()])} />;
   }
   if (!old.data || !fresh.data) return <Skeleton className="h-40 w-full" />;
-  const unreadable = old.data.body.unreadable ?? fresh.data.body.unreadable;
-  if (unreadable !== null) return <p className="text-warning">One of them is unreadable: {unreadable}.</p>;
   const [was, is] = [details[0] ?? old.data, details[1] ?? fresh.data];
   return (
     <>

@@ -32,8 +32,6 @@ const ACTIONS = [
   "redrive.cancelled",
   "control.imposed",
   "control.lifted",
-  "hold.placed",
-  "hold.lifted",
   "data.forgotten",
 ];
 

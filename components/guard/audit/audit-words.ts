@@ -29,8 +29,6 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
       return "/controls";
     case "forget":
       return "/archive/forget";
-    case "hold":
-      return "/archive/holds";
     case "rule":
       return "/admission";
     case "redrive-rule":
@@ -53,6 +51,7 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
       return "/masking";
     case "account":
       return "/people";
+    case "hold":
     case "session":
     case "token":
     case "marker":

@@ -76,7 +76,6 @@ function Archive({ filter }: { filter: ArchiveFilter }) {
             <LinkButton href="/archive/retention" data-tip="How long events stay before they come here">
               Retention
             </LinkButton>
-            <LinkButton href="/archive/holds">Legal holds</LinkButton>
             <LinkButton href="/archive/forget">Forget</LinkButton>
           </>
         }

@@ -24,5 +24,5 @@ it("says what was forgotten by place, and what stays and why", () => {
     "3 events of the store · 1 archived event · 2 audit entries without the name",
   );
   expect(reportWords({})).toBeNull();
-  expect(keptWords({ held: 2 })).toEqual(["2 under a legal hold"]);
+  expect(keptWords({ "unreadable-object": 2 })).toEqual(["2 object of the archive that cannot be read"]);
 });

@@ -60,9 +60,7 @@ const KEPT: Record<string, string> = {
   "in-redrive": "in a redrive: cancel it, or wait for its end",
   unconfirmed:
     "sent and not confirmed yet: run parkade confirm when the target has it, or wait for the end of its quiet window; then forget again",
-  held: "under a legal hold",
   "holds-later": "before parked versions of the aggregate: let these pass first, or forget the aggregate",
-  "unreadable-body": "with a body that cannot be decrypted: give web and worker its key, and forget again",
   "unreadable-object": "object of the archive that cannot be read",
 };
 

@@ -6,9 +6,8 @@ const preview = {
   kept: 6,
   byStatus: { IGNORED: 118, REDRIVEN: 3, PENDING: 2, QUEUED: 1 },
   keptByReason: { "not-settled": 2, "in-redrive": 1, unconfirmed: 1, "holds-later": 2 },
-  heldByStatus: {},
 };
-const uncounted = { removable: null, kept: null, byStatus: {}, keptByReason: {}, heldByStatus: {} };
+const uncounted = { removable: null, kept: null, byStatus: {}, keptByReason: {} };
 
 it("says in its title how many of the selected events go", () => {
   expect(removalTitle(preview, 122)).toBe("Remove 118 of 124 events");
@@ -45,22 +44,4 @@ it("tells those that go from those that stay, and says why these do", () => {
     "2 are parked: ignore what nobody needs, then remove it. One is in a redrive. One was redriven and may still come back. 2 hold later versions of the aggregate: let these pass first, or settle them.",
   );
   expect(whyTheyStay([])).toBeNull();
-});
-
-it("counts what a legal hold keeps apart, by state", () => {
-  const held = {
-    ...preview,
-    keptByReason: { ...preview.keptByReason, held: 4 },
-    heldByStatus: { IGNORED: 3, REDRIVEN: 1 },
-  };
-  const { go, stay } = goAndStay(held);
-  expect(go).toEqual([
-    { state: "CONFIRMED", count: 1 },
-    { state: "IGNORED", count: 113 },
-  ]);
-  expect(stay.slice(-2)).toEqual([
-    { state: "CONFIRMED", count: 1, held: true },
-    { state: "IGNORED", count: 3, held: true },
-  ]);
-  expect(whyTheyStay(stay.slice(-2))).toBe("One is under a legal hold. 3 are under a legal hold.");
 });

@@ -2,36 +2,28 @@ import type { ShownState } from "@/lib/events/event-state.pure";
 import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 
-type Counts = Pick<RemovalPreview, "removable" | "kept" | "keptByReason" | "heldByStatus" | "byStatus">;
+type Counts = Pick<RemovalPreview, "removable" | "kept" | "keptByReason" | "byStatus">;
 
-/** `held`: a legal hold keeps them. */
-export type StateCount = { state: ShownState; count: number; held?: true };
+export type StateCount = { state: ShownState; count: number };
 
 /** The selected events by state: those that go, and those that stay. A redriven event goes when it is confirmed. */
-export function goAndStay({
-  byStatus,
-  keptByReason,
-  heldByStatus,
-}: Pick<Counts, "byStatus" | "keptByReason" | "heldByStatus">): {
+export function goAndStay({ byStatus, keptByReason }: Pick<Counts, "byStatus" | "keptByReason">): {
   go: StateCount[];
   stay: StateCount[];
 } {
-  const held = { CONFIRMED: heldByStatus.REDRIVEN ?? 0, IGNORED: heldByStatus.IGNORED ?? 0 };
   const unconfirmed = keptByReason.unconfirmed ?? 0;
   const holding = keptByReason["holds-later"] ?? 0;
   const some = (counts: StateCount[]) => counts.filter(({ count }) => count > 0);
   return {
     go: some([
-      { state: "CONFIRMED", count: (byStatus.REDRIVEN ?? 0) - unconfirmed - held.CONFIRMED },
-      { state: "IGNORED", count: (byStatus.IGNORED ?? 0) - holding - held.IGNORED },
+      { state: "CONFIRMED", count: (byStatus.REDRIVEN ?? 0) - unconfirmed },
+      { state: "IGNORED", count: (byStatus.IGNORED ?? 0) - holding },
     ]),
     stay: some([
       { state: "PENDING", count: byStatus.PENDING ?? 0 },
       { state: "QUEUED", count: byStatus.QUEUED ?? 0 },
       { state: "REDRIVEN", count: unconfirmed },
       { state: "IGNORED", count: holding },
-      { state: "CONFIRMED", count: held.CONFIRMED, held: true },
-      { state: "IGNORED", count: held.IGNORED, held: true },
     ]),
   };
 }
@@ -58,9 +50,8 @@ export function whyTheyStay(stay: readonly StateCount[]): string | null {
   return stay.length === 0 ? null : stay.map(whyOneStays).join(" ");
 }
 
-function whyOneStays({ state, count, held }: StateCount): string {
+function whyOneStays({ state, count }: StateCount): string {
   const [they, are] = count === 1 ? ["One", "is"] : [formatNumber(count), "are"];
-  if (held) return `${they} ${are} under a legal hold.`;
   if (state === "PENDING") return `${they} ${are} parked: ignore what nobody needs, then remove it.`;
   if (state === "IGNORED")
     return `${they} ${count === 1 ? "holds" : "hold"} later versions of the aggregate: let these pass first, or settle them.`;

@@ -122,8 +122,8 @@ function Counts({ counts }: { counts: readonly StateCount[] }) {
   return (
     <p className="flex flex-wrap items-center gap-x-3">
       <span className="font-medium">{plural(all, "event")}</span>
-      {counts.map(({ state, count, held }) => (
-        <span key={`${state} ${held}`} className="inline-flex items-center gap-1.5 whitespace-nowrap">
+      {counts.map(({ state, count }) => (
+        <span key={state} className="inline-flex items-center gap-1.5 whitespace-nowrap">
           <StateBadge state={state} />
           {counts.length > 1 ? <span className="font-mono text-sm">{formatNumber(count)}</span> : null}
         </span>

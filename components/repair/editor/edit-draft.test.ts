@@ -76,7 +76,6 @@ it("is nothing to save once the current revision holds it, whichever tab saved i
       base64: btoa(text),
       bytes: text.length,
       masked: false,
-      unreadable: null,
       maskedCount: 0,
     },
   });

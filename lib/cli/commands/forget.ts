@@ -37,7 +37,7 @@ export const FORGET_COMMANDS = [
       idempotencyKeyOption,
     ],
     details:
-      "Events that the key names leave the store and the archive, and what else names them is replaced by [forgotten], in the audit too. Nothing takes it back. A worker does it; the command waits for it and prints its report, which names nobody, as `forget show` does. Do not name the person in --reason. Exit code 4, of --preview as well: some stay, such as those in a redrive, under a legal hold, or sent and not confirmed (`confirm` ends that); forget them again when the reason is gone.",
+      "Events that the key names leave the store and the archive, and what else names them is replaced by [forgotten], in the audit too. Nothing takes it back. A worker does it; the command waits for it and prints its report, which names nobody, as `forget show` does. Do not name the person in --reason. Exit code 4, of --preview as well: some stay, such as those in a redrive, or sent and not confirmed (`confirm` ends that); forget them again when the reason is gone.",
     examples: [
       'parkade forget --tag customerId=42 --reason "request 2026/311" --preview',
       'parkade forget --tag customerId=42 --reason "request 2026/311, article 17"',

@@ -20,7 +20,7 @@ export const RETENTION_COMMANDS = [
     arguments: [{ name: "days" }],
     options: [...periodOptions, requiredReasonOption],
     details:
-      "From 7 to 30. Without --source and --errorCode: of all events that no other period names. The most specific period counts: of source and code, then of the source, then of the code.",
+      "From 7 to 3650. Without --source and --errorCode: of all events that no other period names. The most specific period counts: of source and code, then of the source, then of the code.",
     examples: [
       'parkade retention set 30 --reason "what the law allows"',
       'parkade retention set 7 --source orders --errorCode TIMEOUT --reason "many, and never looked at"',

@@ -1,5 +1,5 @@
 import { type SourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
-import { CURRENT_BODY, CURRENT_BYTES, NEWEST_ERROR, openCurrent, type SealedCurrent } from "@/lib/events/bodies.read";
+import { CURRENT_BODY, CURRENT_BYTES, NEWEST_ERROR } from "@/lib/events/bodies.read";
 import { readHistory } from "@/lib/events/detail/event-history.read";
 import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/events/event-state.pure";
 import type {
@@ -26,23 +26,24 @@ import { heldBehindOf } from "@/lib/order/tails/held-behind.read";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { openPayload } from "@/lib/platform/sealing/sealed-rows";
 import { holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
 import type { OrderedItem } from "@/lib/redrive/plan/redrive-plan.pure";
 import { type LinkTemplate, linksOf } from "@/lib/sources/links/source-links.pure";
 
-type DetailRow = EventOut &
-  SealedCurrent & {
-    source_id: string;
-    kind: string;
-    config: Record<string, unknown>;
-    templates: LinkTemplate[];
-    contentType: string;
-    errorType: string | null;
-    errorMessage: string | null;
-    origin: Origin;
-    record: AdmissionRecord | null;
-  };
+type DetailRow = EventOut & {
+  payload: Buffer;
+  headers: Header[];
+  errorStack: string | null;
+  source_id: string;
+  kind: string;
+  config: Record<string, unknown>;
+  templates: LinkTemplate[];
+  contentType: string;
+  errorType: string | null;
+  errorMessage: string | null;
+  origin: Origin;
+  record: AdmissionRecord | null;
+};
 
 export function unknownEvent(id: string): DomainError {
   return new DomainError("unknown-event", `There is no event ${id}: it may have left the store`, {
@@ -70,7 +71,6 @@ function inTurn(tx: Tx): Queryable {
     return next;
   };
   return {
-    sealing: tx.sealing,
     query: (...statement) => after(() => tx.query(...statement)),
     run: (...statement) => after(() => tx.run(...statement)),
   };
@@ -80,15 +80,14 @@ type Asked = { id: string; nowMs: number; reveals: boolean };
 
 async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }: Asked): Promise<EventDetail> {
   const sources = sourceScope(viewer);
-  const [stored] = await db.query<DetailRow>(
+  const [row] = await db.query<DetailRow>(
     `select ${EVENT_COLUMNS}, e.source_id, s.kind, s.config, s.links as templates, ${CURRENT_BYTES}, b.origin, ${NEWEST_ERROR}
        from dlq_event_rows e join sources s on s.id = e.source_id ${CURRENT_BODY}
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
     [id, sources],
     { name: "event-detail", isoTimes: true },
   );
-  if (!stored) throw unknownEvent(id);
-  const row = (await openCurrent(db, [stored]))[0]!;
+  if (!row) throw unknownEvent(id);
   const {
     source_id,
     kind,
@@ -100,9 +99,7 @@ async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }:
     errorType,
     errorMessage,
     errorStack,
-    stackFault,
     record,
-    unreadable,
     ...event
   } = row;
   const subject = {
@@ -136,13 +133,13 @@ async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }:
     ...event,
     tags,
     lastError: text(event.lastError),
-    body: unreadable === null ? bodyOf(payload, contentType, set) : unreadableBody(unreadable, row),
+    body: bodyOf(payload, contentType, set),
     headers: maskHeaders(headers, set),
     origin: maskOrigin(event.origin, set),
     errorDetail: {
       type: text(errorType),
       message: text(errorMessage),
-      stack: stackFault === null ? text(errorStack) : `(${stackFault})`,
+      stack: text(errorStack),
     },
     admitted: maskData(record, set),
     history: history.map((entry) => maskEntry(entry, set)),
@@ -175,7 +172,7 @@ export function bodyOf(payload: Buffer, contentType: string, set: MaskSet): Body
   }
   const bytes = payload.byteLength;
   const base64 = payload.toString("base64");
-  const whole = { contentType, text, base64, bytes, masked: false, maskedCount: 0, unreadable: null };
+  const whole = { contentType, text, base64, bytes, masked: false, maskedCount: 0 };
   if (set === NOTHING_MASKED) return whole;
   const shown = text === null ? { text: REDACTED, count: null } : maskBody(text, set);
   if (shown.count === 0) return whole;
@@ -188,29 +185,19 @@ export function bodyOf(payload: Buffer, contentType: string, set: MaskSet): Body
   };
 }
 
-/** A payload that cannot be decrypted. */
-export function unreadableBody(
-  unreadable: string,
-  { contentType, payloadBytes: bytes }: { contentType: string; payloadBytes: number },
-): BodyOut {
-  return { contentType, text: null, base64: "", bytes, masked: false, maskedCount: 0, unreadable };
-}
-
-/** The stored bytes of one event as text, for a trial of masks, which shows them masked. Throws DomainError `unknown-event`, `unreadable-body`. */
+/** The stored bytes of one event as text, for a trial of masks, which shows them masked. Throws DomainError `unknown-event`. */
 export async function readTrialEvent(
   db: Queryable,
   viewer: Viewer,
   id: string,
 ): Promise<{ source: string; text: string | null; headers: Header[] }> {
-  const [stored] = await db.query<SealedCurrent & { source: string }>(
-    `select e.id, s.name as source, ${CURRENT_BYTES}, ${NEWEST_ERROR}
+  const [row] = await db.query<{ source: string; payload: Buffer; headers: Header[] }>(
+    `select s.name as source, ${CURRENT_BYTES}
        from dlq_event_rows e join sources s on s.id = e.source_id ${CURRENT_BODY}
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
     [id, sourceScope(viewer)],
   );
-  if (!stored) throw unknownEvent(id);
-  const row = (await openCurrent(db, [stored]))[0]!;
-  if (row.unreadable !== null) throw unreadable(id, row.unreadable);
+  if (!row) throw unknownEvent(id);
   const { text } = bodyOf(row.payload, "", NOTHING_MASKED);
   return { source: row.source, text, headers: row.headers };
 }
@@ -228,10 +215,9 @@ export async function readPayload(
   revision: number | null = null,
 ): Promise<StoredPayload> {
   assertMay(viewer, "reveal");
-  const [row] = await db.query<StoredPayload & { found: boolean; revision: number; dataKey: string | null }>(
+  const [row] = await db.query<StoredPayload & { found: boolean }>(
     `select e.event_id as "eventId", coalesce(v.content_type, b.content_type) as "contentType",
-            coalesce(v.payload, b.payload) as payload, coalesce(v.revision, 1) = coalesce($3, e.revision) as found,
-            coalesce(v.revision, 1) as revision, case when v.id is null then b.data_key else v.data_key end as "dataKey"
+            coalesce(v.payload, b.payload) as payload, coalesce(v.revision, 1) = coalesce($3, e.revision) as found
        from dlq_events e join sources s on s.id = e.source_id join dlq_event_bodies b on b.id = e.id
        left join event_revisions v on v.id = e.id and v.revision = coalesce($3::int, e.revision)
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
@@ -240,14 +226,8 @@ export async function readPayload(
   );
   if (!row) throw unknownEvent(id);
   if (!row.found) throw unknownRevision(id, revision!);
-  const { eventId, contentType, dataKey } = row;
-  const payload = openPayload(await db.sealing.opener(db, [dataKey]), { id, revision: row.revision }, row);
-  if ("fault" in payload) throw unreadable(id, payload.fault);
+  const { eventId, contentType, payload } = row;
   return { eventId, contentType, payload };
-}
-
-export function unreadable(id: string, fault: string): DomainError {
-  return new DomainError("unreadable-body", `The body of event ${id} is unreadable: ${fault}`);
 }
 
 export function unknownRevision(id: string, revision: number): DomainError {

@@ -9,7 +9,6 @@ import type { HistoryEntry } from "@/lib/events/events.shapes";
 import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { openParts } from "@/lib/platform/sealing/sealed-rows";
 import { checksOf, type StoredCheck } from "@/lib/redrive/gate/stored-checks.pure";
 import { STOPPED } from "@/lib/redrive/list/decided-attempts.read";
 import { DEDUPLICATED } from "@/lib/redrive/list/item-outcome.sql";
@@ -106,27 +105,17 @@ type Arrived = { sent: number | null; error: { type: string | null; message: str
  * missing, as is the first arrival whose error they overwrote.
  */
 async function readArrivals(db: Queryable, id: string): Promise<Map<number, Arrived>> {
-  const rows = await db.query<{ bounce: number; dataKey: string | null; sealed: Buffer | null } & Arrived>(
-    `select 0 as bounce, null::int as sent, data_key as "dataKey", sealed,
+  const rows = await db.query<{ bounce: number } & Arrived>(
+    `select 0 as bounce, null::int as sent,
             json_build_object('type', error_type, 'message', error_message, 'stack', error_detail) as error
        from dlq_event_bodies where id = $1 and exists (select from event_bounces where id = $1 and bounce = 1)
      union all
-     (select bounce, sent, data_key, sealed, json_build_object('type', error_type, 'message', error_message, 'stack', error_detail)
+     (select bounce, sent, json_build_object('type', error_type, 'message', error_message, 'stack', error_detail)
         from event_bounces where id = $1 order by bounce desc limit ${ENTRIES_MAX})`,
     [id],
     { name: "event-arrivals" },
   );
-  const open = await db.sealing.opener(
-    db,
-    rows.map(({ dataKey }) => dataKey),
-  );
-  return new Map(
-    rows.map(({ bounce, sent, error, ...columns }) => {
-      const parts = openParts(open, bounce === 0 ? { id, revision: 1 } : { id, bounce }, columns);
-      const stack = parts === null ? error.stack : "fault" in parts ? `(${parts.fault})` : parts.errorDetail;
-      return [bounce, { sent, error: { ...error, stack } }];
-    }),
-  );
+  return new Map(rows.map(({ bounce, ...arrived }) => [bounce, arrived]));
 }
 
 function arrivalOf({ action, after }: AuditRow): number | null {

@@ -3,6 +3,8 @@ export const AUDIT_SUBJECTS = [
   "event",
   "redrive",
   "control",
+  /** Only in entries of releases that had legal holds. */
+  "hold",
   "source",
   "target",
   "policy",
@@ -13,7 +15,6 @@ export const AUDIT_SUBJECTS = [
   "stop",
   "redrive-rule",
   "recipe",
-  "hold",
   "forget",
   "retention",
   "alert",

@@ -74,7 +74,7 @@ describe("roles of groups", () => {
   const roles = parseGroupRoles(
     JSON.stringify({
       all: "viewer",
-      orders: { role: "operator", sources: ["orders"], actions: ["hold"] },
+      orders: { role: "operator", sources: ["orders"], actions: ["forget"] },
       billing: { role: "operator", sources: ["billing"] },
       ops: "operator",
     }),
@@ -86,7 +86,7 @@ describe("roles of groups", () => {
     [["chess"], null],
     [["all"], { role: "viewer", sources: null, actions: [] }],
     // The role of a group without sources would reach every source: the higher role counts for its own alone.
-    [["all", "orders"], { role: "operator", sources: ["orders"], actions: ["hold"] }],
+    [["all", "orders"], { role: "operator", sources: ["orders"], actions: ["forget"] }],
     [["orders", "billing"], { role: "operator", sources: ["billing", "orders"], actions: [] }],
     [["orders", "ops"], { role: "operator", sources: null, actions: [] }],
   ])("%j give %j", (groups, rights) => {

@@ -45,11 +45,6 @@ export function seesControl(scope: string): string {
     else exists (select 1 from dlq_level_sums e where e.error_code = c.value and ${own}) end)`;
 }
 
-/** Over `h`, a row of legal_holds. One without a source holds over every source: a viewer of all of them sees it. */
-export function seesHold(alias: string, scope: string): string {
-  return `(${scope}::text[] is null or coalesce(${alias}.source, case when ${alias}.scope = 'source' then ${alias}.value end) = any(${scope}::text[]))`;
-}
-
 /**
  * Over `a`, a row of audit_entries. An entry about events of several sources is visible only to viewers of all of them.
  */
@@ -62,7 +57,6 @@ export function seesEntry(scope: string): string {
       select 1 from bulk_operations o where o.id::text = a.subject_id and ${seesOperation(scope)})
     when 'control' then exists (select 1 from controls c where c.id::text = a.subject_id and ${seesControl(scope)})
       or exists (select 1 from aggregates g where g.blacklist_id::text = a.subject_id and g.source_id in (${idsOf(scope)}))
-    when 'hold' then exists (select 1 from legal_holds h where h.id::text = a.subject_id and ${seesHold("h", scope)})
     when 'source' then a.subject_id = any(${scope}::text[])
     when 'target' then coalesce(a.after ->> 'source', a.before ->> 'source') = any(${scope}::text[]) or exists (
       select 1 from targets t where t.name = a.subject_id and t.source_id in (${idsOf(scope)}))

@@ -14,8 +14,6 @@ export const ACTIONS = [
   "remove",
   /** Delete the data of a person everywhere, for good. */
   "forget",
-  /** Place and lift legal holds. */
-  "hold",
   "redrive",
   /** Approve or reject what another person asked for. */
   "approve",

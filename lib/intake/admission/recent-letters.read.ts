@@ -1,10 +1,4 @@
-import {
-  CURRENT_BODY,
-  NEWEST_ERROR,
-  type OpenedCurrent,
-  openCurrent,
-  type SealedCurrent,
-} from "@/lib/events/bodies.read";
+import { CURRENT_BODY, NEWEST_ERROR } from "@/lib/events/bodies.read";
 import { cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
 import type { ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { AdmissionMark, AdmissionRecord } from "@/lib/intake/admission/admission.pure";
@@ -24,19 +18,21 @@ export type RecentLetter = {
 /** Bytes of payloads in memory; older events than these are left out. */
 const BYTES_MAX = 16 * 1024 * 1024;
 
-type LetterRow = Omit<DeadLetter, "version" | "failedAtMs" | "error" | "redrive" | "payload"> &
-  SealedCurrent & {
-    source: string;
-    firstSeen: string;
-    version: string | null;
-    failedAt: string | null;
-    errorType: string | null;
-    errorMessage: string | null;
-    mark: AdmissionMark | null;
-    record: AdmissionRecord | null;
-  };
+type LetterRow = Omit<DeadLetter, "version" | "failedAtMs" | "error" | "redrive" | "payload"> & {
+  id: string;
+  source: string;
+  payload: Buffer;
+  errorStack: string | null;
+  firstSeen: string;
+  version: string | null;
+  failedAt: string | null;
+  errorType: string | null;
+  errorMessage: string | null;
+  mark: AdmissionMark | null;
+  record: AdmissionRecord | null;
+};
 
-/** The newest events of a selection, newest first. Those that cannot be decrypted are left out. */
+/** The newest events of a selection, newest first. */
 export async function readRecentLetters(
   db: Queryable,
   { selection, nowMs, limit }: { selection: ScopedSelection; nowMs: number; limit: number },
@@ -57,20 +53,18 @@ export async function readRecentLetters(
     `select e.id, s.name as source, e.first_seen as "firstSeen", e.event_id as "eventId", e.aggregate_type as "aggregateType",
             e.aggregate_id as "aggregateId", e.version::text as version, e.event_type as "eventType", e.trace_id as "traceId",
             e.error_code as "errorCode", e.attempts, e.failed_at as "failedAt", e.tags, e.admission as mark,
-            b.payload, b.content_type as "contentType", b.headers, b.origin, 1 as "bodyRevision", b.data_key as "dataKey",
-            b.sealed, ${NEWEST_ERROR}
+            b.payload, b.content_type as "contentType", b.headers, b.origin, ${NEWEST_ERROR}
        from dlq_event_rows e join sources s on s.id = e.source_id ${CURRENT_BODY}
       where e.id = any($1::uuid[]) order by e.id desc`,
     [fitting.map(({ id }) => id)],
     { name: "recent-letters", isoTimes: true },
   );
-  const opened = await openCurrent(db, rows);
-  return opened.filter(({ unreadable, stackFault }) => unreadable === null && stackFault === null).map(recentLetter);
+  return rows.map(recentLetter);
 }
 
-function recentLetter(row: OpenedCurrent<LetterRow>): RecentLetter {
-  const { id, source, firstSeen, version, failedAt, errorType, errorMessage, errorStack, mark, record, ...rest } = row;
-  const { unreadable: _, stackFault: __, ...letter } = rest;
+function recentLetter(row: LetterRow): RecentLetter {
+  const { id, source, firstSeen, version, failedAt, errorType, errorMessage, errorStack, mark, record, ...letter } =
+    row;
   return {
     id,
     source,

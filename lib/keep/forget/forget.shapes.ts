@@ -68,7 +68,7 @@ export const forgetPreviewSchema = named(
     events: nullableNumber,
     /** Stored events that would stay; null = counting took too long. */
     kept: nullableNumber,
-    /** `in-redrive`: QUEUED; `unconfirmed`: sent, and may come back; `held`: by a legal hold; `holds-later`: later versions of its aggregate wait behind it; `unreadable-body`: it cannot be decrypted, and a pointer may name it. */
+    /** `in-redrive`: QUEUED; `unconfirmed`: sent, and may come back; `holds-later`: later versions of its aggregate wait behind it. */
     keptByReason: countsOut,
     /** Archived events of this aggregate; null = only their objects know, which are read when it runs. */
     archivedEvents: nullableNumber,

@@ -3,7 +3,6 @@ import { type ForgetKey, matchesKey } from "@/lib/keep/forget/forget-key.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
-import { openPayload } from "@/lib/platform/sealing/sealed-rows";
 
 /** Where a key is looked for: first seen in [fromMs, toMs), epoch milliseconds, null = open. */
 export type ForgetScope = { key: ForgetKey; source: string | null; fromMs: number | null; toMs: number | null };
@@ -16,8 +15,6 @@ const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
 export type MatchingPage = {
   events: MatchingEvent[];
-  /** Events beside these with a body that cannot be decrypted: a pointer may name them. */
-  unreadable: number;
   /** Where the next page begins; null = this was the last one. */
   cursor: string | null;
 };
@@ -62,8 +59,8 @@ export async function readMatching(
   });
   const page = cut < 0 ? rows : rows.slice(0, cut);
   const cursor = page.length > 0 && (cut >= 0 || page.length === pageLimit) ? page.at(-1)!.id : null;
-  const { found, unreadable } = "payload" in key ? await withPayload(db, key, page) : { found: page, unreadable: 0 };
-  return { events: found.map(({ id, status, confirmed }) => ({ id, status, confirmed })), unreadable, cursor };
+  const found = "payload" in key ? await withPayload(db, key, page) : page;
+  return { events: found.map(({ id, status, confirmed }) => ({ id, status, confirmed })), cursor };
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -77,38 +74,22 @@ export function textOf(payload: Uint8Array): string[] {
   }
 }
 
-async function withPayload<Row extends { id: string }>(
-  db: Queryable,
-  key: ForgetKey,
-  page: Row[],
-): Promise<{ found: Row[]; unreadable: number }> {
-  if (page.length === 0) return { found: [], unreadable: 0 };
+async function withPayload<Row extends { id: string }>(db: Queryable, key: ForgetKey, page: Row[]): Promise<Row[]> {
+  if (page.length === 0) return [];
   const ids = page.map(({ id }) => id);
-  const rows = await db.query<{ id: string; revision: number; dataKey: string | null; payload: Buffer }>(
-    `select b.id, 1 as revision, b.data_key as "dataKey", b.payload
+  const rows = await db.query<{ id: string; payload: Buffer }>(
+    `select b.id, b.payload
        from dlq_event_bodies b where b.id = any($1::uuid[]) and b.id between $2 and $3
      union all
-     select r.id, r.revision, r.data_key, r.payload
+     select r.id, r.payload
        from event_revisions r where r.id = any($1::uuid[]) and r.id between $2 and $3`,
     [ids, ...idSpan(ids)],
   );
-  const open = await db.sealing.opener(
-    db,
-    rows.map(({ dataKey }) => dataKey),
-  );
-  const payloads = new Map<string, string[]>();
-  const unreadable = new Set<string>();
-  for (const row of rows) {
-    const payload = openPayload(open, row, row);
-    if ("fault" in payload) unreadable.add(row.id);
-    else payloads.set(row.id, [...(payloads.get(row.id) ?? []), ...textOf(payload)]);
-  }
-  const found = page.filter(({ id }) =>
+  const payloads = Map.groupBy(rows, ({ id }) => id);
+  return page.filter(({ id }) =>
     matchesKey(key, {
       ...{ aggregateId: null, aggregateType: null, tags: {} },
-      payloads: payloads.get(id) ?? [],
+      payloads: (payloads.get(id) ?? []).flatMap(({ payload }) => textOf(payload)),
     }),
   );
-  for (const { id } of found) unreadable.delete(id);
-  return { found, unreadable: unreadable.size };
 }

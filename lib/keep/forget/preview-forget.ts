@@ -24,12 +24,10 @@ export async function previewForget(db: Db, viewer: Viewer, what: ForgetWhat): P
         const preview: ForgetPreview = { events: 0, kept: 0, keptByReason: {}, ...rest };
         let before: string | null = null;
         for (let page = 0; page < PAGES_MAX; page++) {
-          const { events, unreadable, cursor } = await readMatching(tx, scope, { before, limit: PAGE });
+          const { events, cursor } = await readMatching(tx, scope, { before, limit: PAGE });
           const kept = await readKept(tx, events);
           preview.events! += events.length - kept.size;
-          preview.kept! += kept.size + unreadable;
-          if (unreadable > 0)
-            preview.keptByReason["unreadable-body"] = (preview.keptByReason["unreadable-body"] ?? 0) + unreadable;
+          preview.kept! += kept.size;
           for (const reason of kept.values()) preview.keptByReason[reason] = (preview.keptByReason[reason] ?? 0) + 1;
           if (cursor === null) return preview;
           before = cursor;

@@ -8,13 +8,11 @@ import { type ArchivedObject, isInWindow, replaceObject } from "@/lib/keep/forge
 import { matchesKey } from "@/lib/keep/forget/forget-key.pure";
 import { deleteArchived, type Forgotten, forgetEvents } from "@/lib/keep/forget/forgotten-events.write";
 import { type ForgetScope, textOf } from "@/lib/keep/forget/matching-events.read";
-import type { HeldFacts } from "@/lib/keep/holds/held.read";
-import { keepHoldsAsTheyAre, readHeldFacts } from "@/lib/keep/holds/held.read";
 import { insertArchiveObjects } from "@/lib/keep/removal/removed-events.write";
 import type { StoredArrival } from "@/lib/keep/restore/restore-events";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db, Tx } from "@/lib/platform/database/db";
-import { uuidv7, uuidv7Day, uuidv7TimeMs } from "@/lib/platform/ids";
+import { uuidv7, uuidv7Day } from "@/lib/platform/ids";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 export type RewriteDeps = { db: Db; clock: Clock };
@@ -52,10 +50,7 @@ export async function rewriteObject(
     isInWindow(id, scope) && isNamed(scope, arrival) ? [arrival] : [],
   );
   if (matching.length === 0) return NOTHING;
-  const facts = matching.map(factsOf);
-  const held = await readHeldFacts(tx, facts);
-  const going = new Set(facts.map(({ id }) => id).filter((id) => !held.has(id)));
-  if (going.size === 0) return { ...NOTHING, refused: held.size > 0 ? { held: held.size } : {} };
+  const going = new Set(matching.map(({ stored }) => stored.state.id));
   const kept = Map.groupBy(
     events.filter(({ id }) => !going.has(id)),
     ({ id }) => uuidv7Day(id),
@@ -74,8 +69,6 @@ export async function rewriteObject(
   if (!(await keepWritten(tx, keys))) throw tookTooLong();
   const { operationId, removedBy, removedAtMs: atMs } = object;
   if (written.length > 0) await insertArchiveObjects(tx, written, { operationId, removedBy, atMs });
-  await keepHoldsAsTheyAre(tx);
-  if ([...(await readHeldFacts(tx, facts))].some((id) => going.has(id))) throw tookTooLong();
   const named = object.ids.filter((id) => going.has(id));
   const forgotten = await deleteArchived(tx, named);
   await forgetEvents(tx, forgetId, forgotten);
@@ -84,7 +77,6 @@ export async function rewriteObject(
   return {
     forgotten,
     counts: { archivedEvents: forgotten.length, [written.length > 0 ? "objectsRewritten" : "objectsRemoved"]: 1 },
-    // What is held lies in a new set, which is looked at later and counts it.
     refused: {},
     moved: forgotten.length < going.size,
   };
@@ -105,17 +97,4 @@ function isNamed(scope: ForgetScope, { letter, stored }: StoredArrival): boolean
     tags: letter.tags,
     payloads: "payload" in key ? [letter.payload, ...revisions].flatMap(textOf) : [],
   });
-}
-
-function factsOf({ source, letter, stored }: StoredArrival): HeldFacts {
-  return {
-    id: stored.state.id,
-    source,
-    eventId: letter.eventId,
-    aggregateType: letter.aggregateType,
-    aggregateId: letter.aggregateId,
-    errorCode: letter.errorCode,
-    tags: letter.tags,
-    firstSeenMs: uuidv7TimeMs(stored.state.id),
-  };
 }

@@ -17,7 +17,6 @@ type Trace = {
 export const TRACES: readonly Trace[] = [
   { table: "saved_views", text: ["name"], json: ["filter"] },
   { table: "controls", text: ["value", "aggregate_type", "reason", "lift_reason"] },
-  { table: "legal_holds", text: ["value", "reason", "lift_reason"], where: "lifted_at is not null" },
   { table: "dlq_groups", text: ["message_pattern", "exception_type", "first_frame"] },
   {
     table: "bulk_operations",

@@ -25,7 +25,6 @@ import {
 import { type MatchingEvent, readMatching } from "@/lib/keep/forget/matching-events.read";
 import { rewriteObject } from "@/lib/keep/forget/rewrite-object";
 import { endNamedControls, forgetMessages, forgetNamedKeys, replaceTraces } from "@/lib/keep/forget/traces.write";
-import { keepHoldsAsTheyAre, readHeld } from "@/lib/keep/holds/held.read";
 import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import type { Tx } from "@/lib/platform/database/db";
 import type { Deps } from "@/lib/platform/low-rate-deps";
@@ -45,7 +44,7 @@ const ARCHIVING_MS_MAX = 90_000;
 const SEARCHED: readonly ForgetPhase[] = ["events", "archive", "traces", "audit"];
 
 /** Why a matching event stays. */
-export type ForgetKept = "in-redrive" | "unconfirmed" | "held" | "holds-later";
+export type ForgetKept = "in-redrive" | "unconfirmed" | "holds-later";
 
 /** One round: each running forget goes to its end, and leftovers of the archive are removed. A forget that cannot go on keeps no other. */
 export async function workForgets(deps: ForgetDeps, signal: AbortSignal): Promise<void> {
@@ -100,13 +99,12 @@ async function forgetStored({ clock }: ForgetDeps, tx: Tx, forget: ForgetRow): P
     tx,
     page.events.map((event) => event.id),
   );
-  await keepHoldsAsTheyAre(tx);
   const kept = await readKept(tx, [...locked.values()]);
   const going = [...locked.keys()].filter((event) => !kept.has(event));
   const { forgotten, revisions, bounces } = await deleteStored(tx, going, clock.wallMs());
   await forgetEvents(tx, id, forgotten);
   await appendSubjects(tx, forget.auditId, going);
-  const refused: Record<string, number> = page.unreadable > 0 ? { "unreadable-body": page.unreadable } : {};
+  const refused: Record<string, number> = {};
   for (const reason of kept.values()) refused[reason] = (refused[reason] ?? 0) + 1;
   await advanceForget(tx, id, {
     phase: page.cursor === null ? "archive" : "events",
@@ -127,9 +125,7 @@ export async function readKept(tx: Tx, events: readonly MatchingEvent[]): Promis
     if (status === "QUEUED") kept.set(id, "in-redrive");
     else if (status === "REDRIVEN" && !confirmed) kept.set(id, "unconfirmed");
   }
-  const settled = events.map(({ id }) => id).filter((id) => !kept.has(id));
-  for (const id of await readHeld(tx, settled)) kept.set(id, "held");
-  const leaving = settled.filter((id) => !kept.has(id));
+  const leaving = events.map(({ id }) => id).filter((id) => !kept.has(id));
   for (const id of await readHoldingLater(tx, leaving, leaving)) kept.set(id, "holds-later");
   return kept;
 }

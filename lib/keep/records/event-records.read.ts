@@ -1,15 +1,11 @@
-import { randomUUID } from "node:crypto";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { exportEvents } from "@/lib/events/list/event-export.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { type EventColumns, microsOf, microsOrNull } from "@/lib/keep/records/event-columns.pure";
-import { openRecordRows, openTexts } from "@/lib/keep/records/sealed-records.read";
 import { EXPORTED_ATTEMPTS_MAX, type StoredState } from "@/lib/keep/records/stored-state.shapes";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
-import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { JSON_DEPTH_MAX, sizeOf } from "@/lib/platform/plain/raw-json.pure";
-import type { Unreadable } from "@/lib/platform/sealing/sealing";
 
 /** Bytes of payloads that are read at a time; one event may have more. */
 const READ_BYTES_MAX = 4 * 1024 * 1024;
@@ -18,7 +14,7 @@ const READ_EVENTS_MAX = 200;
 /**
  * The matching events as lines of an export, newest first, each ending with a newline: see `stored-state.shapes.ts`. No
  * transaction stays open between two pieces. An event that leaves the store meanwhile is left out. The caller has
- * checked that the viewer may read credentials and payloads. Throws DomainError `unreadable-body`: an export lacks nothing silently.
+ * checked that the viewer may read credentials and payloads.
  */
 export async function* readEventRecords(
   db: Db,
@@ -29,16 +25,8 @@ export async function* readEventRecords(
   for await (const page of exportEvents(db, viewer, filter, nowMs)) {
     const listed = page.map(({ id }) => id);
     for (const ids of inPieces(listed, await readRecordSizes(db, listed)))
-      yield (await readRecords(db, ids)).map(lineOrThrow);
+      yield (await readRecords(db, ids)).map(({ line }) => line);
   }
-}
-
-function lineOrThrow(record: EventRecord): string {
-  if (!("fault" in record)) return record.line;
-  throw new DomainError(
-    "unreadable-body",
-    `Event ${record.id} cannot be exported: ${record.fault}. Give web and worker that key, or leave the event out of the filter`,
-  );
 }
 
 /** Ids in their order. */
@@ -63,14 +51,13 @@ export async function readRecordSizes(db: Queryable, ids: readonly string[]): Pr
   if (ids.length === 0) return new Map();
   const rows = await db.query<{ id: string; bytes: number }>(
     `select id, sum(bytes)::float8 as bytes from (
-       select id, octet_length(payload)::bigint + coalesce(octet_length(error_detail), 0) + pg_column_size(headers)
-                  + coalesce(octet_length(sealed), 0) as bytes
+       select id, octet_length(payload)::bigint + coalesce(octet_length(error_detail), 0) + pg_column_size(headers) as bytes
          from dlq_event_bodies where id = any($1::uuid[]) and id between $2 and $3
        union all
-       select id, octet_length(payload)::bigint + pg_column_size(headers) + coalesce(octet_length(sealed), 0)
+       select id, octet_length(payload)::bigint + pg_column_size(headers)
          from event_revisions where id = any($1::uuid[]) and id between $2 and $3
        union all
-       select id, coalesce(octet_length(error_detail), 0)::bigint + pg_column_size(headers) + coalesce(octet_length(sealed), 0)
+       select id, coalesce(octet_length(error_detail), 0)::bigint + pg_column_size(headers)
          from event_bounces where id = any($1::uuid[]) and id between $2 and $3) parts
       group by id`,
     [ids, ...idSpan(ids)],
@@ -97,7 +84,7 @@ const COLUMNS = `e.id, s.name as source, e.event_id as "eventId", e.aggregate_id
   f.payload_bytes as "payloadBytes", f.event_type as "eventType", f.trace_id as "traceId", f.last_error_code as "lastErrorCode", f.last_error as "lastError",
   f.tags::text as tags, b.payload, b.content_type as "contentType", b.headers::text as headers,
   b.error_type as "errorType", b.error_message as "errorMessage", b.error_detail as "errorStack",
-  b.origin::text as origin, b.admission::text as admitted, b.data_key as "dataKey", b.sealed`;
+  b.origin::text as origin, b.admission::text as admitted`;
 
 type Time = string | null;
 type RecordRow = Omit<StoredState, "group" | "admitted" | "revisions" | "bounced"> & {
@@ -120,24 +107,17 @@ type RecordRow = Omit<StoredState, "group" | "admitted" | "revisions" | "bounced
   headers: string;
   origin: string;
   admitted: string | null;
-  dataKey: string | null;
-  sealed: Buffer | null;
 };
-
-/** In SQL: what stands in the place of a sealed value until it is opened, see `openTexts`. */
-const orSealed = (plain: string, row: "r" | "n", part: "payload" | "headers" | "stack") =>
-  `case when ${row}.data_key is null then ${plain}
-        else to_jsonb($4::text || '${part}:' || ${row}.id || ':' || ${row === "r" ? "r.revision" : "n.bounce"}) end`;
 
 const REVISIONS = `json_agg(json_build_object(
     'revision', r.revision, 'cause', r.cause, 'base', r.base, 'bounce', r.bounce, 'actor', r.actor, 'reason', r.reason,
-    'at', ${utc("r.at")}, 'patch', r.patch, 'operationId', r.operation_id, 'payloadBase64', ${orSealed(`to_jsonb(${base64("r.payload")})`, "r", "payload")},
-    'contentType', r.content_type, 'headers', ${orSealed("r.headers", "r", "headers")}) order by r.revision)::text`;
+    'at', ${utc("r.at")}, 'patch', r.patch, 'operationId', r.operation_id, 'payloadBase64', ${base64("r.payload")},
+    'contentType', r.content_type, 'headers', r.headers) order by r.revision)::text`;
 
 const BOUNCED = `json_agg(json_build_object(
     'bounce', n.bounce, 'at', ${utc("n.at")}, 'redriveId', n.redrive_id, 'sent', n.sent,
-    'error', json_build_object('type', n.error_type, 'message', n.error_message, 'stack', ${orSealed("to_jsonb(n.error_detail)", "n", "stack")}),
-    'headers', ${orSealed("n.headers", "n", "headers")}, 'origin', n.origin, 'admitted', n.admission) order by n.bounce)::text`;
+    'error', json_build_object('type', n.error_type, 'message', n.error_message, 'stack', n.error_detail),
+    'headers', n.headers, 'origin', n.origin, 'admitted', n.admission) order by n.bounce)::text`;
 
 const GROUP = `json_build_object('exceptionType', g.exception_type, 'pattern', g.message_pattern,
     'firstFrame', g.first_frame)::text`;
@@ -145,9 +125,7 @@ const GROUP = `json_build_object('exceptionType', g.exception_type, 'pattern', g
 /** JSON texts of what few events have, by event id; groups by fingerprint. */
 type Beside = Record<"revisions" | "bounced" | "groups", Map<string, string>>;
 
-export type ReadableRecord = { id: string; source: string; line: string; columns: () => EventColumns };
-/** A record, or why a body of the event cannot be decrypted. */
-export type EventRecord = ReadableRecord | ({ id: string } & Unreadable);
+export type EventRecord = { id: string; source: string; line: string; columns: () => EventColumns };
 
 /**
  * The lines of these events, in the order of the ids. Those that are not stored with their body are left out. Each table
@@ -156,7 +134,6 @@ export type EventRecord = ReadableRecord | ({ id: string } & Unreadable);
 export async function readRecords(db: Queryable, ids: readonly string[]): Promise<EventRecord[]> {
   const named = (alias: string) => `${alias}.id = any($1::uuid[]) and ${alias}.id between $2 and $3`;
   const values = [ids, ...idSpan(ids)];
-  const token = randomUUID();
   const rows = await db.query<RecordRow>(
     `with e as materialized (select * from dlq_events e where ${named("e")}),
           f as materialized (select * from dlq_event_facts f where ${named("f")}),
@@ -173,24 +150,16 @@ export async function readRecords(db: Queryable, ids: readonly string[]): Promis
     );
     return new Map(found.map((row) => [row.key, row.json]));
   };
-  const sealedToo = [...values, token];
-  const [revisions, bounced] = [
-    await jsonBy("r.id", REVISIONS, `event_revisions r where ${named("r")} group by r.id`, sealedToo),
-    await jsonBy("n.id", BOUNCED, `event_bounces n where ${named("n")} group by n.id`, sealedToo),
-  ];
-  const faults = new Map<string, string>();
   const beside: Beside = {
-    revisions: await openTexts(db, { texts: revisions, token, of: "event_revisions", faults }),
-    bounced: await openTexts(db, { texts: bounced, token, of: "event_bounces", faults }),
+    revisions: await jsonBy("r.id", REVISIONS, `event_revisions r where ${named("r")} group by r.id`, values),
+    bounced: await jsonBy("n.id", BOUNCED, `event_bounces n where ${named("n")} group by n.id`, values),
     groups: await jsonBy("g.fingerprint", GROUP, "dlq_groups g where g.fingerprint = any($1::text[])", [
       [...new Set(rows.map(({ fingerprint }) => fingerprint))],
     ]),
   };
-  const byId = new Map((await openRecordRows(db, rows, faults)).map((row) => [row.id, row]));
+  const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.flatMap((id): EventRecord[] => {
     const row = byId.get(id);
-    const fault = faults.get(id);
-    if (fault !== undefined) return [{ id, fault }];
     return row ? [{ id, source: row.source, line: lineOf(row, beside), columns: () => columnsOf(row) }] : [];
   });
 }

@@ -3,7 +3,6 @@ import { compileSelection, cutoffOf } from "@/lib/events/selection/candidates.re
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { readScopedSelection } from "@/lib/guard/viewer/scope.read";
 import type { Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { HELD } from "@/lib/keep/holds/hold.sql";
 import { beforeParked, readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
 import type { RemovalPreview } from "@/lib/keep/removal/removal.shapes";
@@ -28,7 +27,7 @@ export async function previewRemoval(
         const selected = [cutoffOf(selection, nowMs), ...values];
         const heads = await tx.query<{ id: string; bytes: number }>(
           `select e.id, coalesce(e.payload_bytes, 0) as bytes
-             from dlq_event_rows e where e.id <= $1 and ${where} and e.status = ${EVENT.IGNORED} and ${beforeParked()} and not ${HELD}`,
+             from dlq_event_rows e where e.id <= $1 and ${where} and e.status = ${EVENT.IGNORED} and ${beforeParked()}`,
           selected,
         );
         const holding = await readHoldingLater(
@@ -38,13 +37,12 @@ export async function previewRemoval(
         const rows = await tx.query<{
           status: EventStatus;
           confirmed: boolean;
-          held: boolean;
           n: number;
           bytes: number;
         }>(
-          `select e.status, e.confirmed_at is not null as confirmed, ${HELD} as held, count(*)::int as n,
+          `select e.status, e.confirmed_at is not null as confirmed, count(*)::int as n,
                   coalesce(sum(e.payload_bytes), 0)::float8 as bytes
-             from dlq_event_rows e where e.id <= $1 and ${where} group by 1, 2, 3`,
+             from dlq_event_rows e where e.id <= $1 and ${where} group by 1, 2`,
           selected,
         );
         return { rows, holding: heads.filter(({ id }) => holding.has(id)) };
@@ -52,11 +50,10 @@ export async function previewRemoval(
       { statementTimeoutMs: COUNT_MS_MAX, readOnly: true },
     );
     const preview: RemovalPreview = {
-      ...{ removable: 0, kept: 0, keptByReason: {}, heldByStatus: {}, byStatus: {}, bytes: 0, place },
+      ...{ removable: 0, kept: 0, keptByReason: {}, byStatus: {}, bytes: 0, place },
     };
     for (const row of rows) {
-      const reason: KeptReason | null = whyKept(row) ?? (row.held ? "held" : null);
-      if (reason === "held") preview.heldByStatus[row.status] = (preview.heldByStatus[row.status] ?? 0) + row.n;
+      const reason = whyKept(row);
       preview.byStatus[row.status] = (preview.byStatus[row.status] ?? 0) + row.n;
       if (reason === null) {
         preview.removable! += row.n;
@@ -76,6 +73,6 @@ export async function previewRemoval(
     return preview;
   } catch (error) {
     if (!isReadTimeout(error)) throw error;
-    return { removable: null, kept: null, keptByReason: {}, heldByStatus: {}, byStatus: {}, bytes: null, place };
+    return { removable: null, kept: null, keptByReason: {}, byStatus: {}, bytes: null, place };
   }
 }

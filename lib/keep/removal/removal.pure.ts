@@ -1,18 +1,16 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 
 /**
- * Reasons of a removal's refusals. `held`: a legal hold covers it. `holds-later`: later versions of its aggregate wait behind it.
- * `no-body`: what arrived is not stored any more. `unreadable-body`: it cannot be decrypted. `not-found`: another removal took it. Of events that expire: `recent`,
+ * Reasons of a removal's refusals. `holds-later`: later versions of its aggregate wait behind it.
+ * `no-body`: what arrived is not stored any more. `not-found`: another removal took it. Of events that expire: `recent`,
  * something happened to it within RECENT_DAYS; `not-due`, a rule of its own keeps it longer.
  */
 export type KeptReason =
   | "not-settled"
   | "in-redrive"
   | "unconfirmed"
-  | "held"
   | "holds-later"
   | "no-body"
-  | "unreadable-body"
   | "not-found"
   | "recent"
   | "not-due";

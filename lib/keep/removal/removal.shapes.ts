@@ -14,10 +14,8 @@ export const removalPreviewSchema = named(
     /** IGNORED events, and REDRIVEN ones that are confirmed: they are archived, then removed. */
     removable: nullableNumber,
     kept: nullableNumber,
-    /** `not-settled`: PENDING; `in-redrive`: QUEUED; `unconfirmed`: redriven, and it may still come back; `held`: a legal hold covers it; `holds-later`: IGNORED, before parked versions of its aggregate. */
+    /** `not-settled`: PENDING; `in-redrive`: QUEUED; `unconfirmed`: redriven, and it may still come back; `holds-later`: IGNORED, before parked versions of its aggregate. */
     keptByReason: countsOut,
-    /** Of those that stay because of a legal hold. */
-    heldByStatus: countsOut,
     byStatus: countsOut,
     /** Of the current payloads of the removable ones. */
     bytes: nullableNumber,
@@ -28,7 +26,6 @@ export const removalPreviewSchema = named(
     removable: 120,
     kept: 3,
     keptByReason: { "not-settled": 3 },
-    heldByStatus: {},
     byStatus: { IGNORED: 120, PENDING: 3 },
     bytes: 48_000,
     place: "/var/lib/parkade/archive",

@@ -8,8 +8,7 @@ import { keepWritten, rememberWriting } from "@/lib/keep/archive/leftovers.write
 import { keyList, setKeysOf, type WrittenSet } from "@/lib/keep/archive/sets/set-key.pure";
 import { type NewSet, writeSet } from "@/lib/keep/archive/sets/write-set";
 import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
-import { readHeld } from "@/lib/keep/holds/held.read";
-import { type ReadableRecord, readRecordSizes, readRecords } from "@/lib/keep/records/event-records.read";
+import { type EventRecord, readRecordSizes, readRecords } from "@/lib/keep/records/event-records.read";
 import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
 import { closeRemoval, deleteEvents, insertArchiveObjects } from "@/lib/keep/removal/removed-events.write";
@@ -95,20 +94,12 @@ export function removeChunk(deps: RemovingDeps, operationId: string, readKeeping
     await tx.run(`set local idle_in_transaction_session_timeout = ${ARCHIVING_MS_MAX}`);
     const going = candidates.filter((event) => keeping.why(event) === null).map(({ id }) => id);
     const locked = await lockEvents(tx, going);
-    const held = await readHeld(tx, [...locked.keys()]);
-    const records = new Map<string, ReadableRecord>();
-    const unreadable = new Set<string>();
-    for (const record of await readRecords(tx, [...locked.keys()])) {
-      if ("fault" in record) unreadable.add(record.id);
-      else records.set(record.id, record);
-    }
+    const records = new Map((await readRecords(tx, [...locked.keys()])).map((record) => [record.id, record]));
     const ownReason = (event: Candidate): KeptReason | "no-body" | null => {
       const now = locked.get(event.id);
       if (now === undefined) return keeping.why(event) ?? "not-found";
       const reason = keeping.why({ ...event, status: now.status, confirmed: now.confirmed });
       if (reason !== null) return reason;
-      if (held.has(event.id)) return "held";
-      if (unreadable.has(event.id)) return "unreadable-body";
       return records.has(event.id) ? null : "no-body";
     };
     // What stays for a reason of its own goes on to count as a later version that others hold.
@@ -122,7 +113,7 @@ export function removeChunk(deps: RemovingDeps, operationId: string, readKeeping
   };
 }
 
-type Archiving = { records: readonly ReadableRecord[]; operationId: string; actor: string; nowMs: number };
+type Archiving = { records: readonly EventRecord[]; operationId: string; actor: string; nowMs: number };
 
 /**
  * Writes the events as sets, reads them back, and names them. The events are deleted meanwhile: the transaction commits when
@@ -135,7 +126,7 @@ async function archiveEvents(
 ): Promise<{ id: string; from: EventStatus }[]> {
   if (records.length === 0) return [];
   const sets = [...Map.groupBy(records, setOf).values()].map((group) => {
-    const [{ id: first, source }] = group as [ReadableRecord];
+    const [{ id: first, source }] = group as [EventRecord];
     return { id: uuidv7(nowMs), day: uuidv7Day(first), source, operationId, events: group, atMs: nowMs };
   });
   const keys = sets.flatMap((set) => keyList(setKeysOf(set)));

@@ -6,8 +6,6 @@ import type { NamedAggregate } from "@/lib/keep/removal/reported-versions.write"
 import type { FlowKind } from "@/lib/observe/flow.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
-import { bodyColumns, bounceColumns } from "@/lib/platform/sealing/sealed-rows";
-import type { Sealing } from "@/lib/platform/sealing/sealing";
 
 /** An event on its way back. */
 export type Restoring = { id: string; sourceId: string; letter: DeadLetter; stored: StoredPart };
@@ -54,15 +52,9 @@ const json = (value: string) => `nullif(${value}, 'null')`;
 
 const GIVEN = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[],
     $9::jsonb[], $10::jsonb[], $11::text[], $12::text[], $13::text[], $14::bytea[], $15::text[], $16::jsonb[], $17::jsonb[],
-    $18::text[], $19::text[], $20::int[], $22::uuid[], $23::bytea[])
+    $18::text[], $19::text[], $20::int[])
   as g(id, source_id, event_id, aggregate_type, aggregate_id, version, error_code, status, doc, origin, error_type,
-       error_message, error_detail, payload, content_type, headers, tags, event_type, trace_id, payload_bytes,
-       data_key, sealed)`;
-
-/** Revisions as they are stored encrypted, by event and number; none = they are stored as they are in `doc`. */
-const SEALED_REVISIONS = `unnest($24::uuid[], $25::int[], $26::bytea[], $27::uuid[], $28::bytea[])
-  as s(id, revision, payload, data_key, sealed)`;
-const SEALED_BOUNCES = `unnest($29::uuid[], $30::int[], $31::uuid[], $32::bytea[]) as s(id, bounce, data_key, sealed)`;
+       error_message, error_detail, payload, content_type, headers, tags, event_type, trace_id, payload_bytes)`;
 
 /**
  * Stores the events with all that hangs on them, in one statement. Rejects with SQLSTATE 23514 when a day has no
@@ -74,12 +66,6 @@ export async function insertRestored(
   { archived }: { archived: boolean },
 ): Promise<void> {
   const letters = events.map(({ letter }) => letter);
-  const bodies = events.map(({ id, letter: { payload, headers, error } }) =>
-    bodyColumns(tx.sealing, { id, revision: 1 }, { payload, headers, errorDetail: error.stack }),
-  );
-  const [revisions, bounces] = tx.sealing.seals
-    ? [sealedRevisions(tx.sealing, events), sealedBounces(tx.sealing, events)]
-    : [[], []];
   await tx.run(
     `with given as materialized (select * from ${GIVEN}),
      events as (
@@ -103,26 +89,21 @@ export async function insertRestored(
          from given g),
      revisions as (
        insert into event_revisions
-         (id, revision, cause, base, bounce, actor, reason, at, patch, operation_id, payload, content_type, headers, data_key, sealed)
+         (id, revision, cause, base, bounce, actor, reason, at, patch, operation_id, payload, content_type, headers)
        select g.id, (r->>'revision')::int, r->>'cause', (r->>'base')::int, (r->>'bounce')::int, r->>'actor',
               r->>'reason', (r->>'at')::timestamptz, ${json("r->'patch'")}, (r->>'operationId')::uuid,
-              coalesce(s.payload, decode(r->>'payloadBase64', 'base64')), r->>'contentType',
-              case when s.id is null then r->'headers' else '[]' end, s.data_key, s.sealed
-         from given g cross join lateral jsonb_array_elements(g.doc->'revisions') r
-         left join ${SEALED_REVISIONS} on s.id = g.id and s.revision = (r->>'revision')::int),
+              decode(r->>'payloadBase64', 'base64'), r->>'contentType', r->'headers'
+         from given g cross join lateral jsonb_array_elements(g.doc->'revisions') r),
      bounces as (
        insert into event_bounces
-         (id, bounce, at, redrive_id, sent, error_type, error_message, error_detail, headers, origin, admission,
-          data_key, sealed)
+         (id, bounce, at, redrive_id, sent, error_type, error_message, error_detail, headers, origin, admission)
        select g.id, (n->>'bounce')::int, (n->>'at')::timestamptz, (n->>'redriveId')::uuid, (n->>'sent')::int,
-              n->'error'->>'type', n->'error'->>'message', case when s.id is null then n->'error'->>'stack' end,
-              case when s.id is null then n->'headers' else '[]' end, n->'origin', ${json("n->'admitted'")}, s.data_key, s.sealed
-         from given g cross join lateral jsonb_array_elements(g.doc->'bounced') n
-         left join ${SEALED_BOUNCES} on s.id = g.id and s.bounce = (n->>'bounce')::int)
+              n->'error'->>'type', n->'error'->>'message', n->'error'->>'stack', n->'headers', n->'origin', ${json("n->'admitted'")}
+         from given g cross join lateral jsonb_array_elements(g.doc->'bounced') n)
      insert into dlq_event_bodies
-       (id, payload, content_type, headers, error_type, error_message, error_detail, origin, admission, data_key, sealed)
+       (id, payload, content_type, headers, error_type, error_message, error_detail, origin, admission)
      select g.id, g.payload, g.content_type, g.headers, g.error_type, g.error_message, g.error_detail, g.origin,
-            ${json("g.doc->'admitted'")}, g.data_key, g.sealed
+            ${json("g.doc->'admitted'")}
        from given g`,
     [
       events.map(({ id }) => id),
@@ -137,42 +118,17 @@ export async function insertRestored(
       events.map(({ stored }) => stored.originText),
       letters.map(({ error }) => error.type),
       letters.map(({ error }) => error.message),
-      bodies.map(({ errorDetail }) => errorDetail),
-      bodies.map(({ payload }) => bytesOf(payload)),
+      letters.map(({ error }) => error.stack),
+      letters.map(({ payload }) => bytesOf(payload)),
       letters.map(({ contentType }) => contentType),
-      bodies.map(({ headers }) => headers),
+      letters.map(({ headers }) => JSON.stringify(headers)),
       letters.map(({ tags }) => JSON.stringify(tags)),
       letters.map(({ eventType }) => eventType),
       letters.map(({ traceId }) => traceId),
       events.map(payloadBytesOf),
       archived,
-      bodies.map(({ dataKey }) => dataKey),
-      bodies.map(({ sealed }) => sealed),
-      ...[revisions.map(({ id }) => id), revisions.map(({ revision }) => revision)],
-      ...[revisions.map(({ payload }) => bytesOf(payload)), revisions.map(({ dataKey }) => dataKey)],
-      revisions.map(({ sealed }) => sealed),
-      ...[bounces.map(({ id }) => id), bounces.map(({ bounce }) => bounce)],
-      ...[bounces.map(({ dataKey }) => dataKey), bounces.map(({ sealed }) => sealed)],
     ],
     { name: "insert-restored" },
-  );
-}
-
-function sealedRevisions(sealing: Sealing, events: readonly Restoring[]) {
-  return events.flatMap(({ id, stored }) =>
-    stored.state.revisions.map(({ revision, payloadBase64, headers }) => {
-      const body = { payload: Buffer.from(payloadBase64, "base64"), headers, errorDetail: null };
-      return { id, revision, ...bodyColumns(sealing, { id, revision }, body) };
-    }),
-  );
-}
-
-function sealedBounces(sealing: Sealing, events: readonly Restoring[]) {
-  return events.flatMap(({ id, stored }) =>
-    stored.state.bounced.map(({ bounce, headers, error }) => {
-      const parts = { headers, errorDetail: error.stack };
-      return { id, bounce, ...bounceColumns(sealing, { id, bounce }, parts) };
-    }),
   );
 }
 

@@ -1,6 +1,5 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import { HELD, held } from "@/lib/keep/holds/hold.sql";
 import { beforeParked, readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import type { KeptReason } from "@/lib/keep/removal/removal.pure";
 import { RECENT, recent } from "@/lib/keep/retention/recent-events.sql";
@@ -42,27 +41,26 @@ export async function countDue(db: Queryable, viewer: Viewer, query: DueQuery): 
     errorCode: string;
     status: EventStatus;
     confirmed: boolean;
-    held: boolean;
     recent: boolean;
     n: number;
     bytes: number;
   }>(
     `select to_char(c.day, 'YYYY-MM-DD') as day, extract(epoch from c.day at time zone 'UTC')::float8 * 1000 as "dayMs",
-            s.name as source, c.error_code as "errorCode", c.status, c.confirmed, c.held, c.recent, c.n, c.bytes
+            s.name as source, c.error_code as "errorCode", c.status, c.confirmed, c.recent, c.n, c.bytes
        from (select date_trunc('day', e.first_seen at time zone 'UTC') as day, e.source_id, e.error_code, e.status,
-                    e.confirmed_at is not null as confirmed, ${HELD} as held, ${RECENT} as recent, count(*)::int as n,
+                    e.confirmed_at is not null as confirmed, ${RECENT} as recent, count(*)::int as n,
                     coalesce(sum(e.payload_bytes), 0)::float8 as bytes
                from dlq_event_rows e
               where e.id < $1 and ($2::text is null or e.error_code = $2)
                 and ($3::text[] is null or e.source_id = any(array(select id from sources where name = any($3))))
-              group by 1, 2, 3, 4, 5, 6, 7) c
+              group by 1, 2, 3, 4, 5, 6) c
        join sources s on s.id = c.source_id order by 1`,
     [uuidv7LowerBound(beforeMs), errorCode, sourceScope(viewer, source === null ? undefined : [source])],
   );
   return rows.flatMap((row) => {
     if (row.dayMs >= dueBeforeMs(nowMs, daysKept(retention, row))) return [];
     // In the order in which a chunk asks.
-    const reason = whyUnexpired(row) ?? (row.held ? "held" : row.recent ? "recent" : null);
+    const reason = whyUnexpired(row) ?? (row.recent ? "recent" : null);
     return [{ day: row.day, reason, n: row.n, bytes: row.bytes }];
   });
 }
@@ -88,11 +86,11 @@ export async function countHolding(
   viewer: Viewer,
   { retention, nowMs, beforeMs }: Pick<DueQuery, "retention" | "nowMs" | "beforeMs">,
 ): Promise<Map<string, { n: number; bytes: number }>> {
-  const stays = `not (${due("l", "$3")} and not ${held("l")} and not ${recent("l")})`;
+  const stays = `not (${due("l", "$3")} and not ${recent("l")})`;
   const heads = await db.query<{ id: string; day: string; bytes: number }>(
     `select e.id, to_char(e.first_seen at time zone 'UTC', 'YYYY-MM-DD') as day, coalesce(e.payload_bytes, 0) as bytes
        from dlq_event_rows e
-      where e.id < $1 and ${due("e", "$3")} and not ${HELD} and not ${RECENT} and ${beforeParked(stays, "dlq_event_rows")}
+      where e.id < $1 and ${due("e", "$3")} and not ${RECENT} and ${beforeParked(stays, "dlq_event_rows")}
         and ($2::text[] is null or e.source_id = any(array(select id from sources where name = any($2))))`,
     [uuidv7LowerBound(beforeMs), sourceScope(viewer), boundsOf(retention, nowMs)],
   );

@@ -9,12 +9,10 @@ import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
-import { liftHold } from "@/lib/keep/holds/lift-hold";
-import { placeHold } from "@/lib/keep/holds/place-hold";
 import { removeEvents } from "@/lib/keep/removal/remove-events";
 import { removeOldKeys } from "@/lib/keep/retention/old-keys.write";
 import { systemClock } from "@/lib/platform/clock";
-import { addSource, deadLetter } from "@/lib/testing/letters";
+import { deadLetter } from "@/lib/testing/letters";
 import { worldOfEachTest } from "@/lib/testing/redrive-world";
 
 const world = worldOfEachTest();
@@ -100,35 +98,6 @@ describe("what is known of an archived event", () => {
     expect(await left(ids)).toEqual(WHOLE);
     await knownFor(7);
     expect(await removeOldKeys(world.db)).toBe(1);
-  });
-
-  test("stays while a legal hold covers one of its set, by a tag that the list does not show, too", async () => {
-    const { ids } = await redrivenAndRemoved(401);
-    const hold = (scope: Parameters<typeof placeHold>[1]["scope"]) =>
-      placeHold(deps(), { scope, from: null, to: null, reason: "a claim" }, ADA);
-    await addSource(world.db, "billing");
-    await hold({ tag: { name: "tenant", value: "acme" }, source: "billing" });
-    const holds = [
-      await hold({ tag: { name: "tenant", value: "acme" } }),
-      await hold({ aggregateId: "order-2", source: "orders" }),
-    ];
-    for (const id of holds) {
-      expect(await removeOldKeys(world.db)).toBe(0);
-      await liftHold(deps(), { id, reason: "settled" }, ADA);
-    }
-    expect(await removeOldKeys(world.db)).toBe(1);
-    expect(await left(ids)).toEqual(NONE);
-  });
-
-  test("goes behind any number of sets that a hold keeps", async () => {
-    await redrivenAndRemoved(401);
-    await placeHold(deps(), { scope: { source: "orders" }, from: null, to: null, reason: "a claim" }, ADA);
-    await world.db.run(
-      `insert into archive_objects (id, operation_id, source, key, events, bytes, sha256, removed_by, removed_at)
-       select gen_random_uuid(), o.operation_id, 'orders', 'empty-' || n, 0, 0, o.sha256, 'ada', o.removed_at + n * interval '1 ms'
-         from archive_objects o cross join generate_series(1, 150) n`,
-    );
-    expect(await removeOldKeys(world.db)).toBe(150);
   });
 
   test("stays with an event that came back, also while the two happen at once", async () => {

@@ -1,5 +1,3 @@
-import { keepHoldsAsTheyAre } from "@/lib/keep/holds/held.read";
-import { coveredByHold } from "@/lib/keep/holds/hold.sql";
 import type { Db, Tx } from "@/lib/platform/database/db";
 
 /** Sets of one round: a round of a large store ends, and the next one goes on. */
@@ -9,8 +7,8 @@ const PAGE = 100;
 /**
  * Removes the keys and the attempts of archived events that left the store longer ago than their source is to know them
  * (`sources.known_days`). They stay in the archive and can be found and restored; an arrival with such a key is a new event.
- * Their items stay: the audit lists events by them. Each set is a transaction. A set with an event under a legal hold is left
- * as it is. Returns the number of sets.
+ * Their items stay: the audit lists events by them. Each set is a transaction.
+ * Returns the number of sets.
  */
 export async function removeOldKeys(db: Db): Promise<number> {
   const sources = await db.query<{ name: string; days: number }>(
@@ -29,7 +27,7 @@ export async function removeOldKeys(db: Db): Promise<number> {
 
 type Due = { id: string; removedAt: string };
 
-/** Those that a hold keeps stay the oldest: the page behind them is looked at as well. */
+/** The sets that another worker has locked stay the oldest: the next page begins behind them. */
 async function dueAfter(db: Db, { name, days }: { name: string; days: number }, after?: Due): Promise<Due[]> {
   return db.query<Due>(
     `select id, removed_at::text as "removedAt" from archive_objects
@@ -40,15 +38,13 @@ async function dueAfter(db: Db, { name, days }: { name: string; days: number }, 
   );
 }
 
-/** False = another worker has it, or a hold keeps it. */
+/** False = another worker has it. */
 async function removeKeysOf(tx: Tx, objectId: string): Promise<boolean> {
   const [free] = await tx.query(
     "select 1 from archive_objects where id = $1 and keys_removed_at is null for update skip locked",
     [objectId],
   );
   if (!free) return false;
-  await keepHoldsAsTheyAre(tx);
-  if (await isHeld(tx, objectId)) return false;
   // The keys first, as a restore locks them: the statement after it sees which of the events came back meanwhile.
   await tx.query(
     `select 1 from archived_events a join event_keys k on k.event_id = a.event_id and k.source_id = a.source_id
@@ -64,19 +60,4 @@ async function removeKeysOf(tx: Tx, objectId: string): Promise<boolean> {
     [objectId],
   );
   return true;
-}
-
-/** The archive's list has no tags: while a tag is held, each event of the sources of that hold counts as held. */
-async function isHeld(tx: Tx, objectId: string): Promise<boolean> {
-  const held = await tx.query(
-    `select 1 from (select a.*, null::jsonb as tags, to_timestamp(
-                             ('x' || left(replace(a.id::text, '-', ''), 12))::bit(48)::bigint / 1000.0) as first_seen
-                      from archived_events a where a.object_id = $1) e
-      where ${coveredByHold("e", "e.source")}
-         or exists (select 1 from legal_holds h
-                     where h.scope = 'tag' and h.lifted_at is null and (h.source is null or h.source = e.source))
-      limit 1`,
-    [objectId],
-  );
-  return held.length > 0;
 }

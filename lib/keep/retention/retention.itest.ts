@@ -14,7 +14,6 @@ import { parseArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { listArchivedEvents } from "@/lib/keep/archive/archived-events.read";
 import { restoreArchived } from "@/lib/keep/archive/restore-archived";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
-import { placeHold } from "@/lib/keep/holds/place-hold";
 import { changeRetention } from "@/lib/keep/retention/change-retention";
 import { runRetention } from "@/lib/keep/retention/expire-events";
 import { previewRetention, showRetention } from "@/lib/keep/retention/show-retention.read";
@@ -70,6 +69,14 @@ const expire = async () => {
 };
 const stored = async () =>
   (await world.db.query<{ id: string }>("select event_id as id from dlq_events order by 1")).map(({ id }) => id);
+const bounced = async (eventId: string) => {
+  await world.db.run(
+    `insert into event_bounces (id, bounce, at, sent, headers, origin)
+     select id, 1, now() - interval '6 days', 1, '[]', '{}' from dlq_events where event_id = $1`,
+    [eventId],
+  );
+  await world.db.run("update dlq_events set bounces = 1 where event_id = $1", [eventId]);
+};
 const archived = async () => (await listArchivedEvents(world.db, ADA, LIST)).items;
 const retain = (days: number, rules: { source?: string; errorCode?: string; days: number }[] = [], viewer = ADA) => {
   const named = rules.map((rule) => ({
@@ -191,9 +198,6 @@ describe("events of a day that is older than they are kept", () => {
     await park("tail", 2, { aggregateId: "order-1", version: 2n });
     await park("goes", 31.5);
     await park("queued", 31.5);
-    await park("held", 31.5, { tags: { claim: "118" } });
-    const scope = { tag: { name: "claim", value: "118" } };
-    await placeHold(world.deps, { scope, reason: "a claim" }, ADA);
     await world.request({ select: { ids: await world.idsOf(["sent"]) } });
     const sending = await world.worker();
     await expect.poll(async () => (await world.event("sent")).status).toBe("REDRIVEN");
@@ -207,21 +211,17 @@ describe("events of a day that is older than they are kept", () => {
     await world.db.run(
       "update dlq_event_facts f set payload_bytes = 2 from dlq_events e where e.id = f.id and e.event_id = 'revised'",
     );
-    const kept = { "in-redrive": 1, unconfirmed: 1, recent: 1, held: 1, "holds-later": 1 };
+    const kept = { "in-redrive": 1, unconfirmed: 1, recent: 1, "holds-later": 1 };
     expect((await preview()).days).toMatchObject([{ expires: 1, keptByReason: kept }]);
     await expire();
     expect((await operations()).at(-1)).toMatchObject({ changed: 1, refused: kept });
-    expect(await stored()).toEqual(["head", "held", "queued", "revised", "sent", "tail"]);
+    expect(await stored()).toEqual(["head", "queued", "revised", "sent", "tail"]);
   });
 
   test("stay when they came back in the last seven days, however old their letter is", async () => {
     await park("old", 31.5);
     await park("back", 31.5);
-    await world.db.run(
-      `insert into event_bounces (id, bounce, at, sent, headers, origin)
-       select id, 1, now() - interval '6 days', 1, '[]', '{}' from dlq_events where event_id = 'back'`,
-    );
-    await world.db.run("update dlq_events set bounces = 1 where event_id = 'back'");
+    await bounced("back");
     expect((await preview()).days).toMatchObject([{ expires: 1, keptByReason: { recent: 1 } }]);
     await expire();
     expect(await stored()).toEqual(["back"]);
@@ -232,12 +232,12 @@ describe("events of a day that is older than they are kept", () => {
     await park("due", 10, { aggregateId: "order-1", version: 1n, errorCode: "TIMEOUT" });
     await park("longer", 9, { aggregateId: "order-1", version: 2n });
     await park("other", 10, { aggregateId: "order-2", version: 1n, errorCode: "TIMEOUT" });
-    await park("stays", 9, { aggregateId: "order-2", version: 2n, errorCode: "TIMEOUT", tags: { claim: "118" } });
-    await placeHold(world.deps, { scope: { tag: { name: "claim", value: "118" } }, reason: "a claim" }, ADA);
+    await park("stays", 9, { aggregateId: "order-2", version: 2n, errorCode: "TIMEOUT" });
+    await bounced("stays");
     const days = (await preview()).days!;
     expect(days.map(({ expires, bytes, keptByReason }) => [expires, bytes, keptByReason])).toEqual([
       [0, 0, { "holds-later": 2 }],
-      [0, 0, { held: 1 }],
+      [0, 0, { recent: 1 }],
     ]);
     await expire();
     expect((await operations()).reduce((sum, { changed }) => sum + changed, 0)).toBe(0);

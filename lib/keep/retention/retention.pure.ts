@@ -4,7 +4,7 @@ import { type KeptReason, whyKept } from "@/lib/keep/removal/removal.pure";
 const DAY_MS = 86_400_000;
 
 /** Days that an event is kept. */
-export const KEPT_DAYS = { min: 7, max: 30, initial: 30 } as const;
+export const KEPT_DAYS = { min: 7, max: 3_650, initial: 30 } as const;
 
 /** An event that something happened to within this time stays, however old it is. A restored one stays as long. */
 export const RECENT_DAYS = 7;

@@ -4,7 +4,6 @@ import { ofSources, seesOperation, seesRedrive } from "@/lib/guard/viewer/scope.
 import { sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import { roomSentence } from "@/lib/intake/room/room.pure";
 import { readIntakeStops } from "@/lib/intake/room/room.read";
-import { readEncryption } from "@/lib/keep/encryption/encryption.read";
 import { readArchiveFault } from "@/lib/keep/removal/archive-fault.read";
 import { countAlerts } from "@/lib/observe/alerts/alerts.read";
 import type { StatusOut } from "@/lib/observe/stats/stats.shapes";
@@ -51,7 +50,6 @@ export type StoredStatus = Pick<
   | "stops"
   | "alerts"
   | "intakeStops"
-  | "encryption"
 >;
 
 /**
@@ -60,13 +58,12 @@ export type StoredStatus = Pick<
  * unlimited.
  */
 export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredStatus> {
-  const [archive, stops, intakeStops, approvals, alerts, encryption] = await Promise.all([
+  const [archive, stops, intakeStops, approvals, alerts] = await Promise.all([
     readArchiveFault(db),
     listStops(db, viewer),
     readIntakeStops(db),
     countApprovals(db, viewer),
     countAlerts(db, viewer),
-    readEncryption(db, viewer),
   ]);
   const [row] = await db.query<StatusRow>(
     `with sent as (
@@ -129,7 +126,6 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
       since: iso(stop.sinceMs),
       detail: roomSentence(stop),
     })),
-    encryption,
   };
 }
 

@@ -227,7 +227,6 @@ test("level and flow of a size come from one statement, so from one moment", asy
   await happened({ agoMs: 5 * 60_000, n: 3 });
   let statements = 0;
   const counting: Queryable = {
-    sealing: db.sealing,
     run: db.run,
     query: (...args) => {
       statements++;

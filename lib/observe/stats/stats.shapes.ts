@@ -230,40 +230,6 @@ export const statusSchema = named(
     intakeStops: z.nullable(
       z.array(z.object({ measure: z.enum(["disk", "store"]), since: timeOut, detail: z.string() })),
     ),
-    /** How bodies are stored, with the ids of master keys; null = keys were never configured, the viewer does not see every source, or the store did not say. */
-    encryption: z.nullable(
-      z.object({
-        /** What this process does with a new body. */
-        writes: z.enum(["encrypted", "clear"]),
-        /** All that this process has or that wrap a data key. `missing`: this process lacks the key. One that wraps no data keys may be taken away. `bodies`: null = not counted yet. */
-        keys: z.array(
-          z.object({
-            key: z.string(),
-            current: z.boolean(),
-            missing: z.boolean(),
-            dataKeys: count,
-            bodies: nullableNumber,
-          }),
-        ),
-        clearBodies: nullableNumber,
-        /** Those whose data key the store lacks: they are lost. */
-        bodiesWithoutKey: nullableNumber,
-        countedAt: nullableTime,
-        /** What a worker makes of bodies that are stored otherwise, from the oldest on; null = it has not begun. */
-        older: z.nullable(
-          z.object({
-            becomes: z.enum(["encrypted", "clear"]),
-            upTo: nullableTime,
-            /** None that it has to take is left. */
-            ended: z.boolean(),
-            /** When the youngest that is left is ten minutes old, and is taken; null = none is waited for. */
-            waitsUntil: nullableTime,
-            changed: count,
-            unreadable: count,
-          }),
-        ),
-      }),
-    ),
   }),
   {
     asOf: "2026-11-22T02:45:00.000Z",
@@ -281,7 +247,6 @@ export const statusSchema = named(
     stops: [],
     alerts: { firing: 1, unacknowledged: 1, worst: "warning" },
     intakeStops: [],
-    encryption: null,
   },
 );
 export type StatusOut = z.infer<typeof statusSchema>;

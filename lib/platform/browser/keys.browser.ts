@@ -49,7 +49,6 @@ export const keys = {
   removal: (params: Params) => ["removal", params] as const,
   recipes: ["recipes"] as const,
   controls: (params: Params = {}) => ["controls", params] as const,
-  holds: (params: Params = {}) => ["holds", params] as const,
   forgets: (params: Params = {}) => ["forgets", params] as const,
   admission: {
     list: ["admission", "list"] as const,
@@ -86,7 +85,6 @@ export type Change =
   | "redrives"
   | "dryRuns"
   | "controls"
-  | "holds"
   | "forgets"
   | "admission"
   | "redriveRules"
@@ -104,7 +102,6 @@ const STALE_AFTER: Record<Change, string[]> = {
   dryRuns: ["redrives", "audit", "status"],
   // A control changes the shown state of events and the refusals of a redrive.
   controls: ["controls", "events", "redrives", "audit"],
-  holds: ["holds", "removal", "audit"],
   forgets: ["forgets", "audit"],
   admission: ["admission", "audit"],
   redriveRules: ["redrive-rules", "audit"],

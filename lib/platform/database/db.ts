@@ -14,7 +14,6 @@ import {
   PostgresPool,
   sqlState,
 } from "@/lib/platform/postgres-pool";
-import { NO_SEALING, type Sealing } from "@/lib/platform/sealing/sealing";
 
 /**
  * Postgres through `pg`. What crosses this edge:
@@ -41,8 +40,6 @@ export interface Queryable {
   query<T = Record<string, unknown>>(text: string, values?: Values, options?: QueryOptions): Promise<T[]>;
   /** How many rows the statement changed. */
   run(text: string, values?: Values, options?: QueryOptions): Promise<number>;
-  /** Encrypts and decrypts bodies, as this process is configured. */
-  readonly sealing: Sealing;
 }
 
 const insideTransaction: unique symbol = Symbol("inside a transaction");
@@ -89,8 +86,6 @@ export type DbOptions = Partial<Omit<PoolOptions, "onConnect" | "types" | "sessi
   genericPlans?: "pages" | "keys";
   /** Where the random pauses come from; without it a repeat waits for nothing. */
   chance?: { clock: Pick<Clock, "sleep">; random: () => number };
-  /** Without it bodies are stored as they are. */
-  sealing?: Sealing;
 };
 
 /** Half of the longest pause before the first repeat; each further one may be twice as long: at most 0.64 s in all. */
@@ -150,7 +145,7 @@ function typesWith(timestamptz: (text: string) => unknown): pg.CustomTypesConfig
 const types = typesWith(timestamptzToMs);
 const isoTypes = typesWith(timestamptzToIso);
 
-export function createDb(url: string, { genericPlans, chance, sealing = NO_SEALING, ...options }: DbOptions = {}): Db {
+export function createDb(url: string, { genericPlans, chance, ...options }: DbOptions = {}): Db {
   const pool = new PostgresPool(url, {
     max: 10,
     statementTimeoutMs: 0,
@@ -161,16 +156,10 @@ export function createDb(url: string, { genericPlans, chance, sealing = NO_SEALI
     },
     ...options,
   });
-  const direct = queryable((config) => withConnection(pool, (connection) => execute(connection, config)), sealing);
+  const direct = queryable((config) => withConnection(pool, (connection) => execute(connection, config)));
   return {
     ...direct,
-    transaction: (work, settings) =>
-      withConnection(pool, async (connection) => {
-        // On the connection that the transaction gets: a wait for a second one could be for ever.
-        if (!settings?.readOnly && sealing.isDue(connection.client))
-          await sealing.makeReady(outside(connection, sealing), connection.client);
-        return transact(connection, work, { ...settings, sealing });
-      }),
+    transaction: (work, settings) => withConnection(pool, (connection) => transact(connection, work, settings ?? {})),
     pause: async (tries) => chance?.clock.sleep(chance.random() * PAUSE_MS * 2 ** tries),
     end: () => pool.end(),
   };
@@ -231,15 +220,10 @@ async function judge(connection: Connection, error: unknown): Promise<unknown> {
     : translate(error);
 }
 
-/** Before a transaction: each statement is one of its own. */
-function outside(connection: Connection, sealing: Sealing): Queryable {
-  return queryable((config) => execute(connection, config), sealing);
-}
-
 async function transact<T>(
   connection: Connection,
   work: (tx: Tx) => Promise<T>,
-  settings: TransactionOptions & { sealing: Sealing },
+  settings: TransactionOptions,
 ): Promise<T> {
   await execute(connection, opening(settings));
   let result: T;
@@ -261,11 +245,11 @@ function opening({ statementTimeoutMs, readOnly, snapshot }: TransactionOptions)
   return statementTimeoutMs === undefined ? begin : `${begin}; set local statement_timeout = ${statementTimeoutMs | 0}`;
 }
 
-function asTx(connection: Connection, { statementTimeoutMs, sealing }: TransactionOptions & { sealing: Sealing }): Tx {
+function asTx(connection: Connection, { statementTimeoutMs }: TransactionOptions): Tx {
   // pg reads `query_timeout` of a single statement too; its types do not know.
   const patience = statementTimeoutMs === undefined ? {} : { query_timeout: answerMsMax(statementTimeoutMs) };
   return {
-    ...queryable((config) => execute(connection, { ...config, ...patience }), sealing),
+    ...queryable((config) => execute(connection, { ...config, ...patience })),
     copyIn: (text, data) => copyIn(connection, Object.assign(copyFrom(text), patience), data),
     copyOut: (text) => copyOut(connection, Object.assign(copyTo(text), patience)),
     [insideTransaction]: true,
@@ -308,7 +292,7 @@ async function* copyOut(connection: Connection, source: CopyToStreamQuery): Asyn
   }
 }
 
-function queryable(run: (config: pg.QueryConfig) => Promise<pg.QueryResult>, sealing: Sealing): Queryable {
+function queryable(run: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable {
   const send = (text: string, values: Values, options?: QueryOptions) =>
     run({
       text,
@@ -317,7 +301,6 @@ function queryable(run: (config: pg.QueryConfig) => Promise<pg.QueryResult>, sea
       ...(options?.isoTimes ? { types: isoTypes } : {}),
     });
   return {
-    sealing,
     query: async <T>(text: string, values: Values = [], options?: QueryOptions) =>
       (await send(text, values, options)).rows as T[],
     run: async (text, values = [], options) => (await send(text, values, options)).rowCount ?? 0,

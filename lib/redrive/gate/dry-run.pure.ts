@@ -3,16 +3,13 @@ import type { SchemaFault } from "@/lib/repair/schemas/schema-fault.pure";
 
 /** The input of the dry run for one event. */
 export type DryRunFacts = OrderFacts & {
-  /** `unreadable`: why it cannot be decrypted. */
-  payload:
-    | { unreadable: string }
-    | {
-        bytes: number;
-        bytesMax: number;
-        parses: { ok: boolean | null; detail: string };
-        /** `tooSlow`: the check against the schema took longer than its time limit. */
-        schema: { ok: boolean | null; detail: string; tooSlow?: boolean; faults?: readonly SchemaFault[] };
-      };
+  payload: {
+    bytes: number;
+    bytesMax: number;
+    parses: { ok: boolean | null; detail: string };
+    /** `tooSlow`: the check against the schema took longer than its time limit. */
+    schema: { ok: boolean | null; detail: string; tooSlow?: boolean; faults?: readonly SchemaFault[] };
+  };
   /** `fault`: the reason why nothing can be sent to this target. */
   target:
     | { name: string; reachable: boolean | null; detail: string; breakerOpen: boolean; breakerDetail?: string }
@@ -83,10 +80,7 @@ export function withFix(check: Check, refusal: Refusal): Check {
   return check.ok === false && check.fix === undefined ? { ...check, fix: REFUSAL_FIX[refusal] } : check;
 }
 
-function payloadChecks(payload: DryRunFacts["payload"]): Ruled[] {
-  if ("unreadable" in payload)
-    return [{ check: "payload-readable", ok: false, detail: payload.unreadable, refusal: "unreadable-body" }];
-  const { bytes, bytesMax, parses, schema } = payload;
+function payloadChecks({ bytes, bytesMax, parses, schema }: DryRunFacts["payload"]): Ruled[] {
   return [
     { check: "payload-parses", ...parses, refusal: "payload-unparsable" },
     {

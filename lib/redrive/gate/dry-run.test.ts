@@ -39,7 +39,6 @@ describe("the dry run", () => {
   });
 
   test.each([
-    [{ payload: { unreadable: "the encryption key a is missing" } }, "unreadable-body"],
     [{ payload: { ...well.payload, parses: { ok: false, detail: "no JSON" } } }, "payload-unparsable"],
     [{ payload: { ...well.payload, schema: { ok: false, detail: "/amount" } } }, "schema-mismatch"],
     [{ payload: { ...well.payload, schema: { ok: false, detail: "slow", tooSlow: true } } }, "schema-timeout"],

@@ -20,7 +20,6 @@ export const CONFIRMABLE_REFUSALS = ["parked-early", "needs-confirmation"] as co
 export type ConfirmableRefusal = (typeof CONFIRMABLE_REFUSALS)[number];
 
 export const DRY_RUN_REFUSALS = [
-  "unreadable-body",
   "payload-unparsable",
   "schema-mismatch",
   "schema-timeout",
@@ -48,7 +47,6 @@ export const REFUSAL_TEXT: Record<Refusal, string> = {
   "parked-early": "was parked early: its failure is permanent. Repair it, or confirm that this redrive sends it",
   "needs-confirmation": "needs a confirmation, as a rule of admission asks: confirm that this redrive sends it",
   "not-found": "no longer exists",
-  "unreadable-body": "has a body that cannot be decrypted",
   "payload-unparsable": "has a payload that does not parse as its content type",
   "schema-mismatch": "has a payload that does not match the source's JSON Schema",
   "schema-timeout": "has a payload for which the source's JSON Schema takes too long: simplify the schema",
@@ -73,7 +71,6 @@ export const REFUSAL_FIX: Record<Refusal, string> = {
   "parked-early": "repair it, or confirm in the redrive that it is sent as it is",
   "needs-confirmation": "confirm in the redrive that it is sent",
   "not-found": "leave it out of the selection",
-  "unreadable-body": "give web and worker the encryption key that is named, in PARKADE_ENCRYPTION_KEYS",
   "payload-unparsable": "edit the payload so that it is valid JSON in UTF-8, or correct its content type",
   "schema-mismatch": "mend the payload, or correct the schema where it is stricter than the consumer",
   "schema-timeout": "simplify the patterns and references of the schema",

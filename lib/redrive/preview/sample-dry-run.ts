@@ -212,21 +212,17 @@ async function examineEach(
     const body = bodies.get(event.id);
     return body ? [{ event, body }] : [];
   });
-  const readable = withBodies.flatMap(({ event, body }) => ("fault" in body ? [] : [{ event, body }]));
   const checked = await deps.checkPayloads.inForce(
     tx,
-    readable.map(({ event: { sourceId }, body }) => ({ ...body, sourceId })),
+    withBodies.map(({ event: { sourceId }, body }) => ({ ...body, sourceId })),
   );
-  const checks = new Map(readable.map(({ event }, index) => [event.id, checked[index]!]));
-  const owners = await askOwners(deps, readable, set.targetOf);
+  const checks = new Map(withBodies.map(({ event }, index) => [event.id, checked[index]!]));
+  const owners = await askOwners(deps, withBodies, set.targetOf);
   return withBodies.map(({ event, body }) => {
     const facts = set.targets.find(({ row }) => row.id === set.targetOf(event)?.id)?.facts;
     const verdictAt = (target: DryRunFacts["target"]) =>
       dryRun({
-        payload:
-          "fault" in body
-            ? { unreadable: body.fault }
-            : { bytes: body.payload.byteLength, bytesMax, ...checks.get(event.id)! },
+        payload: { bytes: body.payload.byteLength, bytesMax, ...checks.get(event.id)! },
         target,
         version: event.version,
         ...order.get(event.id)!,

@@ -1,4 +1,4 @@
-import { type EventBody, type FoundBody, readBodies } from "@/lib/events/bodies.read";
+import { type EventBody, readBodies } from "@/lib/events/bodies.read";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
 import { type Check, type DryRunFacts, dryRun, type OrderFacts } from "@/lib/redrive/gate/dry-run.pure";
 import { readOrderFacts } from "@/lib/redrive/gate/dry-run-facts.read";
@@ -100,13 +100,13 @@ export async function examineItems(
 function toAsk(
   session: Session,
   examined: ExaminedItem,
-  bodies: Map<string, FoundBody>,
+  bodies: Map<string, EventBody>,
   targets: Map<string, FoundTarget>,
 ): ItemToAsk | null {
   const { item, send } = examined;
   if (send) return { examined, target: send.target, body: send.body };
   const [body, found] = [bodies.get(item.id), targets.get(item.sourceId)!];
-  if (session.redrive().mode !== "verify" || !body || "fault" in body || "fault" in found) return null;
+  if (session.redrive().mode !== "verify" || !body || "fault" in found) return null;
   return { examined, target: found.target, body };
 }
 
@@ -134,11 +134,11 @@ async function findTargets(
 async function checkBodies(
   redriver: Redriver,
   claimed: readonly ClaimedItem[],
-  bodies: Map<string, FoundBody>,
+  bodies: Map<string, EventBody>,
 ): Promise<Map<string, PayloadCheck>> {
   const present = claimed.flatMap(({ id, sourceId }) => {
     const body = bodies.get(id);
-    return body && !("fault" in body) ? [{ id, payload: { ...body, sourceId } }] : [];
+    return body ? [{ id, payload: { ...body, sourceId } }] : [];
   });
   const checks = await redriver.checkPayloads.inForce(
     redriver.keyedDb,
@@ -153,8 +153,8 @@ type ItemToExamine = {
   unreached: number;
   /** The code of a delivery in this redrive: its worker had lost the item before it could close it. null = none is known. */
   arrived: string | null;
-  body: FoundBody | undefined;
-  /** There is one when there is a body that can be read. */
+  body: EventBody | undefined;
+  /** There is one when there is a body. */
   check: PayloadCheck | undefined;
   order: OrderFacts;
   target: FoundTarget;
@@ -184,10 +184,6 @@ function examine(
     return { ...base, findings, decided: { kind: "refused", refusal: ruling.refusal, detail: "" } };
   }
   if (!body) return { ...base, decided: { kind: "refused", refusal: "not-found", detail: "its body is gone" } };
-  if ("fault" in body) {
-    const { findings } = dryRunOf(facts, rules, ownOf(facts));
-    return { ...base, findings, decided: { kind: "refused", refusal: "unreadable-body", detail: body.fault } };
-  }
   const verify = session.redrive().mode === "verify";
   const own = ownOf(facts);
   const route: Route = own && !verify ? routeOf(routeFacts(own, facts)) : { kind: "own" };
@@ -236,10 +232,7 @@ function ownOf({ target }: ItemToExamine): Exclude<FoundTarget, NoTarget> | null
 /** `open`: where it would be sent; null = its target's fault says why nowhere. Its body is there. */
 function dryRunOf({ item, body, check, order, target }: ItemToExamine, { settings }: Rules, open: Healthy | null) {
   return dryRun({
-    payload:
-      "fault" in body!
-        ? { unreadable: body.fault }
-        : { bytes: body!.payload.byteLength, bytesMax: settings.payloadBytesMax, ...check! },
+    payload: { bytes: body!.payload.byteLength, bytesMax: settings.payloadBytesMax, ...check! },
     target: open ? targetFacts(open.target.row.name, open.health) : (target as NoTarget),
     version: item.version,
     ...order,

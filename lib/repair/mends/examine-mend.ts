@@ -84,7 +84,7 @@ async function examinePart<Candidate extends MendCandidate>(
   const bodies = await readBodies(db, free);
   const held = free.flatMap((candidate) => {
     const body = bodies.get(candidate.id);
-    return body && !("fault" in body) ? [{ candidate, body }] : [];
+    return body ? [{ candidate, body }] : [];
   });
   const made = await mending.mend(held.map(({ body }) => body));
   const results = made.map((result, index) => {
@@ -106,10 +106,9 @@ async function examinePart<Candidate extends MendCandidate>(
   );
   const resultOf = new Map(held.map(({ candidate }, index) => [candidate.id, results[index]!]));
   return candidates.map((candidate) => {
-    const found = bodies.get(candidate.id) ?? null;
-    const body = found && "fault" in found ? null : found;
+    const body = bodies.get(candidate.id) ?? null;
     const result = resultOf.get(candidate.id);
-    const refusal = statusRefusal(candidate.status) ?? (result ? null : found ? "unreadable-body" : "not-found");
+    const refusal = statusRefusal(candidate.status) ?? (result ? null : "not-found");
     const verdict =
       refusal === null
         ? verdictOf(result!, broken.get(candidate.id))

@@ -42,7 +42,6 @@ export const MEND_REASONS = {
   unchanged: "not changed by the recipe",
   "breaks-schema": "would break their JSON Schema",
   [SCHEMA_TIMEOUT]: "not judged by their JSON Schema in its time",
-  "unreadable-body": "with a body that cannot be decrypted",
   "event-queued": "QUEUED in a redrive",
   "already-redriven": "redriven and not come back",
   "stale-revision": "revised meanwhile",

@@ -1,11 +1,5 @@
 import { BULK_EFFECT } from "@/lib/events/bulk/bulk-operation.pure";
-import {
-  bodyOf,
-  unknownEvent,
-  unknownRevision,
-  unreadable,
-  unreadableBody,
-} from "@/lib/events/detail/event-detail.read";
+import { bodyOf, unknownEvent, unknownRevision } from "@/lib/events/detail/event-detail.read";
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { maskData, maskHeaders } from "@/lib/guard/masking/mask.pure";
 import { type MaskSet, NOTHING_MASKED, setFor } from "@/lib/guard/masking/mask-rule.pure";
@@ -13,7 +7,6 @@ import { readMasks } from "@/lib/guard/masking/mask-rules.read";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { Header } from "@/lib/intake/dead-letter.pure";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
-import { openBodies, payloadSize } from "@/lib/platform/sealing/sealed-rows";
 import { ITEM } from "@/lib/redrive/states/state.sql";
 import { redactRecipe } from "@/lib/repair/recipes/redact-recipe.pure";
 import type { Comparison, RevisionDetail, RevisionList, RevisionOut } from "@/lib/repair/revisions/revisions.shapes";
@@ -50,11 +43,11 @@ type RevisionRow = Omit<RevisionOut, "sends" | "sentBy">;
 const REVISIONS = `
   select e.id, 1 as revision, e.revision = 1 as current, 'arrived' as cause, null::int as base, null::int as bounce,
          null::text as actor, null::text as reason, e.first_seen as at, null::jsonb as patch, null::uuid as "operationId",
-         b.content_type as "contentType", ${payloadSize("b")} as bytes, b.payload, b.headers, b.data_key as "dataKey", b.sealed
+         b.content_type as "contentType", octet_length(b.payload) as bytes, b.payload, b.headers
     from dlq_events e join dlq_event_bodies b on b.id = e.id where e.id = $1
   union all
   select e.id, r.revision, e.revision = r.revision, r.cause, r.base, r.bounce, r.actor, r.reason, r.at, r.patch,
-         r.operation_id, r.content_type, ${payloadSize("r")}, r.payload, r.headers, r.data_key, r.sealed
+         r.operation_id, r.content_type, octet_length(r.payload), r.payload, r.headers
     from dlq_events e join event_revisions r on r.id = e.id where e.id = $1 and r.id = $1`;
 
 const COLUMNS = `revision, current, cause, base, bounce, actor, reason, at, patch, "operationId", "contentType", bytes`;
@@ -78,20 +71,14 @@ export async function readRevisions(db: Queryable, viewer: Viewer, id: string): 
 
 export type StoredRevision = { payload: Buffer; contentType: string; headers: Header[] };
 
-type SealedRevision = StoredRevision & { revision: number; dataKey: string | null; sealed: Buffer | null };
-
-/** The bytes of one revision, unmasked. null = it is not stored. Throws DomainError `unreadable-body`. */
+/** The bytes of one revision, unmasked. null = it is not stored. */
 export async function readRevisionBytes(db: Queryable, id: string, revision: number): Promise<StoredRevision | null> {
-  const rows = await db.query<SealedRevision & { id: string }>(
-    `select id, revision, payload, "contentType", headers, "dataKey", sealed from (${REVISIONS}) r where revision = $2`,
+  const [row] = await db.query<StoredRevision>(
+    `select payload, "contentType", headers from (${REVISIONS}) r where revision = $2`,
     [id, revision],
     { name: "revision-bytes" },
   );
-  const [row] = await openBodies(db, rows);
-  if (row === undefined) return null;
-  if ("fault" in row) throw unreadable(id, row.fault);
-  const { payload, contentType, headers } = row;
-  return { payload, contentType, headers };
+  return row ?? null;
 }
 
 /** Throws DomainError `unknown-event`, `unknown-revision`. */
@@ -107,7 +94,7 @@ export async function readRevision(
   return detail!.shown;
 }
 
-/** Throws DomainError `unknown-event`, `unknown-revision`, `unreadable-body`. */
+/** Throws DomainError `unknown-event`, `unknown-revision`. */
 export async function compareRevisions(
   db: Queryable,
   viewer: Viewer,
@@ -117,8 +104,6 @@ export async function compareRevisions(
   const { source } = await readRevisable(db, viewer, id);
   const set = setFor((await readMasks(db)).of(source), may(viewer, "reveal"));
   const [left, right] = await readDetails(db, viewer, { id, revisions: [from, to], set });
-  const fault = left!.shown.body.unreadable ?? right!.shown.body.unreadable;
-  if (fault !== null) throw unreadable(id, fault);
   return {
     from: left!.shown,
     to: right!.shown,
@@ -156,28 +141,20 @@ async function readDetails(
   viewer: Viewer,
   { id, revisions, set }: { id: string; revisions: readonly number[]; set: MaskSet },
 ): Promise<{ shown: RevisionDetail; stored: StoredRevision }[]> {
-  const rows = await db.query<RevisionRow & SealedRevision & { id: string }>(
-    `select id, ${COLUMNS}, payload, headers, "dataKey", sealed from (${REVISIONS}) r where revision = any($2::int[])`,
+  const rows = await db.query<RevisionRow & StoredRevision>(
+    `select ${COLUMNS}, payload, headers from (${REVISIONS}) r where revision = any($2::int[])`,
     [id, revisions],
     { name: "revision-details", isoTimes: true },
   );
   const sends = await withSends(
     db,
     id,
-    rows.map(({ id: _, payload: __, headers: ___, dataKey: ____, sealed: _____, ...row }) => rowOut(viewer, row, set)),
+    rows.map(({ payload: _, headers: __, ...row }) => rowOut(viewer, row, set)),
   );
-  const opened = await openBodies(db, rows);
   return revisions.map((revision) => {
     const at = rows.findIndex((row) => row.revision === revision);
     if (at < 0) throw unknownRevision(id, revision);
-    const found = opened[at]!;
-    if ("fault" in found) {
-      const { contentType, bytes } = rows[at]!;
-      const body = unreadableBody(found.fault, { contentType, payloadBytes: bytes });
-      const stored = { payload: Buffer.alloc(0), contentType, headers: [] };
-      return { shown: { ...sends[at]!, body, headers: [] }, stored };
-    }
-    const { payload, contentType, headers } = found;
+    const { payload, contentType, headers } = rows[at]!;
     const shown = { ...sends[at]!, body: bodyOf(payload, contentType, set), headers: maskHeaders(headers, set) };
     return { shown, stored: { payload, contentType, headers } };
   });

@@ -3,7 +3,6 @@ import type { Header } from "@/lib/intake/dead-letter.pure";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Tx } from "@/lib/platform/database/db";
 import { INT4_MAX, storableJsonText } from "@/lib/platform/plain/storable.pure";
-import { bodyColumns, payloadSize } from "@/lib/platform/sealing/sealed-rows";
 import { type LockedEvent, lockEvents } from "@/lib/redrive/run/store/fence.write";
 import { REVISABLE_STATUSES, type RevisionRefusal } from "@/lib/repair/revisions/revision.pure";
 
@@ -60,8 +59,6 @@ export async function reviseEvents(tx: Tx, { revisions, ...by }: Revising): Prom
     const outcome = outcomes[index]!;
     if (outcome.refusal !== null) continue;
     moves.push({ id, to: outcome.revision, payloadBytes: payload.byteLength });
-    const place = { id, revision: outcome.revision };
-    const body = bodyColumns(tx.sealing, place, { payload, headers, errorDetail: null });
     rows
       .row()
       .uuid(id)
@@ -73,11 +70,9 @@ export async function reviseEvents(tx: Tx, { revisions, ...by }: Revising): Prom
       .timestamp(by.atMs)
       .jsonb(patch === null || patch === undefined ? null : storableJsonText(patch))
       .uuid(by.operationId)
-      .bytea(body.payload)
+      .bytea(payload)
       .text(contentType)
-      .jsonb(body.headers)
-      .uuid(body.dataKey)
-      .bytea(body.sealed);
+      .jsonb(JSON.stringify(headers));
   }
   if (moves.length === 0) return outcomes;
   await tx.copyIn(COPY_REVISIONS, rows.end());
@@ -93,7 +88,7 @@ export async function reviseEvents(tx: Tx, { revisions, ...by }: Revising): Prom
 
 const REVISION_COLUMNS = [
   ...["id", "revision", "cause", "base", "actor", "reason", "at", "patch", "operation_id"],
-  ...["payload", "content_type", "headers", "data_key", "sealed"],
+  ...["payload", "content_type", "headers"],
 ];
 const COPY_REVISIONS = `copy event_revisions (${REVISION_COLUMNS}) from stdin (format binary)`;
 
@@ -153,9 +148,9 @@ async function payloadSizes(
   wanted: readonly { id: string; to: number }[],
 ): Promise<ReadonlyMap<string, number>> {
   const rows = await tx.query<{ key: string; bytes: number }>(
-    `select b.id || '#1' as key, ${payloadSize("b")} as bytes from dlq_event_bodies b where b.id = any($1::uuid[])
+    `select b.id || '#1' as key, octet_length(b.payload) as bytes from dlq_event_bodies b where b.id = any($1::uuid[])
      union all
-     select r.id || '#' || r.revision, ${payloadSize("r")} from event_revisions r where r.id = any($1::uuid[])`,
+     select r.id || '#' || r.revision, octet_length(r.payload) from event_revisions r where r.id = any($1::uuid[])`,
     [wanted.map(({ id }) => id)],
   );
   return new Map(rows.map(({ key, bytes }) => [key, bytes]));

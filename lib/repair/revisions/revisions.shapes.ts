@@ -88,7 +88,6 @@ export const revisionDetailSchema = named(
       base64: "eyJvcmRlck5vIjoiNzcifQ==",
       bytes: 16,
       masked: false,
-      unreadable: null,
       maskedCount: 0,
     },
     headers: [["x-tenant", "north"]],

@@ -146,9 +146,7 @@ async function* payloadsOf(
       const bodies = await readBodies(db, small);
       const events = small.flatMap(({ id, eventId, confirmed }) => {
         const body = bodies.get(id);
-        return body && !("fault" in body)
-          ? [{ id, eventId, confirmed, payload: body.payload, contentType: body.contentType }]
-          : [];
+        return body ? [{ id, eventId, confirmed, payload: body.payload, contentType: body.contentType }] : [];
       });
       yield { events, tooLarge: part.length - events.length };
     }

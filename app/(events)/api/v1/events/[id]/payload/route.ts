@@ -9,7 +9,7 @@ export const GET = handle({
   summary: "The exact bytes of a payload with its content type, of the current revision unless one is named; audited",
   params: byId("unknown-event"),
   query: payloadQuery,
-  problems: ["unknown-revision", "reason-required", "unreadable-body"],
+  problems: ["unknown-revision", "reason-required"],
   answer: { media: ["*/*"] },
   run: async ({ deps, viewer, params: { id }, query, request }) => {
     const reason = revealReason(request, viewer, query.reason);

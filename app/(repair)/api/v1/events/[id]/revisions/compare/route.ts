@@ -9,6 +9,6 @@ export const GET = handle({
   params: byId("unknown-event"),
   query: compareQuery,
   answer: comparisonSchema,
-  problems: ["unknown-revision", "unreadable-body"],
+  problems: ["unknown-revision"],
   run: ({ deps, viewer, params, query }) => compareRevisions(deps.lists, viewer, params.id, query),
 });
