@@ -130,7 +130,7 @@ export function flowRows(
   );
   const log = between("minute", spans[0]!.fromMs, spans.at(-1)!.toMs);
   parts.push(
-    `select ${["minute", ...keys, DELTA_KINDS].join(", ")} from dlq_flow where ${log} and ${conditions} and ${inGroup(filter)}${byGroup ? ` and ${GROUPED}` : ""}`,
+    `select ${["minute as at", ...keys, DELTA_KINDS].join(", ")} from dlq_flow where ${log} and ${conditions} and ${inGroup(filter)}${byGroup ? ` and ${GROUPED}` : ""}`,
   );
   return { sql: parts.join("\n union all "), values };
 }

@@ -141,6 +141,13 @@ test("a chart reads the same from minutes and from hours, whatever its window", 
   expect(await Promise.all(queries.map(read))).toEqual(before);
 });
 
+test("a window that ends where it begins is one empty bucket", async () => {
+  await happened({ agoMs: 30 * 60_000 });
+  const at = new Date(NOW - 30 * 60_000).toISOString();
+  const { buckets } = await readFlow(db, localViewer(), chart(`from=${at}&to=${at}`), NOW);
+  expect(buckets).toEqual([expect.objectContaining({ at, parked: 0 })]);
+});
+
 test("what is older than a week is read by the hour, the same before and after its minutes are removed", async () => {
   const HOURS = 24 * 20;
   for (let hour = 1; hour <= HOURS; hour += 3) await happened({ agoMs: hour * HOUR_MS + 600_000, n: 2 });
