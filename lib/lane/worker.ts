@@ -208,13 +208,16 @@ async function stop(opened: OpenWorker, { clock, holds, graceMs, handBackMs, sil
   const closed = opened.worker.close();
   await holds.idle();
   cancelGrace();
-  // While the server is away, handing the jobs back would wait without end.
+  // While the server is away or has only just come back, handing the jobs back can wait without end, also for a client of
+  // BullMQ's own that is between two attempts to connect. After the cut nobody waits for it: the locks expire.
+  const cut = Promise.withResolvers<void>();
   const cancelCut = clock.timer(handBackMs, () => {
     // Commands that are cut off now fail: that is not reported.
     silence();
     opened.cut();
+    cut.resolve();
   });
-  await closed;
+  await Promise.race([closed, cut.promise]);
   cancelCut();
   silence();
   await opened.release();
