@@ -17,16 +17,27 @@ const REPORTS = join(ROOT, "reports", "fuzz-api");
 const VERSION = "4.32.5";
 const READY_MS = 180_000;
 
+/** `coverage` sends each boundary of each field: thousands of requests for the operations with the largest forms. */
+export const EVERY_PHASE = ["examples", "coverage", "fuzzing"] as const;
+
+type FuzzOptions = {
+  /** Drawn requests per operation, at most. */
+  examples: number;
+  phases: readonly (typeof EVERY_PHASE)[number][];
+  seed?: number;
+};
+
 /**
  * Schemathesis reads the served OpenAPI document and sends requests that it allows and requests that it forbids: no
  * answer may be a 500, a request that the document allows may not be refused as malformed, one that it forbids may not
  * be taken. The web process runs alone: without a worker nothing connects to an address that was made up.
  */
-export function fuzzStage(examples: number, seed = seedOfToday()): Stage {
+export function fuzzStage({ examples, phases, seed = seedOfToday() }: FuzzOptions): Stage {
   const run = async () => {
     const program = await installed();
     if (program === null) return { passed: 0, failed: 0, skipped: 1, note: `NOT RUN: ${MISSING}` };
-    const outcome = await withWeb((url) => fuzz(program, url, ["--max-examples", `${examples}`, "--seed", `${seed}`]));
+    const options = ["--phases", phases.join(","), "--max-examples", `${examples}`, "--seed", `${seed}`];
+    const outcome = await withWeb((url) => fuzz(program, url, options));
     const note = `seed ${seed}, up to ${examples} examples`;
     if (outcome.code === 0) return { passed: outcome.operations, failed: 0, skipped: 0, note };
     return {
@@ -167,7 +178,7 @@ function operationsOf(output: string): number {
 
 if (import.meta.main) {
   await runCommand(async () => {
-    const outcome = await fuzzStage(20)
+    const outcome = await fuzzStage({ examples: 20, phases: EVERY_PHASE })
       .run()
       .catch((error: unknown) => {
         console.error(errorText(error));

@@ -1,12 +1,12 @@
 import { buildAll } from "./build.ts";
 import { makeGeneratedSources } from "./check.ts";
-import { fuzzStage } from "./fuzz-api.ts";
+import { EVERY_PHASE, fuzzStage } from "./fuzz-api.ts";
 import { runStages, summaryOf, toolStage, vitestStage } from "./stages.ts";
 import { runCommand } from "./start-error.ts";
 import { bringPackages, fetchTestServers, journeys, requireAll } from "./test-machine.ts";
 import { FETCHED } from "./test-servers/fetch.ts";
 
-const FUZZ_EXAMPLES = 100;
+const FUZZ = { examples: 100, phases: EVERY_PHASE };
 
 /** What is too long for the gate: kills, every kind and version of broker, many runs of the models, chaos, the whole fuzz. */
 await runCommand(async () => {
@@ -17,7 +17,7 @@ await runCommand(async () => {
   const outcomes = await runStages([
     vitestStage(["soak", "brokers"]),
     journeys({ env: { PARKADE_SOAK: "1" }, args: ["--grep", "@soak"] }),
-    fuzzStage(FUZZ_EXAMPLES),
+    fuzzStage(FUZZ),
     toolStage("chaos", ["--expose-gc", "--import", "tsx", "bench/run.ts", "chaos"]),
   ]);
   outcomes.push(...requireAll(notes));
