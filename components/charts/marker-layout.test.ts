@@ -1,11 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  draggedWindow,
-  groupLabel,
-  groupMarkers,
-  markerLegend,
-  placedMarkers,
-} from "@/components/charts/marker-layout";
+import { draggedWindow, groupLabel, groupMarkers, placedMarkers } from "@/components/charts/marker-layout";
 
 const marker = (second: number, kind: "redrive" | "control") => ({
   at: new Date(Date.UTC(2026, 10, 20, 12, 0, second)).toISOString(),
@@ -16,17 +10,6 @@ const marker = (second: number, kind: "redrive" | "control") => ({
 });
 
 describe("markers on a chart", () => {
-  it("have a legend of the kinds that are drawn", () => {
-    const legend = (...items: ReturnType<typeof marker>[]) =>
-      markerLegend(groupMarkers(items, 1)).map(({ glyph, label }) => `${glyph} ${label}`);
-    expect(legend(marker(0, "control"), marker(5, "redrive"))).toEqual([
-      "▲ a redrive began",
-      "■ a control was imposed",
-    ]);
-    expect(legend(marker(0, "control"))).toEqual(["■ a control was imposed"]);
-    expect(legend()).toEqual([]);
-  });
-
   it("joins what would overlap and keeps the rest apart, in order of time", () => {
     const groups = groupMarkers(
       [marker(50, "control"), marker(0, "redrive"), marker(9, "redrive"), marker(4, "control")],
@@ -72,9 +55,5 @@ describe("dragging over a chart", () => {
   it("covers both ends in either direction", () => {
     expect(draggedWindow(7_000, 3_000)).toEqual({ fromMs: 3_000, toMs: 7_000 });
     expect(draggedWindow(3_000, 7_000)).toEqual({ fromMs: 3_000, toMs: 7_000 });
-  });
-  it("is nothing for a click", () => {
-    expect(draggedWindow(3_000, 3_000)).toBeNull();
-    expect(draggedWindow(3_000, null)).toBeNull();
   });
 });
