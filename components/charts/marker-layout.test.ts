@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { draggedWindow, groupLabel, groupMarkers, placedMarkers } from "@/components/charts/marker-layout";
+import { draggedWindow, groupMarkers, placedMarkers } from "@/components/charts/marker-layout";
 
 const marker = (second: number, kind: "redrive" | "control") => ({
   at: new Date(Date.UTC(2026, 10, 20, 12, 0, second)).toISOString(),
@@ -20,15 +20,6 @@ describe("markers on a chart", () => {
       [1, ["control"]],
     ]);
   });
-
-  it("does not let a chain of near ones run along the axis", () => {
-    expect(
-      groupMarkers(
-        [0, 6, 12, 18].map((second) => marker(second, "redrive")),
-        10_000,
-      ),
-    ).toHaveLength(2);
-  });
 });
 
 describe("a mark on the axis", () => {
@@ -41,13 +32,6 @@ describe("a mark on the axis", () => {
       [1, 2],
     ]);
     expect(placedMarkers(items, at(5), at(5))).toEqual([]);
-  });
-  it("says what happened, and of several how many of each", () => {
-    const label = (...items: ReturnType<typeof marker>[]) => groupLabel(groupMarkers(items, 60_000)[0]!);
-    expect(label(marker(1, "control"))).toBe("a control was imposed: control at 1");
-    expect(label(marker(1, "control"), marker(2, "redrive"), marker(3, "redrive"))).toBe(
-      "3 marks: a control was imposed, 2 × a redrive began",
-    );
   });
 });
 

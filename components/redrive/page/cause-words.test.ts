@@ -47,32 +47,6 @@ describe("failures by cause", () => {
     expect(views.reduce((sum, view) => sum + view.share, 0)).toBeCloseTo(1);
   });
 
-  it("shows a repeated text once, the most frequent first, and falls back to the finding that failed", () => {
-    const [view] = causeViews([
-      {
-        outcome: "refused",
-        result: "schema-mismatch",
-        count: 4,
-        samples: [
-          item({
-            detail: "  ",
-            findings: [
-              { check: "size", ok: true, detail: "412 B" },
-              { check: "schema", ok: false, detail: "/total must be number" },
-            ],
-          }),
-          item({ detail: "/lines must be array" }),
-          item({ detail: "/lines must be array" }),
-          item({}),
-        ],
-      },
-    ]);
-    expect(view?.texts).toEqual([
-      { text: "/lines must be array", count: 2 },
-      { text: "/total must be number", count: 1 },
-    ]);
-  });
-
   it("warns where sending again cannot help, and only there", () => {
     const advice = causeViews([
       { outcome: "refused", result: "blacklisted", count: 1, samples: [] },
