@@ -1,16 +1,7 @@
-import {
-  ChangeMessageVisibilityBatchCommand,
-  CreateQueueCommand,
-  GetQueueAttributesCommand,
-  ReceiveMessageCommand,
-  SendMessageBatchCommand,
-  SQSClient,
-} from "@aws-sdk/client-sqs";
 import { AckPolicy, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, headers as natsHeaders } from "@nats-io/transport-node";
 import { Consumer, Producer } from "@platformatic/kafka";
 import type { Kind } from "@/lib/brokers/kinds/kinds.shapes";
-import { elasticmqMissing, testElasticmq } from "@/lib/testing/elasticmq";
 import { kafkaMissing, makeTopic, testKafka } from "@/lib/testing/kafka";
 import { natsMissing, testNats } from "@/lib/testing/nats";
 import { rabbitmqMissing, testRabbitmq } from "@/lib/testing/rabbitmq";
@@ -170,83 +161,6 @@ const rabbitmq: BrokerCase = {
   },
 };
 
-const sqs: BrokerCase = {
-  kind: "sqs",
-  missing: elasticmqMissing,
-  aimPerSecond: null,
-  messagesMax: 20_000,
-  start: async () => {
-    const broker = await testElasticmq({ stored: false });
-    const client = new SQSClient(broker.client);
-    const urlOf = async (QueueName: string) => (await client.send(new CreateQueueCommand({ QueueName }))).QueueUrl!;
-    const [orders, dead] = [await urlOf("orders"), await urlOf("orders-dlq")];
-    let made = 0;
-    const text = (StringValue: string) => ({ DataType: "String", StringValue });
-    const letter = (n: number) => ({
-      Id: String(n),
-      MessageBody: String(BODY(n)),
-      MessageAttributes: {
-        "event-id": text(`event-${n}`),
-        "x-error-type": text("com.acme.StockException"),
-        "x-error-stack": text(STACK),
-      },
-    });
-    return {
-      config: {
-        queue: "orders-dlq",
-        region: "eu-central-1",
-        endpoint: broker.endpoint,
-        accessKeyId: "parkade",
-        secretAccessKey: "parkade",
-        redriveTo: { queue: "orders" },
-      },
-      produce: async (count) => {
-        for (const until = made + count; made < until; ) {
-          const requests: Promise<unknown>[] = [];
-          for (; requests.length < 10 && made < until; made += 10) {
-            const Entries = Array.from({ length: Math.min(10, until - made) }, (_, n) => letter(made + n));
-            requests.push(client.send(new SendMessageBatchCommand({ QueueUrl: dead, Entries })));
-          }
-          await Promise.all(requests);
-        }
-      },
-      readBare: async (count) => {
-        const startMs = performance.now();
-        let seen = 0;
-        // Hidden for as long as it takes to read them once.
-        const read = async () => {
-          while (seen < count) {
-            const { Messages = [] } = await client.send(
-              new ReceiveMessageCommand({ QueueUrl: dead, MaxNumberOfMessages: 10, VisibilityTimeout: 3_600 }),
-            );
-            seen += Messages.length;
-            handles.push(...Messages.map(({ ReceiptHandle }) => ReceiptHandle!));
-          }
-        };
-        const handles: string[] = [];
-        await Promise.all(Array.from({ length: 10 }, read));
-        const perSecond = count / ((performance.now() - startMs) / 1000);
-        for (let at = 0; at < handles.length; at += 10) {
-          const Entries = handles
-            .slice(at, at + 10)
-            .map((ReceiptHandle, n) => ({ Id: String(n), ReceiptHandle, VisibilityTimeout: 0 }));
-          await client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: dead, Entries }));
-        }
-        return perSecond;
-      },
-      delivered: async () => {
-        const AttributeNames = ["ApproximateNumberOfMessages" as const];
-        const { Attributes } = await client.send(new GetQueueAttributesCommand({ QueueUrl: orders, AttributeNames }));
-        return Number(Attributes?.ApproximateNumberOfMessages);
-      },
-      stop: async () => {
-        client.destroy();
-        await broker.stop();
-      },
-    };
-  },
-};
-
 const nats: BrokerCase = {
   kind: "nats",
   missing: natsMissing,
@@ -297,4 +211,4 @@ const nats: BrokerCase = {
 };
 
 /** A broker more is a case more. */
-export const BROKER_CASES: readonly BrokerCase[] = [kafka, rabbitmq, sqs, nats];
+export const BROKER_CASES: readonly BrokerCase[] = [kafka, rabbitmq, nats];

@@ -7,6 +7,7 @@ import { median } from "./figures.ts";
 import { parkMany } from "./park-many.ts";
 import { cpuByLabel, forkBench, rssBytes } from "./processes.ts";
 import { ended, openBench } from "./redrive.ts";
+import { inTurns, type Reading, scenario } from "./scenario.ts";
 
 /**
  * One worker process drains a dead-letter queue of each broker into PostgreSQL, against the bare client of the same run;
@@ -22,35 +23,22 @@ const REDRIVES = Number(process.env.PARKADE_BENCH_REDRIVES ?? 20_000);
 const ROUNDS = 5;
 const ROUND_EVENTS = Math.min(Math.floor(REDRIVES / ROUNDS), SELECTED_IDS_MAX);
 const WANTED = process.env.PARKADE_BENCH_BROKERS?.split(",");
-/** Memory at the end against half-way: growth up to this much uncollected garbage counts as flat. */
-const GROWTH_BYTES_MAX = 64 * 2 ** 20;
 /** A worker reaches its size within this many messages: a shorter drain tells nothing about its memory. */
 const FLAT_MESSAGES_MIN = 100_000;
 const POLL_MS = 100;
 
-export type DrainResult = {
-  kind: string;
-  messages: number;
-  perSecond: number;
-  barePerSecond: number;
-  ratio: number;
-  rssMb: { half: number; max: number };
-  cpuMsPerThousand: Record<string, number>;
-  redrive: { perSecond: number; httpPerSecond: number; ratio: number } | null;
-  met: boolean;
-};
+export const run = scenario({
+  name: "brokers",
+  open: async () => BROKER_CASES.filter(({ kind }) => WANTED?.includes(kind) ?? true),
+  async *measure(cases) {
+    for (const one of cases) {
+      if (one.missing === null) yield* readingsOf(one);
+      else console.log(`brokers ${one.kind} skipped: ${one.missing}`);
+    }
+  },
+});
 
-export async function run(): Promise<DrainResult[]> {
-  const results: DrainResult[] = [];
-  for (const one of BROKER_CASES) {
-    if (WANTED !== undefined && !WANTED.includes(one.kind)) continue;
-    if (one.missing === null) results.push(await measure(one));
-    else console.log(`brokers ${one.kind} skipped: ${one.missing}`);
-  }
-  return results;
-}
-
-async function measure(one: BrokerCase): Promise<DrainResult> {
+async function* readingsOf(one: BrokerCase): AsyncGenerator<Reading> {
   const messages = Math.min(MESSAGES, one.messagesMax);
   const broker = await one.start();
   const bench = await openBench("postgres");
@@ -59,23 +47,31 @@ async function measure(one: BrokerCase): Promise<DrainResult> {
     const barePerSecond = await broker.readBare(messages);
     const worker = await bench.worker();
     const drain = await drained(bench.db, { one, broker, messages, workerPid: worker.pid });
-    const redrive = REDRIVES > 0 ? await redriven(bench, broker) : null;
-    await worker.stop();
-    const ratio = drain.perSecond / barePerSecond;
-    const flat = messages < FLAT_MESSAGES_MIN || drain.rss.max - drain.rss.half < GROWTH_BYTES_MAX;
-    const result: DrainResult = {
-      kind: one.kind,
-      messages,
-      perSecond: drain.perSecond,
-      barePerSecond,
-      ratio,
-      rssMb: { half: mb(drain.rss.half), max: mb(drain.rss.max) },
-      cpuMsPerThousand: drain.cpuMsPerThousand,
-      redrive,
-      met: flat && (one.aimPerSecond === null || drain.perSecond >= one.aimPerSecond),
+    const cpu = Object.entries(drain.cpuMsPerThousand)
+      .filter(([, ms]) => ms >= 1)
+      .map(([name, ms]) => `${name} ${ms.toFixed(0)}`);
+    yield {
+      name: `${one.kind} drain of ${messages.toLocaleString("en")}`,
+      value: drain.perSecond,
+      unit: "messages/s",
+      ...(one.aimPerSecond === null ? {} : { bound: { min: one.aimPerSecond } }),
+      baseline: { name: "bare reads/s", value: barePerSecond },
+      note: `processor ms a thousand: ${cpu.join(", ")}`,
     };
-    print(one, result);
-    return result;
+    yield {
+      name: `${one.kind} memory since half-way`,
+      value: (drain.rss.max - drain.rss.half) / 2 ** 20,
+      unit: "MB of the worker",
+      // Growth up to this much uncollected garbage counts as flat.
+      ...(messages < FLAT_MESSAGES_MIN ? {} : { bound: { max: 64 } }),
+      note: `${Math.round(drain.rss.max / 2 ** 20)} MB at most`,
+    };
+    if (REDRIVES > 0) {
+      const { toBroker, toHttp } = await redriven(bench, broker);
+      const overHttp = { name: "of that over HTTP", value: median(toHttp), bound: { min: 1 } };
+      yield { name: `${one.kind} redrive`, value: median(toBroker), unit: "events/s", baseline: overHttp };
+    }
+    await worker.stop();
   } finally {
     await bench.close();
     await broker.stop();
@@ -129,24 +125,22 @@ async function drained(
   }
 }
 
-/** In turn, so that a slow moment of the machine hits both. */
+/** Events a second of each round. */
 async function redriven(bench: Awaited<ReturnType<typeof openBench>>, broker: RunningBroker) {
   const sink = await forkBench<{ port: number }>("./redrive-sink.ts");
   try {
     const url = `http://127.0.0.1:${sink.first.port}/events`;
     await parkMany(bench.db, { source: "http", events: REDRIVES, redriveUrl: url });
-    const pairs: { perSecond: number; httpPerSecond: number }[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      const httpPerSecond = await rateOf(bench, "http", round);
-      pairs.push({ httpPerSecond, perSecond: await rateOf(bench, "broker", round) });
-    }
+    const rates = await inTurns(
+      { turns: ROUNDS },
+      {
+        toHttp: (round) => rateOf(bench, "http", round),
+        toBroker: (round) => rateOf(bench, "broker", round),
+      },
+    );
     const arrived = await broker.delivered();
     if (arrived !== ROUNDS * ROUND_EVENTS) throw new Error(`${arrived} of ${ROUNDS * ROUND_EVENTS} arrived`);
-    return {
-      perSecond: median(pairs.map((pair) => pair.perSecond)),
-      httpPerSecond: median(pairs.map((pair) => pair.httpPerSecond)),
-      ratio: median(pairs.map((pair) => pair.perSecond / pair.httpPerSecond)),
-    };
+    return rates;
   } finally {
     await sink.stop();
   }
@@ -167,23 +161,4 @@ async function rateOf(
   const done = await ended(deps, id);
   if (done.delivered !== ROUND_EVENTS) throw new Error(`${done.delivered} of ${ROUND_EVENTS} of ${source} delivered`);
   return ROUND_EVENTS / ((Date.parse(done.finishedAt!) - Date.parse(done.startedAt!)) / 1000);
-}
-
-const mb = (bytes: number) => Math.round(bytes / 2 ** 20);
-
-function print({ aimPerSecond }: BrokerCase, result: DrainResult): void {
-  const { kind, messages, perSecond, barePerSecond, ratio, rssMb, cpuMsPerThousand, redrive, met } = result;
-  const cpu = Object.entries(cpuMsPerThousand)
-    .filter(([, ms]) => ms >= 1)
-    .map(([name, ms]) => `${name} ${ms.toFixed(0)}`);
-  console.log(
-    `brokers ${kind.padEnd(9)} drain ${Math.round(perSecond)}/s${aimPerSecond === null ? "" : ` (aim >= ${aimPerSecond})`} over ` +
-      `${messages.toLocaleString("en")}, ratio ${ratio.toFixed(3)} of ${Math.round(barePerSecond)} bare reads/s, worker ` +
-      `${rssMb.half} MB at half, ${rssMb.max} MB at most, processor ms a thousand: ${cpu.join(", ")}: ${met ? "ok" : "MISSED"}`,
-  );
-  if (redrive !== null)
-    console.log(
-      `brokers ${kind.padEnd(9)} redrive ${Math.round(redrive.perSecond)}/s, ratio ${redrive.ratio.toFixed(2)} of ` +
-        `${Math.round(redrive.httpPerSecond)}/s over HTTP (aim >= 1): ${redrive.ratio >= 1 ? "ok" : "MISSED"}`,
-    );
 }

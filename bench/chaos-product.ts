@@ -1,6 +1,5 @@
 import type { ChildProcess } from "node:child_process";
 import { createWriteStream, mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type TestRedis, testRedis } from "@/lib/testing/redis";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
@@ -16,8 +15,6 @@ export type Product = {
   url: string;
   /** Past the proxy, for the checks. */
   databaseUrl: string;
-  /** Location of the archive, a folder. */
-  archive: string;
   web: Program;
   workers: Program[];
   /** Process id of the PostgreSQL server. */
@@ -48,10 +45,7 @@ export async function startProduct(backend: Backend, dir: string): Promise<Produ
   const server = backend === "redis" ? await testRedis() : null;
   const link = server === null ? null : await startTcpProxy(server.port);
   const port = await freePort();
-  const archive = `file://${join(dir, "archive")}`;
-  mkdirSync(join(dir, "archive"));
   const env = {
-    PARKADE_ARCHIVE: archive,
     NEXT_TELEMETRY_DISABLED: "1",
     PORT: String(port),
     PARKADE_HOST: "127.0.0.1",
@@ -84,7 +78,6 @@ export async function startProduct(backend: Backend, dir: string): Promise<Produ
   return {
     url,
     databaseUrl: postgres.url,
-    archive,
     web,
     workers,
     postgresPid: postgres.pid,

@@ -1,7 +1,6 @@
 import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDb, type Db } from "@/lib/platform/database/db";
-import { type KilledRedrive, killedRedrive } from "@/lib/testing/killed-redrive";
 import { redisInstalled } from "@/lib/testing/redis";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
 import { randomOf } from "../prisma/demo/random.ts";
@@ -10,10 +9,9 @@ import { temporaryDataFolder } from "../scripts/data-folder.ts";
 import { type ChaosConsumer, PULSE, startConsumer } from "./chaos-consumer.ts";
 import { nextFault } from "./chaos-faults.ts";
 import { type ChaosLoad, SOURCES, type Stop, startLoad } from "./chaos-load.ts";
-import { type Backend, type Product, startProduct } from "./chaos-product.ts";
-import { type ChaosRetention, OLD, startRetention } from "./chaos-retention.ts";
+import { type Backend, startProduct } from "./chaos-product.ts";
 import { median } from "./figures.ts";
-import { spawnWorker } from "./processes.ts";
+import { type Reading, scenario } from "./scenario.ts";
 
 /** How long faults are caused, on each backend. */
 const SECONDS = Number(process.env.PARKADE_BENCH_SECONDS ?? 300);
@@ -21,67 +19,30 @@ const BACKENDS = (process.env.PARKADE_BENCH_BACKENDS ?? "redis,postgres").split(
 /** The same seed makes the same load and the same faults; the machine decides at which moment of the load a fault comes. */
 const SEED = Number(process.env.PARKADE_BENCH_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-/** Events of the one redrive that kills cut off again and again. 0 leaves it out. */
-const KILL_EVENTS = Number(process.env.PARKADE_BENCH_KILL_EVENTS ?? 300_000);
-const KILL_EVERY_MS = 4_000;
-
+/** Broken rules that are printed. */
+const BROKEN_SHOWN = 40;
 /** Work goes on this soon after everything is well again. */
 const RECOVERY_MS_MAX = 10_000;
 /** After the last fault everything that is open must end within this. */
 const QUIET_MS_MAX = Number(process.env.PARKADE_BENCH_QUIET_SECONDS ?? 240) * 1000;
 
-export type ChaosResult = {
-  backend: Backend;
-  seed: number;
-  seconds: number;
-  faults: Record<string, number>;
-  requests: Record<string, number>;
-  arrivals: number;
-  repeats: number;
-  /** Events that were due: parked, held, expired, and the operations of it. */
-  retention: Record<string, number>;
-  /** From "all well" to the next delivery, after each fault. Milliseconds; null when no delivery followed any fault. */
-  recoveryMs: { median: number | null; worst: number | null };
-  broken: unknown[];
-};
-
 /**
- * First one redrive of 300,000 events without a rate, while workers are killed every few seconds, Redis is flushed twice and
- * PostgreSQL is killed once. Then five minutes on each backend of parks, redrives, bounces, confirmations and controls against the whole product in processes of its own,
- * while workers, web, PostgreSQL, Redis and the target are killed, frozen, stalled and cut. Then quiet, and every
- * invariant is checked. Events of old days expire into an archive meanwhile. Fails with the seed when one is broken.
+ * Five minutes on each backend of parks, redrives, bounces, confirmations and controls against the whole product in processes of its
+ * own, while workers, web, PostgreSQL, Redis and the target are killed, frozen, stalled and cut. Then quiet, and every invariant is
+ * checked. A redrive under kills alone, and the archive under kills, have their tests in the soak.
  */
-export async function run(): Promise<(ChaosResult | KilledRedrive)[]> {
-  await buildAll((line) => console.log(line));
-  const results: (ChaosResult | KilledRedrive)[] = [];
-  if (KILL_EVENTS > 0 && redisInstalled) results.push(await killed());
-  for (const backend of BACKENDS) {
-    if (backend === "redis" && !redisInstalled) console.log("chaos on Redis skipped: redis-server is not installed");
-    else results.push(await chaosOn(backend));
-  }
-  const failed = results.filter((result) => result.broken.length > 0);
-  if (failed.length > 0) {
-    process.exitCode = 1;
-    console.error(`BROKEN: again with PARKADE_BENCH_SEED=${SEED}`);
-  }
-  return results;
-}
+export const run = scenario({
+  name: "chaos",
+  open: () => buildAll((line) => console.log(line)),
+  async *measure() {
+    for (const backend of BACKENDS) {
+      if (backend === "redis" && !redisInstalled) console.log("chaos on Redis skipped: redis-server is not installed");
+      else yield* chaosOn(backend);
+    }
+  },
+});
 
-async function killed(): Promise<KilledRedrive> {
-  console.log(`one redrive of ${KILL_EVENTS} events under kills, seed ${SEED}`);
-  const random = randomOf(SEED);
-  const result = await killedRedrive({
-    events: KILL_EVENTS,
-    killEveryMs: KILL_EVERY_MS,
-    random: () => random.next(),
-    startWorker: (servers) => spawnWorker(servers),
-    tell: (line) => console.log(line),
-  });
-  console.log(JSON.stringify(result));
-  return result;
-}
-
-async function chaosOn(backend: Backend): Promise<ChaosResult> {
+async function* chaosOn(backend: Backend): AsyncGenerator<Reading> {
   const dir = temporaryDataFolder("chaos");
   console.log(`chaos on ${backend}, ${SECONDS} s, seed ${SEED}, logs in ${dir}`);
   const consumer = await startConsumer(SEED);
@@ -92,8 +53,6 @@ async function chaosOn(backend: Backend): Promise<ChaosResult> {
   let clean = false;
   try {
     await prepare(load, consumer);
-    const retention = await startRetention(db, product.archive);
-    await retention.add();
     const running = load.run(stopping.signal);
     const random = randomOf(SEED + 1);
     const faults: Record<string, number> = {};
@@ -111,7 +70,6 @@ async function chaosOn(backend: Backend): Promise<ChaosResult> {
       const recoveryMs = await load.pulse(60_000);
       if (recoveryMs === null) broken.push({ rule: "work goes on after a fault", fault: fault.name });
       else recoveries.push(recoveryMs);
-      await retention.add();
       if (recoveryMs !== null && recoveryMs > RECOVERY_MS_MAX) {
         broken.push({ rule: `work goes on within ${RECOVERY_MS_MAX} ms`, fault: fault.name, recoveryMs });
       }
@@ -120,13 +78,22 @@ async function chaosOn(backend: Backend): Promise<ChaosResult> {
     await running;
     await load.settle();
     broken.push(...(await quiet(db, load)));
-    await expireLast(product, retention);
     broken.push(...(await check(db, load, consumer)));
-    broken.push(...(await retention.check()));
-    const facts = { backend, load, consumer, faults, recoveries, broken };
-    const result = report({ ...facts, retention: await retention.counts() });
     clean = broken.length === 0;
-    return result;
+    for (const one of broken.slice(0, BROKEN_SHOWN)) console.error(JSON.stringify(one));
+    const again = `again with PARKADE_BENCH_SEED=${SEED}`;
+    yield { name: `${backend}: broken rules`, value: broken.length, unit: "found", bound: { max: 0 }, note: again };
+    yield {
+      name: `${backend}: from all well to a delivery`,
+      value: Math.max(0, ...recoveries),
+      unit: "ms at worst",
+      bound: { max: RECOVERY_MS_MAX },
+      note: `${median(recoveries)} ms in the median, after ${JSON.stringify(faults)}`,
+    };
+    const keys = new Set(consumer.arrivals.map((arrival) => `${arrival.source}:${arrival.eventId}`));
+    const arrivals = consumer.arrivals.length;
+    const requests = JSON.stringify({ ...load.counts, events: load.acked.size, arrivals });
+    yield { name: `${backend}: sends beyond the first`, value: arrivals - keys.size, unit: "sends", note: requests };
   } finally {
     stopping.abort();
     await db.end();
@@ -137,7 +104,7 @@ async function chaosOn(backend: Backend): Promise<ChaosResult> {
 }
 
 async function prepare(load: ChaosLoad, consumer: ChaosConsumer): Promise<void> {
-  for (const name of [...SOURCES, PULSE, OLD]) {
+  for (const name of [...SOURCES, PULSE]) {
     const config = { redriveUrl: consumer.url };
     await load.call("POST", "/api/v1/sources", { name, kind: "http", config });
     for (const target of [name, `${name}.slow`]) {
@@ -163,14 +130,6 @@ async function quiet(db: Db, load: ChaosLoad): Promise<unknown[]> {
     for (const { id, state } of open) if (state === "PAUSED") await load.resume(id);
     await sleep(500);
   }
-}
-
-/** A worker that starts looks at the periods. What does not expire by the end of this is found by `check`. */
-async function expireLast(product: Product, retention: ChaosRetention): Promise<void> {
-  await retention.add();
-  product.workers[0]!.signal("SIGTERM");
-  const untilMs = performance.now() + QUIET_MS_MAX;
-  while (performance.now() < untilMs && (await retention.waiting()) > 0) await sleep(500);
 }
 
 async function check(db: Db, load: ChaosLoad, consumer: ChaosConsumer): Promise<unknown[]> {
@@ -266,33 +225,4 @@ function sentAfter(stop: Stop, consumer: ChaosConsumer): unknown[] {
     .slice(0, 3)
     .map((arrival) => ({ eventId: arrival.eventId, afterMs: arrival.atMs - stop.fromMs }));
   return [{ rule: `nothing is sent after ${stop.kind}`, underWay: stop.underWay, sent: after.length, sample }];
-}
-
-type Facts = {
-  backend: Backend;
-  load: ChaosLoad;
-  consumer: ChaosConsumer;
-  faults: Record<string, number>;
-  recoveries: number[];
-  retention: Record<string, number>;
-  broken: unknown[];
-};
-
-function report({ backend, load, consumer, faults, recoveries, retention, broken }: Facts): ChaosResult {
-  const keys = new Set(consumer.arrivals.map((arrival) => `${arrival.source}:${arrival.eventId}`));
-  return {
-    backend,
-    seed: SEED,
-    seconds: SECONDS,
-    faults,
-    requests: { ...load.counts, events: load.acked.size },
-    arrivals: consumer.arrivals.length,
-    repeats: consumer.arrivals.length - keys.size,
-    retention,
-    recoveryMs:
-      recoveries.length === 0
-        ? { median: null, worst: null }
-        : { median: median(recoveries), worst: Math.max(...recoveries) },
-    broken: broken.slice(0, 40),
-  };
 }

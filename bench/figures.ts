@@ -1,4 +1,5 @@
 import { cpuByLabel } from "./processes";
+import type { Reading } from "./scenario";
 
 /** Milliseconds that the work takes. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -16,35 +17,28 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
-export type Times = {
-  name: string;
-  p50Ms: number;
-  p95Ms: number;
-  /** Processor time of one call, of this process and of the servers it started: on a busy machine it is what stays. */
-  cpuMs: number;
-};
+export function mean<Key extends string>(values: readonly Record<Key, number>[], key: Key): number {
+  return values.reduce((sum, one) => sum + one[key], 0) / values.length;
+}
 
-/** Runs the work `warm` times, and then measures it so many times, one after the other. */
+type Calls = { warm: number; times: number; bound?: Reading["bound"] };
+
+/**
+ * Runs the work `warm` times, and then measures it so many times, one after the other: the reading is the p95. The processor time of
+ * one call is that of this process and of the servers it started: on a busy machine it is what stays.
+ */
 export async function percentiles(
   name: string,
-  { warm, times }: { warm: number; times: number },
+  { warm, times, bound }: Calls,
   work: (i: number) => Promise<unknown>,
-): Promise<Times> {
+): Promise<Reading> {
   for (let i = 0; i < warm; i++) await work(i);
   const startedCpuMs = cpuMsOfAll();
   const measured: number[] = [];
   for (let i = 0; i < times; i++) measured.push(await timed(() => work(i)));
-  return {
-    name,
-    p50Ms: percentile(measured, 0.5),
-    p95Ms: percentile(measured, 0.95),
-    cpuMs: (cpuMsOfAll() - startedCpuMs) / times,
-  };
-}
-
-export function printTimes(label: string, { name, p50Ms, p95Ms, cpuMs }: Times): void {
-  const [p50, p95, cpu] = [p50Ms, p95Ms, cpuMs].map((ms) => ms.toFixed(2).padStart(8));
-  console.log(`${label} ${name.padEnd(36)} p50 ${p50} ms  p95 ${p95} ms  processor ${cpu} ms`);
+  const cpuMs = (cpuMsOfAll() - startedCpuMs) / times;
+  const note = `p50 ${median(measured).toFixed(2)} ms, processor ${cpuMs.toFixed(2)} ms`;
+  return { name, value: percentile(measured, 0.95), unit: "ms p95", note, ...(bound ? { bound } : {}) };
 }
 
 /** Processor time so far of this process and all it started, milliseconds. Linux. */
@@ -52,8 +46,7 @@ export function cpuMsOfAll(): number {
   return [...cpuByLabel(() => "all").values()].reduce((sum, ms) => sum + ms, 0);
 }
 
-export function worstOf(times: readonly Times[]): Times {
-  return times.reduce((left, right) => (right.p95Ms > left.p95Ms ? right : left));
+/** The reading with the largest value. */
+export function worstOf(readings: readonly Reading[]): Reading {
+  return readings.reduce((left, right) => (right.value > left.value ? right : left));
 }
-
-export const mb = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;

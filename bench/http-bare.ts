@@ -1,12 +1,13 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import pg from "pg";
+import type { Statement } from "./load";
 
 /** A bare HTTP server: it sends the recorded statements of a path through `pg`, and the recorded answer as JSON. */
 
 export type Recording = {
   path: string;
-  statements: { text: string; values: unknown[]; name?: string }[];
+  statements: Statement[];
   answer: unknown;
 };
 

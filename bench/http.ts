@@ -9,16 +9,17 @@ import * as age from "@/app/(observe)/api/v1/stats/age/route";
 import * as flow from "@/app/(observe)/api/v1/stats/flow/route";
 import * as size from "@/app/(observe)/api/v1/stats/size/route";
 import * as topErrors from "@/app/(observe)/api/v1/stats/top-errors/route";
-import { foldRollups } from "@/lib/observe/rollups/fold-rollups.write";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { LOCAL_CALLER } from "@/lib/testing/local-caller";
 import { buildAll } from "../scripts/build.ts";
 import { benchDeps } from "./deps";
-import { fillStore } from "./event-store";
-import { percentile } from "./figures";
+import { mean, percentile } from "./figures";
 import type { Recording } from "./http-bare";
+import { type Load, loadOf, recording } from "./load";
 import { cpuMsOf, firstMessage, forkBench, rssBytes, startWebProcess, type WebProcess } from "./processes";
+import { inTurns, type Reading, scenario } from "./scenario";
 import { startBenchStack } from "./stack";
+import { fillStore } from "./store";
 
 /**
  * The production web process over real HTTP: list, detail, count and statistics against a bare HTTP server that runs the
@@ -33,43 +34,31 @@ const SECONDS = Number(process.env.BENCH_SECONDS ?? 4);
 const STREAM_BYTES = Number(process.env.BENCH_BYTES ?? 1_000_000_000);
 const TURNS = 4;
 const CALLERS = 8;
-const RATIO_AIM = 0.75;
-const PAGE_MS_AIM = 30;
-const REST_MB_AIM = 200;
-const PEAK_MB_AIM = 600;
 /** After a load the memory must be down again within this time. */
 const REST_MS = 60_000;
 
-export async function run() {
-  await buildAll((line) => console.log(line));
-  const stack = await startBenchStack();
-  const filler = createDb(stack.databaseUrl, { max: 1 });
-  const stops: (() => unknown)[] = [() => filler.end(), () => stack.stop()];
-  try {
-    await fillStore(filler, { events: EVENTS, days: 30 });
-    await foldRollups(filler);
-    await filler.run("vacuum analyze");
+export const run = scenario({
+  name: "http",
+  open: async (atEnd) => {
+    await buildAll((line) => console.log(line));
+    const stack = await startBenchStack();
+    atEnd(stack.stop);
+    const filler = createDb(stack.databaseUrl, { max: 3 });
+    atEnd(filler.end);
     const web = await startWebProcess(stack.databaseUrl);
-    stops.unshift(web.stop);
+    atEnd(web.stop);
+    return { databaseUrl: stack.databaseUrl, filler, web, atEnd };
+  },
+  fill: ({ filler }) => fillStore(filler, { events: EVENTS, days: 30 }),
+  async *measure({ databaseUrl, filler, web, atEnd }) {
     const paths = await pathsOf(filler);
-    const bare = await startBare(stack.databaseUrl, await recorded(stack.databaseUrl, web.url, paths));
-    stops.unshift(bare.stop);
-    const rates = [];
-    for (const path of paths) rates.push(await compare(path, web, bare));
-    const ratio = rates.reduce((product, one) => product * one.ratio, 1) ** (1 / rates.length);
-    console.log(`http ratio ${ratio.toFixed(3)} of a bare server (geometric mean, aim >= ${RATIO_AIM})`);
-    const pages = [await page(web.url, "/"), await page(web.url, "/events")];
-    const memory = await memoryOfStream(web);
-    const withinBounds =
-      rates.every((one) => one.ratio >= RATIO_AIM) &&
-      pages.every((one) => one.p95Ms <= PAGE_MS_AIM) &&
-      memory.restMb < REST_MB_AIM &&
-      memory.peakMb < PEAK_MB_AIM;
-    return { events: EVENTS, rates, ratio, pages, memory, withinBounds };
-  } finally {
-    for (const stop of stops) await stop();
-  }
-}
+    const bare = await startBare(databaseUrl, await recorded(databaseUrl, web.url, paths));
+    atEnd(bare.stop);
+    for (const path of paths) yield await compare(path, web, bare);
+    for (const path of ["/", "/events"]) yield await page(web.url, path);
+    yield* memoryOfStream(web);
+  },
+});
 
 async function startBare(url: string, recordings: Recording[]): Promise<WebProcess> {
   const { child, stop } = await forkBench("./http-bare.ts");
@@ -99,17 +88,16 @@ async function pathsOf(db: Db): Promise<string[]> {
 async function recorded(databaseUrl: string, origin: string, paths: string[]): Promise<Recording[]> {
   const deps = benchDeps(databaseUrl);
   setDeps(deps);
-  const statements: Recording["statements"] = [];
-  for (const db of [deps.db, deps.lists]) record(db, statements);
+  const { sent } = recording([deps.db, deps.lists]);
   try {
     const recordings: Recording[] = [];
     for (const path of paths) {
-      statements.length = 0;
+      sent.length = 0;
       const route = ROUTES.find(([pattern]) => pattern.test(path))!;
       const context = { params: Promise.resolve({ id: /[0-9a-f-]{36}/.exec(path)?.[0] ?? "" }) };
       await route[1](new Request(origin + path, { headers: LOCAL_CALLER }), context);
       const answer: unknown = await (await fetch(origin + path)).json();
-      recordings.push({ path, statements: [...statements], answer });
+      recordings.push({ path, statements: [...sent], answer });
     }
     return recordings;
   } finally {
@@ -128,69 +116,40 @@ const ROUTES = [
   [/stats\/age/, age.GET],
 ] as const;
 
-function record(db: Db, statements: Recording["statements"]): void {
-  const { query, transaction } = db;
-  const recording = (ask: typeof query): typeof query => {
-    return (text, values = [], options = {}) => {
-      statements.push({ text, values: [...values], ...(options.name ? { name: options.name } : {}) });
-      return ask(text, values, options);
-    };
-  };
-  db.query = recording(query);
-  db.transaction = (work, options) => transaction((tx) => work({ ...tx, query: recording(tx.query) }), options);
-}
-
-/** Requests per second, and the server process's own processor time of one request, without PostgreSQL's. */
-type Load = { perSecond: number; cpuUs: number };
-type Rate = { path: string; web: Load; bare: Load; ratio: number };
-
-/** In turns, so that delays of the machine affect both. */
-async function compare(path: string, web: WebProcess, bare: WebProcess): Promise<Rate> {
-  const total = { web: { perSecond: 0, cpuUs: 0 }, bare: { perSecond: 0, cpuUs: 0 } };
-  for (let turn = 0; turn <= TURNS; turn++) {
-    for (const [name, server] of [
-      ["web", web],
-      ["bare", bare],
-    ] as const) {
-      const rate = await rateOf(server, path);
-      // The first turn plans statements and compiles code.
-      if (turn === 0) continue;
-      total[name].perSecond += rate.perSecond / TURNS;
-      total[name].cpuUs += rate.cpuUs / TURNS;
-    }
-  }
-  const ratio = total.web.perSecond / total.bare.perSecond;
-  const words = ({ perSecond, cpuUs }: Load) => `${Math.round(perSecond)}/s (${Math.round(cpuUs)} us)`;
-  console.log(
-    `http ${path.slice(0, 56).padEnd(56)} ${words(total.web)} against ${words(total.bare)}: ${ratio.toFixed(3)}`,
+async function compare(path: string, web: WebProcess, bare: WebProcess): Promise<Reading> {
+  const loads = await inTurns(
+    { turns: TURNS, warm: 1 },
+    { web: () => rateOf(web, path), bare: () => rateOf(bare, path) },
   );
-  return { path, ...total, ratio };
+  const [webUs, bareUs] = [loads.web, loads.bare].map((of) => Math.round(mean(of, "cpuUs")));
+  return {
+    name: path.slice(0, 56),
+    value: mean(loads.web, "perSecond"),
+    unit: "requests/s",
+    baseline: { name: "of a bare server", value: mean(loads.bare, "perSecond"), bound: { min: 0.75 } },
+    // The server process's own, without PostgreSQL's.
+    note: `processor ${webUs} us against ${bareUs} us`,
+  };
 }
 
 async function rateOf({ url, pid }: WebProcess, path: string): Promise<Load> {
   const pool = new Pool(url, { connections: CALLERS });
-  const startedCpuMs = cpuMsOf(pid);
-  const startedMs = performance.now();
-  const untilMs = startedMs + (SECONDS * 1000) / TURNS;
-  let done = 0;
-  // Each caller is another person: equal reads of one person that are under way at once share one run.
-  const caller = async (n: number) => {
-    const headers = { "x-actor": `caller-${n}` };
-    while (performance.now() < untilMs) {
+  const load = await loadOf(
+    { callers: CALLERS, seconds: SECONDS / TURNS, cpuMs: () => cpuMsOf(pid) },
+    async (caller) => {
+      // Each caller is another person: equal reads of one person that are under way at once share one run.
+      const headers = { "x-actor": `caller-${caller}` };
       const { statusCode, body } = await pool.request({ path, method: "GET", headers });
       await body.arrayBuffer();
       if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}`);
-      done++;
-    }
-  };
-  await Promise.all(Array.from({ length: CALLERS }, (_, n) => caller(n)));
-  const perSecond = (done / (performance.now() - startedMs)) * 1000;
+    },
+  );
   await pool.close();
-  return { perSecond, cpuUs: ((cpuMsOf(pid) - startedCpuMs) * 1000) / done };
+  return load;
 }
 
 /** Time until the last byte of a page's HTML, one request at a time. */
-async function page(origin: string, path: string): Promise<{ path: string; p50Ms: number; p95Ms: number }> {
+async function page(origin: string, path: string): Promise<Reading> {
   const times: number[] = [];
   for (let i = 0; i < 120; i++) {
     const startedMs = performance.now();
@@ -199,30 +158,27 @@ async function page(origin: string, path: string): Promise<{ path: string; p50Ms
     if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}`);
     if (i >= 20) times.push(performance.now() - startedMs);
   }
-  const result = { path, p50Ms: percentile(times, 0.5), p95Ms: percentile(times, 0.95) };
-  console.log(
-    `http page ${path} p50 ${result.p50Ms.toFixed(1)} ms, p95 ${result.p95Ms.toFixed(1)} ms (aim <= ${PAGE_MS_AIM})`,
-  );
-  return result;
+  const note = `p50 ${percentile(times, 0.5).toFixed(1)} ms`;
+  return { name: `page ${path}`, value: percentile(times, 0.95), unit: "ms p95", bound: { max: 30 }, note };
 }
 
 const mb = (bytes: number) => Math.round(bytes / 1e6);
 
-async function memoryOfStream(web: WebProcess): Promise<{ startMb: number; peakMb: number; restMb: number }> {
-  const seen = { start: rssBytes(web.pid), peak: 0 };
+async function* memoryOfStream(web: WebProcess): AsyncGenerator<Reading> {
+  const startMb = mb(rssBytes(web.pid));
+  let peak = 0;
   const watch = setInterval(() => {
-    seen.peak = Math.max(seen.peak, rssBytes(web.pid));
+    peak = Math.max(peak, rssBytes(web.pid));
   }, 50);
-  const startedMs = performance.now();
-  await stream(web.url);
-  const seconds = (performance.now() - startedMs) / 1000;
-  await sleep(REST_MS);
-  clearInterval(watch);
-  const memory = { startMb: mb(seen.start), peakMb: mb(seen.peak), restMb: mb(rssBytes(web.pid)) };
-  console.log(
-    `http memory: ${memory.startMb} MB, at most ${memory.peakMb} MB (aim < ${PEAK_MB_AIM}) while ${mb(STREAM_BYTES)} MB came in within ${seconds.toFixed(0)} s, ${memory.restMb} MB ${REST_MS / 1000} s later (aim < ${REST_MB_AIM})`,
-  );
-  return memory;
+  try {
+    await stream(web.url);
+    await sleep(REST_MS);
+  } finally {
+    clearInterval(watch);
+  }
+  const note = `${startMb} MB before`;
+  yield { name: `memory while ${mb(STREAM_BYTES)} MB come in`, value: mb(peak), unit: "MB", bound: { max: 600 }, note };
+  yield { name: `memory ${REST_MS / 1000} s later`, value: mb(rssBytes(web.pid)), unit: "MB", bound: { max: 200 } };
 }
 
 const LINE_BYTES = 4_000;

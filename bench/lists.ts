@@ -4,20 +4,14 @@ import { fromSearchParams } from "@/lib/events/filter/event-filter.shapes";
 import { encodeCursor } from "@/lib/platform/api/cursor.shapes";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { LOCAL_CALLER } from "@/lib/testing/local-caller";
-import { fingerprintOf, type StoreSize, TYPES } from "./event-store";
-import { percentiles, printTimes, type Times } from "./figures";
+import { percentiles } from "./figures";
+import type { Reading } from "./scenario";
+import { eventIdOf, fingerprintOf, type StoreSize, storeShape, TYPES } from "./store";
 
 /** The event list through the route's own handler, with parsing, cursor and JSON: each filter, common pairs, and at depth. */
 
-export type ListedStore = StoreSize & {
-  sources: readonly string[];
-  codes: readonly string[];
-  /** The id that the source gave to event number `n`. */
-  eventId: (n: number) => string;
-};
-
 /** Milliseconds. */
-export function listAimMs(events: number): number {
+function listAimMs(events: number): number {
   if (events > 10_000_000) return 30;
   return events > 1_000_000 ? 15 : 10;
 }
@@ -26,13 +20,14 @@ type Case = { name: string; query: (i: number) => string };
 
 export const pick = (list: readonly string[], i: number) => list[i % list.length]!;
 
-function casesOf({ events, sources, codes, eventId }: ListedStore): Case[] {
+function casesOf(events: number): Case[] {
+  const { sources, codes } = storeShape(events);
   const event = (i: number) => (i * 7_919) % events;
   const fingerprint = (i: number) => fingerprintOf(i % codes.length, i % 6);
   return [
     { name: "none", query: () => "" },
     { name: "source", query: (i) => `source=${pick(sources, i)}` },
-    { name: "eventId", query: (i) => `eventId=${eventId(event(i))}` },
+    { name: "eventId", query: (i) => `eventId=${eventIdOf(event(i))}` },
     { name: "aggregateId", query: (i) => `aggregateId=order-${i % 1_000}` },
     { name: "eventType", query: (i) => `eventType=${pick(TYPES, i)}` },
     { name: "errorCode", query: (i) => `errorCode=${pick(codes, i)}` },
@@ -84,20 +79,22 @@ export async function list(query: string): Promise<void> {
   if (!response.ok) throw new Error(`${query}: ${await response.text()}`);
 }
 
-/** Prints and returns each case. */
-export async function measureLists(label: string, store: ListedStore, requests: number): Promise<Times[]> {
-  const cases = casesOf(store);
-  const results: Times[] = [];
-  for (const { name, query } of cases) results.push(await measure(label, { name, query }, requests));
-  for (const name of DEEP) {
+/** The p95 of each case; the bound grows with the store. */
+export async function* listReadings({ events, days }: StoreSize, requests: number): AsyncGenerator<Reading> {
+  const cases = casesOf(events);
+  const deep = DEEP.flatMap((name) => {
     const { query } = cases.find((one) => one.name === name)!;
-    for (const depth of DEPTHS) {
-      const cursors = cursorsAt(query, depth, store.days);
-      const deep = { name: `${name} at ${depth * 100} %`, query: (i: number) => pick(cursors, i) };
-      results.push(await measure(label, deep, requests));
-    }
+    return DEPTHS.map((depth) => {
+      const cursors = cursorsAt(query, depth, days);
+      return { name: `${name} at ${depth * 100} %`, query: (i: number) => pick(cursors, i) };
+    });
+  });
+  for (const { name, query } of [...cases, ...deep]) {
+    // Plans are cached per connection after a few calls: the bench measures a server that has run for a while.
+    yield await percentiles(`list ${name}`, { warm: 30, times: requests, bound: { max: listAimMs(events) } }, (i) =>
+      list(query(i)),
+    );
   }
-  return results;
 }
 
 /** Queries that start at a share of the store's age: the cursor is what the page before would have given. */
@@ -111,11 +108,4 @@ function cursorsAt(query: Case["query"], depth: number, days: number): string[] 
     const cursor = encodeCursor({ id, towards: "older" }, fromSearchParams(new URLSearchParams(text)));
     return `${text}&cursor=${cursor}`;
   });
-}
-
-async function measure(label: string, { name, query }: Case, requests: number): Promise<Times> {
-  // Plans are cached per connection after a few calls: the bench measures a server that has run for a while.
-  const times = await percentiles(name, { warm: 30, times: requests }, (i) => list(query(i)));
-  printTimes(label, times);
-  return times;
 }

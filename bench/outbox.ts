@@ -1,6 +1,7 @@
 import pg from "pg";
 import { inboxTableSql, processOnce } from "@/lib/kit/inbox/inbox";
 import { createOutboxPublisher, insertOutbox, outboxTableSql, type Transport } from "@/lib/kit/outbox/outbox";
+import { type Reading, scenario } from "./scenario";
 import { startBenchStack } from "./stack";
 
 /**
@@ -17,67 +18,56 @@ const AGGREGATES = Math.max(1, Math.floor(EVENTS / 50));
 const HELD = Math.floor(EVENTS / 5);
 const BATCH = 500;
 const CONCURRENCY = 2;
-const AIM_PER_SECOND = 5_000;
 const MESSAGES = Math.min(2_000, EVENTS);
 
-export type OutboxResult = {
-  name: string;
-  eventsPerSecond: number;
-  /** Events a second over those of the baseline. */
-  ratio: number;
-  outOfOrder: number;
-  met: boolean;
-}[];
-
-export async function run(): Promise<OutboxResult> {
-  const stack = await startBenchStack();
-  const pool = new pg.Pool({ connectionString: stack.databaseUrl, max: 8 });
-  // The server may end an idle connection before its close arrives.
-  pool.on("error", () => undefined);
-  try {
-    const baseline = await measure(pool, "unordered", bare);
-    console.log(`outbox unordered        ${Math.round(baseline.perSecond)} events/s: the baseline`);
-    const results: OutboxResult = [];
+export const run = scenario({
+  name: "outbox",
+  open: async (atEnd) => {
+    const stack = await startBenchStack();
+    atEnd(stack.stop);
+    const pool = new pg.Pool({ connectionString: stack.databaseUrl, max: 8 });
+    // The server may end an idle connection before its close arrives.
+    pool.on("error", () => undefined);
+    atEnd(() => pool.end());
+    return pool;
+  },
+  async *measure(pool) {
+    const baseline = await publishing(pool, (count) => bare(pool, count));
+    yield { name: "unordered", value: baseline.perSecond, unit: "events/s" };
     for (const [name, keepsOrder, load] of [
       ["by message", false, {}],
       ["by call", true, {}],
       ["with a held tail", false, { held: HELD }],
       ["one aggregate", true, { aggregates: 1 }],
     ] as const) {
-      const { perSecond, outOfOrder } = await measure(pool, name, (count) => ours(pool, { count, keepsOrder }), load);
-      const ratio = perSecond / baseline.perSecond;
-      const met = perSecond >= AIM_PER_SECOND && outOfOrder === 0;
-      console.log(
-        `outbox ${name.padEnd(16)} ${Math.round(perSecond)} events/s (aim >= ${AIM_PER_SECOND}): ratio ${ratio.toFixed(2)}, ${outOfOrder} out of order`,
-      );
-      results.push({ name, eventsPerSecond: perSecond, ratio, outOfOrder, met });
+      const { perSecond, outOfOrder } = await publishing(pool, (count) => ours(pool, { count, keepsOrder }), load);
+      const unordered = { name: "of the unordered", value: baseline.perSecond };
+      yield { name, value: perSecond, unit: "events/s", bound: { min: 5_000 }, baseline: unordered };
+      yield { name: `${name}: out of order`, value: outOfOrder, unit: "events", bound: { max: 0 } };
     }
-    await inboxCost(pool);
-    return results;
-  } finally {
-    await pool.end();
-    await stack.stop();
-  }
+    yield* inboxCost(pool);
+  },
+});
 
-  async function bare(count: number): Promise<number> {
-    const lane = async () => {
-      const client = await pool.connect();
-      for (;;) {
-        await client.query("begin");
-        const { rows } = await client.query(
-          `select id, payload, headers from bench_outbox where status = 'NEW' order by seq limit ${BATCH} for update skip locked`,
-        );
-        const ids = rows.map((row) => row.id);
-        await client.query("update bench_outbox set status = 'SENT', sent_at = now() where id = any($1)", [ids]);
-        await client.query("commit");
-        if (ids.length === 0) return client.release();
-      }
-    };
-    await Promise.all(Array.from({ length: CONCURRENCY }, lane));
-    const { rows } = await pool.query("select count(*)::int as n from bench_outbox where status = 'SENT'");
-    if (rows[0].n !== count) throw new Error(`the baseline sent ${rows[0].n} of ${count}`);
-    return 0;
-  }
+/** The least that a publisher does: it claims and marks, and keeps no order. */
+async function bare(pool: pg.Pool, count: number): Promise<number> {
+  const lane = async () => {
+    const client = await pool.connect();
+    for (;;) {
+      await client.query("begin");
+      const { rows } = await client.query(
+        `select id, payload, headers from bench_outbox where status = 'NEW' order by seq limit ${BATCH} for update skip locked`,
+      );
+      const ids = rows.map((row) => row.id);
+      await client.query("update bench_outbox set status = 'SENT', sent_at = now() where id = any($1)", [ids]);
+      await client.query("commit");
+      if (ids.length === 0) return client.release();
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, lane));
+  const { rows } = await pool.query("select count(*)::int as n from bench_outbox where status = 'SENT'");
+  if (rows[0].n !== count) throw new Error(`the baseline sent ${rows[0].n} of ${count}`);
+  return 0;
 }
 
 /** @returns how many arrived in another order than their aggregate's */
@@ -109,18 +99,12 @@ async function ours(pool: pg.Pool, { count, keepsOrder }: { count: number; keeps
 type Load = { aggregates?: number; held?: number };
 type Publish = (count: number) => Promise<number>;
 
-async function measure(
-  pool: pg.Pool,
-  name: string,
-  publish: Publish,
-  { aggregates = AGGREGATES, held = 0 }: Load = {},
-) {
+async function publishing(pool: pg.Pool, publish: Publish, { aggregates = AGGREGATES, held = 0 }: Load = {}) {
   await pool.query(`drop table if exists bench_outbox; ${outboxTableSql({ table: "bench_outbox" })}`);
   await fill(pool, held, () => "held");
   await pool.query("update bench_outbox set available_at = now() + interval '1 hour' where id = 'held-0'");
   await fill(pool, EVENTS, (n) => `a${n % aggregates}`);
   await pool.query("vacuum analyze bench_outbox");
-  console.log(`outbox ${name}: ${EVENTS} events of ${aggregates} aggregates are waiting`);
   const start = performance.now();
   const outOfOrder = await publish(EVENTS);
   return { perSecond: (EVENTS / (performance.now() - start)) * 1000, outOfOrder };
@@ -139,7 +123,7 @@ async function fill(pool: pg.Pool, count: number, aggregateOf: (n: number) => st
 }
 
 /** One message = one transaction with one effect, with the inbox and without it, in turn. */
-async function inboxCost(pool: pg.Pool): Promise<void> {
+async function* inboxCost(pool: pg.Pool): AsyncGenerator<Reading> {
   await pool.query(`${inboxTableSql({ table: "bench_inbox" })} create table bench_effects (id text)`);
   const client = await pool.connect();
   let statements = 0;
@@ -164,7 +148,7 @@ async function inboxCost(pool: pg.Pool): Promise<void> {
   for (let n = 0; n < MESSAGES; n++) for (const kind of ["bare", "once"] as const) await consume(kind, `${kind}-${n}`);
   const more = (cost.once.statements - cost.bare.statements) / MESSAGES;
   client.release();
-  console.log(
-    `inbox  ${more} statement(s) more a message (aim <= 1): ratio of time ${(cost.once.ms / cost.bare.ms).toFixed(2)}`,
-  );
+  yield { name: "inbox: statements more a message", value: more, unit: "statements", bound: { max: 1 } };
+  const without = { name: "ms without it", value: cost.bare.ms / MESSAGES };
+  yield { name: "inbox: a message", value: cost.once.ms / MESSAGES, unit: "ms", baseline: without };
 }

@@ -1,14 +1,14 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { setDeps } from "@/app/_server/deps";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { benchDeps } from "./deps";
-import { printTimes, type Times, timed, worstOf } from "./figures";
+import { timed, worstOf } from "./figures";
 import { eventChunks, eventLine, ingestAll } from "./ingest";
-import { type ListedStore, listAimMs, measureLists } from "./lists";
-import { fillScale, scaleDrift, scaleShape } from "./scale-store";
-import { type BenchStack, startBenchStack } from "./stack";
-import { measureStatistic, measureStatistics, STATISTIC_AIM_MS } from "./statistics";
-import { bytesByTable } from "./table-bytes";
+import { listReadings } from "./lists";
+import { inTurns, type Reading, scenario } from "./scenario";
+import { startBenchStack } from "./stack";
+import { measureStatistic, measureStatistics } from "./statistics";
+import { fillStore, storeDrift, storeShape } from "./store";
 
 /**
  * What does not stay as it is when the store grows: lists, statistics, ingest and bytes for each event, at two sizes or more in
@@ -23,126 +23,103 @@ const REQUESTS = Number(process.env.BENCH_REQUESTS ?? 200);
 const STATISTIC_REQUESTS = REQUESTS / 10;
 const INGESTED = Number(process.env.BENCH_INGEST ?? 60_000);
 const DAYS = 30;
-const INGEST_AIM = 0.8;
 const INGEST_TURNS = 5;
+/** The slowest statistics that are printed. */
+const STATISTICS_SHOWN = 12;
 
-type Store = { events: number; stack: BenchStack; filler: Db; deps: ReturnType<typeof benchDeps> };
+type Store = { events: number; filler: Db; deps: ReturnType<typeof benchDeps> };
 
-type Figures = {
-  events: number;
-  worstList: Times;
-  listAimMs: number;
-  worstStatistic: Times;
-  /** Groups of a window count its events. */
-  windowGroups: Times[];
-  bytes: Record<string, number>;
-};
-
-export async function run() {
-  const stores: Store[] = [];
-  try {
+export const run = scenario({
+  name: "scale",
+  open: async (atEnd) => {
+    const stores: Store[] = [];
     for (const events of SIZES) {
-      stores.push(await openStore(events));
-      await fill(stores.at(-1)!);
+      const stack = await startBenchStack();
+      atEnd(stack.stop);
+      const filler = createDb(stack.databaseUrl, { max: 3 });
+      atEnd(filler.end);
+      const deps = benchDeps(stack.databaseUrl);
+      atEnd(deps.close);
+      stores.push({ events, filler, deps });
     }
-    const figures: Figures[] = [];
-    for (const store of stores) figures.push(await measureStore(store));
-    const ingest = await compareIngest(stores);
-    const ratios = figures.map((one, i) => compare(figures[0]!, one, ingest[i]! / ingest[0]!));
-    const withinBounds = figures.every(isWithin) && ratios.every(({ ingest: ratio }) => ratio >= INGEST_AIM);
-    return { figures, ingestPerSecond: ingest, ratios, withinBounds };
-  } finally {
-    setDeps(null);
-    for (const { deps, filler, stack } of stores) {
-      await deps.close();
-      await filler.end();
-      await stack.stop();
+    atEnd(() => setDeps(null));
+    return stores;
+  },
+  fill: async (stores) => {
+    for (const { events, filler } of stores) {
+      await fillStore(filler, { events, days: DAYS });
+      const drift = await storeDrift(filler);
+      if (drift.length > 0) throw new Error(`rollups differ from a full count: ${JSON.stringify(drift.slice(0, 3))}`);
     }
-  }
-}
+  },
+  async *measure(stores) {
+    const worst: Reading[][] = [];
+    for (const store of stores) {
+      setDeps(store.deps);
+      const lists: Reading[] = [];
+      for await (const reading of listReadings({ events: store.events, days: DAYS }, REQUESTS)) {
+        lists.push(reading);
+        yield sized(store, reading);
+      }
+      const statistics = await statisticsOf(store);
+      for (const reading of statistics) yield sized(store, reading);
+      // Groups of a window count its events: it is a list's work, and has no bound.
+      for (const query of ["from=-1h", "from=-24h", "from=-7d"])
+        yield sized(store, await measureStatistic({ route: "groups", name: query, query }, STATISTIC_REQUESTS));
+      worst.push([worstOf(lists), worstOf(statistics), await bytesOf(store)]);
+      yield sized(store, worst.at(-1)!.at(-1)!);
+    }
+    const perSecond = await ingestOf(stores);
+    for (const [index, store] of stores.entries()) {
+      if (index === 0) continue;
+      const smallest = (value: number) => ({ name: "at the smallest size", value });
+      for (const [at, reading] of worst[index]!.entries())
+        yield sized(store, {
+          ...reading,
+          name: `the worst: ${reading.name}`,
+          baseline: smallest(worst[0]![at]!.value),
+        });
+      const ingest = { name: "ingest", value: perSecond[index]!, unit: "events/s" };
+      yield sized(store, { ...ingest, baseline: { ...smallest(perSecond[0]!), bound: { min: 0.8 } } });
+    }
+  },
+});
 
-async function openStore(events: number): Promise<Store> {
-  const stack = await startBenchStack();
-  const filler = createDb(stack.databaseUrl, { max: 3 });
-  return { events, stack, filler, deps: benchDeps(stack.databaseUrl) };
-}
+const sized = ({ events }: Store, reading: Reading): Reading => ({ ...reading, name: `${events} ${reading.name}` });
 
-async function fill({ events, filler }: Store): Promise<void> {
-  const ms = await timed(() => fillScale(filler, { events, days: DAYS }));
-  console.log(`scale ${events}: filled in ${(ms / 1000).toFixed(0)} s`);
-  const drift = await scaleDrift(filler);
-  if (drift.length > 0) throw new Error(`rollups differ from a full count: ${JSON.stringify(drift.slice(0, 3))}`);
-}
-
-async function measureStore({ events, filler, deps }: Store): Promise<Figures> {
-  const label = `scale ${events}`;
-  setDeps(deps);
-  const { sources, codes } = scaleShape(events);
-  const eventId = (n: number) => createHash("md5").update(`event-${n}`).digest("hex");
-  const store: ListedStore = { events, days: DAYS, sources, codes, eventId };
-  const worstList = worstOf(await measureLists(label, store, REQUESTS));
+/** The slowest, the worst first. */
+async function statisticsOf({ events, filler }: Store): Promise<Reading[]> {
+  const { sources, codes } = storeShape(events);
   const [group] = await filler.query<{ fingerprint: string }>(
     "select fingerprint from dlq_group_levels group by 1 order by sum(n) desc limit 1",
   );
   const names = { source: sources[0]!, errorCode: codes[0]!, fingerprint: group!.fingerprint };
-  const statistics = await measureStatistics(names, STATISTIC_REQUESTS);
-  for (const one of statistics.toSorted((a, b) => b.p95Ms - a.p95Ms).slice(0, 12)) printTimes(label, one);
-  const windowGroups = await measureWindowGroups(label);
-  const bytes = await bytesByTable(filler, { events });
-  return {
-    events,
-    worstList,
-    listAimMs: listAimMs(events),
-    worstStatistic: worstOf(statistics),
-    windowGroups,
-    bytes,
-  };
+  const measured = await measureStatistics(names, STATISTIC_REQUESTS);
+  return measured.toSorted((a, b) => b.value - a.value).slice(0, STATISTICS_SHOWN);
 }
 
-async function measureWindowGroups(label: string): Promise<Times[]> {
-  const queries = ["from=-1h", "from=-24h", "from=-7d"];
-  const results: Times[] = [];
-  for (const query of queries) {
-    results.push(await measureStatistic({ route: "groups", name: query, query }, STATISTIC_REQUESTS));
-    printTimes(label, results.at(-1)!);
-  }
-  return results;
+/** Of tables and their partitions, with indexes and what is stored out of line. The largest first. */
+async function bytesOf({ events, filler }: Store): Promise<Reading> {
+  const rows = await filler.query<{ name: string; bytes: number }>(
+    `select coalesce(p.inhparent::regclass, c.oid::regclass)::text as name, sum(pg_total_relation_size(c.oid))::float8 as bytes
+       from pg_class c left join pg_inherits p on p.inhrelid = c.oid
+      where c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace group by 1 order by 2 desc`,
+  );
+  const counted = rows.map(({ name, bytes }) => [name, Math.round(bytes / events)] as const).filter(([, n]) => n > 0);
+  const value = counted.reduce((sum, [, n]) => sum + n, 0);
+  return { name: "bytes an event", value, unit: "bytes", note: JSON.stringify(Object.fromEntries(counted)) };
 }
 
-/** Events per second of each store, in turns; the first turn is not counted: it fills the caches. */
-async function compareIngest(stores: readonly Store[]): Promise<number[]> {
-  const totals = stores.map(() => 0);
-  for (let turn = 0; turn <= INGEST_TURNS; turn++) {
-    const chunks = eventChunks(turn * INGESTED, INGESTED, (n) => eventLine(n, 380, randomUUID()));
-    for (const [index, { deps }] of stores.entries()) {
+/** Events a second of each store; the first turn fills the caches. */
+async function ingestOf(stores: readonly Store[]): Promise<number[]> {
+  const sides = stores.map(({ events, deps }) => {
+    const ingest = async (turn: number) => {
+      const chunks = eventChunks(turn * INGESTED, INGESTED, (n) => eventLine(n, 380, randomUUID()));
       setDeps(deps);
-      const ms = await timed(() => ingestAll(chunks, INGESTED));
-      if (turn > 0) totals[index]! += (INGESTED / ms) * 1000;
-    }
-  }
-  return totals.map((total) => total / INGEST_TURNS);
-}
-
-type Ratios = { events: number; lists: number; statistics: number; bytes: number; ingest: number };
-
-/** Prints the figures of a size, and returns them as ratios to the smallest one's. */
-function compare(smallest: Figures, one: Figures, ingest: number): Ratios {
-  const { events, worstList, worstStatistic } = one;
-  const lists = worstList.p95Ms / smallest.worstList.p95Ms;
-  const statistics = worstStatistic.p95Ms / smallest.worstStatistic.p95Ms;
-  const [bytes, bytesBefore] = [one, smallest].map((of) => Object.values(of.bytes).reduce((sum, n) => sum + n, 0));
-  const worst = ({ name, p95Ms }: Times, aimMs: number) => `${p95Ms.toFixed(1)} ms (aim <= ${aimMs}; ${name})`;
-  console.log(
-    `scale ${events}: worst list ${worst(worstList, one.listAimMs)}, ${lists.toFixed(2)} of the smallest size`,
-  );
-  console.log(
-    `scale ${events}: worst statistic ${worst(worstStatistic, STATISTIC_AIM_MS)}, ${statistics.toFixed(2)} of the smallest size`,
-  );
-  console.log(`scale ${events}: ingest ${ingest.toFixed(3)} of the smallest size (aim >= ${INGEST_AIM})`);
-  console.log(`scale ${events}: ${bytes} bytes an event: ${JSON.stringify(one.bytes)}`);
-  return { events, lists, statistics, bytes: bytes! / bytesBefore!, ingest };
-}
-
-function isWithin({ worstList, listAimMs: aimMs, worstStatistic }: Figures): boolean {
-  return worstList.p95Ms <= aimMs && worstStatistic.p95Ms <= STATISTIC_AIM_MS;
+      return (INGESTED / (await timed(() => ingestAll(chunks, INGESTED)))) * 1000;
+    };
+    return [String(events), ingest] as const;
+  });
+  const measured = await inTurns({ turns: INGEST_TURNS, warm: 1 }, Object.fromEntries(sides));
+  return stores.map(({ events }) => measured[String(events)]!.reduce((sum, n) => sum + n, 0) / INGEST_TURNS);
 }

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { violations } from "./support/axe.ts";
-import { expect, openBeside, openMore, test } from "./support/parkade.ts";
+import { expect, openBeside, openMore, pick, test } from "./support/parkade.ts";
 
 test.use({ contextOptions: { reducedMotion: "reduce" } });
 
@@ -93,7 +93,7 @@ test("nor on what opens over a page", async ({ page, parkade }) => {
   await source.park([{ eventId: "y-1" }, { eventId: "y-2" }]);
   const { found, look } = looking(page);
   await page.goto(source.href);
-  await page.getByRole("checkbox", { name: "Select event y-1", exact: true }).check();
+  await pick(page, "y-1");
   await look("a selection");
   const selection = page.getByRole("region", { name: "Selection" });
   for (const name of ["Redrive…", "Verify", "Ignore…", "Cooldown…", "Blacklist…"]) {

@@ -6,7 +6,7 @@ import {
   startMailReceiver,
 } from "../lib/testing/receivers.ts";
 import { violations } from "./support/axe.ts";
-import { expect, numbered, test, toast } from "./support/parkade.ts";
+import { because, expect, numbered, test, toast } from "./support/parkade.ts";
 
 type Told = { type: string; data: { sentence: string; alerts: { url: string; source: string }[] } };
 
@@ -91,8 +91,7 @@ test("a failing consumer makes a group, its alert comes by webhook and mail, and
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("CONFIG_ERROR");
   await page.getByRole("button", { name: "Acknowledge…" }).click();
   const acknowledging = page.getByRole("dialog", { name: "Acknowledge 1 alert?" });
-  await acknowledging.getByRole("textbox", { name: "Reason" }).fill("asked the pricing team");
-  await acknowledging.getByRole("button", { name: "Acknowledge" }).click();
+  await because(acknowledging, "asked the pricing team", "Acknowledge");
   await expect(about).toContainText("firing, acknowledged by");
 
   await page.getByRole("button", { name: "Redrive 6", exact: true }).click();
@@ -137,7 +136,6 @@ test("a rule is tried against the past while it is typed, added, switched off an
   await expect(rule.getByRole("link", { name: "1 firing" })).toBeHidden();
   await rule.getByRole("button", { name: "Delete…" }).click();
   const deleting = page.getByRole("dialog");
-  await deleting.getByRole("textbox", { name: "Reason" }).fill("tried");
-  await deleting.getByRole("button", { name: "Delete" }).click();
+  await because(deleting, "tried", "Delete");
   await expect(rule).toBeHidden();
 });

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { violations } from "./support/axe.ts";
-import { actAs, expect, openMore, test } from "./support/parkade.ts";
+import { actAs, expect, openMore, pick, test } from "./support/parkade.ts";
 
 /** Holds the script of the list of approvals until the status was answered; collects what the page throws. */
 async function withLatePage(page: Page): Promise<{ held: number; faults: string[] }> {
@@ -32,9 +32,7 @@ test("a redrive of a marked source waits for a second viewer, who sees what is s
 
   await actAs(page, "Ada");
   await page.goto(source.href);
-  await page.getByRole("checkbox", { name: "Select event pay-1", exact: true }).check();
-  await page.getByRole("checkbox", { name: "Select event pay-2", exact: true }).check();
-  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
+  await (await pick(page, "pay-1", "pay-2")).getByRole("button", { name: "Redrive…" }).click();
   const dialog = page.getByRole("dialog");
   await expect(dialog).toContainText(
     `A second person must approve it before anything is sent: source ${source.name} is marked.`,

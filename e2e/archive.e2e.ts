@@ -1,5 +1,5 @@
 import { violations } from "./support/axe.ts";
-import { expect, rowOf, test, toast } from "./support/parkade.ts";
+import { because, expect, pick, rowOf, test, toast } from "./support/parkade.ts";
 
 test("an ignored event is removed into the archive, found there by its aggregate, restored and redriven", async ({
   page,
@@ -22,15 +22,12 @@ test("an ignored event is removed into the archive, found there by its aggregate
 
   const list = `${source.href}&aggregateId=${aggregateId}`;
   await page.goto(list);
-  await page.getByRole("checkbox", { name: "Select event a-1", exact: true }).check();
-  await page.getByRole("checkbox", { name: "Select event a-2", exact: true }).check();
-  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Remove…" }).click();
+  await (await pick(page, "a-1", "a-2")).getByRole("button", { name: "Remove…" }).click();
   const removing = page.getByRole("dialog", { name: "Remove 1 of 2 events" });
   await expect(removing).toContainText("Not removed1 eventPENDING");
   await expect(removing).toContainText("parkade-e2e-archive-");
   await expect(removing.getByRole("button", { name: "Remove 1 event" })).toBeDisabled();
-  await removing.getByRole("textbox", { name: "Reason" }).fill("the disk fills up");
-  await removing.getByRole("button", { name: "Remove 1 event" }).click();
+  await because(removing, "the disk fills up", "Remove 1 event");
   await expect(toast(page, "Removed 1 event into the archive")).toContainText("Not changed: 1 still PENDING");
   expect(await source.statuses()).toEqual({ PENDING: 1 });
 
@@ -64,8 +61,7 @@ test("an ignored event is removed into the archive, found there by its aggregate
   await expect(history).toContainText("Removed into the archive");
   await expect(history).toContainText("Restored from an export or from the archive");
   await page.getByRole("button", { name: "Release…" }).click();
-  await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("it was a real one");
-  await page.getByRole("dialog").getByRole("button", { name: "Release 1 event" }).click();
+  await because(page.getByRole("dialog"), "it was a real one", "Release 1 event");
   await expect(toast(page, "Released 1 event")).toBeVisible();
   await parkade.redriveAll(source.name);
   await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 2 });
@@ -73,27 +69,4 @@ test("an ignored event is removed into the archive, found there by its aggregate
     { orderId: "a-1" },
     { orderId: "a-2" },
   ]);
-});
-
-test("without an archive the dialog says what to set, and removes nothing", async ({ page, parkade, request }) => {
-  const source = await parkade.source("no-archive");
-  await source.park([{ eventId: "n-1" }]);
-  const { id } = await source.event("n-1");
-  await request.post("/api/v1/events/ignore", { data: { select: { ids: [id] }, reason: "a test order" } });
-  const preview = {
-    removable: 1,
-    kept: 0,
-    keptByReason: {},
-    byStatus: { IGNORED: 1 },
-    bytes: 20,
-    place: null,
-  };
-  await page.route("**/api/v1/events/remove/preview", (route) => route.fulfill({ json: preview }));
-  await page.goto(`/events/${id}`);
-  await page.getByRole("button", { name: "More actions" }).click();
-  await page.getByRole("menuitem", { name: "Remove…" }).click();
-  const dialog = page.getByRole("dialog", { name: "Remove 1 event" });
-  await expect(dialog).toContainText("Set PARKADE_ARCHIVE for web and worker");
-  await expect(dialog.getByRole("button", { name: /Remove/ })).toBeHidden();
-  await expect(dialog.getByRole("textbox")).toBeHidden();
 });

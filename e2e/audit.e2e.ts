@@ -1,4 +1,4 @@
-import { expect, listed, test } from "./support/parkade.ts";
+import { because, expect, pick, test } from "./support/parkade.ts";
 
 test("every change is in the audit with who, why, before and after", async ({ page, parkade }) => {
   const source = await parkade.source("audit");
@@ -11,12 +11,10 @@ test("every change is in the audit with who, why, before and after", async ({ pa
   await page.keyboard.press("Enter");
   await expect(page.getByRole("button", { name: /maria/ })).toBeVisible();
 
-  await page.getByRole("checkbox", { name: "Select event a-1", exact: true }).check();
-  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Ignore…" }).click();
+  await (await pick(page, "a-1")).getByRole("button", { name: "Ignore…" }).click();
   const dialog = page.getByRole("dialog", { name: "Ignore 1 event" });
   const reason = `a duplicate, see ${source.name}`;
-  await dialog.getByRole("textbox", { name: "Reason" }).fill(reason);
-  await dialog.getByRole("button", { name: "Ignore 1 event" }).click();
+  await because(dialog, reason, "Ignore 1 event");
   await expect(dialog).toBeHidden();
 
   await page.getByRole("link", { name: "Audit" }).click();
@@ -36,34 +34,4 @@ test("every change is in the audit with who, why, before and after", async ({ pa
   await page.getByRole("tab", { name: /^History/ }).click();
   await page.getByRole("tabpanel").getByRole("link", { name: /audit/ }).click();
   await expect(page.getByRole("main").getByRole("listitem").filter({ hasText: reason })).toHaveCount(1);
-});
-
-test("an entry over several events leads to exactly these, and one of a changed rate shows the old and the new value", async ({
-  page,
-  parkade,
-}) => {
-  const source = await parkade.source("several", { ratePerSecond: 7 });
-  await source.park([{ eventId: "s-1" }, { eventId: "s-2" }, { eventId: "s-3" }]);
-  await page.goto(source.href);
-  for (const id of ["s-1", "s-3"]) {
-    await page.getByRole("checkbox", { name: `Select event ${id}`, exact: true }).check();
-  }
-  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Ignore…" }).click();
-  const dialog = page.getByRole("dialog", { name: "Ignore 2 events" });
-  const reason = `two duplicates, see ${source.name}`;
-  await dialog.getByRole("textbox", { name: "Reason" }).fill(reason);
-  await dialog.getByRole("button", { name: "Ignore 2 events" }).click();
-  await expect(dialog).toBeHidden();
-
-  await page.goto("/audit?action=event.ignored");
-  const entry = page.getByRole("main").getByRole("listitem").filter({ hasText: reason }).first();
-  await entry.getByRole("button", { name: "event.ignored" }).click();
-  await entry.getByRole("link", { name: "Show them in Events" }).click();
-  await expect.poll(() => listed(page)).toEqual(["s-3", "s-1"]);
-
-  await source.setRate(9);
-  await page.goto(`/audit?subjectKind=target&subjectId=${source.name}`);
-  const rate = page.getByRole("main").getByRole("listitem").filter({ hasText: "ratePerSecond: 7 → 9" });
-  await expect(rate).toHaveCount(1);
-  await expect(rate).toContainText("a journey sets its pace");
 });

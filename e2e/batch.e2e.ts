@@ -1,4 +1,4 @@
-import { expect, holdLong, numbered, startedBy, test, toast } from "./support/parkade.ts";
+import { expect, holdLong, numbered, pick, startedBy, test, toast } from "./support/parkade.ts";
 
 const holds = "Redrives that can be undone";
 
@@ -11,9 +11,7 @@ test("a selection goes with one click; Undo in its bar sends nothing and gives t
   await source.park([{ eventId: "u-1" }, { eventId: "u-2" }, { eventId: "u-3" }]);
   await page.goto(source.href);
   const { asked } = await holdLong(page);
-  await page.getByRole("checkbox", { name: "Select event u-1", exact: true }).check();
-  await page.getByRole("checkbox", { name: "Select event u-3", exact: true }).check();
-  const selection = page.getByRole("region", { name: "Selection" });
+  const selection = await pick(page, "u-1", "u-3");
   const id = await startedBy(page, () => selection.getByRole("button", { name: "Redrive 2 events" }).click());
   const bar = page.getByRole("region", { name: holds });
   await expect(bar).toContainText("Redrive of 2 selected events");
@@ -95,9 +93,7 @@ test("a selection of which some cannot go is not sent in part by one click", asy
     { eventId: "p-3" },
   ]);
   await page.goto(source.href);
-  await page.getByRole("checkbox", { name: "Select event p-2", exact: true }).check();
-  await page.getByRole("checkbox", { name: "Select event p-3", exact: true }).check();
-  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive 2 events" }).click();
+  await (await pick(page, "p-2", "p-3")).getByRole("button", { name: "Redrive 2 events" }).click();
   const dialog = page.getByRole("dialog", { name: "Redrive 3 events" });
   await expect(dialog).toContainText("the 2 selected and 1 earlier, counted at");
   await dialog.getByRole("button", { name: "Redrive 3 events" }).click();

@@ -1,4 +1,4 @@
-import { expect, openBeside, test, toast } from "./support/parkade.ts";
+import { because, expect, openBeside, pickLoaded, test, toast } from "./support/parkade.ts";
 
 test("a blacklist keeps an aggregate back until it is lifted", async ({ page, parkade, downstream }) => {
   const source = await parkade.source("blacklist");
@@ -9,19 +9,16 @@ test("a blacklist keeps an aggregate back until it is lifted", async ({ page, pa
     { eventId: "k-3", aggregateId: `${aggregate}-other` },
   ]);
   await page.goto(`${source.href}&aggregateId=${aggregate}`);
-  await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
-  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Blacklist…" }).click();
+  await (await pickLoaded(page)).getByRole("button", { name: "Blacklist…" }).click();
   // The dialog proposes the scope that the selected events share.
   const dialog = page.getByRole("dialog", { name: "Blacklist" });
   await expect(dialog.getByRole("textbox", { name: "aggregate" })).toHaveValue(aggregate);
   await expect(dialog).toContainText("Catches 2 parked now, and what comes.");
-  await dialog.getByRole("textbox", { name: "Reason" }).fill("its customer is being merged");
-  await dialog.getByRole("button", { name: "Blacklist" }).click();
+  await because(dialog, "its customer is being merged", "Blacklist");
   await expect(toast(page, `Blacklisted ${aggregate}`)).toBeVisible();
 
   await page.goto(source.href);
-  await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
-  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
+  await (await pickLoaded(page)).getByRole("button", { name: "Redrive…" }).click();
   const redriving = page.getByRole("dialog", { name: "Redrive 1 of 3" });
   await expect(redriving).toContainText("blacklisted 2");
   await redriving.getByRole("button", { name: "Redrive 1 event" }).click();
@@ -59,8 +56,7 @@ test("a cooldown over an error code makes its events wait", async ({ page, parka
   await expect(dialog).toContainText("Catches 1 parked now, and what comes.");
   await dialog.getByRole("button", { name: "Cool down" }).click();
   await expect(dialog.getByRole("textbox", { name: "Reason" })).toBeFocused();
-  await dialog.getByRole("textbox", { name: "Reason" }).fill("the partner asked for an hour");
-  await dialog.getByRole("button", { name: "Cool down" }).click();
+  await because(dialog, "the partner asked for an hour", "Cool down");
   const rule = page.getByRole("listitem").filter({ hasText: code }).filter({ hasText: "catches 1 event" });
   await expect(rule).toContainText("cooldown");
   await expect(rule).toContainText(/min left/);
@@ -93,34 +89,10 @@ test("many are lifted at once, and put back", async ({ page, parkade }) => {
   await expect(dialog.getByRole("status")).toHaveText("0 controls in force match.");
   await dialog.getByRole("combobox", { name: "Added by" }).selectOption("people");
   await expect(dialog.getByRole("status")).toHaveText("3 controls in force match.");
-  await dialog.getByRole("textbox", { name: "Reason" }).fill("the consumer is fixed");
-  await dialog.getByRole("button", { name: "Lift 3 controls" }).click();
+  await because(dialog, "the consumer is fixed", "Lift 3 controls");
   await expect(inForce(source.name)).toHaveCount(0);
   await expect(inForce(other.name)).toHaveCount(1);
   await toast(page, "Lifted 3 controls").getByRole("button", { name: "Undo" }).click();
   await expect(toast(page, "3 controls in force again")).toBeVisible();
   await expect(inForce(source.name)).toHaveCount(3);
-});
-
-test("the page of controls keeps its place while it loads", async ({ page, parkade }) => {
-  const source = await parkade.source("still");
-  for (const at of [1, 2, 3]) {
-    const scope = { aggregateId: `${at}-of-${source.name}` };
-    await parkade.impose({ kind: "blacklist", scope, reason: "its customer is being merged" });
-  }
-  await page.addInitScript(() => {
-    const seen = Object.assign(window, { shifted: 0 });
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) seen.shifted += (entry as PerformanceEntry & { value: number }).value;
-    }).observe({ type: "layout-shift", buffered: true });
-  });
-  // Each answer waits until the page without it was painted.
-  await page.route(/\/api\/v1\/(controls|settings)/, async (route) => {
-    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-    await route.continue();
-  });
-  await page.goto("/controls");
-  await expect(page.getByRole("listitem").filter({ hasText: `1-of-${source.name}` })).toBeVisible();
-  await expect(page.getByRole("status", { name: "Loading" })).toHaveCount(0);
-  expect(await page.evaluate(() => (window as unknown as { shifted: number }).shifted)).toBeLessThanOrEqual(0.02);
 });

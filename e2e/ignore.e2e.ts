@@ -1,4 +1,4 @@
-import { expect, keepToasts, openBeside, rowOf, test, toast } from "./support/parkade.ts";
+import { because, expect, keepToasts, openBeside, pick, rowOf, test, toast } from "./support/parkade.ts";
 
 test("events are ignored with a reason, are not redriven, and are released again", async ({
   page,
@@ -8,15 +8,12 @@ test("events are ignored with a reason, are not redriven, and are released again
   const source = await parkade.source("ignore");
   await source.park([{ eventId: "i-1" }, { eventId: "i-2" }, { eventId: "i-3" }]);
   await page.goto(source.href);
-  await page.getByRole("checkbox", { name: "Select event i-1", exact: true }).check();
-  await page.getByRole("checkbox", { name: "Select event i-2", exact: true }).check();
-  const selection = page.getByRole("region", { name: "Selection" });
+  const selection = await pick(page, "i-1", "i-2");
   await expect(selection).toContainText("2 selected");
   await selection.getByRole("button", { name: "Ignore…" }).click();
   const ignoring = page.getByRole("dialog", { name: "Ignore 2 events" });
   await expect(ignoring.getByRole("button", { name: "Ignore 2 events" })).toBeDisabled();
-  await ignoring.getByRole("textbox", { name: "Reason" }).fill("test orders of the load test");
-  await ignoring.getByRole("button", { name: "Ignore 2 events" }).click();
+  await because(ignoring, "test orders of the load test", "Ignore 2 events");
   await expect(toast(page, "Ignored 2 events")).toBeVisible();
   await expect(rowOf(page, "i-1")).toContainText("IGNORED");
   await expect(rowOf(page, "i-3")).toContainText("PENDING");
@@ -33,8 +30,7 @@ test("events are ignored with a reason, are not redriven, and are released again
   const panel = await openBeside(page, "i-1");
   await panel.getByRole("button", { name: "Release…" }).click();
   const releasing = page.getByRole("dialog", { name: "Release 1 event" });
-  await releasing.getByRole("textbox", { name: "Reason" }).fill("this one was real");
-  await releasing.getByRole("button", { name: "Release 1 event" }).click();
+  await because(releasing, "this one was real", "Release 1 event");
   await expect(toast(page, "Released 1 event")).toBeVisible();
   await expect(rowOf(page, "i-1")).toContainText("PENDING");
   expect(await source.statuses()).toEqual({ PENDING: 2, IGNORED: 1 });
@@ -53,11 +49,8 @@ test("an ignore, a release and the lift of a control are taken back from their m
   await keepToasts(page);
   await source.park([{ eventId: "u-1" }, { eventId: "u-2" }, { eventId: "u-3" }]);
   await page.goto(source.href);
-  await page.getByRole("checkbox", { name: "Select event u-1", exact: true }).check();
-  await page.getByRole("checkbox", { name: "Select event u-2", exact: true }).check();
-  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Ignore…" }).click();
-  await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("a slip of the hand");
-  await page.getByRole("dialog").getByRole("button", { name: "Ignore 2 events" }).click();
+  await (await pick(page, "u-1", "u-2")).getByRole("button", { name: "Ignore…" }).click();
+  await because(page.getByRole("dialog"), "a slip of the hand", "Ignore 2 events");
   await toast(page, "Ignored 2 events").getByRole("button", { name: "Undo" }).click();
   await expect(toast(page, "2 events are PENDING again")).toBeVisible();
   await expect(rowOf(page, "u-1")).toContainText("PENDING");
@@ -67,8 +60,7 @@ test("an ignore, a release and the lift of a control are taken back from their m
   await page.goto("/controls");
   const control = page.getByRole("main").getByRole("listitem").filter({ hasText: source.name });
   await control.getByRole("button", { name: "Lift…" }).click();
-  await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("too early");
-  await page.getByRole("dialog").getByRole("button", { name: "Lift" }).click();
+  await because(page.getByRole("dialog"), "too early", "Lift");
   await expect(control).toBeHidden();
   await toast(page, "Lifted the cooldown").getByRole("button", { name: "Undo" }).click();
   await expect(toast(page, "The cooldown is in force again")).toBeVisible();

@@ -50,22 +50,4 @@ test.describe("one key alone", () => {
     await expect(panel).toContainText("REDRIVEN");
     expect(await downstream.deliveries(source.path)).toHaveLength(1);
   });
-
-  test("selects all that match only beside a first selection; Shift A does at once", async ({ page, parkade }) => {
-    const source = await parkade.source("keys-all");
-    await source.park([{ eventId: "a-1" }, { eventId: "a-2" }]);
-    await page.goto(source.href);
-    const selection = page.getByRole("region", { name: "Selection" });
-    await page.getByRole("checkbox", { name: "Select event a-1", exact: true }).check();
-    await page.keyboard.press("a");
-    await expect(selection).toContainText("All 2 matching");
-    await page.keyboard.press("Escape");
-    await expect(selection).toHaveCount(0);
-    await page.keyboard.press("a");
-    await page.keyboard.press("j");
-    await expect(page.getByRole("grid", { name: "Events" })).toHaveAttribute("aria-activedescendant", /event-/);
-    await expect(selection).toHaveCount(0);
-    await page.keyboard.press("Shift+A");
-    await expect(selection).toContainText("All 2 matching");
-  });
 });

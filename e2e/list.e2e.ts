@@ -1,4 +1,4 @@
-import { expect, listed, numbered, rowOf, test, toast } from "./support/parkade.ts";
+import { expect, listed, numbered, pick, rowOf, test, toast } from "./support/parkade.ts";
 
 test.describe("the list of events", () => {
   test("ends a selection with its action, and shows what comes back", async ({ page, parkade, downstream }) => {
@@ -6,8 +6,7 @@ test.describe("the list of events", () => {
     await downstream.rules([{ path: source.path, status: 422, body: "unknown article" }]);
     await source.park(numbered("s", 6));
     await page.goto(`${source.href}&status=PENDING`);
-    await page.getByRole("checkbox", { name: "Select event s-1", exact: true }).check();
-    const selection = page.getByRole("region", { name: "Selection" });
+    const selection = await pick(page, "s-1");
     await selection.getByRole("button", { name: /select all 6 matching/ }).click();
     await selection.getByRole("button", { name: "Redrive…" }).click();
     const dialog = page.getByRole("dialog");
@@ -23,22 +22,6 @@ test.describe("the list of events", () => {
       expect(await listed(page)).toHaveLength(6);
     }).toPass();
     await expect(selection).toBeHidden();
-  });
-
-  test("offers no redrive where nothing is PENDING", async ({ page, parkade }) => {
-    const source = await parkade.source("none-pending");
-    await source.park([{ eventId: "p-1" }, { eventId: "p-2" }]);
-    await page.goto(source.href);
-    await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
-    const selection = page.getByRole("region", { name: "Selection" });
-    await selection.getByRole("button", { name: "Ignore…" }).click();
-    await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("test orders");
-    await page.getByRole("dialog").getByRole("button", { name: "Ignore 2 events" }).click();
-    await expect(rowOf(page, "p-2")).toContainText("IGNORED");
-    await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
-    await expect(selection.getByRole("button", { name: "Redrive…" })).toHaveAttribute("aria-disabled", "true");
-    await expect(selection.getByRole("button", { name: "Ignore…" })).toHaveAttribute("aria-disabled", "true");
-    await expect(selection.getByRole("button", { name: "Release…" })).toBeEnabled();
   });
 
   test("is where it was when one comes back to it", async ({ page, parkade }) => {
@@ -61,56 +44,6 @@ test.describe("the list of events", () => {
     await expect(page.getByRole("tab", { name: "Payload" })).toBeVisible();
     await page.goBack();
     await expect(rowOf(page, "f-20")).toBeInViewport();
-  });
-
-  test("shows an event under a control in the state that the control puts it in, with the cause", async ({
-    page,
-    parkade,
-  }) => {
-    const source = await parkade.source("held-back");
-    await source.park([
-      { eventId: "h-1", errorCode: "TIMEOUT" },
-      { eventId: "h-2", errorCode: "UPSTREAM_5XX" },
-      { eventId: "h-3", errorCode: "TIMEOUT", aggregateId: "order-3" },
-    ]);
-    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
-    await parkade.impose({
-      kind: "cooldown",
-      scope: { errorCode: "TIMEOUT", source: source.name },
-      reason: "stock restarts",
-      expiresAt,
-    });
-    await parkade.impose({
-      kind: "blacklist",
-      scope: { aggregateId: "order-3", source: source.name },
-      reason: "broken order",
-    });
-    await page.goto(source.href);
-    await expect(rowOf(page, "h-1")).toContainText(/COOLING.*min/);
-    await expect(rowOf(page, "h-2")).toContainText("PENDING");
-    await expect(rowOf(page, "h-3")).toContainText("BLACKLISTED");
-    await page.getByRole("button", { name: "1 blacklisted: show only these" }).click();
-    await expect.poll(() => listed(page)).toEqual(["h-3"]);
-    await rowOf(page, "h-3").getByRole("gridcell").nth(3).click();
-    const panel = page.getByRole("complementary", { name: "Event" });
-    await expect(panel).toContainText(/blacklisted by .* \(aggregate order-3 in .*\): broken order/i);
-    await expect(panel.getByRole("button", { name: "Redrive", exact: true })).toHaveAttribute("aria-disabled", "true");
-    await page.goto(`${source.href}&status=COOLING`);
-    await expect.poll(() => listed(page)).toEqual(["h-1"]);
-  });
-
-  test("keeps the row of an event that is verified", async ({ page, parkade }) => {
-    const source = await parkade.source("verify-row");
-    await source.park([{ eventId: "v-1" }, { eventId: "v-2" }]);
-    await page.goto(`${source.href}&status=PENDING`);
-    await rowOf(page, "v-1").getByRole("gridcell").nth(3).click();
-    await page
-      .getByRole("complementary", { name: "Event" })
-      .getByRole("button", { name: "Verify", exact: true })
-      .click();
-    await expect(toast(page, "v-1 passed every check")).toBeVisible();
-    await expect(rowOf(page, "v-1")).toContainText("PENDING");
-    expect(await listed(page)).toEqual(["v-2", "v-1"]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { expect, test } from "./support/parkade.ts";
+import { because, expect, test } from "./support/parkade.ts";
 
 test("personal data is masked on the page, revealed with a reason, and the audit says so", async ({
   page,
@@ -29,8 +29,7 @@ test("personal data is masked on the page, revealed with a reason, and the audit
   await panel.getByRole("button", { name: "Reveal…" }).click();
   const dialog = page.getByRole("dialog", { name: "Show what is masked" });
   const reason = `she asked what we hold, see ${source.name}`;
-  await dialog.getByRole("textbox", { name: "Reason" }).fill(reason);
-  await dialog.getByRole("button", { name: "Reveal" }).click();
+  await because(dialog, reason, "Reveal");
   await expect(dialog).toBeHidden();
   await expect(panel).toContainText("Canary Lane 7");
   await expect(panel).toContainText("ada@example.com");

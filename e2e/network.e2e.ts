@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, openBeside, rowOf, test, toast } from "./support/parkade.ts";
+import { expect, openBeside, pick, rowOf, test, toast } from "./support/parkade.ts";
 
 const strip = (page: Page) => page.locator("[data-offline]");
 
@@ -17,7 +17,7 @@ test.describe("a browser that loses its network", () => {
     await page.goto(source.href);
     await expect(rowOf(page, "n-1")).toBeVisible();
     // The answer to a click shows that the page is hydrated; it registers the code of its dialogs and panels before.
-    await page.getByRole("checkbox", { name: "Select event n-2", exact: true }).check();
+    await pick(page, "n-2");
     await expect(page.getByRole("region", { name: "Selection" })).toBeVisible();
     await page.keyboard.press("Escape");
     await expect(page.locator("html[data-code=loaded]")).toBeAttached();
@@ -28,8 +28,7 @@ test.describe("a browser that loses its network", () => {
 
     await context.setOffline(true);
     await expect(strip(page)).toContainText("This browser is offline. What you see is from");
-    await page.getByRole("checkbox", { name: "Select event n-1", exact: true }).check();
-    const selection = page.getByRole("region", { name: "Selection" });
+    const selection = await pick(page, "n-1");
     const redrive = selection.getByRole("button", { name: "Redrive…" });
     await expect(redrive).toHaveAttribute("aria-disabled", "true");
     await expect(redrive).toHaveAttribute("data-tip", /does not answer/);

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { violations } from "./support/axe.ts";
-import { expect, listed, rowOf, test } from "./support/parkade.ts";
+import { expect, listed, pick, rowOf, test } from "./support/parkade.ts";
 
 const PAGES = [
   "/",
@@ -27,40 +27,51 @@ async function expectNoSidewaysScroll(page: Page): Promise<void> {
 }
 
 test.describe("on a phone @phone", () => {
-  test("an event is found, looked at and redriven", async ({ page, parkade, downstream }) => {
+  test("an event is found, looked at and redriven, and the others are as a batch", async ({
+    page,
+    parkade,
+    downstream,
+  }) => {
     const source = await parkade.source("phone");
-    await source.park([{ eventId: "p-1", aggregateId: "order-1" }, { eventId: "p-2" }]);
+    await source.park([{ eventId: "p-1", aggregateId: "order-1" }, { eventId: "p-2" }, { eventId: "p-3" }]);
     await page.goto(source.href);
-    await expect.poll(() => listed(page)).toEqual(["p-2", "p-1"]);
+    await expect.poll(() => listed(page)).toEqual(["p-3", "p-2", "p-1"]);
     await expectNoSidewaysScroll(page);
     await rowOf(page, "p-1").click();
     await expect(page.getByRole("heading", { level: 1 })).toContainText("p-1");
     await expectNoSidewaysScroll(page);
     await page.getByRole("button", { name: "Redrive", exact: true }).click();
     await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(1);
-  });
 
-  test("a batch is previewed and started with the thumb", async ({ page, parkade, downstream }) => {
-    const source = await parkade.source("thumb");
-    await source.park([{ eventId: "b-1" }, { eventId: "b-2" }, { eventId: "b-3" }]);
-    await page.goto(source.href);
-    await page.getByRole("checkbox", { name: "Select event b-1", exact: true }).check();
-    const selection = page.getByRole("region", { name: "Selection" });
-    await selection.getByRole("button", { name: /select all 3 matching/ }).click();
+    await page.goto(`${source.href}&status=PENDING`);
+    const selection = await pick(page, "p-2");
+    await selection.getByRole("button", { name: /select all 2 matching/ }).click();
     await selection.getByRole("button", { name: "Redrive…" }).click();
-    const dialog = page.getByRole("dialog", { name: "Redrive 3 events" });
+    const dialog = page.getByRole("dialog", { name: "Redrive 2 events" });
     await expectNoSidewaysScroll(page);
-    await dialog.getByRole("button", { name: "Redrive 3 events" }).click();
+    await dialog.getByRole("button", { name: "Redrive 2 events" }).click();
     await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 3 });
     expect(await downstream.deliveries(source.path)).toHaveLength(3);
-    await expectNoSidewaysScroll(page);
   });
 
-  test("every page fits the window and is reached from the bar", async ({ page }) => {
-    for (const path of PAGES) {
-      await page.goto(path);
-      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-      await expectNoSidewaysScroll(page);
+  test("every page fits the window and is reached from the bar, while sends are stopped, too", async ({
+    page,
+    request,
+  }) => {
+    const stopped = "/api/v1/stops/everything";
+    expect((await request.put(stopped, { data: { reason: "two consumers disagree" } })).ok()).toBe(true);
+    const resume = page
+      .getByRole("region", { name: "Stopped sends" })
+      .getByRole("button", { name: "Resume all sends" });
+    try {
+      for (const path of PAGES) {
+        await page.goto(path);
+        await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+        await expect(resume, path).toBeInViewport();
+        await expectNoSidewaysScroll(page);
+      }
+    } finally {
+      await request.delete(stopped);
     }
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Redrives" }).click();
     await expect(page).toHaveURL(/\/redrives$/);

@@ -1,4 +1,4 @@
-import { expect, test, toast } from "./support/parkade.ts";
+import { because, expect, test, toast } from "./support/parkade.ts";
 
 const timeouts = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => ({ eventId: `late-${from + index}`, errorCode: "TIMEOUT" }));
@@ -46,8 +46,7 @@ test("a rule is tried against the past, switched on, redrives, and switches itse
     "Would have redriven 3 events of the last 7 days: 2 stayed processed, 1 was never redriven",
   );
   await expect(would).toContainText("Parked now and matching: 1.");
-  await switching.getByRole("textbox", { name: "Reason" }).fill("two of three stayed processed");
-  await switching.getByRole("button", { name: "Switch on" }).click();
+  await because(switching, "two of three stayed processed", "Switch on");
   await expect(rule).toContainText("ON");
   await expect(rule).toContainText("would have redriven 3, of which 2 stayed processed");
 

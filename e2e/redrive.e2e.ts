@@ -1,12 +1,13 @@
 import {
+  because,
   expect,
-  holdLong,
   keepToasts,
   numbered,
   openBeside,
   openMore,
+  pick,
+  pickLoaded,
   rowOf,
-  startedBy,
   test,
   toast,
 } from "./support/parkade.ts";
@@ -53,34 +54,6 @@ test.describe("redriving one event", () => {
     await expect(page).toHaveURL(/\/controls$/);
     await expect(toast(page, "unlucky failed")).toContainText("unknown article");
   });
-
-  test("is held for five seconds, in which Undo takes it back for certain", async ({ page, parkade, downstream }) => {
-    const source = await parkade.source("undo");
-    await keepToasts(page);
-    await source.park([{ eventId: "regretted" }]);
-    await page.goto(source.href);
-    const { asked, release } = await holdLong(page);
-    const panel = await openBeside(page, "regretted");
-    const redrive = panel.getByRole("button", { name: "Redrive", exact: true });
-    const id = await startedBy(page, () => redrive.click());
-    await expect(toast(page, "Redriving regretted")).toContainText("Sends in 5 s");
-    expect(asked).toEqual([5_000]);
-    await expect(rowOf(page, "regretted")).toContainText("QUEUED");
-    expect(await downstream.deliveries(source.path)).toEqual([]);
-    await toast(page, "Redriving regretted").getByRole("button", { name: "Undo" }).click();
-    await expect(toast(page, "Cancelled before it was sent")).toBeVisible();
-    await expect(rowOf(page, "regretted")).toContainText("PENDING");
-    expect((await source.event("regretted")).status).toBe("PENDING");
-    expect(await parkade.redrive(id)).toMatchObject({ state: "CANCELLED", cancelled: 1 });
-    // A redrive that was pressed later goes, with the hold that the console asks for.
-    await release();
-    await source.park([{ eventId: "wanted" }]);
-    await page.getByRole("button", { name: "+1 new — show" }).click();
-    const other = await openBeside(page, "wanted");
-    await other.getByRole("button", { name: "Redrive", exact: true }).click();
-    await expect(toast(page, "wanted was sent")).toBeVisible();
-    expect((await downstream.deliveries(source.path)).map(({ key }) => key)).toEqual([`${source.name}:wanted`]);
-  });
 });
 
 test.describe("redriving a batch", () => {
@@ -98,8 +71,7 @@ test.describe("redriving a batch", () => {
     );
     await downstream.rules([{ key: `${source.name}:b-7`, status: 422, body: "unknown article" }]);
     await page.goto(source.href);
-    await page.getByRole("checkbox", { name: "Select event b-1", exact: true }).check();
-    const selection = page.getByRole("region", { name: "Selection" });
+    const selection = await pick(page, "b-1");
     await expect(selection).toContainText("1 selected");
     await selection.getByRole("button", { name: /select all 30 matching/ }).click();
     await selection.getByRole("button", { name: "Redrive…" }).click();
@@ -110,27 +82,8 @@ test.describe("redriving a batch", () => {
     await expect(dialog).toContainText("TIMEOUT 10");
     await expect(dialog.getByRole("radio", { name: /^slow/ })).toBeChecked();
 
-    // What is rarely changed is folded, and one line says what it is set to.
-    const more = dialog.getByRole("button", { name: "More", exact: true });
-    await expect(more).toHaveAttribute("aria-expanded", "false");
-    await expect(dialog.getByRole("textbox")).toHaveCount(0);
-    const folded = dialog.getByText("brake above 20 % of the last 50 · starts now");
-    await expect(folded).toContainText(/^as fast as the targets take them · /);
-    await more.focus();
-    await page.keyboard.press("Enter");
-    await expect(more).toHaveAttribute("aria-expanded", "true");
-    await expect(folded).toBeHidden();
+    await openMore(dialog);
     await dialog.getByRole("textbox", { name: "Reason" }).fill("stock service is back");
-    const share = dialog.getByRole("textbox", { name: "Brake: percent" });
-    await share.fill("0");
-    await more.click();
-    await expect(dialog).toContainText("brake above 0 % of the last 50 · starts now · reason: stock service is back");
-    // A folded field that is wrong is shown, with the focus.
-    await dialog.getByRole("button", { name: "Redrive 30 events" }).click();
-    await expect(share).toBeFocused();
-    await expect(dialog.getByRole("alert")).toContainText("A share of 1 to 100 %");
-    await share.fill("20");
-    await expect(dialog.getByRole("alert")).toBeHidden();
     // A double click starts one redrive.
     await dialog.getByRole("button", { name: "Redrive 30 events" }).dblclick();
     await expect(dialog).toBeHidden();
@@ -150,36 +103,6 @@ test.describe("redriving a batch", () => {
       JSON.stringify(selection).includes(source.name),
     );
     expect(started).toHaveLength(1);
-
-    // A failed event can be sent again from here; it cools down first, and the preview says so.
-    await main.getByRole("button", { name: "Redrive these…" }).click();
-    await expect(page.getByRole("dialog")).toContainText("1 will be refused:");
-    await expect(page.getByRole("dialog")).toContainText("cooling 1");
-  });
-
-  test("of more than a thousand is confirmed by typing its number", async ({ page, parkade, downstream }) => {
-    test.slow();
-    const source = await parkade.source("large");
-    await source.park(numbered("l", 1_001));
-    await page.goto(source.href);
-    await expect(page.getByText("1,001 exact")).toBeVisible();
-    await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
-    const selection = page.getByRole("region", { name: "Selection" });
-    await selection.getByRole("button", { name: /select all 1,001 matching/ }).click();
-    await selection.getByRole("button", { name: "Redrive…" }).click();
-    const dialog = page.getByRole("dialog", { name: "Redrive 1,001 events" });
-    await dialog.getByRole("radio", { name: /^main/ }).check();
-    await dialog.getByRole("button", { name: "Redrive 1,001 events" }).click();
-    await expect(dialog).toContainText("Say why: the reason is kept in the audit.");
-    await dialog.getByRole("textbox", { name: "Reason" }).fill("a large one");
-    await dialog.getByRole("button", { name: "Redrive 1,001 events" }).click();
-    await expect(dialog).toContainText("Type 1,001 to confirm.");
-    await dialog.getByRole("textbox", { name: /to confirm/ }).fill("1001");
-    await dialog.getByRole("button", { name: "Redrive 1,001 events" }).click();
-    await toast(page, "Redrive started: 1,001 events").getByRole("button", { name: "View" }).click();
-    // First 1, then 10, then 100, then all of them; the page follows.
-    await expect(page.getByRole("main")).toContainText("1,001 of 1,001 decided");
-    expect(new Set((await downstream.deliveries(source.path)).map((delivery) => delivery.key)).size).toBe(1_001);
   });
 
   test("is paused, resumed, slowed down and cancelled; what was not sent is parked again", async ({
@@ -191,8 +114,7 @@ test.describe("redriving a batch", () => {
     const source = await parkade.source("control", { ratePerSecond: 4 });
     await source.park(numbered("c", 400));
     await page.goto(source.href);
-    await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
-    const selection = page.getByRole("region", { name: "Selection" });
+    const selection = await pickLoaded(page);
     await selection.getByRole("button", { name: /select all 400 matching/ }).click();
     await selection.getByRole("button", { name: "Redrive…" }).click();
     const dialog = page.getByRole("dialog", { name: "Redrive 400 events" });
@@ -220,8 +142,7 @@ test.describe("redriving a batch", () => {
 
     await main.getByRole("button", { name: "Cancel…" }).click();
     const question = page.getByRole("dialog", { name: "Cancel this redrive?" });
-    await question.getByRole("textbox", { name: "Reason" }).fill("the consumer fell over");
-    await question.getByRole("button", { name: /^Cancel \d+ open events$/ }).click();
+    await because(question, "the consumer fell over", /^Cancel \d+ open events$/);
     await expect(main.getByText("CANCELLED", { exact: true })).toBeVisible();
     await expect.poll(async () => (await source.statuses()).QUEUED ?? 0).toBe(0);
     const { delivered, cancelled, total } = await parkade.redrive(id);
@@ -231,44 +152,8 @@ test.describe("redriving a batch", () => {
   });
 });
 
-test.describe("clicking twice", () => {
-  test("two tabs that redrive the same events at once send each of them once", async ({
-    context,
-    parkade,
-    downstream,
-  }) => {
-    const source = await parkade.source("tabs");
-    await source.park(numbered("t", 20));
-    const dialogs = await Promise.all(
-      [1, 2].map(async () => {
-        const tab = await context.newPage();
-        await tab.goto(source.href);
-        await tab.getByRole("checkbox", { name: "Select all loaded events" }).check();
-        await tab.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
-        const dialog = tab.getByRole("dialog", { name: "Redrive 20 events" });
-        await dialog.getByRole("checkbox", { name: /then all/ }).uncheck();
-        await openMore(dialog);
-        await dialog.getByRole("textbox", { name: "Reason" }).fill("two of us at once");
-        return dialog;
-      }),
-    );
-    await Promise.all(dialogs.map((dialog) => dialog.getByRole("button", { name: "Redrive 20 events" }).click()));
-    await expect.poll(async () => await source.statuses()).toEqual({ REDRIVEN: 20 });
-    const ours = (await parkade.redrives()).filter(
-      ({ reason, total }) => reason === "two of us at once" && total === 20,
-    );
-    await expect
-      .poll(async () => Promise.all(ours.map(async ({ id }) => (await parkade.redrive(id)).state)))
-      .toEqual(ours.map(() => "DONE"));
-    const keys = (await downstream.deliveries(source.path)).map((delivery) => delivery.key);
-    expect(keys).toHaveLength(20);
-    expect(new Set(keys).size).toBe(20);
-  });
-});
-
 test("a dry run finds the broken ones, says what is wrong with them, and sends nothing", async ({
   page,
-  request,
   parkade,
   downstream,
 }) => {
@@ -280,8 +165,7 @@ test("a dry run finds the broken ones, says what is wrong with them, and sends n
     { eventId: "garbled", payloadText: '{"amount": ' },
   ]);
   await page.goto(source.href);
-  await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
-  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Verify" }).click();
+  await (await pickLoaded(page)).getByRole("button", { name: "Verify" }).click();
   const dialog = page.getByRole("dialog", { name: "Verify 4 events" });
   await expect(dialog).toContainText("Runs every check and sends nothing.");
   await dialog.getByRole("button", { name: "Verify 4 events" }).click();
@@ -313,16 +197,6 @@ test("a dry run finds the broken ones, says what is wrong with them, and sends n
   expect((await source.event("broken")).status).toBe("PENDING");
   expect(await downstream.deliveries(source.path)).toEqual([]);
   await page.goto(results);
-
-  // A click that only asks says so.
-  const mark = (needsApproval: boolean) =>
-    request.patch(`/api/v1/sources/${source.name}`, { data: { needsApproval, reason: "it moves money" } });
-  await mark(true);
-  await page.reload();
-  await expect(main).toContainText(`before anything is sent: source ${source.name} is marked.`);
-  await expect(main.getByRole("button", { name: "Ask for approval of 2 events" })).toBeVisible();
-  await mark(false);
-  await page.reload();
 
   // What passed goes with one click, and nothing else.
   await main.getByRole("button", { name: "Redrive 2 events" }).click();

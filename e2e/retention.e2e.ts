@@ -1,4 +1,4 @@
-import { expect, test, toast } from "./support/parkade.ts";
+import { because, expect, test, toast } from "./support/parkade.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -38,8 +38,7 @@ test("a person sees how long events are kept and what is due, and sets a period 
   await dialog.getByRole("button", { name: "Period for a source or an error code" }).click();
   await dialog.getByRole("combobox", { name: "Source" }).selectOption(source.name);
   await dialog.getByRole("textbox", { name: "Days", exact: true }).fill("90");
-  await dialog.getByRole("textbox", { name: "Reason" }).fill("its events are copies");
-  await dialog.getByRole("button", { name: "Save" }).click();
+  await because(dialog, "its events are copies", "Save");
   await expect(dialog).toContainText("A whole number, 7 to 3650.");
   await dialog.getByRole("textbox", { name: "Days", exact: true }).fill("9");
   await dialog.getByRole("button", { name: "Save" }).click();
@@ -49,7 +48,6 @@ test("a person sees how long events are kept and what is due, and sets a period 
   await page.reload();
   await kept.getByRole("button", { name: "Edit…" }).click();
   await dialog.getByRole("button", { name: "Remove period 1" }).click();
-  await dialog.getByRole("textbox", { name: "Reason" }).fill("as all others");
-  await dialog.getByRole("button", { name: "Save" }).click();
+  await because(dialog, "as all others", "Save");
   await expect(kept.getByRole("row").filter({ hasText: source.name })).toBeHidden();
 });

@@ -72,21 +72,6 @@ test.describe("finding the events one looks for", () => {
     await expect(page.getByRole("list", { name: "Filters" })).toContainText("attempts:>3");
   });
 
-  test("words are looked for in the error text, and a tag by its name", async ({ page, parkade }) => {
-    const source = await parkade.source("words");
-    await source.park([
-      { eventId: "w-1", error: { type: "java.io.IOException", message: "connection reset by peer" } },
-      { eventId: "w-2", error: { message: "card was declined" }, errorCode: "UPSTREAM_4XX", tags: { shop: "berlin" } },
-      { eventId: "w-3", error: { message: "card has expired" }, errorCode: "UPSTREAM_4XX", tags: { shop: "paris" } },
-    ]);
-    await page.goto(source.href);
-    await search(page, "card declined");
-    await expect.poll(() => listed(page)).toEqual(["w-2"]);
-    await page.goto(source.href);
-    await search(page, "tag.shop:paris");
-    await expect.poll(() => listed(page)).toEqual(["w-3"]);
-  });
-
   test("a filter that hides all, or that is wrong, says so and can be cleared", async ({ page, parkade }) => {
     const source = await parkade.source("hidden");
     await source.park([{ eventId: "h-1" }]);

@@ -148,40 +148,6 @@ async function eventsOf(page: Page, source: string): Promise<Listed[]> {
   return ((await answer.json()) as { items: Listed[] }).items;
 }
 
-test("the two signatures of an HTTP source have heads of their own, and what waits for events sees the first", async ({
-  page,
-  request,
-}) => {
-  const name = `signed-${Date.now() % 1e8}`;
-  await page.goto("/sources");
-  await page.getByRole("button", { name: "Connect a source…" }).first().click();
-  await dialog(page).getByRole("button", { name: /^HTTP/ }).click();
-  for (const head of ["Signature of what Parkade sends", "Signature of what is sent to Parkade"]) {
-    await expect(dialog(page).getByRole("group", { name: head }).getByLabel("Signature")).toHaveCount(1);
-  }
-  await dialog(page)
-    .getByRole("button", { name: /^More:/ })
-    .click();
-  const sent = dialog(page).getByRole("group", { name: "Signature of what Parkade sends" });
-  await expect(sent.getByLabel("Timestamp header")).toBeVisible();
-  await dialog(page).getByLabel("Redrive URL").fill("http://127.0.0.1:9/redrive");
-  await dialog(page).getByRole("button", { name: "Probe" }).click();
-  await expect(dialog(page).getByRole("status")).toContainText("not reached");
-  await dialog(page).getByRole("button", { name: "Go on anyway" }).click();
-  await dialog(page).getByRole("button", { name: "Next" }).click();
-  await dialog(page).getByLabel("Name").fill(name);
-  await dialog(page)
-    .getByRole("radio", { name: /^Yes: it honours/ })
-    .check();
-  await dialog(page).getByRole("button", { name: "Connect", exact: true }).click();
-  await expect(toast(page, `Connected ${name}`)).toContainText("did not reach it");
-  await expect(state(page)).toContainText("NO EVENT YET");
-  const event = { source: name, eventId: "first", errorCode: "TIMEOUT", payload: {} };
-  expect((await request.post("/api/v1/events", { data: event })).ok()).toBe(true);
-  await expect(state(page)).toContainText("READY");
-  await expect(page.getByText("Waiting for the first event")).toHaveCount(0);
-});
-
 test("a storm limit and a time to be known are set in the form, and the pages say how many events are not stored", async ({
   page,
   parkade,

@@ -2,13 +2,9 @@ import type { Locator } from "@playwright/test";
 import type { AuditList } from "../lib/guard/audit/audit.shapes.ts";
 import type { TargetOut } from "../lib/sources/sources.shapes.ts";
 import { violations } from "./support/axe.ts";
-import { expect, openMore, test, toast } from "./support/parkade.ts";
+import { because, expect, openMore, test, toast } from "./support/parkade.ts";
 
-test("a target's pace and fallback are changed with a reason, at the desk and on a phone @phone", async ({
-  page,
-  request,
-  parkade,
-}) => {
+test("a target's pace and fallback are changed with a reason", async ({ page, request, parkade }) => {
   const source = await parkade.source("pace", { ratePerSecond: 5 });
   const reason = `the night run of ${source.name}`;
   await page.goto("/targets");
@@ -25,10 +21,7 @@ test("a target's pace and fallback are changed with a reason, at the desk and on
 
   await rate.fill("12");
   await unlimited.check();
-  await expect(rate).toBeDisabled();
-  await expect(warmUp).toBeDisabled();
   await unlimited.uncheck();
-  await expect(rate).toHaveValue("12");
   await warmUp.fill("30");
   await dialog.getByRole("checkbox", { name: /^No bursts/ }).check();
   await dialog.getByRole("combobox", { name: "When it cannot take events" }).selectOption("wait and look again");
@@ -58,18 +51,10 @@ test("a target's pace and fallback are changed with a reason, at the desk and on
   const target = async (): Promise<TargetOut> => (await request.get(`/api/v1/targets/${source.name}`)).json();
   expect(await target()).toMatchObject(changed);
 
-  await card.getByRole("button", { name: "Edit…" }).click();
-  await unlimited.check();
-  await why.fill(reason);
-  await dialog.getByRole("button", { name: "Save" }).click();
-  await expect(card).toContainText("unlimited");
-  expect(await target()).toMatchObject({ ...changed, ratePerSecond: null });
-
   const { items }: AuditList = await (await request.get(`/api/v1/audit?subjectId=${source.name}`)).json();
   const entries = items.filter((entry) => entry.reason === reason);
-  expect(entries).toHaveLength(2);
-  expect(entries[0]).toMatchObject({ before: { ratePerSecond: 12 }, after: { ratePerSecond: null } });
-  expect(entries[1]).toMatchObject({ subjectKind: "target", before: { ratePerSecond: 5 }, after: changed });
+  expect(entries).toHaveLength(1);
+  expect(entries[0]).toMatchObject({ subjectKind: "target", before: { ratePerSecond: 5 }, after: changed });
 });
 
 test("the address of confirmations is set, shown without its token, and taken away", async ({ page, request }) => {
@@ -144,15 +129,6 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
   await expect(dialog.getByLabel("Redrive URL")).toHaveAttribute("aria-invalid", "true");
   const destination = { redriveUrl: `${downstream.url}${source.path}-audit` };
   await dialog.getByLabel("Redrive URL").fill(destination.redriveUrl);
-  // A text that is no JSON is not sent as the settings were before it was broken.
-  await dialog.getByRole("button", { name: "Edit as JSON" }).click();
-  const json = dialog.getByRole("textbox", { name: "Configuration" });
-  await json.fill("{ half");
-  await dialog.getByRole("textbox", { name: "Reason" }).press("Control+Enter");
-  await expect(json).toBeFocused();
-  await dialog.getByRole("button", { name: "Add the target" }).click();
-  await expect(json).toHaveValue("{ half");
-  await json.fill(JSON.stringify(destination));
   await dialog.getByRole("button", { name: "Add the target" }).click();
   await expect(toast(page, `Added ${name}`)).toBeVisible();
   const targets = page.getByRole("region", { name: "Where it sends" }).getByRole("listitem");
@@ -171,8 +147,7 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
   await expect(dialog.getByRole("button", { name: "Redrive 2 events" })).toBeEnabled();
   await expect(choice).toBeFocused();
   await dialog.getByRole("checkbox", { name: /1, then all/ }).uncheck();
-  await dialog.getByRole("textbox", { name: "Reason" }).fill("the audit is back");
-  await dialog.getByRole("button", { name: "Redrive 2 events" }).click();
+  await because(dialog, "the audit is back", "Redrive 2 events");
   await toast(page, "Redrive started").getByRole("button", { name: "View" }).click();
   await expect(page).toHaveURL(/\/redrives\//);
   await expect(
@@ -191,8 +166,7 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
   // Removed.
   await page.goto(`/sources/${source.name}`);
   await page.getByRole("button", { name: `${name}: Remove…` }).click();
-  await dialog.getByRole("textbox", { name: "Reason" }).fill("the audit has all");
-  await dialog.getByRole("button", { name: "Remove the target" }).click();
+  await because(dialog, "the audit has all", "Remove the target");
   await expect(toast(page, `Removed ${name}`)).toBeVisible();
   await expect(targets).toHaveCount(2);
 });

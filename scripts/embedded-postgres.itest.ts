@@ -1,44 +1,10 @@
-import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
-import pg from "pg";
-import { afterEach, describe, expect, test } from "vitest";
-import { type Launcher, launchPostgres } from "../lib/testing/postgres-launcher.ts";
-import { type EmbeddedPostgres, rememberedUrl, startPostgres } from "./embedded-postgres.ts";
+import { describe, expect, test } from "vitest";
+import { embeddedOfEachTest, queryAt as query } from "../lib/testing/postgres-launcher.ts";
+import { rememberedUrl } from "./embedded-postgres.ts";
 
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-function folder(mode = 0o755): string {
-  const dir = mkdtempSync(join(tmpdir(), "parkade-embedded-"));
-  chmodSync(dir, mode);
-  cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
-
-async function start(dataDir: string): Promise<EmbeddedPostgres> {
-  const server = await startPostgres({ dataDir, ephemeral: true });
-  cleanups.push(() => server.stop("immediate"));
-  return server;
-}
-
-async function launcher(dataDir: string): Promise<Launcher> {
-  const launched = await launchPostgres(dataDir);
-  cleanups.push(() => launched.kill());
-  return launched;
-}
-
-async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const { folder, start, launcher } = embeddedOfEachTest();
 
 describe("the embedded PostgreSQL", () => {
   test("keeps data, port and password over a stop and a start", async () => {

@@ -1,49 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
-import { afterEach, describe, expect, test } from "vitest";
-import { type Launcher, launchPostgres } from "../lib/testing/postgres-launcher.ts";
-import { type EmbeddedPostgres, rememberedUrl, startPostgres } from "./embedded-postgres.ts";
+import { describe, expect, test } from "vitest";
+import { embeddedOfEachTest, queryAt as query } from "../lib/testing/postgres-launcher.ts";
+import { rememberedUrl, startPostgres } from "./embedded-postgres.ts";
 import { isAlive } from "./process-identity.ts";
 import { StartError } from "./start-error.ts";
 
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-function folder(mode = 0o755): string {
-  const dir = mkdtempSync(join(tmpdir(), "parkade-embedded-"));
-  chmodSync(dir, mode);
-  cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
-
-async function start(dataDir: string): Promise<EmbeddedPostgres> {
-  const server = await startPostgres({ dataDir, ephemeral: true });
-  cleanups.push(() => server.stop("immediate"));
-  return server;
-}
-
-async function launcher(dataDir: string): Promise<Launcher> {
-  const launched = await launchPostgres(dataDir);
-  cleanups.push(() => launched.kill());
-  return launched;
-}
-
-async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const { cleanups, folder, start, launcher } = embeddedOfEachTest();
 
 function edit(change: Record<string, unknown>): (path: string) => void {
   return (path) => writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), ...change }));

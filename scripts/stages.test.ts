@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { merged, type Outcome, ROOT, runStages, type Stage, summaryOf } from "./stages.ts";
-import { endOf, failedFiles, playwrightCounts, vitestCounts } from "./test-reports.ts";
+import { failedFiles, playwrightCounts, vitestCounts } from "./test-reports.ts";
 
 const outcome = (facts: Partial<Outcome>): Outcome => ({
   name: "unit tests",
@@ -111,18 +111,6 @@ test("the slowest files are listed, and those above the limit are marked", () =>
   expect(text).not.toContain("lib/1.itest.ts");
 });
 
-describe("the last line of the summary", () => {
-  const lastLine = (outcomes: Outcome[]) => summaryOf(outcomes).split("\n").at(-1);
-
-  test("adds all stages", () => {
-    expect(lastLine([outcome({ passed: 40 }), outcome({ passed: 2, failed: 1 })])).toBe("42 passed, 1 failed");
-  });
-
-  test("names skipped tests only when there are some", () => {
-    expect(lastLine([outcome({ passed: 7, skipped: 3 })])).toBe("7 passed, 0 failed, 3 skipped");
-  });
-});
-
 describe("the failures", () => {
   const failures = ["lib/a.itest.ts > sends\n    AssertionError: no", "lib/b.itest.ts > reads\n    Error: gone"];
 
@@ -135,26 +123,6 @@ describe("the failures", () => {
       "",
       "1 passed, 2 failed",
     ]);
-  });
-
-  test("come after the tests that passed when they were run again", () => {
-    const lines = summaryOf([outcome({ failed: 2, failures }), outcome({ repeats: ["lib/c.itest.ts > waits"] })]);
-    expect(lines).toMatch(/Passed only when run again, in unit tests:\nlib\/c.itest.ts > waits\n\nFailures of/);
-  });
-
-  test("of one stage leave room for the next", () => {
-    const many = Array.from({ length: 60 }, (_, n) => `test ${n}`);
-    const text = summaryOf([outcome({ failed: 60, failures: many }), outcome({ failed: 1, failures: ["the other"] })]);
-    expect(text).toContain("test 49\nand 10 more\n");
-    expect(text).not.toContain("test 50");
-    expect(text).toContain("\nthe other\n");
-  });
-
-  test("of a tool end with the end of its output, without colours", () => {
-    const output = `${Array.from({ length: 100 }, (_, n) => `line ${n}`).join("\n")}\n\u001b[31mwrong\u001b[39m\n`;
-    const lines = endOf(output).split("\n");
-    expect(lines).toHaveLength(40);
-    expect(lines.at(-1)).toBe("    wrong");
   });
 });
 
@@ -197,18 +165,6 @@ describe("counting", () => {
         "lib/a.itest.ts > broker > fifo > reads\n    Error: broken\n        at a.ts:1",
         "lib/a.itest.ts > sends\n    Error: broken\n        at a.ts:1",
       ],
-    });
-  });
-
-  test("skipped tests are counted by their suite", () => {
-    const assertionResults = [
-      named("skipped", "a", "http", "publishing"),
-      named("todo", "b", "http"),
-      named("skipped", "c"),
-    ];
-    expect(vitestCounts(report({ status: "passed", assertionResults }))).toMatchObject({
-      skipped: 3,
-      note: "skipped: 2 of http; 1 of lib/a.itest.ts",
     });
   });
 

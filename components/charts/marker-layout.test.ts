@@ -1,11 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  draggedWindow,
-  groupLabel,
-  groupMarkers,
-  markerLegend,
-  placedMarkers,
-} from "@/components/charts/marker-layout";
+import { draggedWindow, groupMarkers, placedMarkers } from "@/components/charts/marker-layout";
 
 const marker = (second: number, kind: "redrive" | "control") => ({
   at: new Date(Date.UTC(2026, 10, 20, 12, 0, second)).toISOString(),
@@ -16,17 +10,6 @@ const marker = (second: number, kind: "redrive" | "control") => ({
 });
 
 describe("markers on a chart", () => {
-  it("have a legend of the kinds that are drawn", () => {
-    const legend = (...items: ReturnType<typeof marker>[]) =>
-      markerLegend(groupMarkers(items, 1)).map(({ glyph, label }) => `${glyph} ${label}`);
-    expect(legend(marker(0, "control"), marker(5, "redrive"))).toEqual([
-      "▲ a redrive began",
-      "■ a control was imposed",
-    ]);
-    expect(legend(marker(0, "control"))).toEqual(["■ a control was imposed"]);
-    expect(legend()).toEqual([]);
-  });
-
   it("joins what would overlap and keeps the rest apart, in order of time", () => {
     const groups = groupMarkers(
       [marker(50, "control"), marker(0, "redrive"), marker(9, "redrive"), marker(4, "control")],
@@ -36,15 +19,6 @@ describe("markers on a chart", () => {
       [3, ["redrive", "control"]],
       [1, ["control"]],
     ]);
-  });
-
-  it("does not let a chain of near ones run along the axis", () => {
-    expect(
-      groupMarkers(
-        [0, 6, 12, 18].map((second) => marker(second, "redrive")),
-        10_000,
-      ),
-    ).toHaveLength(2);
   });
 });
 
@@ -59,22 +33,11 @@ describe("a mark on the axis", () => {
     ]);
     expect(placedMarkers(items, at(5), at(5))).toEqual([]);
   });
-  it("says what happened, and of several how many of each", () => {
-    const label = (...items: ReturnType<typeof marker>[]) => groupLabel(groupMarkers(items, 60_000)[0]!);
-    expect(label(marker(1, "control"))).toBe("a control was imposed: control at 1");
-    expect(label(marker(1, "control"), marker(2, "redrive"), marker(3, "redrive"))).toBe(
-      "3 marks: a control was imposed, 2 × a redrive began",
-    );
-  });
 });
 
 describe("dragging over a chart", () => {
   it("covers both ends in either direction", () => {
     expect(draggedWindow(7_000, 3_000)).toEqual({ fromMs: 3_000, toMs: 7_000 });
     expect(draggedWindow(3_000, 7_000)).toEqual({ fromMs: 3_000, toMs: 7_000 });
-  });
-  it("is nothing for a click", () => {
-    expect(draggedWindow(3_000, 3_000)).toBeNull();
-    expect(draggedWindow(3_000, null)).toBeNull();
   });
 });

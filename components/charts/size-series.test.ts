@@ -27,11 +27,6 @@ describe("dlq_size as areas", () => {
     expect(rows[0]?.values).toEqual({ B: 50, C: 7, A: 5, other: 3 });
   });
 
-  it("never folds a single code", () => {
-    const { series } = sizeSeries({ bucketMs: 1, asOf: at(99), buckets: [bucket(0, { A: 4, B: 3, C: 2, D: 1 })] }, 4);
-    expect(series.map((entry) => entry.key)).toEqual(["A", "B", "C", "D"]);
-  });
-
   it("keeps the sum of each row whatever is folded, and fills gaps with zero", () => {
     const buckets = [bucket(0, { A: 1 }), bucket(1, { B: 2, C: 3, D: 4 }), bucket(2, {})];
     const { rows, series } = sizeSeries({ bucketMs: 1, asOf: at(99), buckets }, 2);
@@ -39,10 +34,6 @@ describe("dlq_size as areas", () => {
       expect(Object.values(row.values).reduce((sum, count) => sum + count, 0)).toBe(buckets[index]?.total);
       expect(Object.keys(row.values)).toEqual(series.map((entry) => entry.key));
     }
-  });
-
-  it("draws nothing from nothing", () => {
-    expect(sizeSeries({ bucketMs: 1, asOf: at(99), buckets: [] })).toEqual({ rows: [], series: [], bucketMs: 1 });
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { etaBefore, etaLeft, paceWords, rateWords, spanWords, stallWords } from "@/components/redrive/eta-words";
+import { paceWords, rateWords, spanWords, stallWords } from "@/components/redrive/eta-words";
 
 describe("time a redrive takes", () => {
   it.each([
@@ -18,13 +18,6 @@ describe("time a redrive takes", () => {
     [86_400_000 * 400, "400 d"],
   ])("reads %s ms as %s", (ms, words) => {
     expect(spanWords(ms)).toBe(words);
-  });
-
-  it("says what it does not know instead of a number", () => {
-    expect(etaBefore(null)).toBe("as fast as the targets take them");
-    expect(etaLeft(null)).toBe("time left unknown");
-    expect(etaBefore(900)).toBe("takes about a second");
-    expect(etaLeft(2_460_000)).toBe("about 41 min left");
   });
 
   it("promises no end while nothing moves", () => {

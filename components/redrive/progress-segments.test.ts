@@ -5,8 +5,6 @@ import {
   type ProgressCounts,
   percentWords,
   progressSegments,
-  progressSentence,
-  stayedWords,
 } from "@/components/redrive/progress-segments";
 
 const counts = (over: Partial<ProgressCounts>): ProgressCounts => ({
@@ -53,11 +51,6 @@ describe("the bar of a redrive", () => {
     });
   });
 
-  it("leaves empty segments out", () => {
-    expect(progressSegments(counts({})).map((segment) => segment.kind)).toEqual(["open"]);
-    expect(progressSegments(counts({ total: 0, open: 0 }))).toEqual([]);
-  });
-
   it("shows one failure among a million and stays 100 % wide", () => {
     const segments = progressSegments(counts({ total: 1_000_000, open: 0, delivered: 999_999, failed: 1 }));
     expect(segments.find((segment) => segment.kind === "failed")?.widthPercent).toBeGreaterThan(0.5);
@@ -96,11 +89,6 @@ describe("the bar of a redrive", () => {
     );
   });
 
-  it("speaks of verdicts, not of sends, in verify mode", () => {
-    const sentence = progressSentence(counts({ mode: "verify", total: 12, passed: 9, refused: 3, open: 0 }));
-    expect(sentence).toBe("12 of 12 decided: 9 would be sent, 3 would be refused.");
-  });
-
   it.each([
     [{ mode: "verify", total: 453, refused: 453, open: 0 }, "0 of 453 would go"],
     [{ mode: "verify", total: 453, passed: 20, refused: 5, open: 428 }, "20 of 25 would go"],
@@ -108,15 +96,6 @@ describe("the bar of a redrive", () => {
     [{ total: 1_200, sent: 1_180, deduplicated: 20, open: 0 }, "1,180 of 1,200 sent, 20 deduplicated"],
   ] satisfies [Partial<ProgressCounts>, string][])("leads with the outcome: %j reads %s", (over, words) => {
     expect(outcomeWords(counts(over))).toBe(words);
-  });
-
-  it.each([
-    [{ delivered: 0, confirmed: 0, bounced: 0, unknown: 0 }, null],
-    [{ delivered: 432, confirmed: 390, bounced: 12, unknown: 30 }, "390 confirmed, 12 bounced, 30 not known yet"],
-    [{ delivered: 30, confirmed: 0, bounced: 0, unknown: 30 }, "0 confirmed, 30 not known yet"],
-    [{ delivered: 1_200, confirmed: 1_200, bounced: 0, unknown: 0 }, "1,200 confirmed"],
-  ])("ends with what stayed processed: %j reads %s", (stayed, words) => {
-    expect(stayedWords(stayed)).toBe(words);
   });
 
   it.each([

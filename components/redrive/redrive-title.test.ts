@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { placeWords, redriveTitle, selectionTerms, selectionWords } from "@/components/redrive/redrive-title";
+import { redriveTitle, selectionTerms } from "@/components/redrive/redrive-title";
 
 describe("what a redrive is called", () => {
   it("is why it was made", () => {
@@ -15,13 +15,6 @@ describe("what a redrive is called", () => {
     expect(redriveTitle({ ...one, total: 1, reason: "Redrive of 1 selected event" })).toBe(
       "Redrive of 1 selected event",
     );
-  });
-});
-
-describe("where a redrive goes", () => {
-  it("is its target, or its lane", () => {
-    expect(placeWords({ target: "orders.audit", lane: "slow" })).toBe("to orders.audit");
-    expect(placeWords({ target: null, lane: "slow" })).toBe("slow lane");
   });
 });
 
@@ -41,19 +34,5 @@ describe("what was selected", () => {
   });
   it.each([[null], ["all"], [{}], [{ filter: null }]])("is all, without terms, for %o", (selection) => {
     expect(selectionTerms(selection)).toEqual({ kind: "filter", terms: [] });
-  });
-});
-
-describe("what was selected, in one line", () => {
-  it.each([
-    [{ ids: ["a", "b"] }, "2 events, one by one"],
-    [{ filter: {} }, "everything parked"],
-    [{ filter: { to: "2026-11-20T14:00:00Z" } }, "everything parked"],
-    [
-      { filter: { source: ["orders"], errorCode: ["TIMEOUT", "UPSTREAM_5XX"], q: "503", to: "now" } },
-      "source orders · errorCode TIMEOUT, UPSTREAM_5XX · words 503",
-    ],
-  ])("%j", (selection, words) => {
-    expect(selectionWords(selection)).toBe(words);
   });
 });

@@ -3,16 +3,6 @@ import { refusalLines, refusalShort, refusalSummary, refusedTotal } from "@/comp
 import { DRY_RUN_REFUSALS, GATE_REFUSALS, REFUSAL_TEXT } from "@/lib/redrive/gate/refusal.pure";
 
 describe("why events are refused", () => {
-  it("lists reasons by count, ties by name, zeros left out", () => {
-    const lines = refusalLines({ ignored: 20, blacklisted: 120, cooling: 41, "not-found": 0, "no-target": 20 });
-    expect(lines.map((line) => [line.reason, line.count])).toEqual([
-      ["blacklisted", 120],
-      ["cooling", 41],
-      ["ignored", 20],
-      ["no-target", 20],
-    ]);
-  });
-
   it("sums up in one line, with the tail folded", () => {
     expect(refusalSummary({ blacklisted: 1_200, cooling: 41, ignored: 20 })).toBe(
       "blacklisted 1,200 · cooling 41 · ignored 20",

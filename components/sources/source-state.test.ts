@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { modeWords, retryWords, sourceState } from "@/components/sources/source-state";
+import { retryWords, sourceState } from "@/components/sources/source-state";
 import type { ConsumerWord, SourceMode } from "@/lib/sources/source-mode.pure";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 
@@ -53,10 +53,4 @@ it.each([
 ])("the next attempt at %s reads %s", (retryAt, words) => {
   expect(retryWords(retryAt, nowMs)).toBe(words);
   expect(retryWords(retryAt, 0)).toBeNull();
-});
-
-it("a source that is not read says by whom and why", () => {
-  expect(modeWords({ mode: "paused", modeBy: "ada", modeReason: "deploy" })).toBe("paused by ada: deploy");
-  expect(modeWords({ mode: "stopped", modeBy: "ada", modeReason: null })).toBe("stopped by ada");
-  expect(modeWords({ mode: "running", modeBy: "ada", modeReason: "deploy" })).toBeNull();
 });

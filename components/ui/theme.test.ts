@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { contrast } from "@/lib/testing/contrast";
 
 /** Every text colour against every surface it may stand on, in both themes, as the tokens are written. */
 const css = readFileSync("app/globals.css", "utf8");
@@ -12,20 +13,6 @@ const tokens = new Map(
 
 const SURFACES = ["canvas", "surface", "raised", "hover", "selected"];
 const TEXTS = ["ink", "muted", "faint", "accent", ...[...tokens.keys()].filter((name) => name.startsWith("state-"))];
-
-function luminance(hex: string): number {
-  const [r, g, b] = [1, 3, 5].map((at) => {
-    const value = Number.parseInt(hex.slice(at, at + 2), 16) / 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
-}
-
-/** WCAG 2.2 contrast ratio, 1 to 21. */
-function contrast(one: string, other: string): number {
-  const [high, low] = [luminance(one), luminance(other)].sort((a, b) => b - a);
-  return (high! + 0.05) / (low! + 0.05);
-}
 
 describe.each(["light", "dark"] as const)("the %s theme", (theme) => {
   const colour = (name: string) => {

@@ -216,6 +216,25 @@ export async function listed(page: Page): Promise<string[]> {
   );
 }
 
+/** Selects these events of the list, and returns the bar of the selection. */
+export async function pick(page: Page, ...eventIds: string[]): Promise<Locator> {
+  for (const eventId of eventIds)
+    await page.getByRole("checkbox", { name: `Select event ${eventId}`, exact: true }).check();
+  return page.getByRole("region", { name: "Selection" });
+}
+
+/** Selects all events that the list has loaded, and returns the bar of the selection. */
+export async function pickLoaded(page: Page): Promise<Locator> {
+  await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
+  return page.getByRole("region", { name: "Selection" });
+}
+
+/** Gives the reason that a dialog asks for, and presses its button. */
+export async function because(dialog: Locator | Page, reason: string, button: string | RegExp): Promise<void> {
+  await dialog.getByRole("textbox", { name: "Reason" }).fill(reason);
+  await dialog.getByRole("button", { name: button }).click();
+}
+
 /** Opens an event beside the list and returns the panel. */
 export async function openBeside(page: Page, eventId: string): Promise<Locator> {
   await rowOf(page, eventId).getByRole("gridcell").nth(3).click();

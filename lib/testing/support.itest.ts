@@ -38,20 +38,6 @@ describe("test databases", () => {
 });
 
 describe.skipIf(!redisInstalled)("test Redis", () => {
-  test("loses everything when killed and comes back empty on the same port", async () => {
-    const { Redis } = await import("ioredis");
-    const server = await testRedis();
-    const client = new Redis(server.url, { retryStrategy: () => 20 });
-    client.on("error", () => undefined);
-    await client.set("key", "value");
-    await server.kill();
-    await server.restart();
-    await expect.poll(() => client.exists("key").catch(() => "unreachable")).toBe(0);
-    expect((await client.config("GET", "maxmemory-policy")) as string[]).toContain("noeviction");
-    client.disconnect();
-    await server.stop();
-  });
-
   test("keeps its data on request, speaks TLS, and leaves no process", async () => {
     const { Redis } = await import("ioredis");
     const certificates = testCertificates();

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { changedText, leftAlone, mustType, operationTitle, paceWords, shareWords, undoneText } from "./bulk-words";
+import { changedText, leftAlone, mustType, operationTitle, paceWords, shareWords } from "./bulk-words";
 
 it("has a large or unknown number typed, and a small one not", () => {
   expect(mustType(1_000)).toBeNull();
@@ -55,24 +55,4 @@ it("does not exceed the whole when the estimate was too low, and says that it is
   const estimated = { ...running, changed: 15_000, expected: { value: 12_345, kind: "estimated" as const } };
   expect(shareWords(estimated)).toBe("100 %");
   expect(operationTitle(estimated)).toBe("Ignoring ≈ 12,000 events");
-});
-
-it("says what an operation that ended has changed", () => {
-  expect(operationTitle({ ...running, state: "DONE" })).toBe("Ignored 7,000 events");
-  expect(operationTitle({ ...running, state: "CANCELLED" })).toBe("Ignored 7,000 of 12,000 events");
-});
-
-it("says where removed events went", () => {
-  const removal = { ...running, kind: "remove" as const };
-  expect(operationTitle(removal)).toBe("Removing 12,000 events into the archive");
-  expect(operationTitle({ ...removal, state: "DONE", changed: 1 })).toBe("Removed 1 event into the archive");
-});
-
-it("says what was undone of a mend, once that is over", () => {
-  const undo = { id: "u", running: false, changed: 238 };
-  expect(undoneText({ changed: 238, undo })).toBe("Undone: 238 events are as before the mend");
-  expect(undoneText({ changed: 300, undo })).toBe("Undone: 238 of 300 events are as before the mend");
-  expect(undoneText({ changed: 238, undo: { ...undo, running: true } })).toBeNull();
-  expect(undoneText({ changed: 238, undo: { ...undo, changed: 0 } })).toBeNull();
-  expect(undoneText({ changed: 238, undo: null })).toBeNull();
 });

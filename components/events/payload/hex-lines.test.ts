@@ -9,12 +9,6 @@ it("prints bytes as xxd does", () => {
   ]);
 });
 
-it("stops at the asked number of lines and can go on from there", () => {
-  const bytes = new Uint8Array(100);
-  expect(hexLines(bytes, 0, 2)).toHaveLength(2);
-  expect(hexLines(bytes, 96, 9)[0]?.offset).toBe("00000060");
-});
-
 it("reads base64 byte for byte", () => {
   expect([...fromBase64("q83v/w==")]).toEqual([0xab, 0xcd, 0xef, 0xff]);
 });

@@ -49,12 +49,6 @@ describe("the tree loses nothing", () => {
       "日本",
     ]);
   });
-
-  it("says why a payload is no JSON", () => {
-    const opened = openJson(new TextEncoder().encode('{"a":1'));
-    expect(opened.doc).toBeNull();
-    expect(opened.fault).toBeTruthy();
-  });
 });
 
 describe("treeRows", () => {
@@ -109,9 +103,4 @@ it("searches a list of a hundred thousand and stops at the most that is worth sh
   const tree = doc(JSON.stringify(Array.from({ length: 150_000 }, (_, index) => index)));
   expect(findNodes(tree, "149999").map((node) => pathText(node.path))).toEqual(["$[149999]"]);
   expect(findNodes(tree, "1")).toHaveLength(MATCHES_MAX);
-});
-
-it("writes paths that can be pasted into a query", () => {
-  expect(pathText([])).toBe("$");
-  expect(pathText(["lines", 2, "unit price", "a"])).toBe('$.lines[2]["unit price"].a');
 });

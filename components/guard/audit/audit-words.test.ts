@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { revisedBy, subjectHref, subjectWords } from "@/components/guard/audit/audit-words";
-import { AUDIT_SUBJECTS } from "@/lib/guard/audit/audit-entry.pure";
+import { revisedBy, subjectHref } from "@/components/guard/audit/audit-words";
 
 const NONE = { redriveId: null, operationId: null };
 
@@ -12,11 +11,6 @@ describe("what an entry is about", () => {
     expect(subjectHref({ ...NONE, subjectKind: "event", subjectId: null, operationId: "019b" })).toBe(
       "/operations/019b",
     );
-  });
-  it.each(AUDIT_SUBJECTS)("names one and several of %s", (subjectKind) => {
-    expect(subjectWords({ subjectKind, count: 1 })).toBe(subjectKind.replace("-", " "));
-    expect(subjectWords({ subjectKind, count: null })).toMatch(/^[a-z ]+s, not counted yet$/);
-    expect(subjectWords({ subjectKind, count: 12_300 })).toMatch(/^12,300 [a-z ]+s$/);
   });
 });
 

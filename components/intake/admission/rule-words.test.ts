@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { labelledGroup } from "@/lib/events/groups/fingerprint.pure";
 import type { Trial } from "@/lib/intake/admission/admission.shapes";
-import { conditionWords, countWords, effectFilter, effectWords, trialSentence } from "./rule-words";
+import { effectFilter, trialSentence } from "./rule-words";
 
 const trial = (over: Partial<Trial>): Trial => ({
   ...{ checked: 200, matched: 0, dropped: 0, changed: 0, failed: 0, fault: null, samples: [] },
@@ -23,34 +23,6 @@ describe("a try in one sentence", () => {
   ])("%j", (over, sentence) => {
     expect(trialSentence(trial(over))).toBe(sentence);
   });
-});
-
-it("a condition reads as a clause", () => {
-  const words = (condition: Parameters<typeof conditionWords>[0]) => {
-    const { subject, test, value } = conditionWords(condition);
-    return [subject, test, value].filter((part) => part !== null).join(" ");
-  };
-  expect(words({ field: "errorType", is: "endsWith", value: "Timeout", ignoreCase: true })).toBe(
-    "exception type ends with (any case) Timeout",
-  );
-  expect(words({ field: "header", name: "x-tenant", is: "present", not: true })).toBe("header x-tenant is absent");
-  expect(words({ field: "body", pointer: "/kind", is: "equals", value: "refund", not: true })).toBe(
-    "payload at /kind is not refund",
-  );
-});
-
-it("what a rule does reads as a list", () => {
-  expect(effectWords({ drop: true })).toEqual(["dropped and counted"]);
-  expect(effectWords({ errorCode: { from: "header", name: "x" }, group: "g", park: "confirm" })).toEqual([
-    "error code becomes the header x",
-    "grouped as “g”",
-    "a redrive needs a confirmation",
-  ]);
-});
-
-it("counts say their window", () => {
-  expect(countWords("dropped", 0, 0)).toBeNull();
-  expect(countWords("failed", 1, 1_200)).toBe("failed on 1 in the last hour, 1,200 messages in 24 hours");
 });
 
 describe("the events that look as a rule leaves them", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type ForgetDraft, forgetWhat, keptWords, reportWords } from "./forget-words";
+import { type ForgetDraft, forgetWhat } from "./forget-words";
 
 const DRAFT: ForgetDraft = { kind: "tag", name: "customerId", value: "42", source: "" };
 
@@ -17,12 +17,4 @@ it("is the request of the API, or says what is missing", () => {
       source: "Every payload is read: name a source.",
     },
   });
-});
-
-it("says what was forgotten by place, and what stays and why", () => {
-  expect(reportWords({ archivedEvents: 1, events: 3, auditEntries: 2, revisions: 0 })).toBe(
-    "3 events of the store · 1 archived event · 2 audit entries without the name",
-  );
-  expect(reportWords({})).toBeNull();
-  expect(keptWords({ "unreadable-object": 2 })).toEqual(["2 object of the archive that cannot be read"]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changeOf, daysOf, dueText, ruleFault } from "./retention-words";
+import { changeOf, daysOf, ruleFault } from "./retention-words";
 
 test.each([
   ["7", 7],
@@ -30,13 +30,4 @@ test("what is typed becomes a change, or nothing where something is wrong", () =
   });
   expect(changeOf("14", [{ source: "", errorCode: "", days: "7" }])).toBeNull();
   expect(changeOf("9000", [])).toBeNull();
-});
-
-test("the events that expire are summed up over their days", () => {
-  const day = { day: "2026-10-25", expires: 1, bytes: 2_000, keptByReason: {} };
-  expect(dueText([])).toBe("Nothing expires now");
-  expect(dueText([day])).toBe("1 event of 1 day expires, 2 KB of payloads");
-  expect(dueText([day, { ...day, expires: 2_000 }, { ...day, expires: 0 }])).toBe(
-    "2,001 events of 2 days expire, 3.9 KB of payloads",
-  );
 });

@@ -15,7 +15,3 @@ it("leaves a gap where nothing was parked and never draws below a second", () =>
     { p50: null, p95: null, oldest: null },
   ]);
 });
-
-it("draws nothing when nothing ever was", () => {
-  expect(ageRows({ buckets: [{ at, p50Ms: null, p95Ms: null, oldestMs: null }] })).toEqual([]);
-});

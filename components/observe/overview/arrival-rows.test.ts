@@ -51,13 +51,4 @@ describe("rows of what arrived", () => {
   ])("%j reads %s", (change, against, unusual) => {
     expect(arrivalRows(stats(change), "code")[0]).toMatchObject({ against, unusual });
   });
-
-  it("lead to the events of the code or the group, and say what came back", () => {
-    const [byCode] = arrivalRows(stats({}), "code");
-    expect(byCode).toMatchObject({ part: { errorCode: ["TIMEOUT"] } });
-    expect(byCode!.tip).toContain("90 parked for the first time, 13 came back");
-    expect(arrivalRows(stats({}), "group")).toMatchObject([
-      { name: "no answer of <n>", count: 7, against: "steady", unusual: false, part: { fingerprint: ["g1"] } },
-    ]);
-  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { flowRows, flowTile, perMinuteWords, successWords } from "@/components/observe/overview/flow-view";
+import { flowRows, flowTile, perMinuteWords } from "@/components/observe/overview/flow-view";
 
 const bucket = (minute: number, over: object = {}) => ({
   at: new Date(Date.UTC(2026, 10, 20, 12, minute)).toISOString(),
@@ -59,15 +59,5 @@ describe("inflow and outflow", () => {
     [12_345.6, "12,346"],
   ])("reads %s per minute as %s", (rate, words) => {
     expect(perMinuteWords(rate)).toBe(words);
-  });
-
-  it.each([
-    [null, "none settled"],
-    [1, "100 %"],
-    [0.99999, "99.9 %"],
-    [0.982, "98.2 %"],
-    [0, "0.0 %"],
-  ])("reads the success rate %s as %s", (rate, words) => {
-    expect(successWords(rate)).toBe(words);
   });
 });

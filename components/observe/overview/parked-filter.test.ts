@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import {
   chartable,
   isRestricted,
-  lately,
   parkedBefore,
   parkedNow,
   windowed,
@@ -27,13 +26,6 @@ describe("filters of the overview", () => {
     expect(parkedBefore({ from: "-1h" }, 3_600_000, now)).toEqual({
       status: ["PENDING", "QUEUED"],
       to: "2026-11-20T13:00:00.001Z",
-    });
-  });
-
-  it("takes a rate over its own window", () => {
-    expect(lately({ from: "2026-01-01", to: "2026-02-01", source: ["orders"] }, "-1h")).toEqual({
-      source: ["orders"],
-      from: "-1h",
     });
   });
 

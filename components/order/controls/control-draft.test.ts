@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ControlDraft, controlRequest as requestFor } from "@/components/order/controls/control-draft";
-import { controlEnd, scopeFilter, scopeLimits, scopeOf } from "@/components/order/controls/scope-words";
+import { controlEnd, scopeFilter } from "@/components/order/controls/scope-words";
 import { controlRequestSchema } from "@/lib/order/controls/controls.shapes";
 
 const nowMs = Date.UTC(2026, 10, 20, 14, 2, 11);
@@ -52,25 +52,9 @@ describe("imposing a control", () => {
     const result = controlRequest(draft(over), nowMs);
     expect(result.ok && controlRequestSchema.parse(result.request).scope).toEqual(scope);
   });
-
-  it("needs no end for a blacklist", () => {
-    expect(controlRequest(draft({}), nowMs)).toMatchObject({ ok: true, request: { expiresAt: null } });
-  });
 });
 
 describe("a control's scope", () => {
-  it("is the one field it names", () => {
-    expect(scopeOf({ errorCode: "TIMEOUT" })).toEqual({ name: "errorCode", value: "TIMEOUT" });
-    expect(scopeOf({})).toBeNull();
-  });
-  it.each([
-    [{ aggregateId: "42" }, "in all sources"],
-    [{ aggregateId: "42", aggregateType: "order", source: "orders" }, "of type order, in orders only"],
-    [{ errorCode: "TIMEOUT", source: "orders" }, "in orders only"],
-    [{ source: "orders" }, ""],
-  ])("%o holds %s", (scope, words) => {
-    expect(scopeLimits(scope)).toBe(words);
-  });
   it("counts and lists parked events alike", () => {
     const status = ["PENDING", "QUEUED"];
     expect(scopeFilter({ source: "orders" })).toEqual({ source: ["orders"], status });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { limitText, limitUnit, limitValue, limitWords } from "@/components/order/controls/limit-values";
+import { limitText, limitValue, limitWords } from "@/components/order/controls/limit-values";
 import { SETTING_BOUNDS, SETTING_NAMES } from "@/lib/guard/settings/settings.pure";
 import type { SettingOut } from "@/lib/sources/targets/targets.shapes";
 
@@ -20,14 +20,6 @@ describe("automatic limits", () => {
     ["redriveLimit", 3, "3"],
   ])("reads %s %s as %s", (name, value, words) => {
     expect(limitWords(name, value)).toBe(words);
-  });
-
-  it("asks for minutes and kilobytes, not for milliseconds", () => {
-    expect([limitUnit("cooldownMsMax"), limitUnit("payloadBytesMax"), limitUnit("redriveLimit")]).toEqual([
-      "min",
-      "KB",
-      "",
-    ]);
   });
 
   it.each(["", "many", "0", "101"])("does not take %j redrives", (text) => {

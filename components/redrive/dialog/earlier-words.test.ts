@@ -1,10 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  earlierOptions,
-  earlierSentence,
-  sampleSentence,
-  strandWords,
-} from "@/components/redrive/dialog/earlier-words";
+import { earlierOptions, earlierSentence, strandWords } from "@/components/redrive/dialog/earlier-words";
 import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 
 const earlier = (change: Partial<EarlierOut> = {}): EarlierOut => ({
@@ -32,24 +27,5 @@ describe("what is said of earlier versions", () => {
     expect(options.map(({ choice }) => choice)).toEqual(["include", "hold", "pass"]);
     expect(options[2]!.detail).toContain("strands 6 earlier versions");
     expect(strandWords(earlier())).toBe("strand 6");
-  });
-
-  it("names the versions of a sample", () => {
-    const behind = [1, 2, 3, 4, 5].map((version) => ({
-      id: "x",
-      eventId: "x",
-      version,
-      status: version === 2 ? ("IGNORED" as const) : ("PENDING" as const),
-    }));
-    const sample = {
-      id: "x",
-      eventId: "x",
-      source: "orders",
-      aggregateType: null,
-      aggregateId: "order-1320",
-      version: 7,
-      behind,
-    };
-    expect(sampleSentence(sample)).toBe("order-1320 v7 is behind v1, v2 (ignored), v3, v4 and more");
   });
 });

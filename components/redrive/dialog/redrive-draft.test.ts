@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import {
   brakeFaults,
   buttonWords,
-  canaryWords,
   draftEtaMs,
   draftProblems,
   foldedWords,
@@ -10,14 +9,12 @@ import {
   type RedriveDraft,
   redriveRequest,
   sourcesOf,
-  targetChoices,
   titleWords,
   warmUpWords,
 } from "@/components/redrive/dialog/redrive-draft";
 import { idempotencyKeys } from "@/components/redrive/idempotency-keys";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { redriveRequestSchema } from "@/lib/redrive/request/redrive-request.shapes";
-import type { TargetOut } from "@/lib/sources/sources.shapes";
 
 const cutoff = "2026-11-20T14:02:11.000Z";
 const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({
@@ -69,22 +66,6 @@ describe("the folded fields in one line", () => {
     expect(words({})).toBe("5/s, takes about 41 min · brake above 20 % of the last 50 · starts now");
   });
 
-  it("are what was chosen", () => {
-    const brake = { brakePercent: "10", brakeWindow: "100", latencyMsMax: "300" };
-    expect(words({ ...brake, target: "audit", ratePerSecond: 9, when: "time", startAt: "2026-11-22T14:05" })).toBe(
-      "to audit · 5/s, takes about 41 min · brake above 10 % of the last 100 or 300 ms · starts at 2026-11-22 14:05",
-    );
-    expect(words({ when: "breaker", reason: " back " }, { ratePerSecond: null })).toMatch(
-      /^takes about .* · starts when the breaker closes · reason: back$/,
-    );
-  });
-
-  it("are without the reason where it is asked for, and the reason alone where nothing is sent", () => {
-    expect(foldedWords("deliver", draft(), preview(), false)).not.toMatch(/reason/);
-    expect(foldedWords("verify", draft(), preview(), true)).toBe("reason: stock service back since 13:58");
-    expect(words({}, { eligible: 0 })).toBe("no reason");
-  });
-
   it.each<[Partial<RedriveDraft>, boolean]>([
     [{ canary: true, canarySteps: "0" }, true],
     [{ brakeWindow: "9" }, true],
@@ -109,31 +90,6 @@ it("the button asks where a second person must approve, and the title stays", ()
   expect(titleWords("deliver", marked)).toBe("Redrive 12,300 of 12,481");
   expect(buttonWords("verify", marked)).toBe("Verify 12,481 events");
   expect(buttonWords("deliver", preview({ approvalCauses: null }))).toBe("Redrive 12,300 events");
-});
-
-describe("the targets to choose from", () => {
-  const target = (name: string, source: string, lane: TargetOut["lane"], kind = "http") =>
-    ({ name, source, lane, kind }) as TargetOut;
-  const targets = [
-    target("billing.audit", "billing", null),
-    target("orders", "orders", "main"),
-    target("orders.audit", "orders", null),
-    target("rabbit", "rabbit", "main", "rabbitmq"),
-    target("rabbit.audit", "rabbit", null, "rabbitmq"),
-  ];
-
-  it.each([
-    [["orders"], ["orders.audit"]],
-    [
-      ["billing", "orders"],
-      ["billing.audit", "orders.audit"],
-    ],
-    [["rabbit"], ["rabbit.audit"]],
-    [["orders", "rabbit"], []],
-    [[], []],
-  ])("of events of %j are their own named ones, when they are of one kind", (sources, expected) => {
-    expect(targetChoices(targets, sources)).toEqual(expected);
-  });
 });
 
 describe("the sources of the events", () => {
@@ -294,14 +250,5 @@ describe("what it says", () => {
     const warm = preview({ sources: { orders: { eligible: 12_300, ratePerSecond: 5, warmUpMs: 60_000 } } });
     expect(draftEtaMs(draft(), warm)).toBe(2_460_000 + 20_000);
     expect([warmUpWords(warm), warmUpWords(preview())]).toEqual(["warms up for 1 min", null]);
-  });
-
-  it.each([
-    [12_300, "1, 10, 100, then all"],
-    [100, "1, 10, then all"],
-    [1, "all at once"],
-    [null, "1, 10, 100, then all"],
-  ])("names the canary's stages for %s events", (eligible, words) => {
-    expect(canaryWords(eligible)).toBe(words);
   });
 });

@@ -22,14 +22,6 @@ const item = (over: Partial<RedriveItemOut> = {}): RedriveItemOut => ({
 });
 
 describe("failures by cause", () => {
-  it("says once why the samples were not tried again", () => {
-    const samples = [item({ stopped: "budget" }), item({ stopped: "budget" }), item({ stopped: "deadline" }), item()];
-    expect(causeViews([{ outcome: "failed", result: "TIMEOUT", count: 4, samples }])[0]!.stops).toEqual([
-      "the retry budget of the target is spent",
-      "no time is left for another attempt",
-    ]);
-  });
-
   it("offers no mend for a cause that other bytes do not change", () => {
     const mendable = (outcome: "failed" | "refused", result: string) =>
       causeViews([{ outcome, result, count: 1, samples: [] }])[0]!.mendable;
@@ -55,32 +47,6 @@ describe("failures by cause", () => {
     expect(views.reduce((sum, view) => sum + view.share, 0)).toBeCloseTo(1);
   });
 
-  it("shows a repeated text once, the most frequent first, and falls back to the finding that failed", () => {
-    const [view] = causeViews([
-      {
-        outcome: "refused",
-        result: "schema-mismatch",
-        count: 4,
-        samples: [
-          item({
-            detail: "  ",
-            findings: [
-              { check: "size", ok: true, detail: "412 B" },
-              { check: "schema", ok: false, detail: "/total must be number" },
-            ],
-          }),
-          item({ detail: "/lines must be array" }),
-          item({ detail: "/lines must be array" }),
-          item({}),
-        ],
-      },
-    ]);
-    expect(view?.texts).toEqual([
-      { text: "/lines must be array", count: 2 },
-      { text: "/total must be number", count: 1 },
-    ]);
-  });
-
   it("warns where sending again cannot help, and only there", () => {
     const advice = causeViews([
       { outcome: "refused", result: "blacklisted", count: 1, samples: [] },
@@ -103,24 +69,6 @@ describe("outcomes that can be listed", () => {
     cancelled: 3,
     open: 18,
   };
-
-  it("are verdicts for a dry run", () => {
-    expect(outcomeTabs({ ...counts, mode: "verify" })[0]).toEqual({
-      name: "passed",
-      outcome: ["passed"],
-      label: "would be sent",
-      count: 9,
-    });
-  });
-
-  it("names the held where the legend of the bar counts them apart", () => {
-    const refusedByReason = { "held-by-head": 10, "schema-mismatch": 2 };
-    const label = (mode: "deliver" | "verify", reasons = refusedByReason as Record<string, number>) =>
-      outcomeTabs({ ...counts, refusedByReason: reasons, mode }).find((tab) => tab.name === "refused")!.label;
-    expect(label("verify")).toBe("would be refused or held");
-    expect(label("deliver")).toBe("refused or held");
-    expect(label("deliver", { "schema-mismatch": 12 })).toBe("refused");
-  });
 
   it("carry the count of their own outcome; what is not known yet was sent or deduplicated", () => {
     const tabs = outcomeTabs({ ...counts, mode: "deliver" });

@@ -1,19 +1,11 @@
 import { expect, it } from "vitest";
-import { rateLines, rateRows } from "@/components/redrive/page/rate-rows";
+import { rateRows } from "@/components/redrive/page/rate-rows";
 
 it("draws outcomes per second, whatever the bucket", () => {
   const at = "2026-11-20T14:02:10.000Z";
   expect(rateRows({ bucketMs: 5_000, asOf: at, buckets: [{ at, delivered: 25, failed: 5, refused: 1 }] })).toEqual([
     { atMs: Date.parse(at), values: { delivered: 5, failed: 1, refused: 0.2 } },
   ]);
-});
-
-it("keeps refusals off the axis of the sends", () => {
-  expect(rateLines(0).map(({ key, label }) => [key, label])).toEqual([
-    ["delivered", "sent"],
-    ["failed", "failed"],
-  ]);
-  expect(rateLines(3)[0].label).toBe("sent or deduplicated");
 });
 
 it("drops to zero while nothing is sent instead of drawing through it", () => {

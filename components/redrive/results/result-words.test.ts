@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { groupWords, isUndone, resultOf } from "./result-words";
+import { isUndone, resultOf } from "./result-words";
 
 const redrive = (change: Partial<Parameters<typeof resultOf>[0]>) => ({
   ...{ state: "RUNNING" as const, mode: "deliver" as const, total: 1_250, delivered: 0, passed: 0, failed: 0 },
@@ -36,17 +36,6 @@ test("one that stands still says why", () => {
   expect(resultOf(redrive({ stalled }))).toEqual({ tone: "still", words: "No worker is alive." });
 });
 
-test("one that waits as planned does not stand still", () => {
-  const stalled = {
-    code: "starts-later" as const,
-    text: "Starts at 14:15.",
-    until: null,
-    target: null,
-    redriveId: null,
-  };
-  expect(resultOf(redrive({ stalled }))).toEqual({ tone: "running", words: "Starts at 14:15." });
-});
-
 test("one that a person paused does not stand still, and one that the brake paused does", () => {
   const stalled = { code: "paused" as const, text: "Paused.", until: null, target: null, redriveId: null };
   expect(resultOf(redrive({ stalled })).tone).toBe("running");
@@ -57,13 +46,6 @@ test("one that a person paused does not stand still, and one that the brake paus
 test("one that was cancelled has ended when its items were given back", () => {
   const cancelled = redrive({ state: "CANCELLED", cancelled: 5_000, open: 195_000 });
   expect(resultOf(cancelled)).toEqual({ tone: "running", words: "Cancelling: 195,000 events left" });
-});
-
-test("several are one line", () => {
-  const tones = ["running", "ended", "ended", "failed"] as const;
-  expect(groupWords(tones.map((tone) => ({ tone, words: "" })))).toBe(
-    "4 redrives: 1 running, 2 ended, 1 ended with failures",
-  );
 });
 
 test("one that was taken back in time needs no end", () => {

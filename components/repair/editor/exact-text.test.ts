@@ -1,7 +1,7 @@
 import { EditorState } from "@codemirror/state";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { exactBytes, exactText, sameBytes, toBase64 } from "./exact-text";
+import { exactBytes, exactText, toBase64 } from "./exact-text";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
@@ -65,10 +65,4 @@ it("says which line breaks a text has", () => {
 it("writes base64 of more bytes than a call takes arguments", () => {
   const bytes = Uint8Array.from({ length: 300_001 }, (_, at) => at % 251);
   expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString("base64"));
-});
-
-it("compares bytes", () => {
-  expect(sameBytes(new Uint8Array([1, 2]), new Uint8Array([1, 2]))).toBe(true);
-  expect(sameBytes(new Uint8Array([1, 2]), new Uint8Array([1, 3]))).toBe(false);
-  expect(sameBytes(new Uint8Array([1, 2]), new Uint8Array([1]))).toBe(false);
 });

@@ -3,7 +3,7 @@ import { maskHeaders } from "@/lib/guard/masking/mask.pure";
 import { DEFAULT_MASKS } from "@/lib/guard/masking/mask-rule.pure";
 import { REDACTED } from "@/lib/guard/redaction/redact.pure";
 import type { Header } from "@/lib/intake/dead-letter.pure";
-import { addRow, isHidden, moveRow, noteOf, rowsOf, typed } from "./header-rows";
+import { addRow, isHidden, noteOf, rowsOf, typed } from "./header-rows";
 
 const HEADERS: Header[] = [
   ["x-tenant", "north"],
@@ -15,12 +15,6 @@ const headersOf = (rows: ReturnType<typeof rowsOf>) => rows.map(({ header }) => 
 describe("the rows of the headers", () => {
   it("keep their order and repeated names", () => {
     expect(headersOf(rowsOf(HEADERS))).toEqual(HEADERS);
-  });
-  it("move by one, and stay at the ends", () => {
-    const rows = rowsOf(HEADERS);
-    expect(headersOf(moveRow(rows, 2, -1))).toEqual([HEADERS[0], HEADERS[2], HEADERS[1]]);
-    expect(headersOf(moveRow(rows, 0, -1))).toEqual(HEADERS);
-    expect(headersOf(moveRow(rows, 2, 1))).toEqual(HEADERS);
   });
   it("get a key that no other row has, also after one was removed", () => {
     const rows = addRow(rowsOf(HEADERS).slice(1));

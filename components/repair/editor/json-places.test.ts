@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { placeAll, placeOf, readJson } from "./json-places";
+import { placeOf, readJson } from "./json-places";
 
 /** The part of the text that a pointer underlines. */
 function shown(text: string, pointer: string): string {
@@ -33,22 +33,6 @@ describe("the place of a JSON pointer", () => {
     expect(shown(text, "/order/lines/9/qty")).toBe('"lines"');
     expect(shown(text, "/order/lines/qty")).toBe('"lines"');
     expect(shown(text, "/missing")).toBe("{");
-  });
-
-  it("is the last value of a repeated name, which parsers keep", () => {
-    expect(shown('{"a": 1, "a": 2}', "/a")).toBe("2");
-  });
-
-  it("stays right behind a character of two UTF-16 units", () => {
-    expect(shown('{"😀": "😀", "n": 5}', "/n")).toBe("5");
-  });
-
-  it("names the pointer in the message, but not for the whole payload", () => {
-    const { root } = readJson('{"n": 5}');
-    expect(placeAll(root!, [{ pointer: "/n", message: "must be a string" }])).toEqual([
-      { from: 6, to: 7, message: "/n must be a string", severity: "error" },
-    ]);
-    expect(placeAll(root!, [{ pointer: "", message: "must have id" }])[0]).toMatchObject({ message: "must have id" });
   });
 });
 

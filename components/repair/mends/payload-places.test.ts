@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { EventDetail } from "@/lib/events/events.shapes";
-import { placesOf, sharedError } from "./payload-places";
+import { placesOf } from "./payload-places";
 
 const event = (text: string | null, headers: EventDetail["headers"] = []) =>
   ({ body: { text }, headers }) as EventDetail;
@@ -25,14 +25,4 @@ it("offers each place of the payloads once, in the order of the payload, and of 
 
 it("offers nothing of bytes, of broken JSON without names, and of endless nesting", () => {
   expect(placesOf([event(null), event("oops"), event("[".repeat(400_000))])).toEqual([]);
-});
-
-it("names the error that all samples share, and none when they differ", () => {
-  const failed = (fingerprint: string, lastError: string | null) => ({ fingerprint, lastError });
-  expect(sharedError([failed("a", "items must not be empty"), failed("a", "items must not be empty")])).toBe(
-    "items must not be empty",
-  );
-  expect(sharedError([failed("a", "no stock"), failed("b", "no stock")])).toBeNull();
-  expect(sharedError([failed("a", null)])).toBeNull();
-  expect(sharedError([])).toBeNull();
 });

@@ -7,7 +7,6 @@ import {
   newStep,
   type RecipeDraft,
   recipeOf,
-  recipeWords,
   type StepDraft,
 } from "./recipe-draft";
 
@@ -45,20 +44,6 @@ describe("a recipe", () => {
     expect(draftOf({ kind: "form", steps: [{ op: "set", at: "/a", value: "x" }] }).steps[0]!.value).toBe('"x"');
     const when = { at: "/a", exists: true, not: true };
     expect(draftOf({ kind: "form", steps: [{ op: "remove", at: "/a", when }] }).steps[0]!.when!.test).toBe("missing");
-  });
-  it("leaves what was written in the other kinds when it is loaded", () => {
-    const written = form({ op: "remove", at: "/a" });
-    expect(draftOf({ kind: "json-patch", patch: "[]" }, written)).toEqual({
-      ...written,
-      kind: "json-patch",
-      jsonPatch: "[]",
-    });
-  });
-  it("says in one line what it does, also of a kind that was removed", () => {
-    expect(recipeWords({ kind: "jsonata", expression: "$" })).toBe("a JSONata expression");
-    expect(recipeWords(recipeOf(form({ op: "rename", at: "/custId", to: "customerId" })).recipe!)).toBe(
-      "rename /custId to customerId",
-    );
   });
 });
 

@@ -29,8 +29,3 @@ it.each([
   const result = sourceContractOf({ ...sourceContractDraft(null), [name]: text });
   expect("errors" in result && Object.keys(result.errors)).toEqual([name]);
 });
-
-it("refuses a margin that leaves nothing of the deadline", () => {
-  const result = sourceContractOf({ ...sourceContractDraft(null), callerDeadlineMs: "100", marginMs: "100" });
-  expect("errors" in result && Object.keys(result.errors)).toEqual(["marginMs"]);
-});

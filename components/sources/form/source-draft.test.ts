@@ -161,37 +161,34 @@ it("an error of an entry stands at its list, and one without a field with the co
   expect(KEPT).toBe("***");
 });
 
-describe("the storm limit", () => {
-  const limited = (stormPerMinute: string) => bodyOf({ ...NEW_SOURCE, stormPerMinute }, { fields: [] });
+describe.each<{ field: string; sent: [text: string, number: number | null][]; refused: string[]; words: RegExp }>([
+  {
+    field: "stormPerMinute",
+    sent: [
+      ["", null],
+      [" 1000 ", 1_000],
+    ],
+    refused: ["0", "-3", "1.5", "many", "10000000"],
+    words: /whole number from 1/,
+  },
+  {
+    field: "knownDays",
+    sent: [
+      ["", null],
+      [" 30 ", 30],
+    ],
+    refused: ["-3", "6", "1.5", "for good", "3651"],
+    words: /days from 7 to 3650/,
+  },
+])("the number $field", ({ field, sent, refused, words }) => {
+  const typed = (text: string) => bodyOf({ ...NEW_SOURCE, [field]: text }, { fields: [] });
 
-  it.each([
-    ["", null],
-    [" 1000 ", 1_000],
-    ["1000000", 1_000_000],
-  ])("%j is sent as %s", (text, sent) => {
-    expect(limited(text)).toMatchObject({ ok: true, body: { stormPerMinute: sent } });
+  it.each(sent)("%j is sent as %s", (text, number) => {
+    expect(typed(text)).toMatchObject({ ok: true, body: { [field]: number } });
   });
 
-  it.each(["0", "-3", "1.5", "many", "10000000"])("%j is refused at its field", (text) => {
-    expect(limited(text)).toEqual({
-      ok: false,
-      errors: { stormPerMinute: expect.stringMatching(/whole number from 1/) },
-    });
-  });
-});
-
-describe("how long an event is known", () => {
-  const known = (knownDays: string) => bodyOf({ ...NEW_SOURCE, knownDays }, { fields: [] });
-
-  it.each([
-    ["", null],
-    [" 30 ", 30],
-  ])("%j is sent as %s", (text, sent) => {
-    expect(known(text)).toMatchObject({ ok: true, body: { knownDays: sent } });
-  });
-
-  it.each(["-3", "6", "1.5", "for good", "3651"])("%j is refused at its field", (text) => {
-    expect(known(text)).toEqual({ ok: false, errors: { knownDays: expect.stringMatching(/days from 7 to 3650/) } });
+  it.each(refused)("%j is refused at its field", (text) => {
+    expect(typed(text)).toEqual({ ok: false, errors: { [field]: expect.stringMatching(words) } });
   });
 });
 

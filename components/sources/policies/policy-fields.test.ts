@@ -5,18 +5,6 @@ import { type Body, PRESET_NAMES, policySteps, shownValue, typedValue, valueAt, 
 const fieldsOf = (body: Body) => policySteps(body).flatMap(({ fields }) => fields);
 
 describe("the form of a policy", () => {
-  it("asks in the order in which a policy is designed", () => {
-    expect(policySteps(POLICY_PRESETS.interactive).map(({ title }) => title)).toEqual([
-      "Semantics",
-      "Key",
-      "Window",
-      "Timeout",
-      "Retries",
-      "Deadline",
-      "Alarms",
-    ]);
-  });
-
   it.each(PRESET_NAMES)("reads back what it shows of %s, and what it does not show stays", (name) => {
     const body: Body = { ...POLICY_PRESETS[name], hintSpread: 0.5 };
     for (const field of fieldsOf(body)) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { backoffWords, parseBody, policyView, preciseDuration } from "@/components/sources/policies/policy-view";
+import { parseBody, policyView, preciseDuration } from "@/components/sources/policies/policy-view";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 
 describe("what a policy promises", () => {
@@ -19,16 +19,6 @@ describe("what a policy promises", () => {
     expect(view.ok ? "" : view.problems[0]?.detail).toMatch(/^is 2000, must be >= /);
     expect(policyView({}).ok).toBe(false);
     expect(policyView(null).ok).toBe(false);
-  });
-
-  it("names the backoff in words", () => {
-    const ms = (value: number) => `${value} ms`;
-    expect(backoffWords(POLICY_PRESETS["slow-lane"].backoff, ms)).toBe(
-      "exponential from 1000 ms × 2 up to 30000 ms, full jitter",
-    );
-    expect(backoffWords({ kind: "fixed", delayMs: 5, jitter: { kind: "fraction", fraction: 0.25 } }, ms)).toBe(
-      "fixed 5 ms, ± 25 % jitter",
-    );
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { counterWords, engineView } from "@/components/sources/targets/engine-view";
+import { engineView } from "@/components/sources/targets/engine-view";
 import type { TargetEngine } from "@/lib/sources/sources.shapes";
 
 const engine = (over: Partial<TargetEngine> = {}): TargetEngine => ({
@@ -42,13 +42,5 @@ describe("a target as its workers see it together", () => {
   it("reads a budget that JSON could not carry as unlimited", () => {
     const unlimited = JSON.parse(JSON.stringify(engine({ budget: { left: Number.POSITIVE_INFINITY, retryRatio: 0 } })));
     expect(engineView([engine(), unlimited])?.budget.left).toBeNull();
-  });
-
-  it("has no breaker where the policy has none", () => {
-    expect(engineView([engine({ breaker: null })])?.breaker.state).toBe("none");
-  });
-
-  it("names counters in words", () => {
-    expect(counterWords("retryAfterHonored")).toBe("retry after honored");
   });
 });

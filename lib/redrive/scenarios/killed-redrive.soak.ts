@@ -4,7 +4,6 @@ import { killedRedrive } from "@/lib/testing/killed-redrive";
 import { program } from "@/lib/testing/programs";
 import { redisInstalled } from "@/lib/testing/redis";
 
-/** `npm run bench -- chaos` does the same with 300,000. */
 const EVENTS = 20_000;
 
 test.runIf(redisInstalled)(
