@@ -4,7 +4,6 @@ import { createDb, type Db } from "@/lib/platform/database/db";
 import { type KilledRedrive, killedRedrive } from "@/lib/testing/killed-redrive";
 import { redisInstalled } from "@/lib/testing/redis";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
-import { randomOf } from "../prisma/demo/random.ts";
 import { buildAll } from "../scripts/build.ts";
 import { temporaryDataFolder } from "../scripts/data-folder.ts";
 import { type ChaosConsumer, PULSE, startConsumer } from "./chaos-consumer.ts";
@@ -14,6 +13,7 @@ import { type Backend, type Product, startProduct } from "./chaos-product.ts";
 import { type ChaosRetention, OLD, startRetention } from "./chaos-retention.ts";
 import { median } from "./figures.ts";
 import { spawnWorker } from "./processes.ts";
+import { randomOf } from "./random.ts";
 
 /** How long faults are caused, on each backend. */
 const SECONDS = Number(process.env.PARKADE_BENCH_SECONDS ?? 300);
