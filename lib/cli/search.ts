@@ -5,6 +5,7 @@ import { moreText, readPages } from "@/lib/cli/lists";
 import { factsText, tableText } from "@/lib/cli/table";
 import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/events/event-state.pure";
 import type { CountOut, EventCounts, ListedEvent } from "@/lib/events/events.shapes";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 
 export async function search(call: Call): Promise<number> {
@@ -47,4 +48,19 @@ export function countsText({ total, byStatus }: EventCounts): string {
 function sayCount({ value, kind }: CountOut): string {
   if (value === null) return "unknown";
   return { exact: "", estimated: "about ", atLeast: "at least " }[kind] + formatNumber(value);
+}
+
+export async function exportEvents({ line, api, terminal, signal }: Call): Promise<number> {
+  const query = new URLSearchParams(line.filter);
+  const reason = line.text("reason");
+  query.set("format", line.text("format") ?? "ndjson");
+  if (reason !== null) query.set("reason", reason);
+  const { body } = await api.stream("api/v1/events/export", query);
+  try {
+    if (body) await terminal.pipe(body);
+  } catch (cause) {
+    if (signal.aborted || !(cause instanceof TypeError)) throw cause;
+    throw new ApiError("no-answer", "The export broke off: what was written is not complete", { cause });
+  }
+  return EXIT.done;
 }
