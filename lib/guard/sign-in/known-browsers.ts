@@ -24,7 +24,6 @@ async function replaceBrowserSecret(tx: Tx, oldHash: Uint8Array, hash: Uint8Arra
   await tx.run("update known_browsers set secret_hash = $2 where secret_hash = $1", [oldHash, hash]);
 }
 
-/** Makes a browser known to an account, from now on. */
 async function upsertKnownBrowser(
   tx: Tx,
   { account, hash, nowMs }: { account: string; hash: Uint8Array; nowMs: number },

@@ -19,7 +19,6 @@ export type SignInDeps = { db: Db; clock: Pick<Clock, "wallMs"> };
 export type Browser = {
   address: string | null;
   agent: string | null;
-  /** The secret of the session that it has. */
   sessionSecret: string | null;
   /** The secret by which accounts know it. */
   knownBrowserSecret: string | null;
