@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Random } from "../prisma/demo/random.ts";
 import type { ChaosConsumer } from "./chaos-consumer.ts";
 import type { Product } from "./chaos-product.ts";
+import type { Random } from "./random.ts";
 
 /** One fault. Resolves when its cause is gone; the processes may still be recovering. */
 export type Fault = { name: string; strike(): Promise<void> };

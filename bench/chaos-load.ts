@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Random } from "../prisma/demo/random.ts";
 import type { Arrival, ChaosConsumer } from "./chaos-consumer.ts";
+import type { Random } from "./random.ts";
 
 /** An event that the API acknowledged. */
 export type Acked = {

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createDb, type Db } from "@/lib/platform/database/db";
 import { redisInstalled } from "@/lib/testing/redis";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
-import { randomOf } from "../prisma/demo/random.ts";
 import { buildAll } from "../scripts/build.ts";
 import { temporaryDataFolder } from "../scripts/data-folder.ts";
 import { type ChaosConsumer, PULSE, startConsumer } from "./chaos-consumer.ts";
@@ -11,6 +10,7 @@ import { nextFault } from "./chaos-faults.ts";
 import { type ChaosLoad, SOURCES, type Stop, startLoad } from "./chaos-load.ts";
 import { type Backend, startProduct } from "./chaos-product.ts";
 import { median } from "./figures.ts";
+import { randomOf } from "./random.ts";
 import { type Reading, scenario } from "./scenario.ts";
 
 /** How long faults are caused, on each backend. */

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { StatusOut } from "../lib/observe/stats/stats.shapes.ts";
 import { freePort } from "../lib/testing/free-port.ts";
 import { guardAgainstOrphan } from "../scripts/orphan-guard.ts";
-import { commandLine } from "../scripts/process-identity.ts";
+import { type ProcessMark, stillRuns } from "../scripts/process-identity.ts";
 import { expect, test } from "./fixtures.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -37,10 +37,8 @@ test("a start right after a kill -9 of the launcher ends what is left of it, and
   };
   const post = (path: string, body: object) =>
     call(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-  const children = (): { pid: number; marker: string }[] =>
-    JSON.parse(readFileSync(join(dataDir, "run.json"), "utf8")).children;
-  const running = (of: { pid: number; marker: string }[]) =>
-    of.filter(({ pid, marker }) => commandLine(pid)?.includes(marker)).length;
+  const children = (): ProcessMark[] => JSON.parse(readFileSync(join(dataDir, "run.json"), "utf8")).children;
+  const running = (of: ProcessMark[]) => of.filter(stillRuns).length;
 
   let launcher = await start();
   try {

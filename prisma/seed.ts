@@ -5,121 +5,18 @@ import { flowSql, rollupOf } from "@/lib/observe/rollups/rollup.write";
 import { createDb, type Db, type Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { EVENT, EVENT_MOVE } from "@/lib/redrive/states/state.sql";
-import type { Failure } from "./demo/failure-shape";
-import { letterOf, PAYLOAD_SCHEMAS, type Versions } from "./demo/letters";
-import { clockAt, type PastRedrive, replayRedrive } from "./demo/past-redrives";
-import { randomOf } from "./demo/random";
-import { HISTORY_DAYS, timelineOf } from "./demo/timeline";
+import { lettersUntil, ORDER_SCHEMA, type Source } from "./demo/letters";
+import { clockAt, replayRedrive } from "./demo/past-redrive";
 
 /**
- * The demo: nine days of realistic dead letters, and the actions of operators on some of them. The seed writes through
- * the product's own functions, so that counters, audit and history agree. A second run adds nothing.
+ * The demo: the dead letters of a week by four causes, one of them an incident that goes on, and what people did about the
+ * others. The letters come in through the product's own function; a second run adds nothing.
  */
 
-const EVENTS = Number(process.env.PARKADE_DEMO_EVENTS ?? 12_000);
 const HOUR_MS = 3_600_000;
-const SOURCES: Failure["source"][] = ["orders", "payments", "shipping", "inventory", "notifications"];
+const WEEK_MS = 7 * 24 * HOUR_MS;
+const SOURCES: Source[] = ["orders", "payments", "notifications"];
 const MARK = "demo";
-
-const REDRIVES: PastRedrive[] = [
-  {
-    hoursAgo: 186,
-    source: "notifications",
-    errorCode: "RATE_LIMITED",
-    lane: "slow",
-    ratePerSecond: 5,
-    by: "jonas",
-    reason: "quota was raised at 09:40",
-    limit: 420,
-    failing: 0.03,
-    bouncing: 0.01,
-  },
-  {
-    hoursAgo: 160,
-    source: "inventory",
-    errorCode: "UPSTREAM_5XX",
-    lane: "slow",
-    ratePerSecond: 5,
-    by: "maria",
-    reason: "warehouse API is back after the rollback",
-    limit: 300,
-    failing: 0.05,
-    bouncing: 0.02,
-  },
-  {
-    hoursAgo: 118,
-    source: "payments",
-    errorCode: "AUTH_ERROR",
-    lane: "main",
-    ratePerSecond: 50,
-    by: "maria",
-    reason: "ledger certificate renewed",
-    limit: 500,
-    failing: 0.01,
-    bouncing: 0,
-  },
-  {
-    hoursAgo: 92,
-    source: "shipping",
-    errorCode: "UPSTREAM_5XX",
-    lane: "slow",
-    ratePerSecond: 3,
-    by: "jonas",
-    reason: "northline answers again",
-    limit: 450,
-    failing: 0.12,
-    bouncing: 0.06,
-  },
-  {
-    hoursAgo: 66,
-    source: "orders",
-    errorCode: "VALIDATION_ERROR",
-    lane: "slow",
-    ratePerSecond: 5,
-    by: "amina",
-    reason: "try whether the new validator takes them",
-    limit: 160,
-    failing: 0,
-    bouncing: 0,
-    refuses: { check: "payload-schema", ok: false, detail: "/items must NOT have fewer than 1 items" },
-  },
-  {
-    hoursAgo: 43,
-    source: "inventory",
-    errorCode: "TIMEOUT",
-    lane: "main",
-    ratePerSecond: 20,
-    by: "amina",
-    reason: "index was rebuilt over night",
-    limit: 380,
-    failing: 0.04,
-    bouncing: 0.03,
-  },
-  {
-    hoursAgo: 20,
-    source: "payments",
-    errorCode: "UPSTREAM_5XX",
-    lane: "slow",
-    ratePerSecond: 5,
-    by: "maria",
-    reason: "acquirer closed their incident",
-    limit: 600,
-    failing: 0.08,
-    bouncing: 0.04,
-  },
-  {
-    hoursAgo: 5,
-    source: "orders",
-    errorCode: "TIMEOUT",
-    lane: "slow",
-    ratePerSecond: 4,
-    by: "jonas",
-    reason: "pricing was scaled out",
-    limit: 240,
-    failing: 0.1,
-    bouncing: 0.07,
-  },
-];
 
 async function main(): Promise<void> {
   const url = required("DATABASE_URL");
@@ -132,14 +29,16 @@ async function main(): Promise<void> {
       return say("This store has sources of its own with the demo's names: nothing was added.");
     }
     const nowMs = Date.now();
-    await addSources(db, port, nowMs - HISTORY_DAYS * 24 * HOUR_MS);
-    const parked = await parkHistory(db, nowMs);
-    const random = randomOf(7);
-    for (const past of REDRIVES) await replayRedrive({ db, random, nowMs }, past);
+    await addSources(db, port, nowMs - WEEK_MS);
+    const letters = lettersUntil(nowMs);
+    for (const { source, letter, atMs } of letters) {
+      await parkEvents({ db, clock: clockAt(atMs) }, [{ source, letter }], systemViewer("demo"));
+    }
+    await replayRedrive(db, letters, nowMs);
     await ignoreSome(db, nowMs);
     await addControls(db, nowMs);
     await mark(db, "loaded");
-    say(`Loaded ${parked} dead letters of ${SOURCES.length} sources over ${HISTORY_DAYS} days.`);
+    say(`Loaded ${letters.length} dead letters of ${SOURCES.length} sources.`);
   } finally {
     await db.end();
   }
@@ -182,7 +81,7 @@ async function addSources(db: Db, port: string, atMs: number): Promise<void> {
       redriveUrl: `http://127.0.0.1:${port}/${name}`,
       slowLaneUrl: `http://127.0.0.1:${port}/${name}?lane=slow`,
     };
-    const payloadSchema = PAYLOAD_SCHEMAS[name] ?? null;
+    const payloadSchema = name === "orders" ? ORDER_SCHEMA : null;
     await db.transaction(async (tx) => {
       const id = uuidv7(atMs);
       const made = await tx.run(
@@ -213,30 +112,15 @@ async function addSources(db: Db, port: string, atMs: number): Promise<void> {
   }
 }
 
-async function parkHistory(db: Db, nowMs: number): Promise<number> {
-  const random = randomOf(42);
-  const versions: Versions = new Map();
-  let n = 0;
-  for (const { atMs, failures } of timelineOf(nowMs, EVENTS, random)) {
-    const arrivals = failures.map((failure) => ({
-      source: failure.source,
-      letter: letterOf(failure, n++, Math.min(atMs, nowMs), random, versions),
-    }));
-    await parkEvents({ db, clock: clockAt(Math.min(atMs, nowMs)) }, arrivals, systemViewer("demo"));
-  }
-  return n;
-}
-
 /** One group that an operator had decided not to send again. */
 async function ignoreSome(db: Db, nowMs: number): Promise<void> {
-  const atMs = nowMs - 30 * HOUR_MS;
+  const atMs = nowMs - 100 * HOUR_MS;
   const reason = "mailboxes are gone: support wrote to these customers";
   await db.transaction(async (tx) => {
     const rows = await tx.query<{ id: string }>(
       `with moved as (
          update dlq_events e set status = ${EVENT_MOVE.ignore.to}, last_operator = 'amina'
-          where e.status = ${EVENT.PENDING} and e.error_code = 'UPSTREAM_4XX' and e.first_seen < to_timestamp($1::float8 / 1000)
-            and e.source_id = (select id from sources where name = 'notifications')
+          where e.status = ${EVENT.PENDING} and e.source_id = (select id from sources where name = 'notifications')
          returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT.PENDING} as old_status,
                    e.status as new_status
        )${rollupOf("moved", { flow: { kinds: flowSql("ignore"), at: "to_timestamp($1::float8 / 1000)" } })}
@@ -252,65 +136,37 @@ async function ignoreSome(db: Db, nowMs: number): Promise<void> {
   });
 }
 
+async function addControls(db: Db, nowMs: number): Promise<void> {
+  await db.transaction(async (tx) => {
+    await addControl(tx, {
+      ...{
+        kind: "cooldown",
+        scope: "errorCode",
+        value: "RATE_LIMITED",
+        reason: "the acquirer asked for a quiet evening",
+      },
+      ...{ by: "maria", origin: "person", atMs: nowMs - 3 * HOUR_MS, expiresMs: nowMs + 6 * HOUR_MS },
+    });
+    await addControl(tx, {
+      ...{ kind: "blacklist", scope: "aggregateId", value: "order-1003", reason: "3 failures in a row" },
+      ...{ by: "worker", origin: "automatic", atMs: nowMs - HOUR_MS, expiresMs: null },
+    });
+  });
+}
+
 type Control = {
-  kind: "blacklist" | "whitelist" | "cooldown";
-  scope: "aggregateId" | "errorCode" | "source";
+  kind: "blacklist" | "cooldown";
+  scope: "aggregateId" | "errorCode";
   value: string;
   reason: string;
   by: string;
   origin: "person" | "automatic";
-  hoursAgo: number;
-  endsInHours: number | null;
+  atMs: number;
+  expiresMs: number | null;
 };
 
-async function addControls(db: Db, nowMs: number): Promise<void> {
-  const [worst] = await db.query<{ id: string }>(
-    `select aggregate_id as id from dlq_events where status = ${EVENT.PENDING} and error_code = 'VERSION_CONFLICT'
-      group by aggregate_id order by count(*) desc, 1 limit 1`,
-  );
-  const controls: Control[] = [
-    {
-      kind: "cooldown",
-      scope: "errorCode",
-      value: "RATE_LIMITED",
-      reason: "the acquirer asked for a quiet evening",
-      by: "maria",
-      origin: "person",
-      hoursAgo: 3,
-      endsInHours: 6,
-    },
-    {
-      kind: "blacklist",
-      scope: "errorCode",
-      value: "DESERIALIZATION_ERROR",
-      reason: "the payloads are broken: fix the producer first",
-      by: "jonas",
-      origin: "person",
-      hoursAgo: 50,
-      endsInHours: null,
-    },
-  ];
-  if (worst) {
-    controls.push({
-      kind: "blacklist",
-      scope: "aggregateId",
-      value: worst.id,
-      reason: "3 failures in a row",
-      by: "worker",
-      origin: "automatic",
-      hoursAgo: 20,
-      endsInHours: null,
-    });
-  }
-  await db.transaction(async (tx) => {
-    for (const control of controls) await addControl(tx, control, nowMs);
-  });
-}
-
-async function addControl(tx: Tx, control: Control, nowMs: number): Promise<void> {
-  const { kind, scope, value, reason, by, origin } = control;
-  const atMs = nowMs - control.hoursAgo * HOUR_MS;
-  const expiresMs = control.endsInHours === null ? null : nowMs + control.endsInHours * HOUR_MS;
+async function addControl(tx: Tx, control: Control): Promise<void> {
+  const { kind, scope, value, reason, by, origin, atMs, expiresMs } = control;
   const id = uuidv7(atMs);
   await tx.run(
     `insert into controls (id, kind, scope, value, reason, origin, created_by, created_at, expires_at)

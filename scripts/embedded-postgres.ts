@@ -29,7 +29,7 @@ import { endOrphanedBackends, endServer, stopLeftover } from "./end-postgres.ts"
 import { freePort, isPortFree } from "./free-port.ts";
 import { guardAgainstOrphan } from "./orphan-guard.ts";
 import { type Binaries, canEnter, placeFor, postgresBinaries, type RunAs, runAsFor } from "./postgres-binaries.ts";
-import { releaseLock, takeLock } from "./process-identity.ts";
+import { takeRunLock } from "./run-lock.ts";
 import { boundedClient } from "./servers.ts";
 import { asFullDisk, errorCode, fullDiskError, StartError } from "./start-error.ts";
 
@@ -93,6 +93,8 @@ export type EmbeddedOptions = {
    * use by running processes.
    */
   samePort?: boolean;
+  /** The caller holds the run lock of the folder, and keeps it when the server ends. */
+  locked?: boolean;
 };
 
 /**
@@ -103,22 +105,18 @@ export type EmbeddedOptions = {
 export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const { dataDir } = options;
   prepareFolder(dataDir);
-  const lock = join(dataDir, "postgres.lock");
-  const holder = takeLock(lock);
-  if (holder !== null) {
-    throw new StartError(
-      `Parkade already runs on ${dataDir} (process ${holder}): stop it, or set PARKADE_DATA_DIR to another folder.`,
-    );
-  }
+  const lock = options.locked ? null : await takeRunLock(dataDir);
   try {
-    return await startLocked(options, lock);
+    const server = await startLocked(options);
+    if (lock) void server.exited.then(lock.release);
+    return server;
   } catch (error) {
-    releaseLock(lock);
+    lock?.release();
     throw asFullDisk(error, dataDir) ?? error;
   }
 }
 
-async function startLocked(options: EmbeddedOptions, lock: string): Promise<EmbeddedPostgres> {
+async function startLocked(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const { dataDir, settings = {}, ephemeral = false, samePort = false } = options;
   const known = readServerFacts(dataDir);
   const user = runAsFor(known?.clusterDir ?? null);
@@ -145,7 +143,6 @@ async function startLocked(options: EmbeddedOptions, lock: string): Promise<Embe
   const logFile = openLogFile(dataDir);
   const launching = { dataDir, facts, binaries, user, logFile, samePort, settings: { ...SETTINGS, ...settings } };
   const started = await launch(launching);
-  void started.exited.then(() => releaseLock(lock));
   try {
     await createDatabase(started.port, facts.password);
   } catch (error) {

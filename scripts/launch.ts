@@ -5,7 +5,7 @@ import { prepareAppRole, roleOf } from "./app-role.ts";
 import { makeArchiveFolder, makeDataFolder } from "./data-folder.ts";
 import { isPortFree } from "./free-port.ts";
 import { migrate } from "./migrate.ts";
-import { ancestorsOf, type RunRecord, takeOver } from "./previous-run.ts";
+import { ancestorsOf, type RunLock, takeRunLock } from "./run-lock.ts";
 import { runTool } from "./run-tool.ts";
 import { checkRedis, connectPostgres } from "./servers.ts";
 import { demoPortOf, ROOT, type Stack, startStack } from "./stack.ts";
@@ -17,7 +17,6 @@ import { type SupervisedPostgres, supervisePostgres } from "./supervised-postgre
 /** npm forwards the Ctrl-C that the terminal has already sent us: within this time a second signal is the same one. */
 const SAME_SIGNAL_MS = 1_000;
 const PARENT_CHECK_MS = 500;
-const NOTE_MS = 1_000;
 
 export const say = (line: string) => void process.stdout.write(`${line}\n`);
 // Output into a file on a full disk, or into a pipe without a reader, must not end the store.
@@ -36,7 +35,7 @@ export type LaunchOptions = {
 };
 
 type Launcher = {
-  record: RunRecord | null;
+  lock: RunLock | null;
   postgres: SupervisedPostgres | null;
   stack: Stack | null;
 };
@@ -51,7 +50,7 @@ export async function launch(options: LaunchOptions): Promise<never> {
 }
 
 async function runUntilStopped(options: LaunchOptions): Promise<void> {
-  const launcher: Launcher = { record: null, postgres: null, stack: null };
+  const launcher: Launcher = { lock: null, postgres: null, stack: null };
   const { signal } = stopOnSignals(launcher);
   try {
     await bringUp(options, launcher, signal);
@@ -68,7 +67,7 @@ async function runUntilStopped(options: LaunchOptions): Promise<void> {
 async function bringUp(options: LaunchOptions, launcher: Launcher, signal: AbortSignal): Promise<void> {
   const { env } = options;
   makeDataFolder(env.dataDir);
-  launcher.record = await takeOver(env.dataDir, say);
+  launcher.lock = await takeRunLock(env.dataDir, say);
   await checkPort(env.port);
   // All checks come before the build, which takes minutes.
   if (env.redisUrl) await checkRedis(env.redisUrl);
@@ -85,11 +84,11 @@ async function bringUp(options: LaunchOptions, launcher: Launcher, signal: Abort
     ...(env.archiveDir === null ? {} : { PARKADE_ARCHIVE: makeArchiveFolder(env.archiveDir) }),
     ...(database.folder === null ? {} : { PARKADE_DISK_DIR: database.folder }),
   };
+  const spawned = (pid: number) => noteChild(launcher.lock, pid);
   const stack = await timed(say, "Starting web and worker", "Web and worker run", () =>
-    startStack({ ...env, databaseUrl: database.url, demoPort, dev: options.dev, env: variables, signal, say }),
+    startStack({ ...env, databaseUrl: database.url, demoPort, dev: options.dev, env: variables, signal, spawned, say }),
   );
   launcher.stack = stack;
-  noteChildren(launcher);
   options.started?.(stack);
   signal.throwIfAborted();
   say(`Parkade is ready: ${stack.url}`);
@@ -120,7 +119,7 @@ async function bringUpDatabase(env: StartEnv, launcher: Launcher, signal: AbortS
 
 async function embedded(env: StartEnv, launcher: Launcher) {
   launcher.postgres = await timed(say, "Starting the embedded PostgreSQL", "PostgreSQL runs", () =>
-    supervisePostgres({ dataDir: env.dataDir }, say),
+    supervisePostgres({ dataDir: env.dataDir, locked: true }, say),
   );
   const { url: ownerUrl, appUrl: databaseUrl, folder } = launcher.postgres;
   return { ownerUrl, databaseUrl, folder };
@@ -154,23 +153,14 @@ async function loadDemo(databaseUrl: string, { demoPort, dataDir, signal }: Demo
   if (run.code !== 0) throw new StartError(`The demo data could not be loaded:\n${run.output.trim()}`);
 }
 
-/** Keeps the list of processes current, so that a start after a kill -9 knows which processes it must wait for. */
-function noteChildren(launcher: Launcher): void {
-  let noted = "";
-  const note = () => {
-    const children = launcher.stack?.children() ?? [];
-    const text = JSON.stringify(children);
-    if (text === noted) return;
-    try {
-      launcher.record?.note(children);
-      noted = text;
-    } catch (error) {
-      // Noted at the next round: until there is room the list is as old as the last change of a process.
-      if (!asFullDisk(error, "")) throw error;
-    }
-  };
-  note();
-  setInterval(note, NOTE_MS).unref();
+/** So that a start after a kill -9 knows which processes it must wait for. */
+function noteChild(lock: RunLock | null, pid: number): void {
+  try {
+    lock?.note(pid);
+  } catch (error) {
+    // A full disk must not end the store: this one is noted together with the next.
+    if (!asFullDisk(error, "")) throw error;
+  }
 }
 
 // --- the end --------------------------------------------------------------------------------------------------------
@@ -208,5 +198,5 @@ function stopOnSignals(launcher: Launcher): AbortController {
 async function stopAll(launcher: Launcher): Promise<void> {
   await launcher.stack?.stop();
   await launcher.postgres?.stop();
-  launcher.record?.end();
+  launcher.lock?.release();
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { platform } from "node:os";
 import { errorCode } from "./start-error.ts";
 
@@ -28,9 +28,15 @@ export function commandLine(pid: number): string | null {
   }
 }
 
-/** When a process started, in a form that only equals itself; with the pid it names one process even after pid reuse. */
-function startMark(pid: number): string | null {
-  return fact(pid, { statField: 22, psColumn: "lstart" });
+/** Names one process, even after its id was given to another one. `started` only equals itself; null = it was gone. */
+export type ProcessMark = { pid: number; started: string | null };
+
+export function markOf(pid: number): ProcessMark {
+  return { pid, started: fact(pid, { statField: 22, psColumn: "lstart" }) };
+}
+
+export function stillRuns({ pid, started }: ProcessMark): boolean {
+  return isAlive(pid) && markOf(pid).started === started;
 }
 
 /** The parent of a process; null when the process is gone. */
@@ -51,48 +57,4 @@ function fact(pid: number, { statField, psColumn }: { statField: number; psColum
     // No such process: both the file and `ps` say so by failing.
     return null;
   }
-}
-
-/**
- * Takes the lock file `path` for this process. Returns null when it is ours now, or the id of the live process that
- * holds it. A holder that was killed leaves a file whose pid and start time match no process: such a file is taken over.
- */
-export function takeLock(path: string): number | null {
-  // Written to another file and linked: a lock file always has its content, so no start takes a new lock for a stale one.
-  const ours = `${path}.${process.pid}`;
-  writeFileSync(ours, `${process.pid} ${startMark(process.pid)}\n`, { mode: 0o600 });
-  try {
-    for (;;) {
-      try {
-        linkSync(ours, path);
-        return null;
-      } catch (error) {
-        if (errorCode(error) !== "EEXIST") throw error;
-      }
-      const holder = lockHolder(path);
-      if (holder !== null) return holder;
-      rmSync(path, { force: true });
-    }
-  } finally {
-    rmSync(ours, { force: true });
-  }
-}
-
-function lockHolder(path: string): number | null {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return null;
-    throw error;
-  }
-  const [pid = "", ...mark] = text.trim().split(" ");
-  const id = Number(pid);
-  if (!Number.isInteger(id) || id <= 0 || !isAlive(id)) return null;
-  return startMark(id) === mark.join(" ") ? id : null;
-}
-
-/** Releases the lock if this process still holds it. */
-export function releaseLock(path: string): void {
-  if (lockHolder(path) === process.pid) rmSync(path, { force: true });
 }

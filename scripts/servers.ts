@@ -137,7 +137,6 @@ function infoField(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*)$`, "m").exec(info)?.[1]?.trim();
 }
 
-/** `info` is the answer to INFO. */
 export function assertRedisInfo(info: string, where: string): void {
   const version = infoField(info, "redis_version") ?? "unknown";
   const [major = 0, minor = 0] = version.split(".").map(Number);

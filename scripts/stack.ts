@@ -25,6 +25,8 @@ export type StackOptions = {
   env?: Record<string, string>;
   /** Ends a start that is under way. */
   signal?: AbortSignal;
+  /** Called with the id of each process that starts, also of one that is started again. */
+  spawned?: (pid: number) => void;
   /** Receives lines for the screen. */
   say: (line: string) => void;
 };
@@ -33,8 +35,6 @@ export type Stack = {
   url: string;
   web: SupervisedProcess;
   worker: SupervisedProcess;
-  /** All running processes with a part of their command line. */
-  children(): { pid: number; marker: string }[];
   /** In order: no new requests, then the worker, then the downstream it may still be delivering to. */
   stop(): Promise<void>;
   force(): void;
@@ -61,6 +61,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       readyMs: READY_MS,
       stopMs,
       signal: options.signal,
+      spawned: options.spawned,
       say,
       told: (message) => {
         const { kind, link } = message as { kind?: string; link?: string };
@@ -81,22 +82,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     ]);
     const url = `http://127.0.0.1:${port}`;
     await untilReadyz(url, options.signal);
-    const children = () =>
-      running.flatMap((process) => {
-        const pid = process.pid();
-        return pid === null ? [] : [{ pid, marker: script(SCRIPT_OF[process.name]!, dev) }];
-      });
     const force = () => {
       for (const process of running) process.force();
     };
-    return { url, web: web!, worker: worker!, children, stop, force };
+    return { url, web: web!, worker: worker!, stop, force };
   } catch (error) {
     await stop();
     throw error;
   }
 }
-
-const SCRIPT_OF: Record<string, string> = { web: "web", worker: "worker", downstream: "demo-downstream" };
 
 const SOURCE_OF: Record<string, string> = {
   web: "scripts/web-server.ts",

@@ -30,7 +30,7 @@ function expectRefusal(outcome: { code: number; lines: string[] }, sentence: Reg
   expect(outcome.lines[0]).toMatch(/^parkade: .*\.$/);
   expect(outcome.code).toBe(1);
   expect(existsSync(join(dataDir, "postgres"))).toBe(false);
-  expect(existsSync(join(dataDir, "launcher.lock"))).toBe(false);
+  expect(existsSync(join(dataDir, "run.json"))).toBe(false);
 }
 
 describe("npm start refuses before any work", () => {

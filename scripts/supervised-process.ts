@@ -20,6 +20,8 @@ export type ProcessOptions = {
   env: NodeJS.ProcessEnv;
   cwd: string;
   logFile: string;
+  /** Called with its id at the first start and at each restart. */
+  spawned?: ((pid: number) => void) | undefined;
   /** Called with each message that it sends. */
   told?: ((message: unknown) => void) | undefined;
   /** How long it may take to say that it is ready, at the first start and at each restart. */
@@ -62,6 +64,7 @@ export async function superviseProcess(options: ProcessOptions): Promise<Supervi
   const launch = (): Promise<void> => {
     startedMs = performance.now();
     child = run(options);
+    if (child.pid !== undefined) options.spawned?.(child.pid);
     child.on("message", (message) => options.told?.(message));
     child.once("exit", (code, signal) => ended(code, signal));
     return untilReady(child, options, (line) => record(options, log, line, last));

@@ -20,8 +20,7 @@ import { type TestDatabase, testDatabase } from "../lib/testing/postgres.ts";
 import { auditGaps, contradictions, rollupDrift } from "../lib/testing/rollup-drift.ts";
 import { startSink } from "../lib/testing/sink.ts";
 import { startWorker } from "../workers/worker.ts";
-import { BASELINE } from "./baseline.ts";
-import { migrate, migrationsIn, migrationsOfBackup } from "./migrate.ts";
+import { BASELINE, migrate, migrationsIn, migrationsOfBackup } from "./migrate.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "prisma", "migrations");
 const FIXTURES = join(import.meta.dirname, "fixtures");

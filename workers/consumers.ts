@@ -38,7 +38,6 @@ export type Consumers = {
 /** The rate of a source is taken over this long. */
 const RATE_WINDOW_MS = 60_000;
 
-/** What a consumer had parked by a time, and of each part that it had. */
 type Count = { atMs: number; parked: number; parts: ReadonlyMap<string, number> };
 
 /** A source without a consumer: its configuration cannot be used here. */

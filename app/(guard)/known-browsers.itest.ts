@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { knownBrowserCookie, sentKnownBrowser } from "@/lib/guard/sessions/session.pure";
-import { rememberBrowser } from "@/lib/guard/sign-in/remember-browser";
+import { rememberBrowser } from "@/lib/guard/sign-in/known-browsers";
 import { signIn as signInBy } from "@/lib/guard/sign-in/sign-in";
 import { addAda, giveCheapPassword, PASSWORD } from "@/lib/guard/sign-in/testing/cheap-password";
 import type { Db, Queryable } from "@/lib/platform/database/db";

@@ -50,7 +50,6 @@ export type Operation<Params = unknown, Query = unknown, Body = unknown> = {
   withoutSecondFactor?: boolean;
 };
 
-/** Of an operation on a selection. */
 export const SELECT_PROBLEMS: readonly ProblemCode[] = [
   "invalid-filter",
   "invalid-window",
@@ -112,7 +111,6 @@ export function problemsOf({ params, query, body, idempotent, open, problems = [
 
 type Handler = (request: Request, context: { params: Promise<Record<string, string>> }) => Response | Promise<Response>;
 
-/** A handler with what it is described by. */
 export type Described<H = Handler> = H & { operation: Operation };
 
 export function describeOperation<H extends (...args: never[]) => unknown>(

@@ -17,7 +17,6 @@ const HELD_RETRY_MS = 1_000;
 
 /** 0 = no limit. */
 export type LimitSettings = {
-  /** Requests of one client in a window. */
   clientRequests: number;
   /** Requests that bring events of one source in a window. */
   sourceRequests: number;

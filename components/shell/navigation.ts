@@ -16,7 +16,6 @@ export const PAGES = [
 
 export type PageHref = (typeof PAGES)[number]["href"];
 
-/** Pages with a time window. */
 const WITH_WINDOW: readonly PageHref[] = ["/", "/events", "/groups", "/audit"];
 
 /** The address of a page with the time window of the present page. */

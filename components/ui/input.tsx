@@ -117,7 +117,6 @@ export type FieldWith<Control> = FieldProps &
     onValue: (value: string) => void;
   };
 
-/** A field with a line of text. */
 export function TextField(props: FieldWith<ComponentProps<"input">>) {
   const { label, hint, error, optional, className, inputClassName, onValue, ...input } = props;
   return (

@@ -24,7 +24,6 @@ export function Select(props: Omit<ComponentProps<"select">, "children"> & { opt
   );
 }
 
-/** A field with a select. */
 export function SelectField(props: FieldWith<ComponentProps<typeof Select>>) {
   const { label, hint, error, optional, className, inputClassName, onValue, ...select } = props;
   return (

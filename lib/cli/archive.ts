@@ -53,7 +53,6 @@ function previewText({ removable, kept, keptByReason, byStatus, bytes, place }: 
   ]);
 }
 
-/** `archive restore` */
 export async function restoreArchived(call: Call): Promise<number> {
   const { line } = call;
   const [operation, day, source] = [line.text("operation"), line.text("day"), line.text("source")];
@@ -109,7 +108,6 @@ function addTo(sum: RestoreAnswer, { restored, duplicates, refused }: RestoreAns
   sum.refused.push(...refused);
 }
 
-/** The id of the archived event that has the producer's id. */
 async function archivedId({ line, api }: Call, eventId: string): Promise<string> {
   const source = line.text("source");
   const query = new URLSearchParams({ eventId, limit: "2", ...(source === null ? {} : { source }) });
@@ -129,7 +127,6 @@ async function archivedId({ line, api }: Call, eventId: string): Promise<string>
   return items[0]!.id;
 }
 
-/** `archive verify` */
 export async function verifyArchive(call: Call): Promise<number> {
   const { line, api, terminal } = call;
   const named = ["operation", "day", "source"].flatMap((name) => {

@@ -1,12 +1,10 @@
 import { type Argument, type Command, GLOBAL_OPTIONS, type Option } from "@/lib/cli/command";
 import { ALERT_COMMANDS } from "@/lib/cli/commands/alerts";
-import { APPROVAL_COMMANDS } from "@/lib/cli/commands/approvals";
 import { ARCHIVE_COMMANDS } from "@/lib/cli/commands/archive";
-import { AUDIT_COMMANDS } from "@/lib/cli/commands/audit";
-import { BACKUP_COMMANDS } from "@/lib/cli/commands/backup";
 import { CONTROL_COMMANDS } from "@/lib/cli/commands/controls";
 import { EVENT_COMMANDS } from "@/lib/cli/commands/events";
 import { FORGET_COMMANDS } from "@/lib/cli/commands/forget";
+import { GUARD_COMMANDS } from "@/lib/cli/commands/guard";
 import { HELD_COMMANDS } from "@/lib/cli/commands/held";
 import { MEND_COMMANDS } from "@/lib/cli/commands/mends";
 import { PROGRAM_COMMANDS } from "@/lib/cli/commands/program";
@@ -14,9 +12,7 @@ import { REDRIVE_RULE_COMMANDS } from "@/lib/cli/commands/redrive-rules";
 import { REDRIVE_COMMANDS } from "@/lib/cli/commands/redrives";
 import { RETENTION_COMMANDS } from "@/lib/cli/commands/retention";
 import { SCHEMA_COMMANDS } from "@/lib/cli/commands/schemas";
-import { SIGN_IN_COMMANDS } from "@/lib/cli/commands/sign-in";
 import { SOURCE_COMMANDS } from "@/lib/cli/commands/sources";
-import { STOP_COMMANDS } from "@/lib/cli/commands/stops";
 import { TARGET_COMMANDS } from "@/lib/cli/commands/targets";
 
 /** Each command is described in the file of its noun. */
@@ -28,17 +24,13 @@ const DESCRIBED = [
   ...MEND_COMMANDS,
   ...REDRIVE_COMMANDS,
   ...REDRIVE_RULE_COMMANDS,
-  ...APPROVAL_COMMANDS,
+  ...GUARD_COMMANDS,
   ...HELD_COMMANDS,
-  ...STOP_COMMANDS,
   ...CONTROL_COMMANDS,
   ...ALERT_COMMANDS,
-  ...AUDIT_COMMANDS,
   ...SOURCE_COMMANDS,
   ...SCHEMA_COMMANDS,
   ...TARGET_COMMANDS,
-  ...BACKUP_COMMANDS,
-  ...SIGN_IN_COMMANDS,
   ...PROGRAM_COMMANDS,
 ];
 

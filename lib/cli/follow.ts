@@ -12,7 +12,6 @@ import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
 
 /** Between two reads of what is followed. */
 const POLL_MS = { first: 250, max: 2_000 };
-/** Held events that are named. */
 const HELD_NAMED = 3;
 /** Controls that are named, among those of so many refused events. */
 const CONTROLS_NAMED = 5;

@@ -34,7 +34,6 @@ export function overviewText(): string {
   ].join("\n\n");
 }
 
-/** `parkade <command> --help` */
 export function commandText(command: Command): string {
   const own = command.options ?? [];
   return [

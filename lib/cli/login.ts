@@ -107,7 +107,6 @@ async function revoke({ apiWith }: Server, { token, tokenId }: { token: string; 
   }
 }
 
-/** `whoami` */
 export async function whoami(call: Call): Promise<number> {
   const me = await call.api.get<MeOut>("api/v1/me");
   await printAnswer(call, me, () =>

@@ -22,7 +22,6 @@ import { COMPLETE_WORD, candidates, SCRIPTS, type Shell } from "@/lib/cli/comple
 import { checkContracts } from "@/lib/cli/contract";
 import { imposeControl, liftControl } from "@/lib/cli/control";
 import { credentialsFile, readCredential } from "@/lib/cli/credentials";
-import { exportEvents } from "@/lib/cli/export";
 import { follow, setPace, steer } from "@/lib/cli/follow";
 import { forgetData, listForgets, showForget } from "@/lib/cli/forget";
 import { changeSkip, releaseTail, showTail } from "@/lib/cli/held";
@@ -36,7 +35,7 @@ import { listRedriveRules, switchRedriveRule, tryRedriveRule } from "@/lib/cli/r
 import { changeRetention, showRetention } from "@/lib/cli/retention";
 import { edit, listRevisions, restore } from "@/lib/cli/revise";
 import { inferSchema, listSchemas, setSchema } from "@/lib/cli/schema";
-import { search } from "@/lib/cli/search";
+import { exportEvents, search } from "@/lib/cli/search";
 import { backup, serve } from "@/lib/cli/serve";
 import { show } from "@/lib/cli/show";
 import { addSource, listSources, probeSource, readSources, setSource, switchSource } from "@/lib/cli/source";

@@ -7,7 +7,6 @@ import { formatBytes, formatNumber, plural } from "@/lib/platform/plain/format.p
 
 const RETENTION = "api/v1/retention";
 
-/** `retention show` */
 export async function showRetention(call: Call): Promise<number> {
   const retention = await call.api.get<RetentionOut>(RETENTION);
   const preview = await call.api.get<RetentionPreview>(`${RETENTION}/preview`);

@@ -1,11 +1,11 @@
 import { type Call, printAnswer } from "@/lib/cli/call";
 import { EXIT } from "@/lib/cli/command";
-import { EVENT_COLUMNS, EVENT_COLUMNS_NARROW } from "@/lib/cli/event-columns";
 import { moreText, readPages } from "@/lib/cli/lists";
-import { factsText, tableText } from "@/lib/cli/table";
+import { type Column, factsText, tableText } from "@/lib/cli/table";
 import { EVENT_STATUSES, SHOWN_PARTS } from "@/lib/events/event-state.pure";
 import type { CountOut, EventCounts, ListedEvent } from "@/lib/events/events.shapes";
-import { formatNumber } from "@/lib/platform/plain/format.pure";
+import { ApiError } from "@/lib/platform/api/api-error.shapes";
+import { formatAgo, formatNumber } from "@/lib/platform/plain/format.pure";
 
 export async function search(call: Call): Promise<number> {
   return call.line.flag("count") ? count(call) : list(call);
@@ -47,4 +47,47 @@ export function countsText({ total, byStatus }: EventCounts): string {
 function sayCount({ value, kind }: CountOut): string {
   if (value === null) return "unknown";
   return { exact: "", estimated: "about ", atLeast: "at least " }[kind] + formatNumber(value);
+}
+
+export async function exportEvents({ line, api, terminal, signal }: Call): Promise<number> {
+  const query = new URLSearchParams(line.filter);
+  const reason = line.text("reason");
+  query.set("format", line.text("format") ?? "ndjson");
+  if (reason !== null) query.set("reason", reason);
+  const { body } = await api.stream("api/v1/events/export", query);
+  try {
+    if (body) await terminal.pipe(body);
+  } catch (cause) {
+    if (signal.aborted || !(cause instanceof TypeError)) throw cause;
+    throw new ApiError("no-answer", "The export broke off: what was written is not complete", { cause });
+  }
+  return EXIT.done;
+}
+
+/** For programs: whole values, the event's id first. */
+export const EVENT_COLUMNS: readonly Column<ListedEvent>[] = [
+  { title: "id", of: ({ id }) => id },
+  { title: "status", of: ({ status }) => status },
+  { title: "source", of: ({ source }) => source },
+  { title: "event", of: ({ eventId }) => eventId },
+  { title: "aggregate", of: ({ aggregateId }) => aggregateId },
+  { title: "error code", of: ({ errorCode }) => errorCode },
+  { title: "tries", of: ({ attempts }) => attempts },
+  { title: "first seen", of: ({ firstSeen }) => firstSeen },
+  { title: "error", of: ({ lastError }) => lastError },
+];
+
+/** For a terminal: without the id, and with the age in place of the time. */
+function EVENT_COLUMNS_NARROW(nowMs: number): readonly Column<ListedEvent>[] {
+  return EVENT_COLUMNS.slice(1).map((column) => {
+    if (column.title === "first seen") {
+      return { title: "parked", of: ({ firstSeen }) => formatAgo(Date.parse(firstSeen), nowMs) };
+    }
+    return column.title === "status" ? { title: "status", of: statusText } : column;
+  });
+}
+
+function statusText({ status, heldBehind }: ListedEvent): string {
+  if (!heldBehind) return status;
+  return `HELD behind ${heldBehind.version === null ? heldBehind.eventId : `v${heldBehind.version}`}`;
 }

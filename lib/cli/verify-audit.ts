@@ -7,7 +7,6 @@ import { formatNumber, plural, visible } from "@/lib/platform/plain/format.pure"
 const POLL_MS = 500;
 const PATH = "api/v1/audit-verifications";
 
-/** `verify-audit` */
 export async function verifyAudit(call: Call): Promise<number> {
   const { api, terminal, clock, signal } = call;
   let check = await api.change<AuditVerificationOut>(PATH, { method: "POST", body: {} });

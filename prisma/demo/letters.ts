@@ -1,175 +1,167 @@
-import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
-import type { Failure } from "./failure-shape";
-import type { Random } from "./random";
+import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
+import { hash64 } from "@/lib/platform/plain/hash.pure";
 
-/** Entities of a source: few enough that several events of one are parked, many enough that most stand alone. */
-const AGGREGATES = 1_400;
+export type Source = "orders" | "payments" | "notifications";
+type Facts = { id: number; aggregate: string; nth: number };
 
-const TENANTS = ["acme", "acme", "acme", "globex", "globex", "initech", "umbrella"] as const;
-const NOUN: Record<Failure["source"], string> = {
-  orders: "order",
-  payments: "payment",
-  shipping: "shipment",
-  inventory: "sku",
-  notifications: "customer",
+/** What fails, and why: all its letters are one group. */
+type Cause = {
+  source: Source;
+  errorCode: string;
+  eventType: string;
+  errorType: string;
+  message: (facts: Facts) => string;
+  stack: string[];
+  attempts: number;
+  count: number;
+  /** Number of entities that the letters are of: fewer than letters, and some of them wait behind others. */
+  entities: number;
+  /** When the first and the last one failed; most of them near the last one. */
+  hoursAgo: [first: number, last: number];
+  payload: (facts: Facts) => Record<string, unknown>;
 };
 
-/** Version of each aggregate so far: an event is the next one of its entity. */
-export type Versions = Map<string, number>;
+const HOUR_MS = 3_600_000;
+const NOUN: Record<Source, string> = { orders: "order", payments: "payment", notifications: "customer" };
+const TENANTS = ["acme", "globex", "acme", "initech"] as const;
 
-export function letterOf(failure: Failure, n: number, atMs: number, random: Random, versions: Versions): DeadLetter {
-  const id = random.whole(1_000, 1_000 + AGGREGATES);
-  const aggregate = `${NOUN[failure.source]}-${id}`;
-  const version = (versions.get(`${failure.source}:${aggregate}`) ?? random.whole(0, 3)) + 1;
-  versions.set(`${failure.source}:${aggregate}`, version);
-  const tenant = random.pick(TENANTS);
-  const message = failure.message({ id, aggregate, version, random });
-  const traceId = random.hex(32);
+const CAUSES: Cause[] = [
+  // The incident: it goes on, so nothing has been done about it.
+  {
+    source: "orders",
+    errorCode: "UPSTREAM_5XX",
+    eventType: "OrderCreated",
+    errorType: "com.acme.orders.StockUnavailableException",
+    message: ({ aggregate }) => `503 from stock-service while reserving items of ${aggregate}`,
+    stack: [
+      "\tat com.acme.orders.StockClient.reserve(StockClient.java:88)",
+      "\tat com.acme.orders.OrderSaga.onCreated(OrderSaga.java:41)",
+      "\tat org.springframework.amqp.rabbit.listener.BlockingQueueConsumer.nextMessage(BlockingQueueConsumer.java:533)",
+    ],
+    attempts: 5,
+    count: 26,
+    entities: 14,
+    hoursAgo: [6, 0.05],
+    payload: ({ id, nth }) => {
+      const items = [{ sku: `SKU-${4_000 + (nth % 9)}`, quantity: 1 + (nth % 3), price: 19.9 }];
+      return { orderId: id, currency: "EUR", items, total: 19.9 * (1 + (nth % 3)) };
+    },
+  },
+  // Broken for good: the dry run refuses them by the schema of the source.
+  {
+    source: "orders",
+    errorCode: "VALIDATION_ERROR",
+    eventType: "OrderCreated",
+    errorType: "jakarta.validation.ConstraintViolationException",
+    message: ({ id }) => `order ${id}: items must not be empty`,
+    stack: [
+      "\tat com.acme.orders.OrderValidator.check(OrderValidator.java:33)",
+      "\tat com.acme.orders.OrderSaga.onCreated(OrderSaga.java:38)",
+    ],
+    attempts: 1,
+    count: 10,
+    entities: 10,
+    hoursAgo: [80, 66],
+    payload: ({ id }) => ({ orderId: id, currency: "EUR", items: [], total: 0 }),
+  },
+  // Over: redriven a day ago.
+  {
+    source: "payments",
+    errorCode: "RATE_LIMITED",
+    eventType: "PaymentRequested",
+    errorType: "TooManyRequestsError",
+    message: ({ nth }) => `429 from acquirer, retry in ${10 + nth} s`,
+    stack: [
+      "    at Acquirer.charge (/app/src/acquirer.ts:81:11)",
+      "    at async PaymentHandler.requested (/app/src/handlers/payment.ts:31:5)",
+    ],
+    attempts: 6,
+    count: 14,
+    entities: 14,
+    hoursAgo: [30, 27],
+    payload: ({ id, aggregate, nth }) => {
+      return { paymentId: aggregate, orderId: id, amount: 12.5 + nth, currency: "EUR", method: "card" };
+    },
+  },
+  // Hopeless: ignored.
+  {
+    source: "notifications",
+    errorCode: "UPSTREAM_4XX",
+    eventType: "EmailRequested",
+    errorType: "InvalidRecipientError",
+    message: ({ id }) => `550 mailbox user${id}@example.com does not exist`,
+    stack: ["    at Mailer.send (/srv/mailer.js:61:13)", "    at async onEmailRequested (/srv/worker.js:20:3)"],
+    attempts: 1,
+    count: 10,
+    entities: 10,
+    hoursAgo: [160, 110],
+    payload: ({ aggregate }) => ({ customerId: aggregate, template: "welcome_v2", locale: "de" }),
+  },
+];
+
+export type ParkedLetter = { source: Source; atMs: number; letter: DeadLetter };
+
+/** The dead letters of the demo, oldest first. */
+export function lettersUntil(nowMs: number): ParkedLetter[] {
+  const versions = new Map<string, number>();
+  return CAUSES.flatMap((cause) =>
+    Array.from({ length: cause.count }, (_, nth) => {
+      const [first, last] = cause.hoursAgo;
+      const hours = first - (first - last) * Math.sqrt(nth / (cause.count - 1));
+      return { cause, nth, atMs: Math.round(nowMs - hours * HOUR_MS) };
+    }),
+  )
+    .sort((left, right) => left.atMs - right.atMs)
+    .map(({ cause, nth, atMs }) => {
+      const id = 1_000 + CAUSES.indexOf(cause) * 100 + (nth % cause.entities);
+      const aggregate = `${NOUN[cause.source]}-${id}`;
+      const version = (versions.get(aggregate) ?? 0) + 1;
+      versions.set(aggregate, version);
+      return { source: cause.source, atMs, letter: letterOf(cause, { id, aggregate, nth }, version, atMs) };
+    });
+}
+
+function letterOf(cause: Cause, facts: Facts, version: number, atMs: number): DeadLetter {
+  const { source, errorType, eventType } = cause;
+  const message = cause.message(facts);
+  const traceId = hash64(facts.aggregate) + hash64(`${eventType} ${facts.nth}`);
+  const tenant = TENANTS[facts.nth % TENANTS.length]!;
   return {
-    eventId: `${failure.source.slice(0, 3)}-${n.toString(36).padStart(5, "0")}-${random.hex(8)}`,
-    aggregateType: NOUN[failure.source],
-    aggregateId: aggregate,
+    eventId: `${facts.aggregate}-${version}`,
+    aggregateType: NOUN[source],
+    aggregateId: facts.aggregate,
     version: BigInt(version),
-    eventType: failure.eventType,
+    eventType,
     traceId,
-    errorCode: failure.errorCode,
-    error: { type: failure.type, message, stack: stackOf(failure, message) },
-    attempts: random.whole(...(failure.attempts ?? [1, 1])),
-    failedAtMs: atMs - random.whole(50, 4_000),
-    payload: Buffer.from(JSON.stringify(payloadOf(failure, { id, aggregate, tenant, atMs, random }))),
+    errorCode: cause.errorCode,
+    error: { type: errorType, message, stack: [`${errorType}: ${message}`, ...cause.stack].join("\n") },
+    attempts: cause.attempts,
+    failedAtMs: atMs - 400,
+    payload: Buffer.from(JSON.stringify({ ...cause.payload(facts), tenant })),
     contentType: "application/json",
-    headers: headersOf(failure, traceId, tenant),
-    tags: { tenant, region: random.pick(["eu-1", "eu-2", "us-1"]), orderId: String(id) },
+    headers: [
+      ["x-event-type", eventType],
+      ["x-tenant", tenant],
+      ["traceparent", `00-${traceId}-${traceId.slice(0, 16)}-01`],
+    ],
+    tags: { tenant, orderId: String(facts.id) },
     origin: {
       convention: "spring-amqp",
-      queue: failure.source,
+      queue: source,
       exchange: "shop.events",
-      routingKeys: [failure.eventType],
-      consumer: `${failure.source}-service`,
+      routingKeys: [eventType],
+      consumer: `${source}-service`,
     },
     redrive: null,
   };
 }
 
-/** Frames of the framework below those of a Java service. */
-const SPRING = [
-  "org.springframework.web.client.DefaultResponseErrorHandler.handleError(DefaultResponseErrorHandler.java:139)",
-  "org.springframework.amqp.rabbit.listener.BlockingQueueConsumer.nextMessage(BlockingQueueConsumer.java:533)",
-];
-
-/** The stack as its language prints it. */
-function stackOf(failure: Failure, message: string): string {
-  const { language, type, frames } = failure;
-  switch (language) {
-    case "java":
-      return [`${type}: ${message}`, ...[...frames, ...SPRING].map((frame) => `\tat ${frame}`)].join("\n");
-    case "node":
-      return [
-        `${type}: ${message}`,
-        ...frames.map((frame) => `    at ${frame}`),
-        "    at process.processTicksAndRejections (node:internal/process/task_queues:105:5)",
-      ].join("\n");
-    case "dotnet":
-      return [`${type}: ${message}`, ...frames.map((frame) => `   at ${frame}`)].join("\n");
-    case "python":
-      return [
-        "Traceback (most recent call last):",
-        ...[...frames].reverse().map((frame) => {
-          const [file, line, name] = frame.split(":");
-          return `  File "/srv/app/${file}", line ${line}, in ${name}`;
-        }),
-        `${type}: ${message}`,
-      ].join("\n");
-  }
-}
-
-function headersOf(failure: Failure, traceId: string, tenant: string): Header[] {
-  return [
-    ["x-event-type", failure.eventType],
-    ["x-tenant", tenant],
-    ["traceparent", `00-${traceId}-${traceId.slice(0, 16)}-01`],
-    ["x-original-routing-key", failure.eventType],
-  ];
-}
-
-type FailedEvent = { id: number; aggregate: string; tenant: string; atMs: number; random: Random };
-
-function payloadOf(failure: Failure, facts: FailedEvent): Record<string, unknown> {
-  const { id, aggregate, tenant, atMs, random } = facts;
-  const common = { tenant, occurredAt: new Date(atMs - random.whole(1_000, 90_000)).toISOString() };
-  switch (failure.source) {
-    case "orders":
-      return { orderId: id, ...common, currency: "EUR", ...orderBody(failure, random) };
-    case "payments": {
-      const amount = failure.broken ? -random.whole(1, 500) : random.whole(500, 90_000) / 100;
-      return {
-        paymentId: aggregate,
-        orderId: id,
-        ...common,
-        amount,
-        currency: "EUR",
-        method: random.pick(["card", "sepa"]),
-      };
-    }
-    case "shipping":
-      return {
-        shipmentId: aggregate,
-        orderId: id,
-        ...common,
-        carrier: random.pick(["northline", "parcelo"]),
-        address: {
-          city: random.pick(["Bern", "Graz", "Gent"]),
-          postcode: failure.broken ? random.whole(100, 999) : "3011",
-        },
-      };
-    case "inventory":
-      return {
-        sku: aggregate,
-        warehouse: random.pick(["north", "south"]),
-        ...common,
-        delta: failure.broken ? null : random.whole(-20, 60),
-      };
-    case "notifications":
-      return {
-        customerId: aggregate,
-        ...common,
-        template: random.pick(["welcome_v2", "receipt_v3"]),
-        locale: random.pick(["de", "fr", "en"]),
-      };
-  }
-}
-
-function orderBody(failure: Failure, random: Random) {
-  if (failure.broken) return { items: [], total: failure.errorCode === "DESERIALIZATION_ERROR" ? "n/a" : 0 };
-  const items = Array.from({ length: random.whole(1, 4) }, () => ({
-    sku: `SKU-${random.whole(1_000, 9_999)}`,
-    quantity: random.whole(1, 5),
-    price: random.whole(199, 19_999) / 100,
-  }));
-  const total = Math.round(items.reduce((sum, item) => sum + item.quantity * item.price, 0) * 100) / 100;
-  return { items, total };
-}
-
-/** Makes some payloads invalid: the dry run refuses these events. */
-export const PAYLOAD_SCHEMAS: Partial<Record<Failure["source"], Record<string, unknown>>> = {
-  orders: {
-    type: "object",
-    required: ["orderId", "items", "total"],
-    properties: {
-      orderId: { type: "integer" },
-      items: { type: "array", minItems: 1, items: { type: "object", required: ["sku", "quantity"] } },
-      total: { type: "number", exclusiveMinimum: 0 },
-    },
+export const ORDER_SCHEMA = {
+  type: "object",
+  required: ["orderId", "items", "total"],
+  properties: {
+    orderId: { type: "integer" },
+    items: { type: "array", minItems: 1, items: { type: "object", required: ["sku", "quantity"] } },
+    total: { type: "number", exclusiveMinimum: 0 },
   },
-  payments: {
-    type: "object",
-    required: ["paymentId", "amount", "currency"],
-    properties: { amount: { type: "number", exclusiveMinimum: 0 }, currency: { type: "string", minLength: 3 } },
-  },
-  shipping: {
-    type: "object",
-    required: ["shipmentId", "address"],
-    properties: { address: { type: "object", properties: { postcode: { type: "string" } } } },
-  },
-  inventory: { type: "object", required: ["sku", "delta"], properties: { delta: { type: "integer" } } },
 };

@@ -218,7 +218,6 @@ function tooManyEvents(): DomainError {
   return new DomainError("too-many-events", detail);
 }
 
-/** The members of the body, which is an object. */
 async function objectIn(call: IngestCall, bytes: Uint8Array, start: number): Promise<Member[]> {
   const members: Member[] = [];
   const end = await walk(call, membersInSteps(bytes, start), (member) => {

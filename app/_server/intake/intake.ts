@@ -25,7 +25,6 @@ type Batch = {
   /** Bytes of the events in the request, metadata included. */
   bytes: number;
   buffer: Buffer | null;
-  /** Bytes of `buffer` that are in use. */
   bufferUsed: number;
 };
 

@@ -152,7 +152,6 @@ export function useRevealRevisions(eventId: string, revisions: readonly number[]
   return { details, reveal };
 }
 
-/** The button of what `useRevealRevisions` answers. */
 export function RevealButton(props: ButtonLook & { reveal: ReturnType<typeof useRevealReason> }) {
   const { reveal, ...look } = props;
   return (

@@ -1,5 +1,8 @@
 import type { Command } from "@/lib/cli/command";
 
+const dataDir = { name: "data-dir", value: "folder", text: "In place of PARKADE_DATA_DIR" } as const;
+const file = { name: "file" } as const;
+
 export const PROGRAM_COMMANDS = [
   {
     name: "serve",
@@ -19,5 +22,30 @@ export const PROGRAM_COMMANDS = [
     arguments: [{ name: "shell", values: ["bash", "zsh"] }],
     details: "The script asks `parkade` itself, so it stays right after an update.",
     examples: ["source <(parkade completion bash)", "parkade completion zsh > ~/.zfunc/_parkade"],
+  },
+  {
+    name: "backup",
+    summary: "Write all of the store into a file, as it is at one moment",
+    arguments: [{ name: "file or folder" }],
+    options: [dataDir],
+    details:
+      "In a folder the file gets a name with the time; a folder that ends in / is made when it is missing, any other name that is missing is the file. Parkade may run meanwhile. The file holds payloads and personal data, and neither the queue, nor the objects of the archive, nor secrets: docs/backup.md lists what is in it. It never replaces a file. It needs the package parkade-server beside parkade; in a clone `npm run backup -- <file>` does the same.",
+    examples: ["parkade backup /srv/backups", "parkade backup parkade.tar --data-dir /var/lib/parkade"],
+  },
+  {
+    name: "backup check",
+    summary: "Read a backup once, and say whether it is whole and what it holds",
+    arguments: [file],
+    details: "It needs no database. A damaged file is refused with the table that is damaged.",
+    examples: ["parkade backup check /srv/backups/parkade-2026-11-25-224758Z.tar"],
+  },
+  {
+    name: "backup restore",
+    summary: "Put a backup into an empty database",
+    arguments: [file],
+    options: [dataDir],
+    details:
+      "Stop web and workers first. Only an empty database is taken: of DATABASE_URL, or of a new folder. Each table is loaded, read back and compared; an older backup is migrated to this release; and the archive is looked at for the objects that the store names. All sends are stopped then, until you lift the stop with `parkade go`. A restore that was ended before its end goes on when it is run again.",
+    examples: ["parkade backup restore /srv/backups/parkade-2026-11-25-224758Z.tar --data-dir /var/lib/parkade-new"],
   },
 ] as const satisfies readonly Command[];

@@ -2,16 +2,15 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { openSession } from "@/lib/guard/sessions/open-session";
 import { hashOf, newSecret } from "@/lib/guard/sessions/secret";
 import { assertGoodPassword } from "@/lib/guard/sign-in/good-password";
+import { rememberBrowser } from "@/lib/guard/sign-in/known-browsers";
 import { assertPasswordSignIn, type PasswordTerms } from "@/lib/guard/sign-in/password.pure";
 import { hashPassword } from "@/lib/guard/sign-in/password-hash";
-import { rememberBrowser } from "@/lib/guard/sign-in/remember-browser";
 import type { Browser, SignedIn, SignInDeps } from "@/lib/guard/sign-in/sign-in";
 import { countTry, takeBackTry, tryLimits } from "@/lib/guard/sign-in/tries.write";
 import { actorFault, cleanActor } from "@/lib/guard/viewer/actor.pure";
-import type { Tx } from "@/lib/platform/database/db";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError, invalidFields } from "@/lib/platform/plain/problem.pure";
-import { type LinkPurpose, type LinkRow, readLink, replaceLink, takeLink } from "./account-links.write";
 import { lockAccount } from "./accounts.read";
 import type { LinkUse } from "./accounts.shapes";
 import { endAccess, insertAccount, lockAdmins, setPassword } from "./accounts.write";
@@ -119,4 +118,44 @@ function unknownLink(): DomainError {
     "unknown-link",
     "This link was used, is older than it may be, or was replaced: ask for a new one",
   );
+}
+
+export type LinkPurpose = "setup" | "invitation" | "reset";
+export type LinkRow = { purpose: LinkPurpose; account: string | null; name: string | null; expiresAt: number };
+
+/** A new link makes the earlier ones of its account void. */
+async function replaceLink(
+  tx: Tx,
+  {
+    hash,
+    purpose,
+    account,
+    by,
+    msMax,
+  }: { hash: Uint8Array; purpose: LinkPurpose; account: string | null; by: string; msMax: number },
+): Promise<number> {
+  await tx.run("delete from account_links where account_id is not distinct from $1 or expires_at < now()", [account]);
+  const [row] = await tx.query<{ expiresAt: number }>(
+    `insert into account_links (hash, purpose, account_id, created_by, expires_at)
+     values ($1, $2, $3, $4, now() + $5 * interval '1 ms') returning expires_at as "expiresAt"`,
+    [hash, purpose, account, by, msMax],
+  );
+  return row!.expiresAt;
+}
+
+const LINK = `select l.purpose, l.account_id as account, a.name, l.expires_at as "expiresAt"
+  from account_links l left join accounts a on a.id = l.account_id
+ where l.hash = $1 and l.expires_at > now() and a.disabled_at is null`;
+
+async function readLink(db: Queryable, hash: Uint8Array): Promise<LinkRow | null> {
+  const [row] = await db.query<LinkRow>(LINK, [hash]);
+  return row ?? null;
+}
+
+/** Takes the link away: of two uses at once one gets it. */
+async function takeLink(tx: Tx, hash: Uint8Array): Promise<LinkRow | null> {
+  const [row] = await tx.query<LinkRow>(`${LINK} for update of l`, [hash]);
+  if (row === undefined) return null;
+  await tx.run("delete from account_links where hash = $1", [hash]);
+  return row;
 }

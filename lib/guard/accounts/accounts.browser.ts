@@ -98,7 +98,6 @@ export const useRemoveTotp = () =>
 export const useEndOwnSession = () =>
   useAccountChange((which: string) => remove(which === "others" ? "account/sessions" : `account/sessions/${which}`));
 
-/** Of the own account, or of a service account. */
 export function useTokens(account: string | null) {
   return useQuery({
     queryKey: [...keys.accounts, "tokens", account],

@@ -153,7 +153,6 @@ export async function resetAccount(
   });
 }
 
-/** Ends all sessions of an account. */
 export async function endSessions({ db, clock }: Deps, id: string, viewer: Viewer): Promise<void> {
   assertMayChange(viewer);
   await db.transaction(async (tx) => {

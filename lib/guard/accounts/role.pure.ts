@@ -42,7 +42,6 @@ export function actionsOf({ kind, role, actions }: Rights): "all" | Action[] {
   return (all === "all" ? ACTIONS : all).filter((action) => !OF_PERSONS.includes(action));
 }
 
-/** Roles that a service may have. */
 export const SERVICE_ROLES: readonly Role[] = ["viewer", "operator"];
 
 /** What of these rights a service may not be given, by field. */

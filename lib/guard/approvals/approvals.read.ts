@@ -19,7 +19,6 @@ type StoredApproval = Omit<ApprovalOut, "id" | "askedAt" | "expiresAt" | "decide
   decidedAtMs: number | null;
 };
 
-/** SQL: columns of the approval `a`. */
 export const APPROVAL_COLUMNS = `a.id, a.subject_kind as "subjectKind", a.subject_id as "subjectId", a.state, a.causes, a.terms, a.digest,
   a.asked_by as "askedBy", a.asked_at as "askedAtMs", a.expires_at as "expiresAtMs", a.decided_by as "decidedBy",
   a.decided_at as "decidedAtMs", a.reason`;

@@ -177,7 +177,6 @@ export async function mendHash(tx: Tx, operationId: string): Promise<string> {
   return row!.hash;
 }
 
-/** The marked sources of a mend's frozen events. */
 export async function markedSourcesOfMend(tx: Tx, operationId: string): Promise<string[]> {
   const rows = await tx.query<{ name: string }>(
     `select s.name from sources s

@@ -1,7 +1,7 @@
-import { endBulkOperation, lockBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
+import { type BulkOperationRow, endBulkOperation, lockBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import { ringOrLog } from "@/lib/events/bulk/change-events";
 import { digestOf, mendTermsOf, termsOf } from "@/lib/guard/approvals/approval";
-import { type ApprovalTerms, cannotDecide } from "@/lib/guard/approvals/approval.pure";
+import { type ApprovalSubject, type ApprovalTerms, cannotDecide } from "@/lib/guard/approvals/approval.pure";
 import { readAskers, unknownApproval } from "@/lib/guard/approvals/approvals.read";
 import type { ApprovalDecision } from "@/lib/guard/approvals/approvals.shapes";
 import { type ApprovalRow, endApproval, latestApproval } from "@/lib/guard/approvals/approvals.write";
@@ -14,13 +14,12 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { cancelItems } from "@/lib/redrive/life/cancel-items";
 import { lockRedrive, moveRedrive, type RedriveRow } from "@/lib/redrive/life/redrive.write";
 import { ringStarted, startIfReady } from "@/lib/redrive/life/start-redrive";
-import { REDRIVE_MOVES } from "@/lib/redrive/states/redrive-state.pure";
 
 /**
  * Approves or rejects a redrive or a mend that waits for it. It starts at once, unless it waits for something else; a rejected
- * one is cancelled, and its events are PENDING again. ONE transaction, with the redrive's row locked: a cancel, a change
+ * one is cancelled, and its events are PENDING again. ONE transaction, with its row locked: a cancel, a change
  * or another decision is either seen or waits. Throws DomainError `forbidden` for the person who asked,
- * `approval-outdated` when the redrive is not what the digest names, `unknown-approval`, `illegal-transition`.
+ * `approval-outdated` when it is not what the digest names, `unknown-approval`, `illegal-transition`.
  */
 export async function decideApproval(
   deps: Deps,
@@ -29,70 +28,101 @@ export async function decideApproval(
 ): Promise<void> {
   assertMay(viewer, "approve");
   const nowMs = deps.clock.wallMs();
-  const after = await deps.db.transaction(async (tx) => {
-    const redrive = await lockRedrive(tx, id);
-    if (!redrive) return decideMend(tx, { id, decision, viewer, nowMs });
-    if (!seesAll(viewer, redrive.sources)) throw unknownApproval(id);
-    const approval = await openApproval(tx, redrive);
+  const { digest, reason } = decision;
+  const approves = decision.decision === "approve";
+  const afterCommit = await deps.db.transaction(async (tx) => {
+    const subject = await lockSubject(tx, id);
+    if (!subject || !seesAll(viewer, subject.sources)) throw unknownApproval(id);
+    const approval = undecided(await latestApproval(tx, id), subject.none);
     await refuseAsker(tx, id, viewer);
-    refuseOutdated(await termsOf(tx, redrive), decision.digest);
-    return decision.decision === "approve"
-      ? approve(tx, { redrive, approval, decision, viewer, nowMs })
-      : reject(tx, { redrive, approval, decision, viewer, nowMs });
-  });
-  if (after === "mend") await ringOrLog(deps, id);
-  if (after === "RUNNING") await ringStarted(deps, id);
-  if (after === "CANCELLED")
-    await cancelItems(deps, id, 1).catch((error) => {
-      deps.log.warn({ redriveId: id, err: error }, "items not given back, the reconciler gives them back");
+    refuseOutdated(await subject.terms(approval), digest);
+    if (!approves) assertReason(decision);
+    await endApproval(tx, id, approves ? "give" : "reject", { by: viewer.name, reason: reason ?? null });
+    await appendAudit(tx, {
+      actor: viewer.name,
+      action: `${subject.kind}.${approves ? "approved" : "rejected"}`,
+      subjectKind: subject.kind,
+      subjectId: id,
+      redriveId: subject.kind === "redrive" ? id : null,
+      reason: reason ?? null,
+      before: { askedBy: approval.askedBy, ...subject.before },
+      after: { digest: approval.digest, events: approval.terms.events },
+      count: 1,
+      atMs: nowMs,
     });
+    return approves ? subject.start(viewer.name, nowMs) : subject.cancel(viewer.name);
+  });
+  await afterCommit?.(deps);
 }
 
-type Decided = {
-  redrive: RedriveRow;
-  approval: ApprovalRow;
-  decision: ApprovalDecision;
-  viewer: Viewer;
-  nowMs: number;
+type AfterCommit = ((deps: Deps) => Promise<void>) | null;
+
+/** What waits for an approval, its row locked. */
+type Subject = {
+  kind: ApprovalSubject;
+  sources: readonly string[] | null;
+  /** Why there may be no approval of it. */
+  none: string;
+  /** What the audit has of it as it was. */
+  before: object;
+  terms(approval: ApprovalRow): Promise<ApprovalTerms>;
+  start(by: string, nowMs: number): Promise<AfterCommit>;
+  cancel(by: string): Promise<AfterCommit>;
 };
 
-async function approve(tx: Tx, { redrive, approval, decision, viewer, nowMs }: Decided) {
-  await endApproval(tx, redrive.id, "give", { by: viewer.name, reason: decision.reason ?? null });
-  await auditDecision(tx, "redrive.approved", { redrive, approval, decision, viewer, nowMs });
-  return startIfReady(tx, { ...redrive, awaitsApproval: false }, { actor: viewer.name, nowMs });
+async function lockSubject(tx: Tx, id: string): Promise<Subject | null> {
+  const redrive = await lockRedrive(tx, id);
+  if (redrive) return subjectOfRedrive(tx, redrive);
+  const mend = await lockBulkOperation(tx, id);
+  return mend && subjectOfMend(tx, mend);
 }
 
-async function reject(tx: Tx, { redrive, approval, decision, viewer, nowMs }: Decided) {
-  assertReason(decision);
-  await endApproval(tx, redrive.id, "reject", { by: viewer.name, reason: decision.reason });
-  await moveRedrive(tx, redrive.id, "cancel", { cancelledBy: viewer.name });
-  await auditDecision(tx, "redrive.rejected", { redrive, approval, decision, viewer, nowMs });
-  return REDRIVE_MOVES.cancel.to;
+function subjectOfRedrive(tx: Tx, redrive: RedriveRow): Subject {
+  const { id, sources, state } = redrive;
+  return {
+    kind: "redrive",
+    sources,
+    none:
+      state === "PLANNING"
+        ? "the redrive is still being frozen: look again when its manifest is complete"
+        : "the redrive needs no approval",
+    before: { state },
+    terms: () => termsOf(tx, redrive),
+    start: async (actor, nowMs) => {
+      const after = await startIfReady(tx, { ...redrive, awaitsApproval: false }, { actor, nowMs });
+      return after === "RUNNING" ? (deps) => ringStarted(deps, id) : null;
+    },
+    cancel: async (cancelledBy) => {
+      await moveRedrive(tx, id, "cancel", { cancelledBy });
+      return async (deps) => {
+        await cancelItems(deps, id, 1).catch((error) => {
+          deps.log.warn({ redriveId: id, err: error }, "items not given back, the reconciler gives them back");
+        });
+      };
+    },
+  };
+}
+
+/** A mend that is approved is worked from here on; a rejected one is cancelled, and has changed nothing. */
+function subjectOfMend(tx: Tx, mend: BulkOperationRow): Subject {
+  return {
+    kind: "operation",
+    sources: sourcesOf(mend.selection),
+    none: "the operation needs no approval",
+    before: {},
+    terms: ({ terms }) => mendTermsOf(tx, mend, terms.events),
+    start: async () => (deps) => ringOrLog(deps, mend.id),
+    cancel: async (by) => {
+      await endBulkOperation(tx, mend.id, "cancel", by);
+      return null;
+    },
+  };
 }
 
 function assertReason({ reason }: ApprovalDecision): void {
   if (reason !== undefined) return;
   throw new DomainError("invalid-request", "A rejection needs a reason", {
     fields: [{ field: "reason", detail: "say why it is rejected: the person who asked reads it" }],
-  });
-}
-
-async function auditDecision(
-  tx: Tx,
-  action: "redrive.approved" | "redrive.rejected",
-  { redrive, approval, decision, viewer, nowMs }: Decided,
-): Promise<void> {
-  await appendAudit(tx, {
-    actor: viewer.name,
-    action,
-    subjectKind: "redrive",
-    subjectId: redrive.id,
-    redriveId: redrive.id,
-    reason: decision.reason ?? null,
-    before: { askedBy: approval.askedBy, state: redrive.state },
-    after: { digest: approval.digest, events: approval.terms.events },
-    count: 1,
-    atMs: nowMs,
   });
 }
 
@@ -103,14 +133,6 @@ const ENDED = {
   voided: "was voided by a change",
   withdrawn: "was withdrawn, because the redrive or mend ended",
 } as const;
-
-async function openApproval(tx: Tx, redrive: RedriveRow): Promise<ApprovalRow> {
-  const none =
-    redrive.state === "PLANNING"
-      ? "the redrive is still being frozen: look again when its manifest is complete"
-      : "the redrive needs no approval";
-  return undecided(await latestApproval(tx, redrive.id), none);
-}
 
 /** Throws DomainError `illegal-transition` unless the request for approval is open. `none`: why there is none. */
 function undecided(approval: ApprovalRow | null, none: string): ApprovalRow {
@@ -138,32 +160,4 @@ function refuseOutdated(terms: ApprovalTerms, digest: string): void {
   throw new DomainError("approval-outdated", "It has changed since you looked at it: look at it again", {
     fields: [{ field: "digest", detail: `is now ${now}` }],
   });
-}
-
-/** A mend that is approved is worked from here on; a rejected one is cancelled, and has changed nothing. */
-async function decideMend(
-  tx: Tx,
-  { id, decision, viewer, nowMs }: { id: string; decision: ApprovalDecision; viewer: Viewer; nowMs: number },
-): Promise<"mend" | null> {
-  const mend = await lockBulkOperation(tx, id);
-  if (!mend || !seesAll(viewer, sourcesOf(mend.selection))) throw unknownApproval(id);
-  const approval = undecided(await latestApproval(tx, id), "the operation needs no approval");
-  await refuseAsker(tx, id, viewer);
-  refuseOutdated(await mendTermsOf(tx, mend, approval.terms.events), decision.digest);
-  const approves = decision.decision === "approve";
-  if (!approves) assertReason(decision);
-  await endApproval(tx, id, approves ? "give" : "reject", { by: viewer.name, reason: decision.reason ?? null });
-  if (!approves) await endBulkOperation(tx, id, "cancel", viewer.name);
-  await appendAudit(tx, {
-    actor: viewer.name,
-    action: approves ? "operation.approved" : "operation.rejected",
-    subjectKind: "operation",
-    subjectId: id,
-    reason: decision.reason ?? null,
-    before: { askedBy: approval.askedBy },
-    after: { digest: approval.digest, events: approval.terms.events },
-    count: 1,
-    atMs: nowMs,
-  });
-  return approves ? "mend" : null;
 }

@@ -21,7 +21,6 @@ export function withoutOverlaps(found: Found[]): Found[] {
   return kept;
 }
 
-/** The text with these parts masked. */
 export function maskParts(text: string, found: readonly Found[]): string {
   let shown = "";
   let from = 0;

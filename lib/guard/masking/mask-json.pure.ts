@@ -12,7 +12,6 @@ export type MaskedPlace = {
   name: string | null;
   start: number;
   end: number;
-  /** JSON that is shown instead. */
   shown: string;
   /** The rule. */
   by: string;
@@ -82,7 +81,6 @@ const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]|[^\s,:{}[\]"]+/g;
 
 type Frame = { isObject: boolean; index: number; name: string; expectsName: boolean; place: Place | null };
 
-/** What a string of JSON says. */
 function textOf(word: string): string {
   return word.includes("\\") ? (JSON.parse(word) as string) : word.slice(1, -1);
 }

@@ -125,7 +125,6 @@ export function ruleOfTextName(set: MaskSet, name: string): string | null {
   return ruleOfName(set, name) ?? (set.pointerNames.includes(name) ? `pointer .../${name}` : null);
 }
 
-/** Which rule masks the value at a path. */
 export function ruleOfPath(set: MaskSet, path: readonly (string | number)[]): string | null {
   for (const segments of set.pointers) {
     if (segments.length !== path.length) continue;

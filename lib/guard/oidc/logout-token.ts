@@ -14,7 +14,6 @@ export type Logout = {
   issuer: string;
   subject: string | null;
   sid: string | null;
-  /** Of the token. */
   jti: string;
   /** Epoch milliseconds: the token is refused for its age from then on. */
   refusedFromMs: number;

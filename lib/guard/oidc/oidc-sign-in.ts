@@ -3,9 +3,9 @@ import { hashOf, newSecret } from "@/lib/guard/sessions/secret";
 import { returnPath } from "@/lib/guard/sign-in/return-path.pure";
 import type { Browser, SignInDeps } from "@/lib/guard/sign-in/sign-in";
 import { countTry, providerLimits } from "@/lib/guard/sign-in/tries.write";
+import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { accountOf } from "./oidc-account";
-import { insertFlow, takeFlow } from "./oidc-flows.write";
 import { OidcRefusal } from "./oidc-refusal.pure";
 import type { OidcProvider } from "./provider";
 
@@ -65,4 +65,39 @@ export async function finishOidc(
 /** The provider must know it. */
 function redirectUri({ publicUrl }: { publicUrl: string }): string {
   return `${publicUrl}/sign-in/oidc/callback`;
+}
+
+/** A sign-in at the provider under way. */
+type OidcFlow = {
+  /** SHA-256 of the secret that the browser has in a cookie: whoever is led to the answer of another one is refused. */
+  browserHash: Uint8Array;
+  nonce: string;
+  /** Of PKCE, RFC 7636. */
+  verifier: string;
+  returnTo: string;
+};
+
+/** Those that have ended are deleted. */
+async function insertFlow(
+  db: Queryable,
+  { stateHash, browserHash, nonce, verifier, returnTo, msMax }: OidcFlow & { stateHash: Uint8Array; msMax: number },
+): Promise<void> {
+  await db.run("delete from oidc_flows where expires_at < now()");
+  await db.run(
+    `insert into oidc_flows (state_hash, browser_hash, nonce, verifier, return_to, expires_at)
+     values ($1, $2, $3, $4, $5, now() + $6 * interval '1 ms')`,
+    [stateHash, browserHash, nonce, verifier, returnTo, msMax],
+  );
+}
+
+/** Each is taken once; null = there is none, it was taken, or it has ended. */
+async function takeFlow(db: Queryable, stateHash: Uint8Array): Promise<OidcFlow | null> {
+  const [row] = await db.query<OidcFlow & { live: boolean }>(
+    `delete from oidc_flows where state_hash = $1
+     returning browser_hash as "browserHash", nonce, verifier, return_to as "returnTo", expires_at > now() as live`,
+    [stateHash],
+  );
+  if (!row?.live) return null;
+  const { live: _, ...flow } = row;
+  return flow;
 }

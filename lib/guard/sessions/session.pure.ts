@@ -25,7 +25,7 @@ export function flowCookie(secret: string, given: Given): string {
   return cookie("flow", secret, given);
 }
 
-/** By which an account knows the browser again: see `known-browsers.read.ts`. */
+/** By which an account knows the browser again: see `known-browsers.ts`. */
 export function knownBrowserCookie(secret: string, https: boolean): string {
   return cookie("knownBrowser", secret, { https, maxAgeMs: KNOWN_BROWSER_MS });
 }

@@ -7,10 +7,9 @@ import { cleanActor, nameKey } from "@/lib/guard/viewer/actor.pure";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
-import { findKnownBrowser } from "./known-browsers.read";
+import { findKnownBrowser, rememberBrowser } from "./known-browsers";
 import { assertPasswordSignIn, type PasswordTerms } from "./password.pure";
 import { isPassword } from "./password-hash";
-import { rememberBrowser } from "./remember-browser";
 import { takeCode } from "./second-factor";
 import { countTry, forgetTries, knownBrowserLimits, takeBackTry, tryLimits } from "./tries.write";
 
@@ -20,7 +19,6 @@ export type SignInDeps = { db: Db; clock: Pick<Clock, "wallMs"> };
 export type Browser = {
   address: string | null;
   agent: string | null;
-  /** The secret of the session that it has. */
   sessionSecret: string | null;
   /** The secret by which accounts know it. */
   knownBrowserSecret: string | null;

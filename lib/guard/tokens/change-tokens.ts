@@ -3,10 +3,11 @@ import { lockAccount, type SignInAccount } from "@/lib/guard/accounts/accounts.r
 import { actionsOf } from "@/lib/guard/accounts/role.pure";
 import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { hashOf, newSecret } from "@/lib/guard/sessions/secret";
+import { SEEN_EVERY_MS } from "@/lib/guard/sessions/session.pure";
 import { lacksSecondFactor, type SecondFactorTerms } from "@/lib/guard/sign-in/second-factor-demand.pure";
 import type { SignInDeps } from "@/lib/guard/sign-in/sign-in";
 import { assertMay, assertSecondFactor, sees, type Viewer } from "@/lib/guard/viewer/viewer.pure";
-import type { Tx } from "@/lib/platform/database/db";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { DomainError, invalidFields } from "@/lib/platform/plain/problem.pure";
 import { tokenOf } from "./token.pure";
@@ -123,4 +124,13 @@ async function audit(
     ...{ action, subjectKind: "token" as const, subjectId: id, before: null, after, count: 1, atMs: nowMs },
     actor,
   });
+}
+
+/** At most once a minute; of several requests at once one writes. */
+export async function touchToken(db: Queryable, id: string, address: string | null): Promise<void> {
+  await db.run(
+    `update api_tokens set used_at = now(), used_address = $2
+      where id = $1 and (used_at is null or used_at < now() - $3 * interval '1 ms')`,
+    [id, address, SEEN_EVERY_MS],
+  );
 }

@@ -1,4 +1,3 @@
-/** The key of the stored theme. */
 export const THEME_KEY = "parkade.theme";
 
 /**

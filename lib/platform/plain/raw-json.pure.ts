@@ -50,7 +50,6 @@ function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** As `skipSpace`, in steps. */
 export function* spaceInSteps(bytes: Uint8Array, from: number): Generator<null, number> {
   let at = from;
   for (;;) {
@@ -138,7 +137,6 @@ export function endOfValue(bytes: Uint8Array, start: number): number {
   return new ValueScan(bytes, start).end(bytes.length)!;
 }
 
-/** As `endOfValue`, in steps. */
 export function* valueInSteps(bytes: Uint8Array, start: number): Generator<null, number> {
   const scan = new ValueScan(bytes, start);
   for (let until = start + STEP_BYTES; ; until += STEP_BYTES) {

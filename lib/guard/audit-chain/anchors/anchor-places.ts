@@ -1,5 +1,4 @@
-import { parseAnchors } from "@/lib/guard/audit-chain/anchors/anchor-line";
-import type { Anchor } from "@/lib/guard/audit-chain/chain.pure";
+import type { Anchor, ChainHead } from "@/lib/guard/audit-chain/chain.pure";
 import type { ArchiveLocation } from "@/lib/keep/archive/archive-location.pure";
 import { type ArchiveStore, openArchiveStore } from "@/lib/keep/archive/stores/archive-store";
 import type { Clock } from "@/lib/platform/clock";
@@ -36,4 +35,30 @@ function placeIn(store: ArchiveStore): AnchorPlace {
     },
     close: () => store.close(),
   };
+}
+
+/** What stands outside: one line of JSON for each end of the chain. */
+export function anchorLine({ seq, chainHash }: ChainHead, at: string): string {
+  return `${JSON.stringify({ parkade: "audit-anchor", seq, chainHash, at })}\n`;
+}
+
+/** Of the lines of a file that others may have changed. A line that is no anchor is left out. */
+function parseAnchors(text: string, { place, object }: { place: string; object: string }): Anchor[] {
+  return text.split("\n").flatMap((line) => {
+    const facts = factsOf(line);
+    return facts === null ? [] : [{ ...facts.head, place, object, atMs: Date.parse(facts.at) }];
+  });
+}
+
+/** null = it is no anchor, or one with a scope: of the chains of 0.1.0, whose entries are sealed anew. */
+function factsOf(line: string): { head: ChainHead; at: string } | null {
+  if (!line.startsWith("{")) return null;
+  try {
+    const { parkade, scope, seq, chainHash, at } = JSON.parse(line) as Record<string, unknown>;
+    if (parkade !== "audit-anchor" || scope !== undefined) return null;
+    if (!Number.isSafeInteger(seq) || typeof chainHash !== "string") return null;
+    return { head: { seq: seq as number, chainHash }, at: String(at) };
+  } catch {
+    return null;
+  }
 }

@@ -1,5 +1,4 @@
-import { anchorLine } from "@/lib/guard/audit-chain/anchors/anchor-line";
-import type { AnchorPlace } from "@/lib/guard/audit-chain/anchors/anchor-places";
+import { type AnchorPlace, anchorLine } from "@/lib/guard/audit-chain/anchors/anchor-places";
 import { readHead } from "@/lib/guard/audit-chain/head.read";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";

@@ -7,7 +7,7 @@ export type Random = {
   hex(digits: number): string;
 };
 
-/** mulberry32: the same demo on every machine. */
+/** mulberry32: the same chaos for the same seed. */
 export function randomOf(seed: number): Random {
   let state = seed >>> 0;
   const next = () => {
