@@ -7,7 +7,7 @@ import type { Verdict } from "@/lib/observe/group-verdict.pure";
 
 export const GET = handle({
   id: "listGroups",
-  summary: "Groups with events that match, the largest rise first",
+  summary: "Groups with events that match, those with the most parked events first",
   query: groupPageQuery,
   answer: groupListSchema,
   coalesce: true,
