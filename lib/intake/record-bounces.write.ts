@@ -15,7 +15,7 @@ import { moveCurrent, nextRevisions } from "@/lib/repair/revisions/revise-events
 import { bounceBecomesCurrent } from "@/lib/repair/revisions/revision.pure";
 
 /** A stored event whose key is the key of an arrival. */
-export type StoredEvent = KnownEvent & {
+type StoredEvent = KnownEvent & {
   id: string;
   sourceId: string;
   eventId: string;
@@ -316,7 +316,7 @@ async function updateFacts(tx: Tx, bounces: Bounce[]): Promise<void> {
 }
 
 /** A revision that a bounce brought, and whether it is the current one now. */
-export type BroughtRevision = { revision: number; current: boolean };
+type BroughtRevision = { revision: number; current: boolean };
 
 /**
  * Keeps what each bounce brought: its error, headers, origin and what admission did; and its bytes as a revision, by the
@@ -388,7 +388,7 @@ export async function storeBounces(
 }
 
 /** Bounces of one redrive; `sampled` of them were delivered since it last started or resumed. */
-export type RedriveBounces = { redriveId: string; sampled: number };
+type RedriveBounces = { redriveId: string; sampled: number };
 
 /**
  * For each redrive, counts its deliveries that came back, and subtracts the confirmations that it had counted of them.

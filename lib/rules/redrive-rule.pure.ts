@@ -93,7 +93,7 @@ export function stopReason({ delivered, failed, bounced }: RuleOutcomes, ratio: 
 }
 
 /** An event of the past, as a trial knows it. Epoch milliseconds. */
-export type TriedEvent = {
+type TriedEvent = {
   parkedMs: number;
   /** Its first redrive by anyone, or its confirmation, whichever was earlier; null = it is still parked. */
   leftMs: number | null;

@@ -3,7 +3,7 @@
 import { classNames } from "@/components/ui/class-names";
 import type { GroupOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import type { GroupSort } from "@/lib/events/groups/group-page.shapes";
+import type { GroupSort } from "@/lib/events/groups/groups.shapes";
 import { isPicked, type Picked } from "@/lib/events/selection/selection.browser";
 import { type GroupAction, GroupRow, groupDomId } from "./group-row";
 import styles from "./group-table.module.css";
@@ -18,7 +18,7 @@ const COLUMNS: readonly { name: string; sort?: GroupSort; label: string; end?: b
   { name: "last", sort: "last", label: "last" },
 ];
 
-export type GroupTableProps = {
+type GroupTableProps = {
   groups: readonly GroupOut[];
   filter: EventFilter;
   picked: Picked;

@@ -39,7 +39,7 @@ import {
 } from "./redrive-draft";
 import { RedriveForm, RedriveFormSkeleton } from "./redrive-form";
 
-export type RedriveDialogProps = {
+type RedriveDialogProps = {
   /** Named events, or all events that match a filter. */
   selection: Selection;
   /** The count for the title until the preview has counted; null = unknown. */

@@ -251,7 +251,7 @@ export function unknownRevision(id: string, revision: number): DomainError {
 /** Members shown of one aggregate; it rarely has more than a few events parked. */
 const MEMBERS_MAX = 200;
 
-/** The events of an aggregate in the order in which they are sent: see `comparePlaces` in `order/place.pure.ts`. */
+/** The events of an aggregate in the order in which they are sent: see `comparePlaces` in `order/aggregate.pure.ts`. */
 async function readAggregate(
   db: Queryable,
   event: OrderedItem & { status: EventStatus },

@@ -2,7 +2,7 @@ import { EVENT_STATUSES, type EventStatus } from "@/lib/events/event-state.pure"
 import type { GroupList, GroupOut } from "@/lib/events/events.shapes";
 import { type EventFilter, resolveWindow } from "@/lib/events/filter/event-filter.shapes";
 import { compileFilter, type Params, paramsFrom } from "@/lib/events/filter/event-filter.sql";
-import type { GroupSort } from "@/lib/events/groups/group-page.shapes";
+import type { GroupSort } from "@/lib/events/groups/groups.shapes";
 import { isDecidedByKinds, kindConditions } from "@/lib/events/list/event-kinds.read";
 import { maskNullable } from "@/lib/guard/masking/mask.pure";
 import { oneSource } from "@/lib/guard/masking/mask-rule.pure";
@@ -22,7 +22,7 @@ import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { PARKED } from "@/lib/redrive/states/state.sql";
 
-export type GroupQuery = {
+type GroupQuery = {
   filter: EventFilter;
   limit: number;
   cursor: string | null;

@@ -81,7 +81,7 @@ export function isStandstill({
   return stalled.code !== "paused" || brakeSeen !== null;
 }
 
-export type Stall = {
+type Stall = {
   code: StallCode;
   /** One sentence: why nothing is sent, and how to change that. */
   text: string;

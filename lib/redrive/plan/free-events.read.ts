@@ -1,7 +1,7 @@
 import { AGGREGATE_BLACKLISTED, type CandidatePage, compileSelection } from "@/lib/events/selection/candidates.read";
 import { UNDER_CONTROL } from "@/lib/order/controls/controls.read";
+import { HOLDS } from "@/lib/order/order.sql";
 import type { Earlier } from "@/lib/order/order-gate.pure";
-import { HOLDS } from "@/lib/order/skip.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
