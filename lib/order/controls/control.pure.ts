@@ -5,7 +5,6 @@
 export type ControlKind = "blacklist" | "whitelist" | "cooldown";
 export type ControlScope = "eventId" | "aggregateId" | "errorCode" | "source";
 
-/** The scope of a control, as it is stored. */
 export type StoredScope = {
   scope: ControlScope;
   value: string;
