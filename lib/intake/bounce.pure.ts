@@ -31,7 +31,6 @@ export type KnownEvent = {
   bouncedRedrives: readonly string[];
   /** The open redrive, if an attempt of it for this event was ever opened. */
   sendingRedrive: string | null;
-  /** The redrive that delivered the event last. */
   deliveredRedrive: string | null;
   /** The number of deliver redrives that sent the event. */
   redrives: number;

@@ -27,7 +27,6 @@ type StoredEvent = KnownEvent & {
   bounces: number;
   failures: number;
   confirmed: boolean;
-  /** The redrive that counts the event as confirmed. */
   confirmedRedrive: string | null;
   /** Redrives in which the event's item ended as failed. */
   failedRedrives: string[];
@@ -103,7 +102,6 @@ async function firstArrivals(
   return new Map(rows.map(({ n, ...first }) => [n, first]));
 }
 
-/** A send, as its attempt names it. */
 export type OpenSend = { id: string; redriveId: string; attempt: number };
 
 /** Letters without id or mark have come that may be of these sends, whose receipts are not committed yet. */

@@ -46,7 +46,6 @@ export type EventPast = {
   sinceMs: number;
   /** Redrives by rules that had it, without those that refused it. */
   redrives: number;
-  /** Redrives by rules that refused it. */
   refusals: number;
   /** The last redrive by a rule; null = none. */
   lastMs: number | null;

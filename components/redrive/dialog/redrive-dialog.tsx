@@ -45,7 +45,6 @@ type RedriveDialogProps = {
   /** The count for the title until the preview has counted; null = unknown. */
   total: number | null;
   onClose: () => void;
-  /** Called when the redrive was accepted. */
   onDone?: (accepted: RedriveAccepted) => void;
   /** Called when the redrive was undone during its hold. */
   onUndone?: () => void;

@@ -31,7 +31,6 @@ export type StallFacts = {
   away: { target: string; detail: string; forMs: number }[];
   /** All targets of the open items, including those that take no sends. */
   targets: number;
-  /** Open items that a worker has claimed. */
   claimed: number;
   /** Open items that wait for a time, and the earliest of these times. */
   deferred: { count: number; untilMs: number | null };

@@ -10,7 +10,6 @@ export type IdList = string;
 
 export const NO_IDS: IdList = "{}";
 
-/** A list with further ids. */
 export function withIds(list: IdList, ids: readonly string[]): IdList {
   if (ids.length === 0) return list;
   return list === NO_IDS ? `{${ids.join(",")}}` : `${list.slice(0, -1)},${ids.join(",")}}`;

@@ -33,7 +33,6 @@ export type EventAfter = {
 
 type EventBefore = { failures: number; redrives: number; cooldownUntilMs: number | null };
 
-/** The moves of the item and of its event. */
 export function moveOf(outcome: ItemOutcome): Extract<ItemMove, EventMove> {
   switch (outcome.kind) {
     case "delivered":

@@ -32,7 +32,6 @@ export type ItemOutcomeWord = (typeof ITEM_OUTCOMES)[number];
 
 const OF_DELIVERED: readonly ItemOutcomeWord[] = ["sent", "deduplicated", "confirmed", "bounced"];
 
-/** The state of the items with this outcome. */
 export function stateOfOutcome(outcome: ItemOutcomeWord): ItemState {
   return OF_DELIVERED.includes(outcome) ? "delivered" : (outcome as ItemState);
 }

@@ -36,7 +36,6 @@ export type AttemptClose = {
   id: string;
   redriveId: string;
   attempt: number;
-  /** The fence of the claim that opened the attempt. */
   fence: bigint;
   state: Exclude<AttemptState, "open">;
   latencyMs: number;
