@@ -3,8 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
-import { ATTEMPT_STATES } from "@/lib/redrive/states/attempt-state.pure";
-import { ITEM_STATES } from "@/lib/redrive/states/item-state.pure";
+import { ATTEMPT_STATES, ITEM_STATES } from "@/lib/redrive/states/item-state.pure";
 import { REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
 
 /** A capability is one folder of `lib`, of `components` and of `app`. What others of `lib` may use of it, its README.md lists. */

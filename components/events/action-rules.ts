@@ -1,6 +1,6 @@
-import { controlCause } from "@/lib/events/control-cause.pure";
 import type { EventDetail, ListedEvent } from "@/lib/events/events.shapes";
 import { whyKept } from "@/lib/keep/removal/removal.pure";
+import { controlCause } from "@/lib/order/controls/control.pure";
 import { REFUSAL_TEXT } from "@/lib/redrive/gate/refusal.pure";
 
 type Facts = Pick<ListedEvent, "status" | "control" | "cooldownUntil">;

@@ -9,7 +9,7 @@ export function shellQuote(text: string): string {
 const join = (words: string[]) => words.join(" \\\n  ");
 
 /** Where a command goes. `signIn`: only signed-in callers are answered, so it takes a token from its environment. */
-export type CurlTo = { origin: string; signIn: boolean };
+type CurlTo = { origin: string; signIn: boolean };
 
 const TOKEN = '-H "authorization: Bearer $PARKADE_TOKEN"';
 const authorised = ({ signIn }: CurlTo, words: string[]) => join(signIn ? [...words, TOKEN] : words);

@@ -13,8 +13,8 @@ import { useMe, useRefusal } from "@/lib/guard/viewer/me.browser";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
 import { whyNotEdit, whyNotRedrive, whyNotRemove } from "./action-rules";
-import { isBehind } from "./aggregate-order";
 import { curlRead, curlRedrive, curlReplay } from "./curl";
+import { isBehind } from "./event-state";
 
 const BulkDialog = lazily(() => import("@/components/events/bulk/bulk-dialog"), "BulkDialog");
 const RemoveDialog = lazily(() => import("@/components/keep/removal/remove-dialog"), "RemoveDialog");

@@ -3,8 +3,8 @@
 import Link from "next/link";
 import { holderText, stateOf } from "@/components/events/event-state";
 import { StateBadge } from "@/components/ui/state-badge";
-import { controlCause } from "@/lib/events/control-cause.pure";
 import type { AggregateMember, ListedEvent } from "@/lib/events/events.shapes";
+import { controlCause } from "@/lib/order/controls/control.pure";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { visible } from "@/lib/platform/plain/format.pure";
 

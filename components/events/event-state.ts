@@ -47,3 +47,11 @@ export function aggregateText(event: Pick<EventOut, "aggregateId" | "version">):
 export function holderText({ version, eventId }: HeldBehind): string {
   return version === null ? eventId : `v${version}`;
 }
+
+type Place = { id: string; version: number | string | null };
+
+/** Whether an event waits for the head of its aggregate. Only events with versions have an order. */
+export function isBehind(event: Place, head: Place | undefined): boolean {
+  if (head === undefined || event.id === head.id || event.version === null || head.version === null) return false;
+  return BigInt(head.version) < BigInt(event.version);
+}

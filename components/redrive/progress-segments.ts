@@ -13,7 +13,7 @@ const SEGMENT_KINDS = [
 ] as const;
 export type SegmentKind = (typeof SEGMENT_KINDS)[number];
 
-export type Segment = {
+type Segment = {
   kind: SegmentKind;
   label: string;
   count: number;

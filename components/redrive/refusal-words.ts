@@ -37,7 +37,7 @@ export function refusalSentence(reason: string): string {
   return isRefusal(reason) ? REFUSAL_TEXT[reason] : `was refused: ${reason}`;
 }
 
-export type RefusalLine = { reason: string; short: string; sentence: string; count: number };
+type RefusalLine = { reason: string; short: string; sentence: string; count: number };
 
 /** Reasons by count, largest first; zero counts are left out. */
 export function refusalLines(refused: Record<string, number>): RefusalLine[] {

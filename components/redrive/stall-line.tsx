@@ -1,6 +1,6 @@
 "use client";
 
-import { ControlUntil } from "@/components/order/controls/control-until";
+import { ControlUntil } from "@/components/order/controls/control-badge";
 import { TextLink } from "@/components/ui/text-link";
 import { useZone } from "@/lib/platform/browser/clock-zone.browser";
 import { formatShort } from "@/lib/platform/plain/format.pure";

@@ -26,11 +26,9 @@ export type RuleCardProps<Rule> = { rule: Rule; above: Rule | null; below: Rule 
 /** The card of a rule of either kind: its state, its name, its actions with their dialogs, and what the kind shows of it. */
 export function RuleCard(
   props: RuleCardProps<StoredRuleOut> & {
-    /** What whoever changes it must be allowed. */
     needs: Needs;
     /** What whoever deletes it must be allowed. */
     needsToDelete: Action;
-    /** It concerns every source. */
     everySource: boolean;
     state: keyof typeof LOOKS;
     /** Beside the name. */

@@ -3,7 +3,7 @@ import { EXIT } from "@/lib/cli/command";
 import { UsageError } from "@/lib/cli/command-line";
 import { factsText } from "@/lib/cli/table";
 import type { BulkOperationOut } from "@/lib/events/bulk/bulk-operations.shapes";
-import { controlCause } from "@/lib/events/control-cause.pure";
+import { controlCause } from "@/lib/order/controls/control.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { formatDuration, formatNumber, formatRate, plural, visible } from "@/lib/platform/plain/format.pure";
 import type { RedriveItemList } from "@/lib/redrive/list/redrive-items.shapes";

@@ -79,7 +79,7 @@ export const SHOWN_PARTS = {
   IGNORED: [],
 } as const satisfies Record<EventStatus, readonly Exclude<ShownState, EventStatus>[]>;
 
-export type StateFacts = {
+type StateFacts = {
   status: EventStatus;
   bounces: number;
   confirmedAtMs: number | null;

@@ -361,7 +361,7 @@ export const groupSchema = named(
 export type GroupOut = z.infer<typeof groupSchema>;
 export const groupListSchema = z.extend(pageOut(groupSchema), {
   hints: hintsOut,
-  /** Groups beyond the 2,000 with the most parked events: narrow the filter to see them. */
+  /** With `verdict`: groups beyond the 2,000 that were judged. Narrow the filter to see them. */
   left: z.int(),
 });
 export type GroupList = z.infer<typeof groupListSchema>;

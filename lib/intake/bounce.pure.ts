@@ -1,6 +1,6 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { deadLetterPlace, type Origin } from "@/lib/intake/dead-letter.pure";
-import { statusAfterFailure } from "@/lib/order/redrive-limit.pure";
+import { statusAfterFailure } from "@/lib/order/after-failure.pure";
 
 /**
  * Decides whether an arrival of a known event is a duplicate or a bounce.
@@ -15,7 +15,7 @@ import { statusAfterFailure } from "@/lib/order/redrive-limit.pure";
  * A letter from before the send is no bounce, whatever became of the event meanwhile: a log is read again, or a queue
  * delivers once more what was not acknowledged. It is known by its place, or by the time at which its broker stored it.
  *
- * `order/redrive-limit.pure.ts` decides whether a bounced event is parked or ignored.
+ * `order/after-failure.pure.ts` decides whether a bounced event is parked or ignored.
  */
 export type KnownEvent = {
   status: EventStatus;
@@ -31,7 +31,6 @@ export type KnownEvent = {
   bouncedRedrives: readonly string[];
   /** The open redrive, if an attempt of it for this event was ever opened. */
   sendingRedrive: string | null;
-  /** The redrive that delivered the event last. */
   deliveredRedrive: string | null;
   /** The number of deliver redrives that sent the event. */
   redrives: number;
@@ -42,7 +41,7 @@ export type ArrivalMeaning =
   /** `redriveId` null = the redrive that delivered the event is no longer stored. */
   | { kind: "bounce"; status: EventStatus; redriveId: string | null };
 
-export type ArrivedLetter = {
+type ArrivedLetter = {
   /** The redrive that its headers name; null when they name none, or one that this store does not know. */
   markedRedrive: string | null;
   /** As `KnownEvent.firstStoredMs`, of the arrival. */

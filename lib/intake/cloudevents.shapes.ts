@@ -2,9 +2,13 @@ import * as z from "zod/mini";
 import {
   type Arrival,
   assertEventSize,
+  assertJson,
+  assertPlain,
+  assertSize,
   decodeBase64,
   eventBytesMax,
   membersByName,
+  parseJson,
   redriveMarkOf,
   reject,
   traceIdOf,
@@ -12,7 +16,6 @@ import {
 } from "@/lib/intake/arrival.shapes";
 import type { DeadLetter, Header } from "@/lib/intake/dead-letter.pure";
 import type { ReadOptions } from "@/lib/intake/event-in.shapes";
-import { assertJson, assertPlain, assertSize, parseJson } from "@/lib/intake/read-json.shapes";
 import { named } from "@/lib/platform/api/schemas.shapes";
 import { isObjectAt, isTextAt, type Member, type Span } from "@/lib/platform/plain/raw-json.pure";
 import { ATTEMPTS_MAX, isInstant, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
@@ -207,12 +210,17 @@ type Parts = { attributes: Attributes; body: Body; carried: Header[]; options: C
 function arrival({ attributes, body, carried, options }: Parts): Arrival {
   assertAttributes(attributes);
   assertSize("data", body.payload.byteLength, options.payloadBytesMax);
-  const headers = [...attributeHeaders(attributes), ...carried];
+  const headers: Header[] = [];
+  for (const [name, value] of attributes) {
+    if (!ABOUT_THE_FAILURE.has(name) && name !== "datacontenttype") headers.push([`ce-${name}`, encodeHeader(value)]);
+  }
+  headers.push(...carried);
   if (headers.length > options.headersMax) {
     const detail = `The event has ${headers.length} attributes and headers, the limit is ${options.headersMax} (PARKADE_HEADERS_MAX)`;
     reject({ code: "too-many-headers", field: "attributes", detail });
   }
-  const mark = [...carried, ...markHeaders(attributes)];
+  const named = (header: string, attribute: string): Header[] =>
+    attributes.has(attribute) ? [[header, attributes.get(attribute)!]] : [];
   const text = (name: string, max: number) => bounded(name, attributes.get(name), max);
   const letter: DeadLetter = {
     eventId: text("id", TEXT_MAX.eventId)!,
@@ -223,7 +231,7 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
       text("subject", TEXT_MAX.aggregateId),
     version: versionAttribute(attributes),
     eventType: text("type", TEXT_MAX.eventType),
-    traceId: text("traceid", TEXT_MAX.traceId) ?? traceIdOf([...headers, ...asTrace(attributes)]),
+    traceId: text("traceid", TEXT_MAX.traceId) ?? traceIdOf([...carried, ...named("traceparent", "traceparent")]),
     errorCode: text("errorcode", TEXT_MAX.errorCode)!,
     error: {
       type: text("errortype", TEXT_MAX.errorType),
@@ -240,7 +248,11 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
       convention: "cloudevents",
       properties: { source: attributes.get("source"), time: attributes.get("time") },
     },
-    redrive: redriveMarkOf(mark),
+    redrive: redriveMarkOf([
+      ...carried,
+      ...named("x-redrive-id", "redriveid"),
+      ...named("x-redrive-attempt", "redriveattempt"),
+    ]),
   };
   const source = options.source ?? attributes.get("parkadesource") ?? attributes.get("source")!;
   return { source: bounded("source", source, TEXT_MAX.sourceName)!, letter };
@@ -285,26 +297,4 @@ function attemptsAttribute(attributes: Attributes): number {
     malformed("attempts", `must be a whole number of at most ${ATTEMPTS_MAX}`);
   }
   return Number(digits);
-}
-
-function attributeHeaders(attributes: Attributes): Header[] {
-  const headers: Header[] = [];
-  for (const [name, value] of attributes) {
-    if (!ABOUT_THE_FAILURE.has(name) && name !== "datacontenttype") headers.push([`ce-${name}`, encodeHeader(value)]);
-  }
-  return headers;
-}
-
-function markHeaders(attributes: Attributes): Header[] {
-  const id = attributes.get("redriveid");
-  if (id === undefined) return [];
-  return [
-    ["x-redrive-id", id],
-    ["x-redrive-attempt", attributes.get("redriveattempt") ?? "1"],
-  ];
-}
-
-function asTrace(attributes: Attributes): Header[] {
-  const traceparent = attributes.get("traceparent");
-  return traceparent === undefined ? [] : [["traceparent", traceparent]];
 }

@@ -4,27 +4,39 @@ import {
   type Arrival,
   type ArrivalLimits,
   assertEventSize,
+  assertJson,
+  assertPlain,
+  assertSize,
+  decode,
   decodeBase64,
   eventBytesMax,
   lineBytesMax,
   membersByName,
+  parsed,
+  parseJson,
+  parseText,
   redriveMarkOf,
+  refuse,
   reject,
   traceIdOf,
   versionOf,
 } from "@/lib/intake/arrival.shapes";
 import type { DeadLetter, DeadLetterError, Header } from "@/lib/intake/dead-letter.pure";
-import { readStored } from "@/lib/intake/exported-event.shapes";
-import { assertJson, assertPlain, assertSize, decode, parsed, parseJson, refuse } from "@/lib/intake/read-json.shapes";
-import { EXPORTED_AS_STORED, storedStateSchema } from "@/lib/keep/records/stored-state.shapes";
+import {
+  contradictionOf,
+  EXPORTED_AS_STORED,
+  type StoredPart,
+  storedStateSchema,
+} from "@/lib/keep/records/stored-state.shapes";
 import { queryOf } from "@/lib/platform/api/query.shapes";
 import { described } from "@/lib/platform/api/schemas.shapes";
-import { isObjectAt, type Member, type Span } from "@/lib/platform/plain/raw-json.pure";
+import { isObjectAt, type Member, type Span, sizeOf } from "@/lib/platform/plain/raw-json.pure";
 import {
   ATTEMPTS_MAX,
   INSTANT_MS,
   isInstant,
   isStorableText,
+  JSON_COLUMN_DEPTH_MAX,
   TAGS_MAX,
   TEXT_MAX,
   UNSTORABLE_TEXT,
@@ -282,4 +294,26 @@ function readTags(tags: EventIn["tags"]): Record<string, string> {
   const given = tags ?? {};
   if (Object.keys(given).length > TAGS_MAX) refuse("tags", `has more than ${TAGS_MAX} keys`);
   return given;
+}
+
+/** Revisions of one event with their headers hold more values than an envelope. */
+const STORED_VALUES_MAX = 100_000;
+
+type StoredOptions = { originText: string; valuesMax: number | undefined };
+
+/** What a line of an export holds beside its event, at `span`; to be called inside `readOrReject`. */
+function readStored(
+  bytes: Uint8Array,
+  span: Span,
+  { originText, valuesMax = STORED_VALUES_MAX }: StoredOptions,
+): StoredPart {
+  const { depth, values } = sizeOf(bytes, span);
+  // Its JSON columns lie in lists of it.
+  if (depth > JSON_COLUMN_DEPTH_MAX + 3) refuse("stored", `is nested deeper than ${JSON_COLUMN_DEPTH_MAX + 3}`);
+  if (values > valuesMax) refuse("stored", `holds more than ${valuesMax} values`);
+  const text = decode(bytes, span);
+  const state = parsed(storedStateSchema, parseText(text), "stored");
+  const contradiction = contradictionOf(state);
+  if (contradiction !== null) refuse(`stored.${contradiction.field}`, contradiction.detail);
+  return { state, text, originText };
 }

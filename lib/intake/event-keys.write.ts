@@ -2,7 +2,7 @@ import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { Tx } from "@/lib/platform/database/db";
 
 /** An arrival as its key needs it. \`id\`: of the event that shall hold the key. */
-export type KeyHolder = { id: string; sourceId: string; letter: { eventId: string } };
+type KeyHolder = { id: string; sourceId: string; letter: { eventId: string } };
 
 /** Names an event in maps and sets: two arrivals of one event have the same key. */
 export function keyOf(sourceId: string, eventId: string): string {
@@ -92,7 +92,7 @@ export async function lockOwnKeys(tx: Tx, parkings: readonly KeyHolder[]): Promi
   return new Set(rows.map((row) => row.id));
 }
 
-export type ArchivedKey = { id: string; sourceId: string; eventId: string; status: EventStatus };
+type ArchivedKey = { id: string; sourceId: string; eventId: string; status: EventStatus };
 
 /** The archived events that these arrivals are of. */
 export async function archivedAmongKeys(tx: Tx, parkings: readonly KeyHolder[]): Promise<ArchivedKey[]> {

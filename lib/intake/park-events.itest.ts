@@ -350,15 +350,6 @@ describe("a bounce", () => {
       await db.run("update redrive_items set sent_record = 'orders [3] offset 330'");
       expect(await one(lost())).toEqual(["duplicate"]);
     });
-
-    test("waits for the receipt of a send that is under way, and not for ever", async () => {
-      await db.run("update redrive_items set sent_record = null");
-      await db.run("update redrive_attempts set state = 'open'");
-      const arriving = one(lost());
-      await db.run("update redrive_items set sent_record = 'orders [3] offset 330'");
-      expect(await arriving).toEqual(["bounced"]);
-      expect(await one(lost({ eventId: "another", failedRecord: "orders [3] offset 999" }))).toEqual(["parked"]);
-    });
   });
 
   test("is one when only a producer or a consumer says that it died before the send", async () => {

@@ -2,7 +2,7 @@ import { PARKED_AS } from "@/lib/events/event-state.pure";
 import { type Fingerprint, fingerprintOf } from "@/lib/events/groups/fingerprint.pure";
 import type { AdmissionMark, AdmissionRecord } from "@/lib/intake/admission/admission.pure";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
-import { STOPS_INTAKE } from "@/lib/intake/room/room.sql";
+import { STOPS_INTAKE } from "@/lib/intake/room/room.read";
 import { CopyRows } from "@/lib/platform/database/copy-binary";
 import type { Tx } from "@/lib/platform/database/db";
 import { errorSummary } from "@/lib/platform/plain/storable.pure";
@@ -23,7 +23,7 @@ export function parkingOf(id: string, sourceId: string, letter: DeadLetter): Par
   return { id, sourceId, letter, group: fingerprintOf(letter), mark: null, record: null };
 }
 
-export type HeldSources = {
+type HeldSources = {
   /** Ids by name. */
   ids: Map<string, string>;
   /** Ids of those of which a consumer may have processed a version that was not parked. */

@@ -15,7 +15,7 @@ import { moveCurrent, nextRevisions } from "@/lib/repair/revisions/revise-events
 import { bounceBecomesCurrent } from "@/lib/repair/revisions/revision.pure";
 
 /** A stored event whose key is the key of an arrival. */
-export type StoredEvent = KnownEvent & {
+type StoredEvent = KnownEvent & {
   id: string;
   sourceId: string;
   eventId: string;
@@ -27,7 +27,6 @@ export type StoredEvent = KnownEvent & {
   bounces: number;
   failures: number;
   confirmed: boolean;
-  /** The redrive that counts the event as confirmed. */
   confirmedRedrive: string | null;
   /** Redrives in which the event's item ended as failed. */
   failedRedrives: string[];
@@ -103,7 +102,6 @@ async function firstArrivals(
   return new Map(rows.map(({ n, ...first }) => [n, first]));
 }
 
-/** A send, as its attempt names it. */
 export type OpenSend = { id: string; redriveId: string; attempt: number };
 
 /** Letters without id or mark have come that may be of these sends, whose receipts are not committed yet. */
@@ -316,7 +314,7 @@ async function updateFacts(tx: Tx, bounces: Bounce[]): Promise<void> {
 }
 
 /** A revision that a bounce brought, and whether it is the current one now. */
-export type BroughtRevision = { revision: number; current: boolean };
+type BroughtRevision = { revision: number; current: boolean };
 
 /**
  * Keeps what each bounce brought: its error, headers, origin and what admission did; and its bytes as a revision, by the
@@ -388,7 +386,7 @@ export async function storeBounces(
 }
 
 /** Bounces of one redrive; `sampled` of them were delivered since it last started or resumed. */
-export type RedriveBounces = { redriveId: string; sampled: number };
+type RedriveBounces = { redriveId: string; sampled: number };
 
 /**
  * For each redrive, counts its deliveries that came back, and subtracts the confirmations that it had counted of them.

@@ -13,10 +13,10 @@ import {
   recordBounces,
   storeBounces,
 } from "@/lib/intake/record-bounces.write";
+import { cooldownAfter } from "@/lib/order/after-failure.pure";
 import { aggregateKey } from "@/lib/order/aggregate.pure";
 import { type BouncedAggregate, countAggregateFailures } from "@/lib/order/aggregate-failures.write";
 import { blacklistAggregate } from "@/lib/order/blacklist-aggregate.write";
-import { cooldownAfter } from "@/lib/order/cooldown.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { INT4_MAX } from "@/lib/platform/plain/storable.pure";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { EVENT_MOVES, EVENT_STATUSES, type EventMove, type EventStatus, isParked } from "@/lib/events/event-state.pure";
-import { statusAfterFailure } from "@/lib/order/redrive-limit.pure";
+import { statusAfterFailure } from "@/lib/order/after-failure.pure";
 import { type FlowKind, flowBesideBounce, flowOf, SIZE_EFFECT } from "./flow.pure";
 
 /** Every change that the product writes: the moves of the table, and failures wherever they find the event. */

@@ -38,19 +38,6 @@ export function isRise(verdict: Verdict): boolean {
   return verdict === "new" || verdict === "back" || verdict === "rising";
 }
 
-/**
- * The place in a list of groups by rise, the largest first: those of which more arrives than usual by how many more (all of
- * them where nothing is usual), then those as usual by the number parked, then those of which less arrives.
- */
-export function riseRank(group: { verdict: Verdict; count: number; usual: number | null; parked: number }): {
-  tier: 0 | 1 | 2;
-  value: number;
-} {
-  const { verdict, count, usual, parked } = group;
-  if (isRise(verdict)) return { tier: 2, value: count - (usual ?? 0) };
-  return { tier: verdict === "steady" ? 1 : 0, value: parked };
-}
-
 const WORDS: Record<Verdict, string> = {
   new: "new",
   back: "come back",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { trendOf, usualOf } from "@/lib/observe/baseline.pure";
-import { beginningOf, isRise, riseRank, VERDICTS, verdictOf, verdictWords } from "@/lib/observe/group-verdict.pure";
+import { beginningOf, isRise, VERDICTS, verdictOf, verdictWords } from "@/lib/observe/group-verdict.pure";
 
 const DAY_MS = 86_400_000;
 const fromMs = 100 * DAY_MS;
@@ -29,27 +29,7 @@ describe("the verdict on a group", () => {
   });
 });
 
-test("a list by rise begins with the largest rise and ends with what falls", () => {
-  const groups = [
-    { name: "falls", verdict: "falling", count: 1, usual: 900, parked: 9_000 },
-    { name: "many parked", verdict: "steady", count: 5, usual: 5, parked: 800 },
-    { name: "few parked", verdict: "steady", count: 5, usual: 5, parked: 8 },
-    { name: "small new", verdict: "new", count: 5, usual: null, parked: 5 },
-    { name: "rises by 20", verdict: "rising", count: 120, usual: 100, parked: 0 },
-    { name: "back", verdict: "back", count: 50, usual: 0, parked: 50 },
-  ] as const;
-  const ordered = groups.toSorted((left, right) => {
-    const [a, b] = [riseRank(left), riseRank(right)];
-    return b.tier - a.tier || b.value - a.value;
-  });
-  expect(ordered.map(({ name }) => name)).toEqual([
-    "back",
-    "rises by 20",
-    "small new",
-    "many parked",
-    "few parked",
-    "falls",
-  ]);
+test("more than usual arrives of what is new, back or rising", () => {
   expect(VERDICTS.filter(isRise)).toEqual(["new", "back", "rising"]);
 });
 

@@ -1,6 +1,6 @@
 import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
+import { HOLDS, SKIPPED } from "@/lib/order/order.sql";
 import { type Earlier, HEADS_MAX, type Head, isSuperseded } from "@/lib/order/order-gate.pure";
-import { HOLDS, SKIPPED } from "@/lib/order/skip.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { EVENT, HOLDING, ITEM } from "@/lib/redrive/states/state.sql";
 

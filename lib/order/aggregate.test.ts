@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AggregateName, aggregateKey, aggregateKeyOf } from "./aggregate.pure";
+import { type AggregateName, aggregateKey, aggregateKeyOf, comparePlaces } from "@/lib/order/aggregate.pure";
 
 describe("the key of an aggregate", () => {
   test("is equal for the same source, type and id only", () => {
@@ -26,4 +26,14 @@ describe("the key of an aggregate", () => {
   test("an event without an aggregate has none", () => {
     expect(aggregateKeyOf({ sourceId: "s", aggregateType: "order", aggregateId: null })).toBeNull();
   });
+});
+
+test("the order within an aggregate is total: no two workers can disagree on it", () => {
+  const any = fc.record({ id: fc.uuid(), version: fc.option(fc.bigInt({ min: -5n, max: 5n })) });
+  fc.assert(
+    fc.property(any, any, any, (a, b, c) => {
+      expect(Math.sign(comparePlaces(a, b)) + Math.sign(comparePlaces(b, a))).toBe(0);
+      if (comparePlaces(a, b) <= 0 && comparePlaces(b, c) <= 0) expect(comparePlaces(a, c)).toBeLessThanOrEqual(0);
+    }),
+  );
 });

@@ -13,8 +13,8 @@ import {
   sameAggregate,
   versionProcessed,
 } from "@/lib/order/aggregate-order.read";
+import { HOLDS, SKIPPED } from "@/lib/order/order.sql";
 import { HEADS_MAX } from "@/lib/order/order-gate.pure";
-import { HOLDS, SKIPPED } from "@/lib/order/skip.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
@@ -25,7 +25,7 @@ export type WantedAggregate = AggregateName & {
   judged?: boolean;
 };
 
-export type OutsideOrder = Pick<AggregateOrder, "versionProcessed" | "heads">;
+type OutsideOrder = Pick<AggregateOrder, "versionProcessed" | "heads">;
 
 const WANTED = `(select * from unnest($2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::boolean[])
   as w(source_id, aggregate_type, aggregate_id, top, judged))`;

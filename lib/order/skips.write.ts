@@ -1,6 +1,6 @@
 import type { Tx } from "@/lib/platform/database/db";
 
-export type SkippableEvent = { id: string; revision: number; bounces: number };
+type SkippableEvent = { id: string; revision: number; bounces: number };
 
 /** The event must be locked by this transaction. A skip of an earlier state of the event is replaced. */
 export async function insertSkip(

@@ -179,7 +179,7 @@ export type RedriveAccepted = {
   waitsFor: RedriveOut["waitsFor"];
 };
 
-export type NewRedrive = { request: RedriveRequest; idempotencyKey: string };
+type NewRedrive = { request: RedriveRequest; idempotencyKey: string };
 
 export async function requestRedrive(
   client: QueryClient,
@@ -203,7 +203,7 @@ export function useRequestRedrive() {
 }
 
 /** `underWay`: events whose send had not ended at the answer; null = the server could not read it. */
-export type RedriveChanged = RedriveOut & { underWay: number | null };
+type RedriveChanged = RedriveOut & { underWay: number | null };
 
 export async function changeRedrive(client: QueryClient, id: string, change: RedriveChange): Promise<RedriveChanged> {
   const changed = await fetchJson<RedriveChanged>(redrivePath(id), { method: "PATCH", body: change });

@@ -46,7 +46,6 @@ export type EventPast = {
   sinceMs: number;
   /** Redrives by rules that had it, without those that refused it. */
   redrives: number;
-  /** Redrives by rules that refused it. */
   refusals: number;
   /** The last redrive by a rule; null = none. */
   lastMs: number | null;
@@ -93,7 +92,7 @@ export function stopReason({ delivered, failed, bounced }: RuleOutcomes, ratio: 
 }
 
 /** An event of the past, as a trial knows it. Epoch milliseconds. */
-export type TriedEvent = {
+type TriedEvent = {
   parkedMs: number;
   /** Its first redrive by anyone, or its confirmation, whichever was earlier; null = it is still parked. */
   leftMs: number | null;

@@ -5,7 +5,6 @@ import { leftAlone, shareWords } from "./bulk-words";
 type Counts = Pick<BulkOperationOut, "kind" | "state" | "changed" | "refused" | "refusedByReason" | "expected"> &
   Pick<BulkOperationOut, "ratePerSecond" | "etaMs">;
 
-/** The changed, refused and open events of an operation, as a bar. */
 export function OperationBar({ operation, className }: { operation: Counts; className?: string }) {
   const whole = Math.max(operation.expected.value, operation.changed + operation.refused, 1);
   const left = leftAlone(operation.refusedByReason);

@@ -3,40 +3,28 @@
 import { classNames } from "@/components/ui/class-names";
 import type { GroupOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
-import { firstOrder, type GroupSort, type SortOrder } from "@/lib/events/groups/group-order.pure";
+import type { GroupSort } from "@/lib/events/groups/groups.shapes";
 import { isPicked, type Picked } from "@/lib/events/selection/selection.browser";
 import { type GroupAction, GroupRow, groupDomId } from "./group-row";
 import styles from "./group-table.module.css";
 
-const COLUMNS: readonly { name: string; sort: GroupSort | null; label: string; end?: boolean; tip?: string }[] = [
-  {
-    name: "rise",
-    sort: "rise",
-    label: "against usual",
-    tip: "Arrivals in the window against the same hours of the days before",
-  },
-  { name: "group", sort: "code", label: "code and message" },
-  { name: "source", sort: "source", label: "source" },
+const COLUMNS: readonly { name: string; sort?: GroupSort; label: string; end?: boolean; tip?: string }[] = [
+  { name: "rise", label: "against usual", tip: "Arrivals in the window against the same hours of the days before" },
+  { name: "group", label: "code and message" },
+  { name: "source", label: "source" },
   { name: "count", sort: "count", label: "parked", end: true },
-  { name: "trend", sort: null, label: "24 h", tip: "Arrivals by the hour" },
-  {
-    name: "since",
-    sort: "since",
-    label: "since",
-    tip: "Of what rises: when the rise began; of the others: first seen",
-  },
+  { name: "trend", label: "24 h", tip: "Arrivals by the hour" },
+  { name: "since", label: "since", tip: "Of what rises: when the rise began; of the others: first seen" },
   { name: "last", sort: "last", label: "last" },
 ];
 
-export type GroupOrder = { sort: GroupSort; order: SortOrder };
-
-export type GroupTableProps = {
+type GroupTableProps = {
   groups: readonly GroupOut[];
   filter: EventFilter;
   picked: Picked;
   activeId: string | null;
-  ordered: GroupOrder;
-  onOrder: (next: GroupOrder) => void;
+  sort: GroupSort;
+  onSort: (next: GroupSort) => void;
   onToggle: (fingerprint: string, range: boolean) => void;
   onToggleLoaded: () => void;
   onOpen: (fingerprint: string) => void;
@@ -76,7 +64,7 @@ export function GroupTable(props: GroupTableProps) {
   );
 }
 
-function HeadRow({ groups, picked, ordered, onOrder, onToggleLoaded }: GroupTableProps) {
+function HeadRow({ groups, picked, sort: sortedBy, onSort, onToggleLoaded }: GroupTableProps) {
   const some = picked.kind !== "none";
   const every = picked.kind === "ids" && picked.ids.size >= groups.length;
   const label = some ? "Clear the selection" : "Select all loaded groups";
@@ -99,26 +87,24 @@ function HeadRow({ groups, picked, ordered, onOrder, onToggleLoaded }: GroupTabl
           </label>
         </th>
         {COLUMNS.map(({ name, sort, label: words, end, tip }) => {
-          const on = sort === ordered.sort;
+          const on = sort !== undefined && sort === sortedBy;
           return (
             <th
               key={name}
-              aria-sort={on ? (ordered.order === "asc" ? "ascending" : "descending") : undefined}
+              aria-sort={on ? "descending" : undefined}
               className={classNames(styles[name], "truncate font-medium", end && "text-right")}
               data-tip={tip}
             >
-              {sort === null ? (
+              {sort === undefined ? (
                 words
               ) : (
                 <button
                   type="button"
                   className={classNames("h-6 hover:text-ink", on && "text-ink")}
-                  onClick={() =>
-                    onOrder({ sort, order: on ? (ordered.order === "asc" ? "desc" : "asc") : firstOrder(sort) })
-                  }
+                  onClick={() => onSort(sort)}
                 >
                   {words}
-                  {on ? <span aria-hidden> {ordered.order === "asc" ? "↑" : "↓"}</span> : null}
+                  {on ? <span aria-hidden> ↓</span> : null}
                 </button>
               )}
             </th>

@@ -15,8 +15,8 @@ import type { GroupOut } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref } from "@/lib/events/filter/filter-read.browser";
 import { useEventFilter, usePageParam } from "@/lib/events/filter/filter-url.browser";
-import { firstOrder, GROUP_SORTS } from "@/lib/events/groups/group-order.pure";
 import { useGroups } from "@/lib/events/groups/groups.browser";
+import type { GroupSort } from "@/lib/events/groups/groups.shapes";
 import { VERDICTS } from "@/lib/observe/group-verdict.pure";
 import { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { useHotkeys } from "@/lib/platform/browser/hotkeys.browser";
@@ -24,7 +24,7 @@ import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import { eachOnce, groupFilter, groupHref } from "./group-filter";
 import { GroupFilters, type VerdictChoice } from "./group-filters";
 import { type GroupAction, groupDomId } from "./group-row";
-import { type GroupOrder, GroupTable } from "./group-table";
+import { GroupTable } from "./group-table";
 
 const RedriveDialog = lazily(() => import("@/components/redrive/dialog/redrive-dialog"), "RedriveDialog");
 const IgnoreGroupDialog = lazily(() => import("./ignore-group-dialog"), "IgnoreGroupDialog");
@@ -49,27 +49,22 @@ export function GroupsPage() {
 /** The order and the verdict of the address; what it does not know is the first one. */
 function useOrder() {
   const [sortText, setSort] = usePageParam("sort");
-  const [orderText, setOrder] = usePageParam("order");
   const [verdictText, setVerdict] = usePageParam("verdict");
-  const sort = GROUP_SORTS.find((each) => each === sortText) ?? "rise";
-  const order = orderText === "asc" || orderText === "desc" ? orderText : firstOrder(sort);
+  const sort: GroupSort = sortText === "last" ? "last" : "count";
   const verdict: VerdictChoice = VERDICTS.find((each) => each === verdictText) ?? "all";
   return {
-    ordered: { sort, order } satisfies GroupOrder,
+    sort,
     verdict,
-    onOrder: (next: GroupOrder) => {
-      setSort(next.sort === "rise" ? null : next.sort);
-      setOrder(next.order === firstOrder(next.sort) ? null : next.order);
-    },
+    onSort: (next: GroupSort) => setSort(next === "count" ? null : next),
     onVerdict: (next: VerdictChoice) => setVerdict(next === "all" ? null : next),
   };
 }
 
 function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
-  const { ordered, verdict, onOrder, onVerdict } = useOrder();
-  const groups = useGroups(filter, { ...ordered, verdict: verdict === "all" ? null : verdict });
+  const { sort, verdict, onSort, onVerdict } = useOrder();
+  const groups = useGroups(filter, { sort, verdict: verdict === "all" ? null : verdict });
   const items = useMemo(() => eachOnce(groups.data?.pages.flatMap((page) => page.items) ?? []), [groups.data]);
-  const left = groups.data?.pages[0]?.left ?? 0;
+  const left = groups.data?.pages.at(-1)?.left ?? 0;
   const none = groups.isSuccess && items.length === 0;
   return (
     <div className="flex h-full min-h-0 flex-col">
@@ -85,7 +80,7 @@ function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: Ev
       <ReadError read={groups} stale={items.length > 0} />
       {left === 0 ? null : (
         <p className="px-3 pb-2 text-warning">
-          {plural(left, "group")} with fewer parked events {left === 1 ? "is" : "are"} not listed: narrow the filter.
+          {plural(left, "further group")} {left === 1 ? "was" : "were"} not judged: narrow the filter.
         </p>
       )}
       {groups.isPending ? <SkeletonRows rows={16} columns={["w-5", "w-32", "flex-1", "w-24", "w-16", "w-16"]} /> : null}
@@ -102,7 +97,7 @@ function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: Ev
         <GroupList
           items={items}
           whole={groups.hasNextPage === false}
-          {...{ filter, ordered, onOrder }}
+          {...{ filter, sort, onSort }}
           more={<NextPageButton read={groups}>More groups</NextPageButton>}
         />
       )}
@@ -116,11 +111,11 @@ function GroupList(props: {
   items: readonly GroupOut[];
   whole: boolean;
   filter: EventFilter;
-  ordered: GroupOrder;
-  onOrder: (next: GroupOrder) => void;
+  sort: GroupSort;
+  onSort: (next: GroupSort) => void;
   more: ReactNode;
 }) {
-  const { items, whole, filter, ordered, onOrder, more } = props;
+  const { items, whole, filter, sort, onSort, more } = props;
   const router = useRouter();
   const order = useMemo(() => items.map(({ fingerprint }) => fingerprint), [items]);
   const [activeId, setActiveId] = useState<string | null>(null);
@@ -148,8 +143,8 @@ function GroupList(props: {
           filter={filter}
           picked={picked}
           activeId={active ? activeId : null}
-          ordered={ordered}
-          onOrder={onOrder}
+          sort={sort}
+          onSort={onSort}
           onToggle={selection.toggleRow}
           onToggleLoaded={selection.toggleLoaded}
           onOpen={open}

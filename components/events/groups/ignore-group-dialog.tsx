@@ -16,7 +16,7 @@ import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { randomKey } from "@/lib/platform/browser/random-key.browser";
 import { formatNumber, plural, visible } from "@/lib/platform/plain/format.pure";
 import { groupFilter } from "./group-filter";
-import { type MuteDraft, muteTerms } from "./mute-draft";
+import { type MuteDraft, muteTerms } from "./mute-until";
 
 const TIMES = [
   { value: "", label: "its alerts go on" },

@@ -1,4 +1,4 @@
-import { untilWords } from "@/components/events/groups/until-words";
+import { untilWords } from "@/components/events/groups/mute-until";
 import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
 import type { GroupMuteOut } from "@/lib/observe/mutes/group-mutes.shapes";

@@ -68,7 +68,6 @@ function ClearFilter({ onClear }: { onClear: () => void }) {
 }
 
 function EventsList(props: {
-  /** The filter as the query of the address. */
   query: string;
   filter: EventFilter;
   setFilter: (next: EventFilter) => void;

@@ -1,5 +1,5 @@
 /** The scroll position and the active row of a list that was left, by the query of its filter. */
-export type ListPlace = { scrollTop: number; activeId: string | null };
+type ListPlace = { scrollTop: number; activeId: string | null };
 
 const places = new Map<string, ListPlace>();
 /** The number of lists whose position is kept in this tab. */

@@ -16,9 +16,9 @@ import { ShortId } from "@/components/ui/short-id";
 import { Skeleton } from "@/components/ui/skeleton";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
-import { controlCause } from "@/lib/events/control-cause.pure";
 import { useEventDetail } from "@/lib/events/events.browser";
 import type { ListedEvent } from "@/lib/events/events.shapes";
+import { controlCause } from "@/lib/order/controls/control.pure";
 import { visible } from "@/lib/platform/plain/format.pure";
 
 /** One event beside the list: its error and its payload. The list keeps the keyboard, so j and k still move. */

@@ -3,7 +3,7 @@ import { type RefObject, useLayoutEffect, useState } from "react";
 /** Rows rendered beyond the visible ones, on each side: a fast scroll must not show white. */
 const OVERSCAN_ROWS = 12;
 
-export type RowWindow = {
+type RowWindow = {
   /** The first visible row, and the rows to render: from `start` to `end`, without `end`. */
   first: number;
   start: number;

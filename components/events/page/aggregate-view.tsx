@@ -1,8 +1,8 @@
 "use client";
 
 import Link from "next/link";
-import { isBehind } from "@/components/events/aggregate-order";
 import { EventBadge } from "@/components/events/event-badge";
+import { isBehind } from "@/components/events/event-state";
 import { classNames } from "@/components/ui/class-names";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TextLink } from "@/components/ui/text-link";

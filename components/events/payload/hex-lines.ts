@@ -1,7 +1,7 @@
 /** Bytes in one line of a hex dump. */
 const LINE_BYTES = 16;
 
-export type HexLine = { offset: string; hex: string; ascii: string };
+type HexLine = { offset: string; hex: string; ascii: string };
 
 /** A hex dump as `xxd` prints it: offset, bytes in pairs, printable ASCII. */
 export function hexLines(bytes: Uint8Array, from: number, lines: number): HexLine[] {

@@ -117,7 +117,7 @@ export function pathText(path: JsonNode["path"]): string {
   }, "$");
 }
 
-export type TreeRow =
+type TreeRow =
   | { kind: "node"; node: JsonNode; depth: number; open: boolean; children: number | null }
   /** The rest of a long list, not shown yet. */
   | { kind: "more"; parent: JsonNode; depth: number; hidden: number };

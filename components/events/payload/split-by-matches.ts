@@ -1,4 +1,4 @@
-export type TextPart = { at: number; text: string; match: boolean };
+type TextPart = { at: number; text: string; match: boolean };
 
 /** A text, cut at the first `max` occurrences of the searched text, in any case. All parts are kept. */
 export function splitByMatches(text: string, words: string, max: number): TextPart[] {

@@ -2,7 +2,7 @@
 
 import { Check, X } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { ControlUntil } from "@/components/order/controls/control-until";
+import { ControlUntil } from "@/components/order/controls/control-badge";
 import { SampleLines } from "@/components/redrive/dialog/sample-lines";
 import { ActionButton } from "@/components/ui/action-button";
 import { Panel } from "@/components/ui/panel";

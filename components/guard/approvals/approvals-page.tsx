@@ -1,7 +1,7 @@
 "use client";
 
 import Link from "next/link";
-import { ControlUntil } from "@/components/order/controls/control-until";
+import { ControlUntil } from "@/components/order/controls/control-badge";
 import { WorkList } from "@/components/redrive/list/work-list";
 import { Button } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";

@@ -2,7 +2,7 @@
 
 import { type ReactNode, useState } from "react";
 import { EventLinks } from "@/components/events/event-links";
-import { untilWords } from "@/components/events/groups/until-words";
+import { untilWords } from "@/components/events/groups/mute-until";
 import { ActionButton } from "@/components/ui/action-button";
 import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";

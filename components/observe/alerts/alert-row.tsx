@@ -1,6 +1,6 @@
 "use client";
 
-import { untilWords } from "@/components/events/groups/until-words";
+import { untilWords } from "@/components/events/groups/mute-until";
 import { Checkbox } from "@/components/ui/input";
 import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";

@@ -1,8 +1,7 @@
 "use client";
 
 import Link from "next/link";
-import { ControlBadge } from "@/components/order/controls/control-badge";
-import { ControlUntil } from "@/components/order/controls/control-until";
+import { ControlBadge, ControlUntil } from "@/components/order/controls/control-badge";
 import { scopeOf } from "@/components/order/controls/scope-words";
 import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";

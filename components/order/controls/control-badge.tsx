@@ -1,6 +1,11 @@
+"use client";
+
 import { classNames } from "@/components/ui/class-names";
 import { Shape, type ShapeName } from "@/components/ui/shape";
+import { TimeAgo } from "@/components/ui/time-ago";
 import type { ControlOut } from "@/lib/order/controls/controls.shapes";
+import { useNow, useZone } from "@/lib/platform/browser/clock-zone.browser";
+import { formatAbsolute, formatDuration } from "@/lib/platform/plain/format.pure";
 
 const LOOKS: Record<ControlOut["kind"], { shape: ShapeName; colour: string }> = {
   blacklist: { shape: "triangle", colour: "text-blacklisted" },
@@ -21,5 +26,19 @@ export function ControlBadge({ kind, quiet }: { kind: ControlOut["kind"]; quiet?
       <Shape name={look.shape} />
       {kind}
     </span>
+  );
+}
+
+/** `until lifted`, or the time left: `41 min left`, with the end on hover. */
+export function ControlUntil({ expiresAt }: { expiresAt: string | null }) {
+  const now = useNow();
+  const zone = useZone();
+  if (expiresAt === null) return <span className="whitespace-nowrap">until lifted</span>;
+  const atMs = Date.parse(expiresAt);
+  if (now === 0) return <TimeAgo at={expiresAt} />;
+  return (
+    <time dateTime={expiresAt} data-tip={`until ${formatAbsolute(atMs, zone)}`} className="whitespace-nowrap">
+      {atMs <= now ? "ending" : `${formatDuration(atMs - now)} left`}
+    </time>
   );
 }

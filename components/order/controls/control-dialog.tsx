@@ -14,7 +14,7 @@ import { type ControlDraft, controlRequest, draftScope, UNTIL_MINUTES } from "./
 import { ScopePicker } from "./scope-picker";
 import { isOfEverySource, KIND_EFFECT, scopeOf } from "./scope-words";
 
-export type ControlDialogProps = {
+type ControlDialogProps = {
   kind: ControlRequest["kind"];
   /** The scope that the dialog proposes. */
   scope?: ControlRequest["scope"];

@@ -16,7 +16,7 @@ export type ControlDraft = {
 /** The offered ends of a control, in minutes. */
 export const UNTIL_MINUTES = [15, 60, 240, 1_440, 4_320] as const;
 
-export type DraftResult =
+type DraftResult =
   | { ok: true; request: ControlRequest }
   | { ok: false; errors: Partial<Record<"scopeValue" | "until", string>> };
 

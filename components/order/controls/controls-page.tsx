@@ -18,8 +18,7 @@ import { useControls } from "@/lib/order/controls/controls.browser";
 import type { ControlOut, ControlRequest } from "@/lib/order/controls/controls.shapes";
 import { useNow } from "@/lib/platform/browser/clock-zone.browser";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
-import { ControlBadge } from "./control-badge";
-import { ControlUntil } from "./control-until";
+import { ControlBadge, ControlUntil } from "./control-badge";
 import { LimitsPanel } from "./limits-panel";
 import { controlEnd, isOfEverySource, SCOPE_LABEL, scopeFilter, scopeLimits, scopeOf } from "./scope-words";
 

@@ -16,7 +16,6 @@ export function limitUnit(name: string): string {
   return unitOf(name).unit;
 }
 
-/** The stored value in the unit of the text field. */
 export function limitText(name: string, value: number): string {
   return String(Number((value / unitOf(name).factor).toFixed(3)));
 }

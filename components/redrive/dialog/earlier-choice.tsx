@@ -8,7 +8,7 @@ import { earlierOptions, earlierSentence, sampleSentence, strandWords } from "./
 
 const SAMPLES_SHOWN = 3;
 
-export type EarlierChoiceProps = {
+type EarlierChoiceProps = {
   earlier: EarlierOut;
   choice: Earlier;
   onChoice: (choice: Earlier) => void;

@@ -2,7 +2,7 @@ import type { Earlier } from "@/lib/order/order-gate.pure";
 import { formatNumber, plural } from "@/lib/platform/plain/format.pure";
 import type { EarlierOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 
-export type EarlierOption = { choice: Earlier; label: string; detail: string };
+type EarlierOption = { choice: Earlier; label: string; detail: string };
 
 /** `7 of these events are behind 6 earlier versions that stay parked, in 3 aggregates.` */
 export function earlierSentence(counts: EarlierOut): string {

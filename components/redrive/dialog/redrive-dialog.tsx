@@ -39,13 +39,12 @@ import {
 } from "./redrive-draft";
 import { RedriveForm, RedriveFormSkeleton } from "./redrive-form";
 
-export type RedriveDialogProps = {
+type RedriveDialogProps = {
   /** Named events, or all events that match a filter. */
   selection: Selection;
   /** The count for the title until the preview has counted; null = unknown. */
   total: number | null;
   onClose: () => void;
-  /** Called when the redrive was accepted. */
   onDone?: (accepted: RedriveAccepted) => void;
   /** Called when the redrive was undone during its hold. */
   onUndone?: () => void;

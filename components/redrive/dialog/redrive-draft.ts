@@ -287,7 +287,7 @@ export function canaryWords(eligible: number | null, all: readonly number[] = CA
   return steps.length === 0 ? "all at once" : `${steps.join(", ")}, then all`;
 }
 
-export type Confirmation =
+type Confirmation =
   | { kind: "click" }
   /** `expected`: the text to type, as shown; grouping marks do not matter. */
   | { kind: "typed"; expected: string };

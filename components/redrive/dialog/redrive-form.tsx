@@ -19,7 +19,7 @@ import { RefusalBar } from "./refusal-bar";
 import { SetSection } from "./set-section";
 import { WhenSection } from "./when-section";
 
-export type RedriveFormProps = Omit<SectionProps, "set"> &
+type RedriveFormProps = Omit<SectionProps, "set"> &
   Pick<DestinationProps, "counting" | "otherLaneRate" | "targets"> & {
     onDraft: (draft: RedriveDraft) => void;
     /** The refusals before the person confirmed any. */

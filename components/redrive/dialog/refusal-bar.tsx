@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { refusalLines, refusalSummary, refusedTotal } from "@/components/redrive/refusal-words";
 import { Button } from "@/components/ui/button";
-import { controlCause } from "@/lib/events/control-cause.pure";
+import { controlCause } from "@/lib/order/controls/control.pure";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { eligibleShare } from "./redrive-draft";

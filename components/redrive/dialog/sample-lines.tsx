@@ -1,7 +1,7 @@
 "use client";
 
 import Link from "next/link";
-import { ControlUntil } from "@/components/order/controls/control-until";
+import { ControlUntil } from "@/components/order/controls/control-badge";
 import type { PreviewOut } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { sampleView, targetProblems } from "./sample-words";
 

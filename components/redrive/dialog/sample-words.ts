@@ -2,7 +2,7 @@ import { refusalSentence, refusalSummary, refusedTotal } from "@/components/redr
 import { formatNumber, plural, shortenId } from "@/lib/platform/plain/format.pure";
 import type { PreviewOut, SampleOut, SampleTarget } from "@/lib/redrive/preview/redrive-preview.shapes";
 
-export type SampleView = {
+type SampleView = {
   /** The findings of the checks, and the number of checked events. */
   found: string;
   /** Whether some events would be refused. */

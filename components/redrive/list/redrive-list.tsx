@@ -2,6 +2,7 @@
 
 import Link from "next/link";
 import { paceWords, rateWords } from "@/components/redrive/eta-words";
+import { WorkItems, WorkList } from "@/components/redrive/list/work-list";
 import { outcomeWords, went } from "@/components/redrive/progress-segments";
 import { placeWords, redriveTitle, selectionWords } from "@/components/redrive/redrive-title";
 import { SegmentedBar } from "@/components/redrive/segmented-bar";
@@ -10,15 +11,15 @@ import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { RedriveBadge } from "@/components/ui/state-badge";
 import { Td, Th, Tr } from "@/components/ui/table";
+import { TextLink } from "@/components/ui/text-link";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { usePageParam } from "@/lib/events/filter/filter-url.browser";
+import { useStatus } from "@/lib/observe/health/status.browser";
 import { formatNumber } from "@/lib/platform/plain/format.pure";
 import { useRedrives } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
-import { WAITS } from "@/lib/redrive/request/redrive-wait.pure";
+import { WAITS, type Wait } from "@/lib/redrive/request/redrive-wait.pure";
 import { isFinal, REDRIVE_STATES, type RedriveState } from "@/lib/redrive/states/redrive-state.pure";
-import { WaitingRedrives } from "./waiting-redrives";
-import { WorkItems, WorkList } from "./work-list";
 
 const STATES = [
   { value: "all", label: "any state" },
@@ -160,5 +161,37 @@ function NoRedrives({ filtered, onClear }: { filtered: boolean; onClear: () => v
       Select events in the list and press <b>Redrive</b>. Each redrive stays here for ever, with what became of every
       event.
     </EmptyState>
+  );
+}
+
+const WORDS: Record<Wait["for"], string> = { approval: "for approval", time: "for a time", breaker: "for a breaker" };
+
+/** How many redrives wait before they start, by what they wait for; each count is a filter of the list. */
+function WaitingRedrives({ chosen }: { chosen: Wait["for"] | null }) {
+  const { data } = useStatus();
+  const counts = data?.redrivesWaiting;
+  const shown = WAITS.filter((wait) => wait === chosen || (counts?.[wait] ?? 0) > 0);
+  if (shown.length === 0) return null;
+  return (
+    <nav aria-label="Redrives that wait" className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 pt-2">
+      <span className="text-muted">Waiting</span>
+      {shown.map((wait) => (
+        <Link
+          key={wait}
+          href={`/redrives?waitsFor=${wait}`}
+          prefetch={false}
+          aria-current={wait === chosen ? "true" : undefined}
+          className="text-warning hover:underline aria-[current]:font-medium aria-[current]:underline"
+        >
+          {counts ? formatNumber(counts[wait]) : "?"} {WORDS[wait]}
+        </Link>
+      ))}
+      {chosen === null ? null : <TextLink href="/redrives">Show all</TextLink>}
+      {data?.approvalsForViewer ? (
+        <TextLink href="/approvals" className="ml-auto">
+          {formatNumber(data.approvalsForViewer)} for your approval
+        </TextLink>
+      ) : null}
+    </nav>
   );
 }

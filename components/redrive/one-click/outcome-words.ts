@@ -5,7 +5,7 @@ import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { ITEM_ENDS } from "@/lib/redrive/states/item-state.pure";
 import { isFinal } from "@/lib/redrive/states/redrive-state.pure";
 
-export type OutcomeWords = { title: string; detail?: string; tone: "neutral" | "success" | "error" };
+type OutcomeWords = { title: string; detail?: string; tone: "neutral" | "success" | "error" };
 
 type Item = Pick<RedriveItemOut, "state" | "outcome" | "result" | "detail" | "attempts" | "findings">;
 

@@ -13,7 +13,6 @@ import { redriveTimeMs } from "@/lib/redrive/pace/redrive-rate.pure";
 import { useChangeRedrive } from "@/lib/redrive/redrives.browser";
 import type { RedriveOut } from "@/lib/redrive/redrives.shapes";
 import { useTargets } from "@/lib/sources/targets/targets.browser";
-import { ConcurrencyField } from "./concurrency-field";
 
 /** The rate and the lane of a running redrive. A change holds within seconds of the slider's release. */
 export function RedrivePace({ redrive, className }: { redrive: RedriveOut; className?: string }) {
@@ -132,4 +131,38 @@ function useRateOfPlaces({ lane, target }: RedriveOut, atOnce: number): number |
   const latencies = engines.flatMap(({ latency }) => latency.p50Ms ?? []);
   if (latencies.length === 0) return null;
   return (atOnce * 1_000) / Math.max(...latencies, 1);
+}
+
+/** A slider for the sends at once. It calls `onChange` while it moves and `onCommit` when it is released. */
+function ConcurrencyField(props: {
+  value: number;
+  /** The right end. */
+  places: number;
+  onChange: (value: number) => void;
+  onCommit: (value: number) => void;
+}) {
+  const { value, places, onChange, onCommit } = props;
+  const id = useId();
+  return (
+    <div className="grid gap-1">
+      <label htmlFor={id} className="flex justify-between gap-2">
+        <span>sends at once, each worker</span>
+        <span className="font-mono">
+          {value} of {places}
+        </span>
+      </label>
+      <input
+        id={id}
+        type="range"
+        min={1}
+        max={places}
+        step={1}
+        value={value}
+        onChange={(event) => onChange(Number(event.target.value))}
+        onPointerUp={() => onCommit(value)}
+        onKeyUp={() => onCommit(value)}
+        className="h-6"
+      />
+    </div>
+  );
 }

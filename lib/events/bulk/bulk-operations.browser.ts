@@ -19,7 +19,7 @@ const LIST_LIVE_MS = 3_000;
 const LIST_IDLE_MS = 15_000;
 const PAGE = 50;
 
-export type BulkChange = {
+type BulkChange = {
   kind: BulkKind;
   select: Selection;
   reason: string;

@@ -17,7 +17,7 @@ export type BulkOptions = {
   masks?: boolean;
 };
 
-export type NewBulkOperation = {
+type NewBulkOperation = {
   id: string;
   kind: BulkKind;
   selection: FrozenSelection;

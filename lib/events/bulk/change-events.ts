@@ -2,8 +2,7 @@ import { BULK_ACTION, BULK_EFFECT, type BulkKind } from "@/lib/events/bulk/bulk-
 import { type BulkOptions, insertBulkOperation } from "@/lib/events/bulk/bulk-operations.write";
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { BULK_NOW_MAX, type BulkAnswer } from "@/lib/events/events.shapes";
-import { estimateCandidates } from "@/lib/events/list/estimate.read";
-import { type Candidate, cutoffOf, readCandidates } from "@/lib/events/selection/candidates.read";
+import { type Candidate, cutoffOf, estimateCandidates, readCandidates } from "@/lib/events/selection/candidates.read";
 import { type SelectedEvents, selectEvents } from "@/lib/events/selection/select-events";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { inTransaction } from "@/lib/events/selection/walk-selection";

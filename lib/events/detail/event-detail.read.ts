@@ -1,7 +1,7 @@
 import { type SourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { CURRENT_BODY, CURRENT_BYTES, NEWEST_ERROR } from "@/lib/events/bodies.read";
-import { readHistory } from "@/lib/events/detail/event-history.read";
-import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/events/event-state.pure";
+import { type ControlRow, readHistory } from "@/lib/events/detail/event-history.read";
+import { type EventStatus, isParked } from "@/lib/events/event-state.pure";
 import type {
   AggregateMember,
   AppliedControl,
@@ -21,13 +21,14 @@ import { assertMay, may, sourceScope, type Viewer } from "@/lib/guard/viewer/vie
 import type { AdmissionRecord } from "@/lib/intake/admission/admission.pure";
 import type { Header, Origin } from "@/lib/intake/dead-letter.pure";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
-import { readDecidingControls } from "@/lib/order/controls/deciding-controls.read";
+import { decidingControl } from "@/lib/order/controls/control.pure";
 import { heldBehindOf } from "@/lib/order/tails/held-behind.read";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { holderOf } from "@/lib/redrive/gate/dry-run-facts.read";
 import type { OrderedItem } from "@/lib/redrive/plan/redrive-plan.pure";
+import { PARKED } from "@/lib/redrive/states/state.sql";
 import { type LinkTemplate, linksOf } from "@/lib/sources/links/source-links.pure";
 
 type DetailRow = EventOut & {
@@ -43,6 +44,9 @@ type DetailRow = EventOut & {
   errorMessage: string | null;
   origin: Origin;
   record: AdmissionRecord | null;
+  /** Of its group; null = the group is not stored. */
+  pattern: string | null;
+  parked: number;
 };
 
 export function unknownEvent(id: string): DomainError {
@@ -79,12 +83,16 @@ function inTurn(tx: Tx): Queryable {
 type Asked = { id: string; nowMs: number; reveals: boolean };
 
 async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }: Asked): Promise<EventDetail> {
-  const sources = sourceScope(viewer);
   const [row] = await db.query<DetailRow>(
-    `select ${EVENT_COLUMNS}, e.source_id, s.kind, s.config, s.links as templates, ${CURRENT_BYTES}, b.origin, ${NEWEST_ERROR}
+    `select ${EVENT_COLUMNS}, e.source_id, s.kind, s.config, s.links as templates, ${CURRENT_BYTES}, b.origin, ${NEWEST_ERROR},
+            g.message_pattern as pattern,
+            (select coalesce(sum(n), 0)::bigint from dlq_group_levels l
+              where l.fingerprint = e.fingerprint and l.status in ${PARKED}
+                and ($2::text[] is null or l.source_id = any(array(select id from sources where name = any($2))))) as parked
        from dlq_event_rows e join sources s on s.id = e.source_id ${CURRENT_BODY}
+       left join dlq_groups g on g.fingerprint = e.fingerprint
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
-    [id, sources],
+    [id, sourceScope(viewer)],
     { name: "event-detail", isoTimes: true },
   );
   if (!row) throw unknownEvent(id);
@@ -100,6 +108,8 @@ async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }:
     errorMessage,
     errorStack,
     record,
+    pattern,
+    parked,
     ...event
   } = row;
   const subject = {
@@ -109,8 +119,9 @@ async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }:
     sourceId: source_id,
     aggregateType: row.aggregateType,
     aggregateId: row.aggregateId,
+    errorCode: row.errorCode,
   };
-  const [masks, history, aggregate, controls, group, deciding] = await Promise.all([
+  const [masks, { history, controls }, aggregate] = await Promise.all([
     reveals ? null : readMasks(db),
     readHistory(db, subject),
     readAggregate(db, {
@@ -121,10 +132,11 @@ async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }:
       version: row.version === null ? null : BigInt(row.version),
       status: row.status,
     }),
-    readAppliedControls(db, row, nowMs),
-    readGroup(db, row.fingerprint, sources),
-    readDecidingControls(db, [row], nowMs),
   ]);
+  const applied = controls
+    .filter(({ expiresAtMs }) => expiresAtMs === null || expiresAtMs > nowMs)
+    .sort((one, other) => (one.id < other.id ? -1 : 1));
+  const deciding = row.status === "PENDING" ? decidingControl(applied, null) : null;
   const source = { kind, config } as SourceConfig;
   const set = masks === null ? NOTHING_MASKED : setFor(masks.of(row.source), may(viewer, "reveal"));
   const text = <Text extends string | null>(value: Text) => maskNullable(value, set);
@@ -146,9 +158,9 @@ async function readDetail(db: Queryable, viewer: Viewer, { id, nowMs, reveals }:
     aggregate: aggregate.members,
     heldBy: aggregate.heldBy,
     heldBehind: aggregate.heldBehind,
-    control: deciding.get(id) ?? null,
-    controls,
-    group: group && { ...group, pattern: text(group.pattern) },
+    control: deciding && controlOut(deciding),
+    controls: applied.map(controlOut),
+    group: pattern === null ? null : { fingerprint: row.fingerprint, pattern: text(pattern), parked },
     target: { main: targetAddress(source, "main"), slow: targetAddress(source, "slow") },
     links: linksOf(templates, { ...row, atMs: Date.parse(row.failedAt ?? row.firstSeen) }),
   };
@@ -239,7 +251,7 @@ export function unknownRevision(id: string, revision: number): DomainError {
 /** Members shown of one aggregate; it rarely has more than a few events parked. */
 const MEMBERS_MAX = 200;
 
-/** The events of an aggregate in the order in which they are sent: see `comparePlaces` in `order/place.pure.ts`. */
+/** The events of an aggregate in the order in which they are sent: see `comparePlaces` in `order/aggregate.pure.ts`. */
 async function readAggregate(
   db: Queryable,
   event: OrderedItem & { status: EventStatus },
@@ -273,39 +285,8 @@ async function readAggregate(
   };
 }
 
-async function readAppliedControls(
-  db: Queryable,
-  row: EventOut & { source_id: string },
-  nowMs: number,
-): Promise<AppliedControl[]> {
-  const rows = await db.query<Omit<AppliedControl, "expiresAt"> & { expiresMs: number | null }>(
-    `select id, kind, scope, value, source, aggregate_type as "aggregateType", reason, origin,
-            created_by as "createdBy", expires_at as "expiresMs" from controls
-      where lifted_at is null and (expires_at is null or expires_at > to_timestamp($5::float8 / 1000))
-        and (source is null or source = $4) and (aggregate_type is null or aggregate_type = $6)
-        and ((scope = 'eventId' and value = $1) or (scope = 'aggregateId' and value = $2)
-             or (scope = 'errorCode' and value = $3) or (scope = 'source' and value = $4))
-     union all
-     select blacklist_id, 'blacklist', 'aggregateId', aggregate_id, $4, nullif(aggregate_type, ''), blacklist_reason,
-            'automatic', 'worker', null
-       from aggregates
-      where aggregate_id = $2 and source_id = $7 and aggregate_type = coalesce($6, '') and blacklist_id is not null
-      order by id`,
-    [row.eventId, row.aggregateId, row.errorCode, row.source, nowMs, row.aggregateType, row.source_id],
-    { name: "applied-controls" },
-  );
-  return rows.map(({ expiresMs, ...control }) => ({ ...control, expiresAt: isoOrNull(expiresMs) }));
-}
-
-async function readGroup(db: Queryable, fingerprint: string, sources: string[] | null): Promise<EventDetail["group"]> {
-  const [row] = await db.query<{ pattern: string; parked: number }>(
-    `select g.message_pattern as pattern,
-            (select coalesce(sum(n), 0)::bigint from dlq_group_levels l
-              where l.fingerprint = g.fingerprint and l.status = any($2::text[])
-                and ($3::text[] is null or l.source_id = any(array(select id from sources where name = any($3))))) as parked
-       from dlq_groups g where g.fingerprint = $1`,
-    [fingerprint, PARKED_STATUSES, sources],
-    { name: "event-group" },
-  );
-  return row ? { fingerprint, pattern: row.pattern, parked: row.parked } : null;
+function controlOut(control: ControlRow): AppliedControl {
+  const { id, kind, scope, value, source, aggregateType, reason, origin, createdBy } = control;
+  const expiresAt = isoOrNull(control.expiresAtMs);
+  return { id, kind, scope, value, source, aggregateType, reason, origin, createdBy, expiresAt };
 }

@@ -7,6 +7,7 @@ import {
 } from "@/lib/events/detail/history-text.pure";
 import type { HistoryEntry } from "@/lib/events/events.shapes";
 import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
+import type { Control } from "@/lib/order/controls/control.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { checksOf, type StoredCheck } from "@/lib/redrive/gate/stored-checks.pure";
@@ -23,21 +24,28 @@ type Subject = {
   sourceId: string;
   aggregateType: string | null;
   aggregateId: string | null;
+  errorCode: string;
 };
 type Entry = Omit<HistoryEntry, "at"> & { atMs: number };
 
-/** The history of an event, oldest first: audit entries, dry runs, attempts, and its controls. */
-export async function readHistory(db: Queryable, subject: Subject): Promise<HistoryEntry[]> {
-  const parts = await Promise.all([
+/** The history of an event, oldest first (audit entries, dry runs, attempts, its controls), and every control that is not lifted. */
+export async function readHistory(
+  db: Queryable,
+  subject: Subject,
+): Promise<{ history: HistoryEntry[]; controls: ControlRow[] }> {
+  const [controls, ...parts] = await Promise.all([
+    readControls(db, subject),
     readAudit(db, subject.id),
     readVerdicts(db, subject.id),
     readAttempts(db, subject.id),
-    readOwnControls(db, subject),
   ]);
-  const entries = causesFirst(parts.flat()).sort(
+  const entries = causesFirst([...parts.flat(), ...controls.flatMap(controlEntries)]).sort(
     (a, b) => a.atMs - b.atMs || ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind),
   );
-  return entries.map(({ atMs, ...entry }) => ({ at: iso(atMs), ...entry }));
+  return {
+    history: entries.map(({ atMs, ...entry }) => ({ at: iso(atMs), ...entry })),
+    controls: controls.filter(({ liftedMs }) => liftedMs === null),
+  };
 }
 
 /**
@@ -189,10 +197,7 @@ async function readAttempts(db: Queryable, id: string): Promise<Entry[]> {
   }));
 }
 
-type ControlRow = {
-  id: string;
-  kind: string;
-  scope: string;
+export type ControlRow = Control & {
   reason: string;
   createdBy: string;
   createdMs: number;
@@ -201,33 +206,34 @@ type ControlRow = {
   liftReason: string | null;
 };
 
-/** Controls of this event or its aggregate; controls on an error code or a source are not part of its history. */
-async function readOwnControls(db: Queryable, subject: Subject): Promise<Entry[]> {
-  const rows = await db.query<ControlRow>(
-    `select id, kind, scope, reason, created_by as "createdBy", created_at as "createdMs", lifted_at as "liftedMs",
-            lifted_by as "liftedBy", lift_reason as "liftReason"
-       from controls
-      where ((scope = 'eventId' and value = $1) or (scope = 'aggregateId' and value = $2))
-        and (source is null or source = $3) and (aggregate_type is null or aggregate_type = coalesce($4, ''))
-     union all
-     select blacklist_id, 'blacklist', 'aggregateId', blacklist_reason, 'worker', blacklisted_at, null, null, null
-       from aggregates
-      where aggregate_id = $2 and source_id = $5 and aggregate_type = coalesce($4, '') and blacklist_id is not null
-      order by id desc limit ${ENTRIES_MAX}`,
-    [subject.eventId, subject.aggregateId, subject.source, subject.aggregateType, subject.sourceId],
+/** Controls of the event and of its aggregate, lifted ones as well, and those on its error code and source that are not lifted. */
+function readControls(db: Queryable, subject: Subject): Promise<ControlRow[]> {
+  return db.query<ControlRow>(
+    `select * from (
+       select id, kind, scope, value, source, aggregate_type as "aggregateType", origin, expires_at as "expiresAtMs", reason,
+              created_by as "createdBy", created_at as "createdMs", lifted_at as "liftedMs", lifted_by as "liftedBy",
+              lift_reason as "liftReason"
+         from controls
+        where (source is null or source = $3) and (aggregate_type is null or aggregate_type = $4)
+          and ((scope = 'eventId' and value = $1) or (scope = 'aggregateId' and value = $2)
+               or (lifted_at is null and ((scope = 'errorCode' and value = $6) or (scope = 'source' and value = $3))))
+       union all
+       select blacklist_id, 'blacklist', 'aggregateId', aggregate_id, $3, nullif(aggregate_type, ''), 'automatic', null,
+              blacklist_reason, 'worker', blacklisted_at, null, null, null
+         from aggregates
+        where aggregate_id = $2 and source_id = $5 and aggregate_type = coalesce($4, '') and blacklist_id is not null) c
+      order by "liftedMs" is null desc, id desc limit ${ENTRIES_MAX}`,
+    [subject.eventId, subject.aggregateId, subject.source, subject.aggregateType, subject.sourceId, subject.errorCode],
     { name: "event-controls" },
   );
-  return rows.flatMap((row) => {
-    const base = { kind: "control" as const, redriveId: null, auditId: null, detail: { controlId: row.id } };
-    const imposed: Entry = {
-      ...base,
-      atMs: row.createdMs,
-      text: controlText(row.kind, row.scope, false),
-      actor: row.createdBy,
-      reason: row.reason,
-    };
-    if (row.liftedMs === null) return [imposed];
-    const text = controlText(row.kind, row.scope, true);
-    return [imposed, { ...base, atMs: row.liftedMs, text, actor: row.liftedBy, reason: row.liftReason }];
-  });
+}
+
+/** Controls on an error code or a source are not part of the event's history. */
+function controlEntries(row: ControlRow): Entry[] {
+  if (row.scope === "errorCode" || row.scope === "source") return [];
+  const base = { kind: "control" as const, redriveId: null, auditId: null, detail: { controlId: row.id } };
+  const text = (lifted: boolean) => controlText(row.kind, row.scope, lifted);
+  const imposed = { ...base, atMs: row.createdMs, text: text(false), actor: row.createdBy, reason: row.reason };
+  if (row.liftedMs === null) return [imposed];
+  return [imposed, { ...base, atMs: row.liftedMs, text: text(true), actor: row.liftedBy, reason: row.liftReason }];
 }

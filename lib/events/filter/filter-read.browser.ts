@@ -2,7 +2,10 @@ import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { foldTags, readNames, toSearchParams } from "@/lib/events/filter/filter-params.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
-/** Parameters of the address that are not part of the filter: the open event, the tab, the open editor, the sort order. */
+/**
+ * Parameters of the address that are not part of the filter: the open event, the tab, the open editor, the sort order. `order` is
+ * read by no page, but saved addresses of the groups have it.
+ */
 export const PAGE_PARAMS = [
   "open",
   "tab",

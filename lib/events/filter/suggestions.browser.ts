@@ -61,7 +61,7 @@ async function fetchValues(name: string, signal: AbortSignal): Promise<Suggestio
       return sources.items.map((source) => ({ value: source.name, hint: source.kind }));
     }
     case "fingerprint": {
-      const groups = await fetchJson<GroupList>("/api/v1/groups?limit=50&sort=count", { signal });
+      const groups = await fetchJson<GroupList>("/api/v1/groups?limit=50", { signal });
       return groups.items.map((group) => ({ value: group.fingerprint, hint: group.pattern }));
     }
     default:

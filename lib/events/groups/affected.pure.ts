@@ -6,7 +6,7 @@ export type AffectedRow = {
   tags: Readonly<Record<string, string>>;
 };
 
-export type TagCounts = { key: string; values: { value: string; count: number }[]; others: number };
+type TagCounts = { key: string; values: { value: string; count: number }[]; others: number };
 
 const KEYS_MAX = 5;
 const VALUES_MAX = 5;

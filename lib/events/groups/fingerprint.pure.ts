@@ -108,7 +108,7 @@ export function firstOwnFrame(stack: string): string | null {
 
 const isForeign = (frame: string) => FOREIGN.some((pattern) => pattern.test(frame));
 
-export type StackLine = { text: string; kind: "own" | "foreign" | "text" };
+type StackLine = { text: string; kind: "own" | "foreign" | "text" };
 
 /**
  * The first STACK_CHARS of a stack, line by line: frames of the application, frames of runtimes and frameworks, and

@@ -1,8 +1,8 @@
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
 import type { GroupOut } from "@/lib/events/events.shapes";
 import { type AffectedRow, affectedOf } from "@/lib/events/groups/affected.pure";
-import { type GroupDetail, type GroupWithin, unknownGroup } from "@/lib/events/groups/group-detail.shapes";
 import { listGroups } from "@/lib/events/groups/group-list.read";
+import { type GroupDetail, type GroupWithin, unknownGroup } from "@/lib/events/groups/groups.shapes";
 import { entriesOfEvents } from "@/lib/guard/audit/subjects.sql";
 import { maskTags } from "@/lib/guard/masking/mask.pure";
 import { readMasks } from "@/lib/guard/masking/mask-rules.read";

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { GroupList } from "@/lib/events/events.shapes";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import type { GroupDetail, GroupWithin } from "@/lib/events/groups/group-detail.shapes";
+import type { GroupDetail, GroupSort, GroupWithin } from "@/lib/events/groups/groups.shapes";
 import type { GroupMuteRequest, GroupMutesBegun } from "@/lib/observe/mutes/group-mutes.shapes";
 import type { ApiError } from "@/lib/platform/api/api-error.shapes";
 import { fetchJson } from "@/lib/platform/browser/fetch-json.browser";
@@ -14,9 +14,9 @@ const DETAIL_POLL_MS = 10_000;
 const PAGE = 50;
 
 /** The groups that have events matching the filter, in this order. */
-export function useGroups(filter: EventFilter, ordered: { sort: string; order: string; verdict: string | null }) {
-  const { sort, order, verdict } = ordered;
-  const own = new URLSearchParams({ limit: String(PAGE), sort, order, ...(verdict === null ? {} : { verdict }) });
+export function useGroups(filter: EventFilter, asked: { sort: GroupSort; verdict: string | null }) {
+  const { sort, verdict } = asked;
+  const own = new URLSearchParams({ limit: String(PAGE), sort, ...(verdict === null ? {} : { verdict }) });
   const query = `${own}&${toSearchParams(filter)}`;
   return usePages<GroupList>(keys.groups({ query }), `/api/v1/groups?${query}`, firstPageEvery(POLL_MS));
 }

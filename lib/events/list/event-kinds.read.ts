@@ -51,7 +51,7 @@ export function isDecidedByKinds(filter: EventFilter): boolean {
 }
 
 /** How much of the store the kinds of a filter hold. */
-export type KindShare = { kinds: number; events: number; ofAll: number };
+type KindShare = { kinds: number; events: number; ofAll: number };
 
 /** null = the filter names nothing that kinds tell. */
 export async function kindShare(db: Queryable, filter: EventFilter): Promise<KindShare | null> {

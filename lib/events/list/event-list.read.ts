@@ -11,7 +11,7 @@ import { readHeldBehind } from "@/lib/order/tails/held-behind.read";
 import { decodeCursor, encodeCursor } from "@/lib/platform/api/cursor.shapes";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 
-export type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null };
+type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null };
 
 /**
  * A page of matching events, newest first. Keyset-paged by id: rows that arrive meanwhile neither shift nor repeat the

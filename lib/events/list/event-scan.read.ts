@@ -23,7 +23,7 @@ import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
  * matches are read by kind (see event-kinds.ts), one ordered range each, merged: no range without matches is read.
  */
 
-export type Scan = {
+type Scan = {
   filter: ScopedFilter;
   nowMs: number;
   /** Start behind this id; null = at the newest (or, towards newer, at the oldest). */
@@ -38,7 +38,7 @@ export type Scan = {
   flagControls?: boolean;
 };
 
-export type ScannedEvent = EventOut & { control?: unknown };
+type ScannedEvent = EventOut & { control?: unknown };
 
 /**
  * Ids are made from the wall clock: no id is much further in the future. Keeps the partitions of the days ahead out.

@@ -3,7 +3,7 @@ import { kindConditions, kindShare, narrowToKinds } from "@/lib/events/list/even
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import type { ScopedFilter, ScopedSelection } from "@/lib/guard/viewer/scope.shapes";
 import type { Control } from "@/lib/order/controls/control.pure";
-import type { Queryable } from "@/lib/platform/database/db";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 import type { GateFacts } from "@/lib/redrive/gate/gate.pure";
 import { type ItemsOfRedrive, itemsOfRedrive } from "@/lib/redrive/list/item-outcome.sql";
@@ -388,4 +388,20 @@ export async function countUpTo(
     [page.cutoff, limit, ...compiled.values],
   );
   return row!.n;
+}
+
+type Plan = { "QUERY PLAN": [{ Plan: { "Plan Rows": number } }] };
+
+/** The planner's guess of how many events match, at least `atLeast`. Good enough to choose the number of slices. */
+export async function estimateCandidates(
+  tx: Tx,
+  page: Omit<CandidatePage, "after" | "limit">,
+  atLeast: number,
+): Promise<number> {
+  const compiled = compileSelection(page.selection, page.asOfMs, 2);
+  const [row] = await tx.query<Plan>(
+    `explain (format json) select 1 from dlq_event_rows e where e.id <= $1 and ${compiled.where}`,
+    [page.cutoff, ...compiled.values],
+  );
+  return Math.max(atLeast, Math.round(row!["QUERY PLAN"][0].Plan["Plan Rows"]));
 }

@@ -60,7 +60,6 @@ export function admitOne(arrived: DeadLetter, rules: readonly AdmissionRule[]): 
   return { letter, mark, dropped, matched, failed, arrived, label, group };
 }
 
-/** The rules of a source, in their order. */
 export function bySource(rules: readonly AdmissionRule[]): (source: string) => readonly AdmissionRule[] {
   const found = new Map<string, readonly AdmissionRule[]>();
   return (source) => {

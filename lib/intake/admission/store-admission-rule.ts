@@ -34,7 +34,7 @@ const ADMISSION: RuleKind<AdmissionRule> = {
 const TRIED_NEWEST = 200;
 
 /** `trial`: what a rule that was switched on would have done to the newest events; null = not switched on, or unknown. */
-export type StoredRule = { id: string; trial: Trial | null };
+type StoredRule = { id: string; trial: Trial | null };
 
 /**
  * Stores a new rule behind the others. Switched off unless the request says otherwise: a rule is tried first. Throws

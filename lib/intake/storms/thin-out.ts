@@ -8,7 +8,7 @@ import type { Tx } from "@/lib/platform/database/db";
 /** More events of one group came than the source stores whole in a minute. */
 export type Storm = { sourceId: string; limit: number; atMs: number; endsAtMs: number };
 
-export type ThinOptions = {
+type ThinOptions = {
   nowMs: number;
   /** `stormPerMinute` by the id of the source; one that is absent stores all. */
   limits: ReadonlyMap<string, number>;

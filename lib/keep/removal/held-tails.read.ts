@@ -1,7 +1,7 @@
 import { aggregateKeyOf, NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import { readAggregateOrder } from "@/lib/order/aggregate-order.read";
+import { HOLDS } from "@/lib/order/order.sql";
 import { isSuperseded } from "@/lib/order/order-gate.pure";
-import { HOLDS } from "@/lib/order/skip.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { PARKED } from "@/lib/redrive/states/state.sql";

@@ -91,19 +91,21 @@ export function lastBefore(
 }
 
 /** The arrivals of a group in the window, and the verdict of every page on them. */
-export function judged({ count, days, beforeMs }: GroupArrivalRow, times: Times): Arrivals & { verdict: Verdict } {
+export function judged({ count, days, beforeMs }: GroupArrivalRow, times: Times): GroupArrivals {
   const arrivals = { count, ...against(count, days, times) };
   return { ...arrivals, verdict: verdictOf({ count, trend: arrivals.trend, fromMs: times.fromMs, beforeMs }) };
 }
 
 type GroupKinds = Pick<StatsQuery["filter"], "source" | "errorCode"> & { fingerprint: string[] };
 
+export type GroupArrivals = Arrivals & { verdict: Verdict };
+
 /** What arrived of these groups in the window, judged as the overview judges it. Absent = nothing arrived, now or before. */
 export async function readGroupArrivals(
   db: Queryable,
   filter: GroupKinds,
   window: Window,
-): Promise<Map<string, Arrivals & { verdict: Verdict }>> {
+): Promise<Map<string, GroupArrivals>> {
   const times = timesOf(window, await knownSince(db));
   const arrived = groupsInFlow(filter, times);
   const before = lastBefore("arrived.fingerprint", filter, times, arrived.values);

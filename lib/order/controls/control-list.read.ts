@@ -4,22 +4,9 @@ import { type StoredScope, scopeOut } from "@/lib/order/controls/control.pure";
 import type { ControlList, ControlOut } from "@/lib/order/controls/controls.shapes";
 import { cutPage, type IdPage } from "@/lib/platform/api/id-page.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
-import { iso, isoOrNull } from "@/lib/platform/plain/iso-time.pure";
 import { PARKED } from "@/lib/redrive/states/state.sql";
 
-type ControlRow = StoredScope & {
-  id: string;
-  kind: ControlOut["kind"];
-  reason: string;
-  origin: ControlOut["origin"];
-  createdBy: string;
-  createdAtMs: number;
-  expiresAtMs: number | null;
-  liftedAtMs: number | null;
-  liftedBy: string | null;
-  liftReason: string | null;
-  catches: number | null;
-};
+type ControlRow = StoredScope & Omit<ControlOut, "scope"> & { live: boolean };
 
 /** The count of the events of one control stops here, so that the list stays quick. */
 const CATCHES_MAX = 10_000;
@@ -47,8 +34,8 @@ const catches = (scope: string) => `case c.scope
   end`;
 
 const COLUMNS = `c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "aggregateType", c.reason, c.origin,
-  c.created_by as "createdBy", c.created_at as "createdAtMs", c.expires_at as "expiresAtMs",
-  c.lifted_at as "liftedAtMs", c.lifted_by as "liftedBy", c.lift_reason as "liftReason"`;
+  c.created_by as "createdBy", c.created_at as "createdAt", c.expires_at as "expiresAt",
+  c.lifted_at as "liftedAt", c.lifted_by as "liftedBy", c.lift_reason as "liftReason"`;
 
 /** The blacklists that Parkade imposed on aggregates, in the form of controls. */
 const AUTOMATIC = `select a.blacklist_id, 'blacklist', 'aggregateId', a.aggregate_id, s.name, a.aggregate_type,
@@ -77,6 +64,7 @@ export async function listControls(
      )
      select c.*, case when c.live then ${catches("$4")} end as catches from page c order by c.id desc`,
     [query.cursor, query.state === null ? null : query.state === "live", query.limit + 1, sourceScope(viewer)],
+    { isoTimes: true },
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
   return { items: page.items.map(controlOut), nextCursor: page.nextCursor };
@@ -91,23 +79,11 @@ export async function readControl(db: Queryable, viewer: Viewer, id: string): Pr
      )
      select c.*, case when c.live then ${catches("$2")} end as catches from found c`,
     [id, sourceScope(viewer)],
+    { isoTimes: true },
   );
   return row ? controlOut(row) : null;
 }
 
-function controlOut(row: ControlRow): ControlOut {
-  return {
-    id: row.id,
-    kind: row.kind,
-    scope: scopeOut(row),
-    reason: row.reason,
-    origin: row.origin,
-    createdBy: row.createdBy,
-    createdAt: iso(row.createdAtMs),
-    expiresAt: isoOrNull(row.expiresAtMs),
-    liftedAt: isoOrNull(row.liftedAtMs),
-    liftedBy: row.liftedBy,
-    liftReason: row.liftReason,
-    catches: row.catches,
-  };
+function controlOut({ scope, value, source, aggregateType, live: _, ...row }: ControlRow): ControlOut {
+  return { ...row, scope: scopeOut({ scope, value, source, aggregateType }) };
 }

@@ -5,7 +5,6 @@
 export type ControlKind = "blacklist" | "whitelist" | "cooldown";
 export type ControlScope = "eventId" | "aggregateId" | "errorCode" | "source";
 
-/** The scope of a control, as it is stored. */
 export type StoredScope = {
   scope: ControlScope;
   value: string;
@@ -82,7 +81,7 @@ function hasEnded(control: Control, nowMs: number): boolean {
   return control.expiresAtMs !== null && control.expiresAtMs <= nowMs;
 }
 
-export type ControlRuling = { blacklisted: boolean; cooling: boolean; whitelisted: boolean };
+type ControlRuling = { blacklisted: boolean; cooling: boolean; whitelisted: boolean };
 
 export function ruleControls(applying: readonly Control[], aggregateBlacklisted: boolean): ControlRuling {
   const whitelisted = applying.some((control) => control.kind === "whitelist");
@@ -114,3 +113,19 @@ function longest<Ruling extends Control>(cooldowns: readonly Ruling[]): Ruling |
   const end = (control: Ruling) => control.expiresAtMs ?? Number.POSITIVE_INFINITY;
   return cooldowns.reduce<Ruling | null>((last, one) => (last === null || end(one) > end(last) ? one : last), null);
 }
+
+type Cause = Omit<Control, "id" | "aggregateType" | "expiresAtMs"> & { reason: string; createdBy: string };
+
+/** The control that decides over an event: `blacklisted by maria (error code TIMEOUT in orders): broken producer`. */
+export function controlCause({ kind, origin, createdBy, scope, value, source, reason }: Cause): string {
+  const done = { blacklist: "blacklisted", cooldown: "cooling", whitelist: "let through its cooldown" }[kind];
+  const by = origin === "automatic" ? "Parkade, after it kept failing" : createdBy;
+  return `${done} by ${by} (${SCOPE_WORDS[scope]} ${value}${source === null ? "" : ` in ${source}`}): ${reason}`;
+}
+
+const SCOPE_WORDS: Record<ControlScope, string> = {
+  eventId: "event",
+  aggregateId: "aggregate",
+  errorCode: "error code",
+  source: "source",
+};

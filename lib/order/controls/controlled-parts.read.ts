@@ -10,7 +10,7 @@ import type { Queryable } from "@/lib/platform/database/db";
  * the scope of a control: "BLACKLISTED" is the union, over the blacklists in force, of the BLACKLISTED events in the
  * scope of each.
  */
-export type Part = {
+type Part = {
   filter: ScopedFilter;
   /** A condition over `e` that the filter implies, spelt so that a partial index can be used. */
   hint?: string;

@@ -42,7 +42,7 @@ export function useCaught(filter: EventFilter, enabled: boolean) {
 }
 
 /** `underWay`: covered events whose send had not ended at the answer; null = the server could not read it. */
-export type ControlImposed = ControlOut & { underWay: number | null };
+type ControlImposed = ControlOut & { underWay: number | null };
 
 export async function imposeControl(client: QueryClient, body: ControlRequest): Promise<ControlImposed> {
   const imposed = await fetchJson<ControlImposed>("/api/v1/controls", { method: "POST", body, once: true });

@@ -2,7 +2,7 @@ import type { ControlKind, StoredScope } from "@/lib/order/controls/control.pure
 import type { Tx } from "@/lib/platform/database/db";
 import type { Prisma } from "@/lib/platform/database/generated/client";
 
-export type NewControl = StoredScope & {
+type NewControl = StoredScope & {
   id: string;
   kind: ControlKind;
   reason: string;
@@ -17,7 +17,7 @@ export async function insertControl(client: Prisma.TransactionClient, control: N
   await client.control.create({ data: { ...columns, createdAt: new Date(atMs), expiresAt } });
 }
 
-export type LiftedControl = StoredScope & { kind: ControlKind };
+type LiftedControl = StoredScope & { kind: ControlKind };
 
 const LIFTED = `kind, scope, value, source, aggregate_type as "aggregateType"`;
 

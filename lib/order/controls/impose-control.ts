@@ -9,7 +9,7 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { awaitOpenSends } from "@/lib/redrive/life/await-open-sends";
 
 /** `underWay`: number of covered events that were still being sent at the answer; null = the store did not answer. */
-export type ImposedControl = { id: string; underWay: number | null };
+type ImposedControl = { id: string; underWay: number | null };
 
 /**
  * Puts a control in force, for parked and for future events. A control that refuses events waits, at most two seconds,

@@ -1,9 +1,8 @@
 import { readConfirmedUrl } from "@/lib/guard/settings/settings.read";
 import { insertOutbox } from "@/lib/kit/outbox/insert";
-import type { Tx } from "@/lib/platform/database/db";
+import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { uuidv7 } from "@/lib/platform/ids";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
-import { readConfirmedEvents } from "@/lib/redrive/confirm/confirmed-events.read";
 
 /** Of rows of the outbox that `workers/outbox-publisher.ts` sends to the address in the settings. */
 export const CONFIRMED_DESTINATION = "confirmed";
@@ -32,4 +31,27 @@ export async function announceConfirmed(
   });
   // The worker polls: a NOTIFY would make all commits of the store wait for each other.
   await insertOutbox(tx, messages, { notify: false });
+}
+
+/** One confirmed event, as its producers' systems know it. Times are ISO 8601. */
+type ConfirmedEvent = {
+  id: string;
+  source: string;
+  eventId: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  version: string | null;
+  redriveId: string | null;
+};
+
+/** The named events, ordered by source. */
+function readConfirmedEvents(db: Queryable, ids: readonly string[]): Promise<ConfirmedEvent[]> {
+  return db.query(
+    `select e.id, s.name as source, e.event_id as "eventId", e.aggregate_type as "aggregateType",
+            e.aggregate_id as "aggregateId", e.version::text as version, e.confirmed_redrive as "redriveId"
+       from dlq_events e join sources s on s.id = e.source_id
+      where e.id = any($1::uuid[]) order by s.name, e.id`,
+    [ids],
+    { name: "confirmed-events" },
+  );
 }

@@ -1,7 +1,6 @@
-import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { aggregateKeyOf, comparePlaces } from "@/lib/order/aggregate.pure";
 import { type AggregateOrder, readAggregateOrder } from "@/lib/order/aggregate-order.read";
 import { type Earlier, type Head, headsText, isHeldBy } from "@/lib/order/order-gate.pure";
-import { comparePlaces } from "@/lib/order/place.pure";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { OrderFacts } from "@/lib/redrive/gate/dry-run.pure";
 import type { OrderedItem } from "@/lib/redrive/plan/redrive-plan.pure";
@@ -85,7 +84,7 @@ function behindHeads(event: OrderedItem, heads: readonly Head[]): string | null 
 /** What holds an aggregate: its heads, and events that cool down. */
 export type HoldingEvents = Pick<AggregateOrder, "heads" | "cooling">;
 
-export type Holder = { id: string; eventId: string; version: bigint | null; text: string };
+type Holder = { id: string; eventId: string; version: bigint | null; text: string };
 
 /** The head holds later versions. An event that cools down holds every event behind it, with or without a version. */
 export function holderOf(event: OrderedItem, { heads, cooling }: HoldingEvents): Holder | null {

@@ -44,7 +44,7 @@ export type Check = {
   pointer?: string;
 };
 
-export type Verdict =
+type Verdict =
   | { kind: "send"; findings: Check[] }
   /** Every check passes except the order: the item stays open and is claimed again later. */
   | { kind: "wait"; findings: Check[] }

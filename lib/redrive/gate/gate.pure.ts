@@ -1,12 +1,12 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
+import { isExhausted } from "@/lib/order/after-failure.pure";
 import {
   applyingControls,
   type ControlFacts,
   type ControlIndex,
   ruleControls,
 } from "@/lib/order/controls/control.pure";
-import { isExhausted } from "@/lib/order/redrive-limit.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 import { type Check, withFix } from "@/lib/redrive/gate/dry-run.pure";
 import { type ConfirmableRefusal, type GateRefusal, REFUSAL_TEXT } from "@/lib/redrive/gate/refusal.pure";

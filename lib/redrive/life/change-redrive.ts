@@ -39,7 +39,7 @@ import {
  * `underWay`: number of events that were still being sent when a pause or cancel answered; null = the store did not
  * answer.
  */
-export type ChangedRedrive = { underWay: number | null };
+type ChangedRedrive = { underWay: number | null };
 
 /**
  * Pauses, resumes or cancels a redrive, or changes its rate, concurrency or lane. Takes effect immediately and is audited. A

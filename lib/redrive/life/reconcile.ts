@@ -12,7 +12,7 @@ import { settleRedrive } from "@/lib/redrive/life/settle-redrive";
 /** Cancelled items given back in one round. */
 const CANCEL_CHUNKS = 20;
 
-export type Reconciled = { rung: number; cancelled: number; settled: number };
+type Reconciled = { rung: number; cancelled: number; settled: number };
 
 /**
  * Rebuilds the queue from Postgres: rings every slice with open items that nobody holds, plan and bulk operation whose job the

@@ -350,7 +350,7 @@ export async function setRedriveConcurrency(tx: Tx, id: string, concurrency: num
  * What the targets of a redrive's open items take together; null = unlimited. Of one that has no open item (yet): what the targets
  * of its sources take, so that a rate is not taken because nothing may go just now.
  */
-export type PaceCeiling = { ratePerSecond: number | null; places: number | null; targets: string | null };
+type PaceCeiling = { ratePerSecond: number | null; places: number | null; targets: string | null };
 
 export async function readPaceCeiling(tx: Tx, id: string): Promise<PaceCeiling> {
   const [row] = await tx.query<PaceCeiling>(

@@ -26,7 +26,6 @@ function causeOfJob(): Pick<LaneJob, "traceparent"> {
   return traceparent === undefined ? {} : { traceparent };
 }
 
-/** Rings the plan of a redrive. */
 export async function ringPlan(deps: Pick<Deps, "lane">, redriveId: string): Promise<void> {
   await deps.lane.ring("sets", [{ kind: "plan", redriveId, ...causeOfJob() }]);
 }
@@ -86,7 +85,6 @@ export async function ringNextInLine(
   }
 }
 
-/** Rings a bulk operation. */
 export async function ringBulkOperation(deps: Pick<Deps, "lane">, operationId: string): Promise<void> {
   await deps.lane.ring("sets", [{ kind: "bulk", operationId, ...causeOfJob() }]);
 }

@@ -31,7 +31,6 @@ export type StallFacts = {
   away: { target: string; detail: string; forMs: number }[];
   /** All targets of the open items, including those that take no sends. */
   targets: number;
-  /** Open items that a worker has claimed. */
   claimed: number;
   /** Open items that wait for a time, and the earliest of these times. */
   deferred: { count: number; untilMs: number | null };
@@ -81,7 +80,7 @@ export function isStandstill({
   return stalled.code !== "paused" || brakeSeen !== null;
 }
 
-export type Stall = {
+type Stall = {
   code: StallCode;
   /** One sentence: why nothing is sent, and how to change that. */
   text: string;

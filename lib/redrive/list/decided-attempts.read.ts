@@ -8,7 +8,6 @@ export const STOPPED = `coalesce(decision->'next'->>'reason',
 
 /** An attempt with a decision, as the worker recorded it. */
 export type DecidedAttempt = {
-  /** The event's id. */
   id: string;
   eventId: string | null;
   attempt: number;

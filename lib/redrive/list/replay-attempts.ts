@@ -11,7 +11,7 @@ import { type Difference, replay } from "@/lib/retry/replay";
 /** Maximum number of differences in the list; all of them are counted. */
 const LISTED_MAX = 100;
 
-export type ReplayRequest = {
+type ReplayRequest = {
   redriveId: string;
   /** The producer's event id, or our id of the event; null = all events of the redrive. */
   eventId: string | null;

@@ -5,7 +5,7 @@ export type OutcomeMark = "d" | "f" | "b";
  * Pauses a redrive when more than `ratio` of the last `window` outcomes failed or bounced, or when the p95 of the last
  * `window` latencies is above `latencyMsMax`; never on fewer than `minSample`.
  */
-export type BrakeRule = { ratio: number; window: number; minSample: number; latencyMsMax: number | null };
+type BrakeRule = { ratio: number; window: number; minSample: number; latencyMsMax: number | null };
 
 /** The last `window` outcomes, newest last. */
 export function appendOutcomes(recent: string, marks: string, window: number): string {

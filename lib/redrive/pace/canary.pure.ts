@@ -1,4 +1,4 @@
-export type CanaryRule = { steps: number[] };
+type CanaryRule = { steps: number[] };
 
 /** Cumulative sizes of the default steps. After the last step every event may be sent. */
 export const CANARY_STEPS = [1, 10, 100];

@@ -49,7 +49,7 @@ export type Work = {
 };
 
 /** `released` is the current step; `waitMs` is the rest of the wait after it, null = that wait has not begun. */
-export type CanaryLeft = {
+type CanaryLeft = {
   steps: readonly number[];
   released: number;
   quietMs: number;

@@ -14,7 +14,7 @@ const RECHECK_MS = 200;
 const RETRY_MS = 250;
 const RETRY_MS_MAX = 2_000;
 
-export type TokenFeederOptions = {
+type TokenFeederOptions = {
   bucket: TokenBucket;
   /** Read before every take, so that a change of the rate is live. null = unlimited. */
   spec: () => BucketSpec | null;

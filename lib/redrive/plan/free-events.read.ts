@@ -1,7 +1,7 @@
 import { AGGREGATE_BLACKLISTED, type CandidatePage, compileSelection } from "@/lib/events/selection/candidates.read";
 import { UNDER_CONTROL } from "@/lib/order/controls/controls.read";
+import { HOLDS } from "@/lib/order/order.sql";
 import type { Earlier } from "@/lib/order/order-gate.pure";
-import { HOLDS } from "@/lib/order/skip.sql";
 import type { Queryable } from "@/lib/platform/database/db";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
@@ -10,7 +10,6 @@ export type IdList = string;
 
 export const NO_IDS: IdList = "{}";
 
-/** A list with further ids. */
 export function withIds(list: IdList, ids: readonly string[]): IdList {
   if (ids.length === 0) return list;
   return list === NO_IDS ? `{${ids.join(",")}}` : `${list.slice(0, -1)},${ids.join(",")}}`;

@@ -23,7 +23,7 @@ import { type IdList, readFree, withIds } from "@/lib/redrive/plan/free-events.r
 import { freezeEvents, insertItems, noteSources, type PlannedItem } from "@/lib/redrive/plan/freeze-events.write";
 import { NO_DELTA } from "@/lib/redrive/run/store/finish-items.write";
 
-export type FreezeTarget = {
+type FreezeTarget = {
   id: string;
   actor: string;
   reason: string;
@@ -35,13 +35,13 @@ export type FreezeTarget = {
   cutoff: string;
 };
 
-export type FrozenChunk = { total: number; open: number; refused: Record<string, number>; slices: number[] };
+type FrozenChunk = { total: number; open: number; refused: Record<string, number>; slices: number[] };
 
 /** Sets up to this size are frozen in the request's own transaction; larger ones by the worker in chunks. */
 export const FREEZE_INLINE_MAX = 2_000;
 
 /** What decides about the events of a redrive before any of them is frozen. `id` null: a preview, nothing is frozen. */
-export type PlanTarget = Pick<FreezeTarget, "earlier" | "despite" | "selection" | "asOfMs" | "cutoff"> & {
+type PlanTarget = Pick<FreezeTarget, "earlier" | "despite" | "selection" | "asOfMs" | "cutoff"> & {
   id: string | null;
 };
 

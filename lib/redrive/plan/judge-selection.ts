@@ -7,10 +7,9 @@ import {
   readTouched,
   TOUCHED_MAX,
 } from "@/lib/events/selection/candidates.read";
-import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
+import { aggregateKeyOf, comparePlaces } from "@/lib/order/aggregate.pure";
 import { type Earlier, type Head, isHeldBy } from "@/lib/order/order-gate.pure";
 import { readEarlierVersions } from "@/lib/order/outside-order.read";
-import { comparePlaces } from "@/lib/order/place.pure";
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { type GateFacts, gate } from "@/lib/redrive/gate/gate.pure";
@@ -53,7 +52,7 @@ export type JudgedSelection = {
 };
 
 /** The events of a selection as its redrive would freeze them. `earlier`: those behind versions outside of it. */
-export type PlannedSelection = { planned: PlannedItem[]; earlier: EarlierOut };
+type PlannedSelection = { planned: PlannedItem[]; earlier: EarlierOut };
 
 /**
  * Plans a selection by the functions that freeze it, and freezes nothing. null = it has more events than a request

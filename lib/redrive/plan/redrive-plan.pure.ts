@@ -1,5 +1,4 @@
-import { aggregateKeyOf } from "@/lib/order/aggregate.pure";
-import { comparePlaces } from "@/lib/order/place.pure";
+import { aggregateKeyOf, comparePlaces } from "@/lib/order/aggregate.pure";
 
 /** Mean items of a slice of a large redrive: two or three claims. Each slice is a job, whose turn costs as much as some sends. */
 const SLICE_ITEMS_MEAN = 200;

@@ -6,7 +6,7 @@ import {
 } from "@/lib/events/selection/candidates.read";
 import { NO_AGGREGATE_TYPE } from "@/lib/order/aggregate.pure";
 import { PROCESSED, sameAggregate } from "@/lib/order/aggregate-order.read";
-import { HOLDS, SKIPPED } from "@/lib/order/skip.sql";
+import { HOLDS, SKIPPED } from "@/lib/order/order.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import type { EarlierOut, EarlierSample } from "@/lib/redrive/preview/redrive-preview.shapes";
 import { EVENT, HOLDING } from "@/lib/redrive/states/state.sql";
@@ -23,7 +23,7 @@ const NO_VERSION = "9223372036854775807";
 const EARLIER_IDS_MAX = 20_000;
 
 /** The selected events that pass the gate: whole kinds of events, and single events under a control of their own. */
-export type Passing = {
+type Passing = {
   groups: readonly CandidateGroup[];
   touched: readonly { id: string; passes: boolean }[];
   redriveLimit: number;

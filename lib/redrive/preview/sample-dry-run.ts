@@ -65,7 +65,7 @@ type SampleRequest = Pick<PreviewRequest, "lane" | "earlier"> & { target: Target
  * `refusals`: when every event that may go was examined, those that the dry run refuses by id, whatever the state of the
  * targets now, since a send waits for its target. null = some were not examined.
  */
-export type Sampled = { out: SampleOut; refusals: ReadonlyMap<string, Refusal> | null };
+type Sampled = { out: SampleOut; refusals: ReadonlyMap<string, Refusal> | null };
 
 /**
  * The dry run of the events that the gate and the order let go, the first of each aggregate before its later ones, with

@@ -1,6 +1,5 @@
 import { toSearchParams } from "@/lib/events/filter/filter-params.shapes";
-import { estimateCandidates } from "@/lib/events/list/estimate.read";
-import { type Candidate, countUpTo, cutoffOf } from "@/lib/events/selection/candidates.read";
+import { type Candidate, countUpTo, cutoffOf, estimateCandidates } from "@/lib/events/selection/candidates.read";
 import { selectEvents } from "@/lib/events/selection/select-events";
 import type { Selection } from "@/lib/events/selection/selection.shapes";
 import { inTransaction } from "@/lib/events/selection/walk-selection";

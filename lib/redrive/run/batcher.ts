@@ -10,7 +10,7 @@ export type Batcher<Item, Result> = {
 
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void };
 
-export type BatcherOptions = {
+type BatcherOptions = {
   max: number;
   /**
    * After a batch of `items` or more, the next batch waits as long as that flush took, `msMax` at the most: about twice as

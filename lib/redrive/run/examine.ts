@@ -44,7 +44,7 @@ type Send = {
   unreached: number;
 };
 
-export type Examined = { items: ExaminedItem[]; held: boolean };
+type Examined = { items: ExaminedItem[]; held: boolean };
 
 /** Gate and dry run of one claim: batched reads, then pure decisions. */
 export async function examineItems(

@@ -1,7 +1,6 @@
 import { EVENT_MOVES, type EventMove, type EventStatus } from "@/lib/events/event-state.pure";
 import type { Settings } from "@/lib/guard/settings/settings.pure";
-import { cooldownAfter } from "@/lib/order/cooldown.pure";
-import { statusAfterFailure } from "@/lib/order/redrive-limit.pure";
+import { cooldownAfter, statusAfterFailure } from "@/lib/order/after-failure.pure";
 import type { Refusal } from "@/lib/redrive/gate/refusal.pure";
 import { ITEM_MOVES, type ItemMove, type ItemState } from "@/lib/redrive/states/item-state.pure";
 
@@ -32,9 +31,8 @@ export type EventAfter = {
   confirmedAtMs: number | null;
 };
 
-export type EventBefore = { failures: number; redrives: number; cooldownUntilMs: number | null };
+type EventBefore = { failures: number; redrives: number; cooldownUntilMs: number | null };
 
-/** The moves of the item and of its event. */
 export function moveOf(outcome: ItemOutcome): Extract<ItemMove, EventMove> {
   switch (outcome.kind) {
     case "delivered":

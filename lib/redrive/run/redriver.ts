@@ -15,7 +15,7 @@ import { createPayloadChecker, type PayloadChecker } from "@/lib/repair/schemas/
 import { createSchemaCheck } from "@/lib/repair/schemas/schema-check";
 import type { HealingStep } from "@/lib/retry/healing/healing";
 
-export type RedriverOptions = {
+type RedriverOptions = {
   deps: Deps;
   keyedDb: Db;
   bucket: GuardedBucket;

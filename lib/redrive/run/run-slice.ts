@@ -16,7 +16,6 @@ import { type ClaimedItem, sliceRest } from "@/lib/redrive/run/store/claim-items
 import { rememberSliceWait } from "@/lib/redrive/run/store/slice-waits.write";
 import type { HeldSources } from "@/lib/redrive/targets/target";
 
-/** Items claimed at once. */
 const CLAIM_ITEMS_MAX = 100;
 /** A claim holds about this much work at the redrive's rate, so that a pause or a crash finds few items claimed. */
 const CLAIM_WORK_MS = 10_000;

@@ -39,7 +39,7 @@ const subjectOf = async (id: string) => {
 };
 const history = async (eventId: string) => {
   const [id] = await world.idsOf([eventId]);
-  return (await readHistory(world.db, await subjectOf(id!))).map((entry) => entry.text).join("\n");
+  return (await readHistory(world.db, await subjectOf(id!))).history.map((entry) => entry.text).join("\n");
 };
 const ids = (sink: Sink) => sink.arrived.map(({ eventId }) => eventId).sort();
 

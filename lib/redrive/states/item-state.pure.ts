@@ -32,7 +32,6 @@ export type ItemOutcomeWord = (typeof ITEM_OUTCOMES)[number];
 
 const OF_DELIVERED: readonly ItemOutcomeWord[] = ["sent", "deduplicated", "confirmed", "bounced"];
 
-/** The state of the items with this outcome. */
 export function stateOfOutcome(outcome: ItemOutcomeWord): ItemState {
   return OF_DELIVERED.includes(outcome) ? "delivered" : (outcome as ItemState);
 }
@@ -53,3 +52,13 @@ export const ITEM_MOVES = {
 
 /** The state of an item that is frozen, by whether the gate stops it. */
 export const FROZEN_AS = { passes: "open", stopped: "refused" } as const satisfies Record<string, ItemState>;
+
+/**
+ * The life of an attempt: one send of one item.
+ *
+ * An attempt is `open` from the moment its intent is recorded. The worker that sent closes it: `delivered` or `failed`.
+ * `ambiguous`: nobody knows whether the target received the send. The worker sets it when no answer came. The next
+ * worker that claims the item sets it when the first worker was lost between the send and its end.
+ */
+export const ATTEMPT_STATES = ["open", "delivered", "failed", "ambiguous"] as const;
+export type AttemptState = (typeof ATTEMPT_STATES)[number];

@@ -1,8 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { EVENT_STATUSES } from "@/lib/events/event-state.pure";
-import { ATTEMPT_STATES } from "@/lib/redrive/states/attempt-state.pure";
-import { ITEM_STATES } from "@/lib/redrive/states/item-state.pure";
+import { ATTEMPT_STATES, ITEM_STATES } from "@/lib/redrive/states/item-state.pure";
 import { REDRIVE_STATES } from "@/lib/redrive/states/redrive-state.pure";
 import { ATTEMPT, EVENT, EVENT_MOVE, ITEM, ITEM_MOVE, REDRIVE } from "./state.sql";
 

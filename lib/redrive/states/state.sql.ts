@@ -3,8 +3,7 @@ import { EVENT_MOVES, EVENT_STATUSES, PARKED_STATUSES } from "@/lib/events/event
 import { APPROVAL_STATES } from "@/lib/guard/approvals/approval.pure";
 import { HOLDING_STATUSES } from "@/lib/order/order-gate.pure";
 import type { Wait } from "@/lib/redrive/request/redrive-wait.pure";
-import { ATTEMPT_STATES } from "@/lib/redrive/states/attempt-state.pure";
-import { ITEM_ENDS, ITEM_MOVES, ITEM_STATES } from "@/lib/redrive/states/item-state.pure";
+import { ATTEMPT_STATES, ITEM_ENDS, ITEM_MOVES, ITEM_STATES } from "@/lib/redrive/states/item-state.pure";
 import {
   FINAL_REDRIVE_STATES,
   LIVE_REDRIVE_STATES,

@@ -16,7 +16,7 @@ import {
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { INT4_MAX, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/platform/plain/storable.pure";
 import { UUID } from "@/lib/platform/plain/uuid.pure";
-import { ATTEMPT_STATES } from "@/lib/redrive/states/attempt-state.pure";
+import { ATTEMPT_STATES } from "@/lib/redrive/states/item-state.pure";
 import { REVISION_CAUSES } from "@/lib/repair/revisions/revision.pure";
 
 /** A send of a revision. */

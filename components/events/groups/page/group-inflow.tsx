@@ -3,7 +3,7 @@
 import { useMemo } from "react";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
-import type { GroupDetail } from "@/lib/events/groups/group-detail.shapes";
+import type { GroupDetail } from "@/lib/events/groups/groups.shapes";
 import { formatCompact, formatNumber } from "@/lib/platform/plain/format.pure";
 
 const SERIES = [

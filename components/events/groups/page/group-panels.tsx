@@ -16,7 +16,7 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { useEventDetail } from "@/lib/events/events.browser";
 import type { EventFilter } from "@/lib/events/filter/event-filter.shapes";
 import { eventsHref, withPart } from "@/lib/events/filter/filter-read.browser";
-import type { GroupDetail } from "@/lib/events/groups/group-detail.shapes";
+import type { GroupDetail } from "@/lib/events/groups/groups.shapes";
 import { formatNumber, plural, shortenId, visible } from "@/lib/platform/plain/format.pure";
 
 const AcknowledgeDialog = lazily(() => import("@/components/observe/alerts/acknowledge-dialog"), "AcknowledgeDialog");

@@ -1,8 +1,7 @@
 import type { EventStatus } from "@/lib/events/event-state.pure";
 import { AGGREGATE_BLACKLISTED } from "@/lib/events/selection/candidates.read";
 import type { AdmissionMark } from "@/lib/intake/admission/admission.pure";
-import { PLACE } from "@/lib/order/place.sql";
-import { SKIPPED } from "@/lib/order/skip.sql";
+import { PLACE, SKIPPED } from "@/lib/order/order.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 import { checked, lockedItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
@@ -298,7 +297,7 @@ export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Prom
 }
 
 /** The remaining work in a range of slices, to decide whether and when the job runs again. */
-export type SliceRest = {
+type SliceRest = {
   open: number;
   /** Open items that nobody holds and that wait for no time: items of another redrive must be sent first. */
   blocked: number;

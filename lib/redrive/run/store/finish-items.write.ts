@@ -18,8 +18,7 @@ import {
 } from "@/lib/redrive/run/item-outcome.pure";
 import type { ClaimedItem } from "@/lib/redrive/run/store/claim-items.write";
 import { checked, lockEvents, lockedItem, lockedItems } from "@/lib/redrive/run/store/fence.write";
-import type { AttemptState } from "@/lib/redrive/states/attempt-state.pure";
-import type { ItemEnd } from "@/lib/redrive/states/item-state.pure";
+import type { AttemptState, ItemEnd } from "@/lib/redrive/states/item-state.pure";
 import { ATTEMPT, EVENT, ITEM } from "@/lib/redrive/states/state.sql";
 
 /** The end of one claimed item, decided by core, to be stored. */
@@ -37,7 +36,6 @@ export type AttemptClose = {
   id: string;
   redriveId: string;
   attempt: number;
-  /** The fence of the claim that opened the attempt. */
   fence: bigint;
   state: Exclude<AttemptState, "open">;
   latencyMs: number;

@@ -164,7 +164,7 @@ export function attemptKey(row: { id: string; attempt: number; fence: bigint | n
 }
 
 /** What earlier claims of an item did in its redrive. */
-export type EarlierAttempts = {
+type EarlierAttempts = {
   /** The highest number. */
   attempt: number;
   /** The code of a delivery that is on record although the claim was lost before the item was closed; null = none is. */

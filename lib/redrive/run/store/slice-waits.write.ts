@@ -1,4 +1,4 @@
-import { PLACE } from "@/lib/order/place.sql";
+import { PLACE } from "@/lib/order/order.sql";
 import type { Queryable, Tx } from "@/lib/platform/database/db";
 import { checked } from "@/lib/redrive/run/store/fence.write";
 import { ITEM, REDRIVE } from "@/lib/redrive/states/state.sql";

@@ -2,12 +2,12 @@ import { handle } from "@/app/_server/handle";
 import { withSourceHints } from "@/app/_server/named-sources";
 import { groupListSchema } from "@/lib/events/events.shapes";
 import { listGroups } from "@/lib/events/groups/group-list.read";
-import { groupPageQuery } from "@/lib/events/groups/group-page.shapes";
+import { groupPageQuery } from "@/lib/events/groups/groups.shapes";
 import type { Verdict } from "@/lib/observe/group-verdict.pure";
 
 export const GET = handle({
   id: "listGroups",
-  summary: "Groups with events that match, the largest rise first",
+  summary: "Groups with events that match, those with the most parked events first",
   query: groupPageQuery,
   answer: groupListSchema,
   coalesce: true,

@@ -1,6 +1,6 @@
 import { handle } from "@/app/_server/handle";
 import { readGroupDetail } from "@/lib/events/groups/group-detail.read";
-import { byFingerprint, groupDetailQuery, groupDetailSchema } from "@/lib/events/groups/group-detail.shapes";
+import { byFingerprint, groupDetailQuery, groupDetailSchema } from "@/lib/events/groups/groups.shapes";
 
 export const GET = handle({
   id: "getGroup",

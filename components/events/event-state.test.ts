@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isBehind } from "@/components/events/aggregate-order";
+import { isBehind } from "@/components/events/event-state";
 
 describe("an event of an aggregate", () => {
   it.each([

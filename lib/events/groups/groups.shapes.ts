@@ -6,9 +6,21 @@ import {
   fromSearchParams,
   resolveWindow,
 } from "@/lib/events/filter/event-filter.shapes";
+import { filterQuery } from "@/lib/events/list/event-page.shapes";
 import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
+import { VERDICTS } from "@/lib/observe/group-verdict.pure";
+import { pageOf } from "@/lib/platform/api/id-page.shapes";
 import type { PathOf, QueryOf } from "@/lib/platform/api/query.shapes";
-import { countOut, idOut, named, nullableNumber, nullableText, timeOut } from "@/lib/platform/api/schemas.shapes";
+import {
+  countOut,
+  described,
+  idOut,
+  listText,
+  named,
+  nullableNumber,
+  nullableText,
+  timeOut,
+} from "@/lib/platform/api/schemas.shapes";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** GET /api/v1/groups/{fingerprint}?source=&from=&to= */
@@ -122,3 +134,22 @@ export function unknownGroup(fingerprint: string): DomainError {
     fields: [{ field: "fingerprint", detail: "list groups with GET /api/v1/groups" }],
   });
 }
+
+const GROUP_SORTS = ["count", "last"] as const;
+export type GroupSort = (typeof GROUP_SORTS)[number];
+
+/** GET /api/v1/groups: the filter of events, and the order of the groups. */
+export const groupPageQuery = filterQuery(
+  {
+    ...pageOf(z.string()),
+    sort: described(
+      z.optional(z.enum(GROUP_SORTS, `must be one of ${GROUP_SORTS.join(", ")}`)),
+      "`count`: those with the most parked events first; `last`: those that failed last. Absent = count",
+    ),
+    verdict: described(
+      z.optional(listText(VERDICTS)),
+      "Groups of which the arrivals in the window say one of these, with commas between them",
+    ),
+  },
+  { cursor: "invalid-cursor" },
+);

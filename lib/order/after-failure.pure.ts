@@ -1,4 +1,5 @@
 import { EVENT_MOVES, type EventStatus, nextStatus } from "@/lib/events/event-state.pure";
+import type { Settings } from "@/lib/guard/settings/settings.pure";
 
 /** True when an event that was sent in `redrives` deliver redrives must not be sent again. */
 export function isExhausted(redrives: number, redriveLimit: number): boolean {
@@ -18,4 +19,10 @@ export function statusAfterFailure(
   const parked = nextStatus(from, move);
   if (parked === null) return from;
   return isExhausted(redrives, redriveLimit) ? EVENT_MOVES.exhaust.to : parked;
+}
+
+/** Cooldown after the n-th consecutive failure (n >= 1): first, doubled, doubled again, up to the cap. Milliseconds. */
+export function cooldownAfter(failures: number, settings: Pick<Settings, "cooldownMs" | "cooldownMsMax">): number {
+  const doublings = Math.min(Math.max(failures, 1) - 1, 40);
+  return Math.min(settings.cooldownMs * 2 ** doublings, settings.cooldownMsMax);
 }
