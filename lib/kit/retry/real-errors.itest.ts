@@ -8,7 +8,6 @@ import { classifyAny } from "@/lib/kit/retry/classify";
 import { execute, tryExecute } from "@/lib/kit/retry/execute";
 import { ensureOk } from "@/lib/kit/retry/http-error";
 import type { RetryPolicy } from "@/lib/kit/retry/policy";
-import { createTarget } from "@/lib/kit/retry/target";
 import { freePort } from "@/lib/testing/free-port";
 import { testDatabase } from "@/lib/testing/postgres";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
@@ -72,14 +71,6 @@ describe("fetch", () => {
     await closed[0];
   });
 
-  test("a whole second of Retry-After is waited for", async () => {
-    const busy: RequestListener = (_, response) => response.writeHead(503, { "retry-after": "1" }).end("busy");
-    const { url } = await serve(busy, ok);
-    const startedMs = performance.now();
-    expect(await execute({ ...SOON, deadlineMs: 20_000 }, get(url), { idempotent: true })).toBe("ok");
-    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(1_000);
-  });
-
   test("a cancelled call leaves no request behind", async () => {
     const { url, requests } = await serve(never);
     const controller = new AbortController();
@@ -87,13 +78,6 @@ describe("fetch", () => {
     await expect.poll(requests).toBe(1);
     controller.abort(new Error("enough"));
     expect(await running).toMatchObject({ kind: "cancelled", reason: { message: "enough" }, attempts: 1 });
-  });
-
-  test("a target hedges a silent server", async () => {
-    const { url, requests } = await serve(never, ok);
-    const target = createTarget({ hedge: { delayMs: 20, sendsMax: 2 } });
-    expect(await execute(target, get(url), { idempotent: true })).toBe("ok");
-    expect(requests()).toBe(2);
   });
 });
 
