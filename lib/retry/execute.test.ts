@@ -176,13 +176,6 @@ describe("amplification", () => {
     expect(on.sends.map(({ context }) => context.retryCount)).toEqual([3, 4]);
   });
 
-  it("still makes the one attempt it was asked for", async () => {
-    const on = bench({ maxAttempts: 2 });
-    const end = await on.play([coded("ECONNREFUSED")], { incomingRetryCount: 100 });
-    expect(end).toMatchObject({ reason: "amplified", attempts: 1 });
-    expect(on.sends[0]!.context.retryCount).toBe(100);
-  });
-
   it("starts the count at the repeats made here when none came in", async () => {
     const on = bench({ maxAttempts: 2 });
     void on.start();
@@ -1081,22 +1074,6 @@ describe("the caller's own token", () => {
 });
 
 describe("the bulkhead", () => {
-  it("bounds the sends under way and serves the queue in order", async () => {
-    const on = bench({ bulkhead: { permits: 2, queueMax: 5 } });
-    const all = [1, 2, 3, 4].map(() => on.start());
-    await settle();
-    expect(on.sends).toHaveLength(2);
-    on.sends[0]!.resolve("a");
-    await settle();
-    expect(on.sends).toHaveLength(3);
-    on.sends[1]!.resolve("b");
-    await settle();
-    on.sends[2]!.resolve("c");
-    on.sends[3]!.resolve("d");
-    expect((await Promise.all(all)).map((end) => end.kind === "ok" && end.value)).toEqual(["a", "b", "c", "d"]);
-    expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
-  });
-
   it("rejects at once what the queue has no room for", async () => {
     const on = bench({ bulkhead: { permits: 1, queueMax: 0 } });
     const first = on.start();
@@ -1393,32 +1370,12 @@ describe("the counters", () => {
     const on = bench({ maxAttempts: 2 });
     await on.play([coded("HTTP_500"), "done"]);
     await on.play([coded("HTTP_429"), coded("HTTP_500")]);
-    expect(on.target.snapshot().counters).toEqual({
-      operations: 2,
-      succeeded: 1,
-      failed: 1,
-      deferred: 0,
-      cancelled: 0,
-      attempts: 4,
-      retries: 2,
-      hedges: 0,
-      timeouts: 0,
-      throttled: 1,
-      retryAllowed: 2,
-      retryExhausted: 1,
-      retryAfterHonored: 0,
-      budgetDenied: 0,
-      breakerDenied: 0,
-      bulkheadDenied: 0,
-      dedupDropped: 0,
-      overloadDenied: 0,
-      retryRate: 1,
-      timeoutRate: 0,
-      retryRatePerAttempt: 0.5,
-      timeoutRatePerAttempt: 0,
-      errorRatio: 0.5,
-      dedupDropRate: 0,
+    expect(on.target.counters).toEqual({
+      ...zeroCounters(),
+      ...{ operations: 2, succeeded: 1, failed: 1, attempts: 4, retries: 2 },
+      ...{ throttled: 1, retryAllowed: 2, retryExhausted: 1 },
     });
+    expect(on.target.snapshot().counters).toMatchObject({ retryRate: 1, retryRatePerAttempt: 0.5, errorRatio: 0.5 });
     expect(on.target.latency.samples).toBe(1);
   });
 

@@ -147,16 +147,6 @@ describe("http redrive request", () => {
     expect(sink.arrived.at(-1)!.headers["webhook-id"]).not.toBe(ids[0]);
   });
 
-  it("carries a plain HMAC over the body as it goes out", async () => {
-    const { config } = parseSourceConfig("http", {
-      redriveUrl: url(),
-      signing: { scheme: "hmac", secret: "key", header: "X-Hub-Signature-256", prefix: "sha256=" },
-    });
-    await publish(config as HttpConfig, {});
-    const [{ body, headers }] = sink.arrived as [Arrived];
-    expect(headers["x-hub-signature-256"]).toBe(`sha256=${createHmac("sha256", "key").update(body).digest("hex")}`);
-  });
-
   it("shows no credential that its answer repeats, known to Parkade or not, nor half of one", async () => {
     const token = "tok-0123456789abcdef";
     sink.answer = (request, response) => {
