@@ -1,15 +1,12 @@
 /**
  * The promises of the engine as executable assertions, each at its edges: the longest a call may take, how likely it
- * succeeds, that the key is stable, that the deduplication window holds, and that an effect happens once.
+ * succeeds, and that an effect happens once.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Backoff } from "@/lib/retry/backoff/backoff";
 import { expectedAttempts, successProbability, upperBoundMs } from "@/lib/retry/bounds";
 import { createTargetState, execute } from "@/lib/retry/execute";
-import { executeOnce } from "@/lib/retry/idempotency/execute-once";
-import { idempotencyKey } from "@/lib/retry/idempotency/key";
-import { memoryIdempotencyStore } from "@/lib/retry/idempotency/memory-store";
 import type { Policy } from "@/lib/retry/policy";
 import { type ManualClock, manualClock } from "@/lib/retry/testing/manual-clock";
 import { coded } from "@/lib/retry/testing/scripted-call";
@@ -37,12 +34,9 @@ type Weather = "ok" | "refused" | "cut" | "hangs";
 function sink(clock: ManualClock, weather: () => Weather, latencyMs: () => number) {
   const seen = new Set<string>();
   const effects: string[] = [];
-  const sends: string[] = [];
   return {
     effects,
-    sends,
     async send(key: string, signal: AbortSignal): Promise<string> {
-      sends.push(key);
       const now = weather();
       if (now === "refused") throw coded("ECONNREFUSED");
       if (!seen.has(key)) effects.push(key);
@@ -135,79 +129,6 @@ describe("retry success probability", () => {
     expect(Math.abs(succeeded / calls - pOk)).toBeLessThanOrEqual(tolerance);
     const expected = expectedAttempts(pDrop, maxAttempts);
     expect(Math.abs(target.counters.attempts / calls - expected)).toBeLessThanOrEqual(0.05 * expected);
-  });
-});
-
-describe("idempotency key stability", () => {
-  it("every repeat of an operation carries the same key", async () => {
-    const weathers: Weather[] = ["cut", "refused", "hangs", "ok"];
-    let send = 0;
-    const { server, done } = run(
-      { ...BARE, attemptTimeoutMs: 50 },
-      1,
-      () => weathers[send++]!,
-      () => 5,
-    );
-    expect(await done).toMatchObject({ kind: "ok", attempts: 4 });
-    expect(server.sends).toEqual(["key", "key", "key", "key"]);
-  });
-
-  it("a derived key depends on payload, user and time bucket and on nothing else", async () => {
-    const bytes = fc.uint8Array({ maxLength: 20 });
-    await fc.assert(
-      fc.asyncProperty(
-        bytes,
-        fc.string(),
-        fc.nat(1e9),
-        fc.integer({ min: 1, max: 1e6 }),
-        async (payload, user, atMs, bucketMs) => {
-          const bucketStartMs = Math.floor(atMs / bucketMs) * bucketMs;
-          const key = (at: number) => idempotencyKey({ payload: payload.slice(), user, atMs: at, bucketMs });
-          expect(await key(atMs)).toBe(await key(bucketStartMs));
-          expect(await key(bucketStartMs + bucketMs - 1)).toBe(await key(bucketStartMs));
-          expect(await key(bucketStartMs + bucketMs)).not.toBe(await key(bucketStartMs));
-        },
-      ),
-    );
-  });
-});
-
-describe("dedup window", () => {
-  const times = { windowMs: 10_000, leaseMs: 2_000 };
-
-  /** Sends the same operation at each time (ms) and answers how many effects there were. */
-  async function effectsOf(arrivalsMs: number[]): Promise<number> {
-    const clock = manualClock({ nowMs: 0 });
-    const store = memoryIdempotencyStore<string>(clock);
-    const target = createTargetState(BARE, clock);
-    let effects = 0;
-    for (const atMs of arrivalsMs) {
-      await clock.advance(atMs - clock.nowMs());
-      const attempt = async () => `effect ${++effects}`;
-      const call = { idempotencyKey: "key", retryable: true, attempt };
-      const run = () => execute(call, { policy: BARE, target, clock, random: () => 0 });
-      await executeOnce("key", run, { store, times });
-    }
-    return effects;
-  }
-
-  it("holds to its last millisecond and not beyond", async () => {
-    expect(await effectsOf([0, 9_999])).toBe(1);
-    expect(await effectsOf([0, 10_000])).toBe(2);
-    expect(await effectsOf([0, 1, 2, 9_998, 9_999])).toBe(1);
-    expect(await effectsOf([0, 9_999, 10_000, 19_999])).toBe(2);
-  });
-
-  it("swallows every duplicate that reordering can delay within the window", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.integer({ min: 0, max: 9_999 }), { minLength: 1, maxLength: 12 }),
-        async (delays) => {
-          const first = Math.min(...delays);
-          expect(await effectsOf([...delays].map((delay) => delay - first).sort((a, b) => a - b))).toBe(1);
-        },
-      ),
-    );
   });
 });
 

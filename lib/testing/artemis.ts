@@ -11,8 +11,6 @@ export const artemisMissing = await serverMissing("artemis");
 export type ArtemisOptions = {
   /** Adds a listener with TLS, at `tlsPort`. */
   certificates?: Pick<TestCertificates, "ca" | "server">;
-  /** What the user may not do, on every address: `send`, `consume`, `browse`, `createAddress` and others of broker.xml. */
-  denied?: string[];
 };
 
 export type TestArtemis = TestServer & {
@@ -35,7 +33,7 @@ export const ARTEMIS_DENIED = "denied.";
 export const ARTEMIS_DELIVERIES_MAX = 2;
 
 /** A real Apache ActiveMQ Artemis of its own, with AMQP 1.0 and queues that are made by their first use. */
-export async function testArtemis({ certificates, denied = [] }: ArtemisOptions = {}): Promise<TestArtemis> {
+export async function testArtemis({ certificates }: ArtemisOptions = {}): Promise<TestArtemis> {
   const jars = join(await fetchServer("artemis"), "*");
   const [port, tlsPort] = [await freePort(), await freePort()];
   const [username, password] = ["app", "s3cret-7"];
@@ -49,7 +47,7 @@ export async function testArtemis({ certificates, denied = [] }: ArtemisOptions 
       );
     }
     const file = join(folder, "broker.xml");
-    writeFileSync(file, configuration(folder, acceptors, denied));
+    writeFileSync(file, configuration(folder, acceptors));
     const java = "-Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1".split(" ");
     const source = join(import.meta.dirname, "java", "Artemis.java");
     const args = [...java, "-cp", jars, source, file, username, password];
@@ -63,10 +61,8 @@ const PERMISSIONS = [
   ...["createNonDurableQueue", "deleteNonDurableQueue", "send", "consume", "browse", "manage"],
 ];
 
-function configuration(folder: string, acceptors: string[], denied: string[]): string {
-  const allowed = PERMISSIONS.map(
-    (type) => `<permission type="${type}" roles="${denied.includes(type) ? "none" : "app"}"/>`,
-  );
+function configuration(folder: string, acceptors: string[]): string {
+  const allowed = PERMISSIONS.map((type) => `<permission type="${type}" roles="app"/>`);
   return `<configuration xmlns="urn:activemq"><core xmlns="urn:activemq:core">
   <persistence-enabled>true</persistence-enabled>
   <journal-type>NIO</journal-type>

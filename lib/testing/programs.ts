@@ -14,7 +14,6 @@ const PROGRAMS = {
   "doomed-archiver": "lib/keep/archive/stores/testing/doomed-archiver.ts",
   "doomed-backup": "lib/keep/backup/testing/doomed-backup.ts",
   "doomed-keeper": "lib/keep/scenarios/testing/doomed-keeper.ts",
-  "doomed-publisher": "lib/kit/testing/doomed-publisher.ts",
 };
 
 /**

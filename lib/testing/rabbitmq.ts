@@ -73,7 +73,6 @@ export type RabbitmqOptions = {
   version?: "installed" | "4";
   /** Adds a listener with TLS, at `tlsUrl`. A client may show a certificate, which is then verified. */
   certificates?: Pick<TestCertificates, "caFile" | "server">;
-  plugins?: "rabbitmq_management"[];
 };
 
 export type TestRabbitmq = TestServer & {
@@ -81,8 +80,6 @@ export type TestRabbitmq = TestServer & {
   port: number;
   /** `amqps://...`; answers only with `certificates`. */
   tlsUrl: string;
-  /** `http://127.0.0.1:<port>` for guest:guest; answers only with the plugin. */
-  managementUrl: string;
   /** An open connection for the set-up of a test. The test closes it. */
   connect(): Promise<ChannelModel>;
   /** Runs `rabbitmqctl` against this node (half a second) and resolves with what it printed. */
@@ -104,14 +101,14 @@ export async function testRabbitmq(options: RabbitmqOptions = {}): Promise<TestR
   const home = await installation(options.version ?? "installed");
   const ports = {
     ...{ amqp: await freePort(), epmd: await freePort(), distribution: await freePort() },
-    ...{ tls: await freePort(), management: await freePort() },
+    tls: await freePort(),
   };
   let env: NodeJS.ProcessEnv = process.env;
   let mapper: ServerProcess | null = null;
   const prepare = async (folder: string) => {
     env = environment(folder, ports);
     writeFileSync(join(folder, "rabbitmq.conf"), configuration(ports, options));
-    writeFileSync(join(folder, "enabled_plugins"), `[${(options.plugins ?? []).join(",")}].\n`);
+    writeFileSync(join(folder, "enabled_plugins"), "[].\n");
     // If none listens, Erlang starts a port mapper as a daemon, which would outlive the test.
     const epmd = program(home.root, home.epmd, ["-port", String(ports.epmd), "-address", "127.0.0.1"]);
     mapper = await startServer({
@@ -147,7 +144,7 @@ export async function testRabbitmq(options: RabbitmqOptions = {}): Promise<TestR
   return {
     ...{ ...server, stop, ctl, storeDefinitions, messages: counts.of },
     ...{ url, port: ports.amqp, connect: () => connect(url) },
-    ...{ tlsUrl: `amqps://guest:guest@127.0.0.1:${ports.tls}`, managementUrl: `http://127.0.0.1:${ports.management}` },
+    tlsUrl: `amqps://guest:guest@127.0.0.1:${ports.tls}`,
   };
 }
 
@@ -169,9 +166,9 @@ exec chroot "$root" "$@"`;
   return { command: "unshare", args: ["--mount", "--propagation", "private", ...inside] };
 }
 
-type Ports = Record<"amqp" | "epmd" | "distribution" | "tls" | "management", number>;
+type Ports = Record<"amqp" | "epmd" | "distribution" | "tls", number>;
 
-function configuration(ports: Ports, { certificates, plugins = [] }: RabbitmqOptions): string {
+function configuration(ports: Ports, { certificates }: RabbitmqOptions): string {
   const lines = [
     "loopback_users = none",
     "disk_free_limit.absolute = 1MB",
@@ -185,9 +182,6 @@ function configuration(ports: Ports, { certificates, plugins = [] }: RabbitmqOpt
     lines.push(`listeners.ssl.1 = 127.0.0.1:${ports.tls}`, `ssl_options.cacertfile = ${certificates.caFile}`);
     lines.push(`ssl_options.certfile = ${certFile}`, `ssl_options.keyfile = ${keyFile}`);
     lines.push("ssl_options.verify = verify_peer", "ssl_options.fail_if_no_peer_cert = false");
-  }
-  if (plugins.includes("rabbitmq_management")) {
-    lines.push("management.tcp.ip = 127.0.0.1", `management.tcp.port = ${ports.management}`);
   }
   return `${lines.join("\n")}\n`;
 }

@@ -23,6 +23,17 @@ test("a server and its children end when the process that started them is killed
   rmSync(folder, { recursive: true });
 });
 
+test("a server and its children end when it is stopped", async () => {
+  const prepare = async () => {
+    const args = ["-c", "sleep 1000 & echo up; wait"];
+    return { command: "/bin/sh", args, ready: (log: string) => log === "up\n" };
+  };
+  const server = await testServer("stopped", prepare);
+  expect(processesOf(server.folder)).toHaveLength(2);
+  await server.stop();
+  expect(processesOf(server.folder)).toEqual([]);
+});
+
 test("a server that ends instead of starting says what it wrote", async () => {
   const args = ["-c", "echo no such option; exit 3"];
   const start = testServer("broken", async () => ({ command: "/bin/sh", args, ready: () => false }));

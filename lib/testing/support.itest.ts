@@ -1,11 +1,8 @@
 import pg from "pg";
 import { describe, expect, test } from "vitest";
-import { testCertificates } from "./certificates.ts";
 import { describeWith } from "./describe-with.ts";
 import { kafkaMissing, makeTopic } from "./kafka.ts";
 import { testDatabase } from "./postgres.ts";
-import { redisInstalled, testRedis } from "./redis.ts";
-import { processesOf } from "./server-process.ts";
 import { shared } from "./shared-server.ts";
 
 async function query(url: string, text: string): Promise<pg.QueryResult> {
@@ -34,32 +31,6 @@ describe("test databases", () => {
     await leaked.connect();
     await leaked.query("select 'left behind'");
     await expect(database.drop()).rejects.toThrow("left behind");
-  });
-});
-
-describe.skipIf(!redisInstalled)("test Redis", () => {
-  test("keeps its data on request, speaks TLS, and leaves no process", async () => {
-    const { Redis } = await import("ioredis");
-    const certificates = testCertificates();
-    const server = await testRedis({ stored: true, certificates, settings: { requirepass: "s3cret-7" } });
-    const open = (ca: string) => {
-      const options = { password: "s3cret-7", tls: { ca }, lazyConnect: true, retryStrategy: () => null };
-      const client = new Redis(server.url, options);
-      client.on("error", () => undefined);
-      return client;
-    };
-    const before = open(certificates.ca);
-    await before.set("key", "kept");
-    await server.restart();
-    const after = open(certificates.ca);
-    expect(await after.get("key")).toBe("kept");
-    await expect(open(certificates.otherCa).connect()).rejects.toThrow();
-    before.disconnect();
-    after.disconnect();
-    expect(processesOf(server.folder)).toHaveLength(1);
-    await server.stop();
-    expect(processesOf(server.folder)).toEqual([]);
-    certificates.remove();
   });
 });
 

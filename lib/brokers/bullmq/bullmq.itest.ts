@@ -30,13 +30,16 @@ function suite(make: () => Promise<App>): void {
   describeBroker<BullmqConfig>("bullmq", () => harness(app()));
 
   describe("what only jobs have", () => {
+    const newQueue = (change: object = {}) => {
+      const queue = app().queue(unique("orders"));
+      return { queue, config: configOf({ url: app().url().href, queue: queue.name, ...change }) };
+    };
     const readAll = (config: BullmqConfig, count: number) => parkAll(adapter, config, count);
     const send = (config: BullmqConfig, letter: DeadLetter, change = {}) =>
       sendOne(adapter, config, backOut(letter, change));
 
     it("retries the job in its place with all its attempts, and knows it when it fails again", async () => {
-      const queue = app().queue(unique("orders"));
-      const config = configOf({ url: app().url().href, queue: queue.name });
+      const { queue, config } = newQueue();
       await addAndFail(app(), queue, [
         { data: { amount: -1, orderId: "o-7" }, opts: { attempts: 1, jobId: "order-7" } },
       ]);
@@ -73,8 +76,7 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("sends changed data with every digit, and says that data is JSON", async () => {
-      const queue = app().queue(unique("orders"));
-      const config = configOf({ url: app().url().href, queue: queue.name });
+      const { queue, config } = newQueue();
       await addAndFail(app(), queue, [{ data: { id: 1 }, opts: { jobId: "j" } }]);
       const [letter] = await readAll(config, 1);
       const payload = Buffer.from('{"id":12345678901234567890,"n":1.10}');
@@ -90,8 +92,7 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("adds a new job under a new id for each attempt, removes the failed one, and keeps a child in its flow", async () => {
-      const queue = app().queue(unique("orders"));
-      const config = configOf({ url: app().url().href, queue: queue.name, redriveTo: { mode: "new-job" } });
+      const { queue, config } = newQueue({ redriveTo: { mode: "new-job" } });
       await addAndFail(app(), queue, [{ data: { n: 1 }, opts: { jobId: "order-8", priority: 3, delay: 1 } }]);
       const [letter] = await readAll(config, 1);
       const { status } = await send(config, letter!);
@@ -116,8 +117,7 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("knows a bounce of a job whose application keeps one line of its log, or clears it", async () => {
-      const queue = app().queue(unique("orders"));
-      const config = configOf({ url: app().url().href, queue: queue.name });
+      const { queue, config } = newQueue();
       const failWithLog = async () => {
         const failed = Promise.withResolvers<void>();
         const worker = app().worker(queue.name, async (job) => {
@@ -144,8 +144,7 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("takes no job for an old one whose number it was given when the queue was emptied", async () => {
-      const queue = app().queue(unique("orders"));
-      const config = configOf({ url: app().url().href, queue: queue.name });
+      const { queue, config } = newQueue();
       await addAndFail(app(), queue, [{ data: { order: "old" } }]);
       const [old] = await readAll(config, 1);
       await queue.obliterate({ force: true });
@@ -173,8 +172,7 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("makes no job again that was removed while it was being parked", async () => {
-      const queue = app().queue(unique("orders"));
-      const config = configOf({ url: app().url().href, queue: queue.name });
+      const { queue, config } = newQueue();
       await addAndFail(app(), queue, [
         { data: {}, opts: { jobId: "gone" } },
         { data: {}, opts: { jobId: "kept" } },
@@ -201,8 +199,7 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("reads on behind jobs whose keys were removed by other means", async ({ skip }) => {
-      const queue = app().queue(unique("orders"));
-      const config = configOf({ url: app().url().href, queue: queue.name });
+      const { queue, config } = newQueue();
       skip(!config.url.startsWith("redis"), "a row of PostgreSQL is in the set or not");
       const ids = Array.from({ length: 260 }, (_, index) => `job-${index}`);
       await addAndFail(
@@ -217,8 +214,7 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("lets the other sends of a store end when one of them is given up", async ({ skip }) => {
-      const queue = app().queue(unique("orders"));
-      const config = configOf({ url: app().url().href, queue: queue.name });
+      const { queue, config } = newQueue();
       skip(config.url.startsWith("redis"), "Redis answers one command after another");
       await addAndFail(app(), queue, [
         { data: {}, opts: { jobId: "slow" } },
@@ -257,8 +253,7 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("reads a job once, and not with each walk through the failed set", async ({ skip }) => {
-      const queue = app().queue(unique("orders"));
-      const config = configOf({ url: app().url().href, queue: queue.name });
+      const { queue, config } = newQueue();
       skip(!config.url.startsWith("redis"), "only Redis counts its commands by name");
       await addAndFail(
         app(),
@@ -290,8 +285,7 @@ function suite(make: () => Promise<App>): void {
     });
 
     it("counts a new job as sent when the failed one cannot be removed", async ({ skip }) => {
-      const queue = app().queue(unique("orders"));
-      const config = configOf({ url: app().url().href, queue: queue.name, redriveTo: { mode: "new-job" } });
+      const { queue, config } = newQueue({ redriveTo: { mode: "new-job" } });
       skip(!config.url.startsWith("redis"), "a row of PostgreSQL cannot be spoilt like a key");
       await addAndFail(app(), queue, [{ data: { n: 1 }, opts: { jobId: "order-9" } }]);
       const [letter] = await readAll(config, 1);

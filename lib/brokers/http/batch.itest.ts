@@ -7,7 +7,6 @@ import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import type { PublishError } from "@/lib/brokers/port";
 import { systemClock } from "@/lib/platform/clock";
-import { freePort } from "@/lib/testing/free-port";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
 type Entry = { key: string; headers: [string, string][]; body?: string; bodyBase64?: string };
@@ -150,17 +149,6 @@ describe("a batch of an HTTP target", () => {
     const { publish, outcome } = await target(() => ({ status: 413, body: "too large" }));
     const outcomes = await Promise.all(["e-1", "e-2"].map((id) => outcome(publish(id))));
     for (const one of outcomes) expect(one).toMatchObject({ code: "HTTP_413", sent: "no" });
-  });
-
-  it("was not sent when nothing listens", async () => {
-    const { config } = parseSourceConfig("http", {
-      redriveUrl: `http://127.0.0.1:${await freePort()}/in`,
-      batch: { format: "ndjson" },
-    });
-    const publisher = adapter.publisher(config as HttpConfig);
-    stops.push(() => publisher.close());
-    const outcomes = await Promise.allSettled([1, 2].map(() => publisher.publish(outbound({}), never)));
-    for (const one of outcomes) expect(one).toMatchObject({ reason: { code: "ECONNREFUSED", sent: "no" } });
   });
 
   it("goes on without the event that its caller has given up", async () => {

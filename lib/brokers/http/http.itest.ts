@@ -8,7 +8,6 @@ import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { parseSourceConfig } from "@/lib/brokers/kinds/kinds.shapes";
 import { PublishError, type Publisher } from "@/lib/brokers/port";
 import { systemClock } from "@/lib/platform/clock";
-import { freePort } from "@/lib/testing/free-port";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
@@ -148,16 +147,6 @@ describe("http redrive request", () => {
     expect(sink.arrived.at(-1)!.headers["webhook-id"]).not.toBe(ids[0]);
   });
 
-  it("carries a plain HMAC over the body as it goes out", async () => {
-    const { config } = parseSourceConfig("http", {
-      redriveUrl: url(),
-      signing: { scheme: "hmac", secret: "key", header: "X-Hub-Signature-256", prefix: "sha256=" },
-    });
-    await publish(config as HttpConfig, {});
-    const [{ body, headers }] = sink.arrived as [Arrived];
-    expect(headers["x-hub-signature-256"]).toBe(`sha256=${createHmac("sha256", "key").update(body).digest("hex")}`);
-  });
-
   it("shows no credential that its answer repeats, known to Parkade or not, nor half of one", async () => {
     const token = "tok-0123456789abcdef";
     sink.answer = (request, response) => {
@@ -202,14 +191,6 @@ describe("http redrive request", () => {
     await publisher!.close();
     await publish({ redriveUrl: url("/main") }, {}, "slow");
     expect(sink.paths).toEqual(["POST /slow", "POST /main"]);
-  });
-
-  it.each([
-    ["status", 202, "HTTP 202"],
-    ["no content", 204, "HTTP 204"],
-  ])("takes any 2xx as delivered: %s", async (_, status, receipt) => {
-    sink.answer = (_, response) => response.writeHead(status).end();
-    expect(await publish({ redriveUrl: url() })).toEqual({ status: receipt });
   });
 
   it.each([
@@ -352,13 +333,10 @@ describe("http redrive request", () => {
     expect(await adapter.probe({}, never)).toMatchObject({ reachable: true, depth: null });
   });
 
-  it.each([
-    ["a name that does not resolve", "http://no-such-host.invalid/", /ENOTFOUND|EAI_AGAIN/],
-    ["nobody listening", null, /ECONNREFUSED/],
-  ])("sent nothing to %s", async (_, address, code) => {
-    const error = await failure({ redriveUrl: address ?? `http://127.0.0.1:${await freePort()}/` });
+  it("sent nothing to a name that does not resolve", async () => {
+    const error = await failure({ redriveUrl: "http://no-such-host.invalid/" });
     expect(error.sent).toBe("no");
-    expect(error.code).toMatch(code);
+    expect(error.code).toMatch(/ENOTFOUND|EAI_AGAIN/);
   });
 
   it("counts any answer to the probe as reachable", async () => {

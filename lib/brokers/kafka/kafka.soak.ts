@@ -1,9 +1,5 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import { Kafka, logLevel } from "kafkajs";
 import { describe, expect, it } from "vitest";
 import { describeBrokerOutages, eventually, outbound } from "@/lib/brokers/broker.conformance";
@@ -19,6 +15,7 @@ import {
   kafka,
   makeHarness,
   never,
+  newTopic,
   onKafka,
   parking,
   producer,
@@ -29,12 +26,10 @@ import {
   unique,
 } from "@/lib/brokers/kafka/testing/kafka-broker";
 import { UNPACKED_BYTES_MAX } from "@/lib/brokers/kafka/unpack";
-import type { ReadingChild } from "@/lib/brokers/testing/reading-child";
 import type { DeadLetter } from "@/lib/intake/dead-letter.pure";
 import { systemClock } from "@/lib/platform/clock";
 import { describeWith } from "@/lib/testing/describe-with";
 import { kafkaMissing, makeTopic, runShareGroup } from "@/lib/testing/kafka";
-import { program } from "@/lib/testing/programs";
 
 describeWith(kafkaMissing, "kafka", () => {
   onKafka();
@@ -107,48 +102,6 @@ describeWith(kafkaMissing, "kafka", () => {
       // Only what was in hand at a rebalance comes twice.
       expect(seen.length - values.length).toBeLessThan(25 * 2 * partitions * 4);
     });
-
-    it("loses nothing when its only worker is killed in mid-drain, and repeats no more than the batch in hand", async () => {
-      const topic = unique("killed");
-      await makeTopic(kafka, topic, { partitions: 3 });
-      const values = Array.from({ length: 6_000 }, (_, n) => `${n}`);
-      await send(topic, ...values.map((value, n) => ({ value: Buffer.from(value), partition: n % 3 })));
-      const folder = mkdtempSync(join(tmpdir(), "parkade-kafka-"));
-      const file = join(folder, "stored");
-      writeFileSync(file, "");
-      const config = { bootstrap: [kafka.bootstrap], topics: [topic], groupId: unique("parkade.test"), batchSize: 50 };
-      const start = () => {
-        const task: ReadingChild = { kind: "kafka", config, file, dies: "never" };
-        return spawn(process.execPath, [program("reading-child"), JSON.stringify(task)], { stdio: "ignore" });
-      };
-      const stored = () => readFileSync(file, "utf8").split("\n").filter(Boolean);
-      const first = start();
-      // Without a wait between two looks, so that the drain is not over before the kill.
-      while (stored().length < 500 && first.exitCode === null) await setImmediate();
-      first.kill("SIGKILL");
-      await once(first, "exit");
-      const before = stored().length;
-      const second = start();
-      try {
-        await expect
-          .poll(
-            async () => [...(await committed(config.groupId, topic)).values()].reduce((sum, one) => sum + one, 0n),
-            {
-              timeout: 60_000,
-              interval: 100,
-            },
-          )
-          .toBe(BigInt(values.length));
-      } finally {
-        second.kill("SIGTERM");
-        await once(second, "exit");
-      }
-      const all = stored().map((line) => Buffer.from(line.split(" ")[0]!, "base64").toString());
-      rmSync(folder, { recursive: true, force: true });
-      expect(before).toBeLessThan(values.length);
-      expect([...new Set(all)].sort()).toEqual([...values].sort());
-      expect(all.length - values.length).toBeLessThanOrEqual(2 * config.batchSize);
-    });
   });
 
   describe("dead letters that refer to a record", () => {
@@ -202,8 +155,7 @@ describeWith(kafkaMissing, "kafka", () => {
     endAfterEach();
 
     it("keeps the order of each key when it is killed in mid-redrive", async () => {
-      const topic = unique("ordered");
-      await makeTopic(kafka, topic, { partitions: 3 });
+      const topic = await newTopic("ordered", { partitions: 3 });
       const publisher = publisherTo();
       const keys = Array.from({ length: 30 }, (_, n) => `key-${n}`);
       let sent = 0;
@@ -244,8 +196,7 @@ describeWith(kafkaMissing, "kafka", () => {
     });
 
     it("keeps the order of sending also where nobody waits for an answer", async () => {
-      const topic = unique("stream");
-      await makeTopic(kafka, topic);
+      const topic = await newTopic("stream");
       const publisher = publisherTo();
       const key = Buffer.from("one key").toString("base64");
       const sending: Promise<unknown>[] = [];
@@ -274,8 +225,7 @@ describeWith(kafkaMissing, "kafka", () => {
     });
 
     it("parks a batch packed that is too large when unpacked, and reads on behind it", async () => {
-      const topic = unique("bomb");
-      await makeTopic(kafka, topic);
+      const topic = await newTopic("bomb");
       const zeros = Buffer.alloc(2 * UNPACKED_BYTES_MAX);
       await producer.send({ messages: [{ topic, value: zeros }], compression: "gzip" });
       await send(topic, { value: Buffer.from("after") });
@@ -297,8 +247,7 @@ describeWith(kafkaMissing, "kafka", () => {
     });
 
     it("parks a batch whole that rotted on its disk, and its neighbours as they are", async () => {
-      const topic = unique("rotten");
-      await makeTopic(kafka, topic);
+      const topic = await newTopic("rotten");
       for (const value of ["before", "rotten", "after"]) await send(topic, { value: Buffer.from(value) });
       await kafka.kill("SIGTERM");
       const log = join(kafka.folder, "log", `${topic}-0`, "00000000000000000000.log");

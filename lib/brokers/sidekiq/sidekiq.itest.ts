@@ -7,7 +7,6 @@ import {
   configOf,
   harness,
   kill,
-  never,
   onRedis,
   redis,
   redrive,
@@ -135,24 +134,5 @@ describeWith(redisInstalled ? null : "redis-server is missing", "sidekiq", () =>
     expect(parked.size).toBe(700);
     await Promise.all(workers.map((worker) => worker.stop()));
     await proxy.stop();
-  });
-
-  it("probes without taking anything, and says what is wrong", async () => {
-    await kill(VERSION_8);
-    const probed = await adapter.probe(configOf(), never);
-    expect(probed).toMatchObject({ reachable: true, depth: 1, sample: [{ eventId: "b4a577edbccf1d805744efa9" }] });
-    expect(await redis.zcard("dead")).toBe(1);
-    await redis.set("text:dead", "x");
-    await redis.call("ACL", "SETUSER", "reader", "on", ">hunter2", "~*", "+@all", "-zrem");
-    const port = new URL(server.url).port;
-    for (const [config, says] of [
-      [configOf({ namespace: "text" }), /text:dead is no set of Sidekiq/],
-      [configOf({ url: `redis://reader:hunter2@127.0.0.1:${port}` }), /refuses a command: .*zrem/i],
-      [configOf({ url: `redis://nobody:hunter2@127.0.0.1:${port}` }), /check the user and the password/],
-    ] as const) {
-      const { detail } = await adapter.probe(config, never);
-      expect(detail).toMatch(says);
-      expect(detail).not.toContain("hunter2");
-    }
   });
 });

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
-import { LIBRARIES } from "@/lib/kit/testing/libraries";
+import { LIBRARIES, transactionOn } from "@/lib/kit/testing/libraries";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
@@ -32,21 +32,7 @@ afterAll(async () => {
 /** A crash of the process at this moment: the transaction is never committed. */
 class Crash extends Error {}
 
-async function transaction<T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  try {
-    await client.query("begin");
-    const result = await work(client);
-    await client.query("commit");
-    return result;
-  } catch (error) {
-    await client.query("rollback");
-    throw error;
-  } finally {
-    client.release();
-  }
-}
-
+const transaction = <T>(work: (tx: pg.PoolClient) => Promise<T>) => transactionOn(pool, work);
 const effect = (eventId: string) => async (tx: pg.PoolClient) => {
   await tx.query("insert into effects values ($1, 'billing')", [eventId]);
   return `did ${eventId}`;

@@ -1,12 +1,12 @@
-import { createServer, type IncomingMessage, request as nodeRequest } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type IncomingMessage, request as nodeRequest } from "node:http";
 import { Readable } from "node:stream";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { outbound } from "@/lib/brokers/broker.conformance";
 import { httpAdapter } from "@/lib/brokers/http/adapter";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
 import { requestOf } from "@/lib/brokers/http/request";
 import type { OutboundMessage } from "@/lib/brokers/port";
+import { serve } from "@/lib/kit/testing/serve";
 import { systemClock } from "@/lib/platform/clock";
 import { sendKey } from "@/lib/redrive/run/send-key.pure";
 import { type NodeRequest, type Redrive, RedriveRefused, receiveRedrive, redriveAnswer } from "./inbox";
@@ -31,17 +31,12 @@ const SERVERS: Record<string, (incoming: IncomingMessage) => Promise<Request | N
     } as RequestInit),
 };
 
-const stops: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0)) await stop();
-});
-
 /** A service that takes redrives; `known` are the events that it has processed. */
 async function service(hand: (typeof SERVERS)[string], options: Parameters<typeof receiveRedrive>[1]) {
   const got: Redrive[] = [];
   const known = new Set<string>();
   const thrown: unknown[] = [];
-  const server = createServer(async (incoming, response) => {
+  const url = await serve(async (incoming, response) => {
     try {
       const redrive = await receiveRedrive(await hand(incoming), options);
       const answer = redriveAnswer(known.has(redrive.eventId) ? "duplicate" : "processed");
@@ -53,9 +48,7 @@ async function service(hand: (typeof SERVERS)[string], options: Parameters<typeo
       response.writeHead(error instanceof RedriveRefused ? error.status : 500).end();
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  stops.push(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
-  return { got, thrown, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/redrives` };
+  return { got, thrown, url: `${url}/redrives` };
 }
 
 /** The very publisher that Parkade's worker sends by. */
@@ -64,7 +57,7 @@ function parkade(url: string, config: HttpConfig = {}) {
     { redriveUrl: url, ...config },
     "main",
   );
-  stops.push(() => publisher.close());
+  onTestFinished(() => publisher.close());
   return (source: string, eventId: string, change: Partial<OutboundMessage> = {}) =>
     publisher.publish(
       {

@@ -1,20 +1,14 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { outbound } from "@/lib/brokers/broker.conformance";
 import { httpAdapter } from "@/lib/brokers/http/adapter";
 import type { HttpConfig } from "@/lib/brokers/http/kind.shapes";
+import { serve } from "@/lib/kit/testing/serve";
 import { systemClock } from "@/lib/platform/clock";
 import { type Redrive, RedriveRefused, type RedriveResult, receiveRedrives, redriveResults } from "./inbox";
 
 const SECRET = "whsec_bmV3LW5ldy1uZXctbmV3LW5ldy1uZXc=";
 const FORMATS = ["ndjson", "cloudevents"] as const;
 const REDRIVE = "018f9c4e-1111-7000-8000-000000000001";
-
-const stops: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0)) await stop();
-});
 
 type Sent = { headers: Record<string, string>; body: Buffer };
 
@@ -26,7 +20,7 @@ async function service(
 ) {
   const got: Redrive[] = [];
   const requests: Sent[] = [];
-  const server = createServer(async (incoming, response) => {
+  const url = await serve(async (incoming, response) => {
     const body = Buffer.concat(await incoming.toArray());
     requests.push({ headers: incoming.headers as Record<string, string>, body });
     try {
@@ -38,15 +32,13 @@ async function service(
       response.writeHead(error instanceof RedriveRefused ? error.status : 500).end(String(error));
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  stops.push(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
   const config: HttpConfig = {
-    redriveUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/redrives`,
+    redriveUrl: `${url}/redrives`,
     batch: { format, events: 100, bytes: 1_000_000 },
     signing: { scheme: "standard-webhooks", secret: SECRET, header: "x-signature", prefix: "", encoding: "hex" },
   };
   const publisher = httpAdapter({ clock: systemClock, random: Math.random }).publisher(config);
-  stops.push(() => publisher.close());
+  onTestFinished(() => publisher.close());
   const publish = (change: object) =>
     publisher.publish(outbound({}, { redriveId: REDRIVE, ...change }), new AbortController().signal);
   return { got, requests, publish };

@@ -1,8 +1,3 @@
-import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -10,7 +5,6 @@ import { runnerOf } from "@/lib/kit/sql";
 import { sendAll } from "@/lib/kit/testing/slow-log";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
-import { program } from "@/lib/testing/programs";
 import { ClaimTable } from "./claims";
 import { insertOutbox } from "./insert";
 import type { Message, Transport } from "./message";
@@ -589,43 +583,5 @@ describe("chaos", () => {
       ),
       { numRuns: 12, endOnFailure: true },
     );
-  });
-
-  test("kill -9 of a publisher in mid-batch, beside another one: nothing is lost, order holds, repeats are its claims alone", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "parkade-outbox-"));
-    const file = join(folder, "arrived");
-    writeFileSync(file, "");
-    const [aggregates, each] = [60, 50];
-    await insert(aggregates, each);
-    const arrived = () =>
-      readFileSync(file, "utf8")
-        .split("\n")
-        .filter(Boolean)
-        .map((line) => line.split(" ")[1]!);
-    const start = () =>
-      spawn(process.execPath, [program("doomed-publisher"), database.url, table, file], { stdio: "inherit" });
-    const ended = (child: ReturnType<typeof start>) => new Promise((resolve) => child.once("exit", resolve));
-    const survivor = start();
-    let kills = 0;
-    try {
-      for (let before = 0; kills < 3; kills++) {
-        const doomed = start();
-        const end = ended(doomed);
-        await expect.poll(() => arrived().length, { interval: 2 }).toBeGreaterThan(before + 150);
-        before = arrived().length;
-        doomed.kill("SIGKILL");
-        await end;
-      }
-      await expect.poll(async () => (await ids("status = 'SENT'")).length).toBe(aggregates * each);
-    } finally {
-      const end = ended(survivor);
-      survivor.kill("SIGKILL");
-      await end;
-    }
-    expect(new Set(arrived()).size).toBe(aggregates * each);
-    expect(orderFaults(arrived())).toEqual([]);
-    // Two claims of 40 events a publisher, and three were killed.
-    expect(arrived().length - aggregates * each).toBeLessThanOrEqual(kills * 2 * 40);
-    await rm(folder, { recursive: true });
   });
 });

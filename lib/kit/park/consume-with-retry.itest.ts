@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createInbox, inboxTableSql, StaleVersionError } from "@/lib/kit/inbox/inbox";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
 import { ensureOk, type RetryPolicy } from "@/lib/kit/retry/retry";
+import { transactionOn } from "@/lib/kit/testing/libraries";
 import { type ParkadeServer, parkadeServer } from "@/lib/kit/testing/parkade-server";
 import { consumeWithRetry, createParker, type Parker } from "./park";
 
@@ -41,20 +42,9 @@ const inbox = createInbox<pg.PoolClient>({
     knows: async (_, eventId) => known.has(eventId),
     remember: async (_, eventId) => void known.add(eventId),
   },
-  transaction: async (work) => {
+  transaction: (work) => {
     transactions++;
-    const client = await pool.connect();
-    try {
-      await client.query("begin");
-      const result = await work(client);
-      await client.query("commit");
-      return result;
-    } catch (error) {
-      await client.query("rollback");
-      throw error;
-    } finally {
-      client.release();
-    }
+    return transactionOn(pool, work);
   },
 });
 const retry: RetryPolicy = { maxAttempts: 4, backoff: { kind: "fixed", delayMs: 1, jitter: { kind: "none" } } };

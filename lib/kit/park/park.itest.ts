@@ -224,21 +224,6 @@ describe("Parkade does not answer", () => {
     },
   );
 
-  test("a gateway's 413 sets aside only what is too large for it, and only once others came through it", async () => {
-    let closed = true;
-    const gateway: typeof fetch = async (url, init) =>
-      closed || String(init?.body).length > 1_500 ? html(413) : fetch(url, init);
-    const by = parker({ fetch: gateway });
-    for (const id of ["e-0", "e-1"]) expect((await park(by, id)).status).toBe("spooled");
-    expect((await park(by, "large", "x".repeat(1_800))).status).toBe("spooled");
-    await expect.poll(() => by.reported.delays.length).toBeGreaterThan(1);
-    expect(by.reported.setAside).toEqual([]);
-    closed = false;
-    await expect.poll(() => parkade.parked()).toEqual(["e-0", "e-1"]);
-    await expect.poll(() => by.reported.setAside).toEqual(["large http-413"]);
-    expect(readFileSync(join(folder, "refused.ndjson"), "utf8")).toMatch(/"eventId\\":\\"large/);
-  });
-
   test.each([
     ["in a segment of its own", 200],
     ["in a request of its own", 1],

@@ -1,11 +1,10 @@
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ParkadeServer, parkadeServer } from "@/lib/kit/testing/parkade-server";
+import { serve } from "@/lib/kit/testing/serve";
 import { describeWith } from "@/lib/testing/describe-with";
 import { addSource } from "@/lib/testing/letters";
 
@@ -145,14 +144,10 @@ for (const recipe of RECIPES) {
     });
 
     test("takes the page that a proxy leads it to for no success", async () => {
-      const proxy = createServer((request, response) =>
+      const url = await serve((request, response) =>
         request.url === "/login" ? response.end("log in") : response.writeHead(302, { location: "/login" }).end(),
       );
-      await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-      const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
       expect((await run(recipe, `${language}-5`, { secret, url })).code).not.toBe(0);
-      proxy.closeAllConnections();
-      await new Promise((resolve) => proxy.close(resolve));
     });
 
     test.skipIf(signs === "never")("signs for a source that takes signed requests only", async () => {

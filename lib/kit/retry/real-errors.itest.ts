@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -8,7 +7,7 @@ import { classifyAny } from "@/lib/kit/retry/classify";
 import { execute, tryExecute } from "@/lib/kit/retry/execute";
 import { ensureOk } from "@/lib/kit/retry/http-error";
 import type { RetryPolicy } from "@/lib/kit/retry/policy";
-import { createTarget } from "@/lib/kit/retry/target";
+import { serve } from "@/lib/kit/testing/serve";
 import { freePort } from "@/lib/testing/free-port";
 import { testDatabase } from "@/lib/testing/postgres";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
@@ -16,17 +15,12 @@ import { redisInstalled, testRedis } from "@/lib/testing/redis";
 const SOON: RetryPolicy = { maxAttempts: 3, backoff: { kind: "fixed", delayMs: 1, jitter: { kind: "none" } } };
 
 /** A server that answers each request by the next listener; the last one answers all others. */
-async function serve(...listeners: RequestListener[]): Promise<{ url: string; requests: () => number }> {
+async function serveEach(...listeners: RequestListener[]): Promise<{ url: string; requests: () => number }> {
   let requests = 0;
-  const server = createServer((request, response) => {
+  const url = await serve((request, response) => {
     listeners[Math.min(requests++, listeners.length - 1)]!(request, response);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, requests: () => requests };
+  return { url, requests: () => requests };
 }
 
 const ok: RequestListener = (_, response) => response.end("ok");
@@ -50,7 +44,7 @@ describe("fetch", () => {
   });
 
   test("a connection that is cut is repeated only when the call is idempotent", async () => {
-    const { url, requests } = await serve(cut, cut, ok);
+    const { url, requests } = await serveEach(cut, cut, ok);
     const once = await tryExecute(SOON, get(url));
     expect(once).toMatchObject({
       kind: "failed",
@@ -65,35 +59,20 @@ describe("fetch", () => {
 
   test("an answer that does not come ends at the limit, and its request with it", async () => {
     const closed: Promise<unknown>[] = [];
-    const { url } = await serve((request) => void closed.push(once(request.socket, "close")), ok);
+    const { url } = await serveEach((request) => void closed.push(once(request.socket, "close")), ok);
     const policy = { ...SOON, attemptTimeoutMs: 300 };
     expect(await execute(policy, get(url), { idempotent: true })).toBe("ok");
     expect(closed).toHaveLength(1);
     await closed[0];
   });
 
-  test("a whole second of Retry-After is waited for", async () => {
-    const busy: RequestListener = (_, response) => response.writeHead(503, { "retry-after": "1" }).end("busy");
-    const { url } = await serve(busy, ok);
-    const startedMs = performance.now();
-    expect(await execute({ ...SOON, deadlineMs: 20_000 }, get(url), { idempotent: true })).toBe("ok");
-    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(1_000);
-  });
-
   test("a cancelled call leaves no request behind", async () => {
-    const { url, requests } = await serve(never);
+    const { url, requests } = await serveEach(never);
     const controller = new AbortController();
     const running = tryExecute(SOON, get(url), { signal: controller.signal, idempotent: true });
     await expect.poll(requests).toBe(1);
     controller.abort(new Error("enough"));
     expect(await running).toMatchObject({ kind: "cancelled", reason: { message: "enough" }, attempts: 1 });
-  });
-
-  test("a target hedges a silent server", async () => {
-    const { url, requests } = await serve(never, ok);
-    const target = createTarget({ hedge: { delayMs: 20, sendsMax: 2 } });
-    expect(await execute(target, get(url), { idempotent: true })).toBe("ok");
-    expect(requests()).toBe(2);
   });
 });
 

@@ -7,21 +7,25 @@ import { createLowRateStore } from "@/lib/platform/database/prisma";
 
 type Transaction = (pool: pg.Pool, url: string, work: (tx: SqlSession) => Promise<unknown>) => Promise<unknown>;
 
+/** Runs `work` in a transaction: it commits, or rolls back and rejects with the error of `work`. */
+export async function transactionOn<T>(pool: pg.Pool, work: (tx: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    const result = await work(client);
+    await client.query("commit");
+    return result;
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
 /** Runs `work` in a transaction of each library: it commits, or rolls back and rejects with the error of `work`. */
 export const LIBRARIES: Record<string, Transaction> = {
-  pg: async (pool, _url, work) => {
-    const client = await pool.connect();
-    try {
-      await client.query("begin");
-      await work(client);
-      await client.query("commit");
-    } catch (error) {
-      await client.query("rollback");
-      throw error;
-    } finally {
-      client.release();
-    }
-  },
+  pg: (pool, _url, work) => transactionOn(pool, work),
   Prisma: async (_pool, url, work) => {
     const store = createLowRateStore(url);
     try {

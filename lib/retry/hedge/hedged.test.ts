@@ -222,15 +222,8 @@ describe("hedging", () => {
 
   it("waits for a send whose intent is being written, even when cancelled meanwhile, and keeps the success", async () => {
     const on = race();
-    let open = () => {};
-    const done = on.start({
-      onOpen: (attempt) =>
-        attempt === 1
-          ? Promise.resolve()
-          : new Promise<void>((resolve) => {
-              open = resolve;
-            }),
-    });
+    const { promise, resolve: open } = Promise.withResolvers<void>();
+    const done = on.start({ onOpen: (attempt) => (attempt === 1 ? Promise.resolve() : promise) });
     await on.clock.advance(600);
     on.sends[0]!.resolve("first");
     await settle();
@@ -265,15 +258,8 @@ describe("hedging", () => {
 
   it("still answers a success that arrives while a permanent failure is being recorded", async () => {
     const on = race();
-    let release = () => {};
-    const done = on.start({
-      onClose: (record) =>
-        record.attempt === 2
-          ? new Promise<void>((resolve) => {
-              release = resolve;
-            })
-          : undefined,
-    });
+    const { promise, resolve: release } = Promise.withResolvers<void>();
+    const done = on.start({ onClose: ({ attempt }) => (attempt === 2 ? promise : undefined) });
     await on.clock.advance(500);
     on.sends[1]!.reject(coded("HTTP_404"));
     await settle();

@@ -236,13 +236,8 @@ describe("executeOnce", () => {
 
   it("tells a second that the first is still at it", async () => {
     const { on, run } = once();
-    let finish = (_: string) => {};
-    const first = run(
-      () =>
-        new Promise((resolve) => {
-          finish = resolve;
-        }),
-    );
+    const { promise, resolve: finish } = Promise.withResolvers<string>();
+    const first = run(() => promise);
     await settle();
     expect(await run(async () => "second")).toEqual({ kind: "in-progress", untilMs: on.clock.nowMs() + 1_000 });
     finish("first");
@@ -274,13 +269,8 @@ describe("executeOnce", () => {
 
   it("says when the claim was lost meanwhile: the other's result counts", async () => {
     const { on, store, run } = once();
-    let finish = (_: string) => {};
-    const first = run(
-      () =>
-        new Promise((resolve) => {
-          finish = resolve;
-        }),
-    );
+    const { promise, resolve: finish } = Promise.withResolvers<string>();
+    const first = run(() => promise);
     await on.clock.advance(1_000);
     expect(await run(async () => "second")).toMatchObject({ kind: "ran" });
     finish("first");

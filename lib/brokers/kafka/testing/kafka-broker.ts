@@ -37,6 +37,13 @@ export let producer: Producer;
 
 export const unique = (name: string) => `${name}-${randomBytes(4).toString("hex")}`;
 
+/** A topic that no other test has. */
+export async function newTopic(name: string, settings?: Parameters<typeof makeTopic>[2]): Promise<string> {
+  const topic = unique(name);
+  await makeTopic(kafka, topic, settings);
+  return topic;
+}
+
 type Sent = { value?: Buffer; key?: Buffer; partition?: number; headers?: [Buffer, Buffer | null][] };
 
 export async function send(topic: string, ...records: Sent[]): Promise<void> {

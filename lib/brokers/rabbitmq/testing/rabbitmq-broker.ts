@@ -27,7 +27,7 @@ export let channel: Channel;
 
 export const unique = (name: string) => `${name}-${randomBytes(4).toString("hex")}`;
 
-export async function openDirect(): Promise<void> {
+async function openDirect(): Promise<void> {
   direct = await rabbit.connect();
   direct.on("error", () => undefined); // the broker is killed on purpose
   keepExactProperties(direct);

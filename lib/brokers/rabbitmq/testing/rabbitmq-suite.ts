@@ -1,12 +1,6 @@
 import type { GetMessage } from "amqplib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  consumerOf,
-  describeBroker,
-  eventually,
-  outbound,
-  readByDyingProcesses,
-} from "@/lib/brokers/broker.conformance";
+import { consumerOf, describeBroker, eventually, outbound } from "@/lib/brokers/broker.conformance";
 import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
 import type { FieldTable, FieldValue } from "@/lib/brokers/rabbitmq/field-table";
 import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
@@ -139,26 +133,6 @@ function redriveTests(): void {
     expect(letter.contentType).toBe("application/json");
     await sendOne(adapter, configOf(dlq), backOut(letter));
     expect(exactOf(await take(queue))).not.toHaveProperty("contentType");
-  });
-
-  it("is the same event when it dies again, also when the message has no id of its own", async () => {
-    const { queue, dlq } = await queueWithDlq();
-    await produceExact("", queue, { contentType: "text/plain" }, "no id");
-    await rejectNext(queue);
-    const first = await parkOne(adapter, configOf(dlq));
-    expect(first.redrive).toBeNull();
-    await sendOne(
-      adapter,
-      configOf(dlq),
-      backOut(first, { redriveId: "018f9c4e-3333-7000-8000-000000000003", attempt: 2 }),
-    );
-    await rejectNext(queue);
-    const second = await parkOne(adapter, configOf(dlq));
-    expect(second.eventId).toBe(first.eventId);
-    expect(second.redrive).toEqual({ redriveId: "018f9c4e-3333-7000-8000-000000000003", attempt: 2 });
-    // The broker began to count anew: nothing of the first death went back with the message.
-    expect(second.attempts).toBe(1);
-    expect(second.origin.queue).toBe(queue);
   });
 
   it.each([
@@ -473,13 +447,6 @@ function consumeTests(): void {
     expect(consumer.state().lastError).toContain(queue);
   });
 
-  it("says that the login was refused, without the password", async () => {
-    const consumer = consume({ queue: "any", url: rabbit.url.replace("guest:guest", "guest:hunter2") });
-    await eventually(() => consumer.state().state).toBe("failing");
-    expect(consumer.state().lastError).toContain("refuses the login");
-    expect(consumer.state().lastError).not.toContain("hunter2");
-  });
-
   it("tells how many wait", async () => {
     const queue = unique("lag");
     await channel.assertQueue(queue);
@@ -524,20 +491,6 @@ function consumeTests(): void {
     },
   );
 
-  it("commits each message of a quorum queue under one id, also when its worker is killed before the acknowledgement", async () => {
-    const queue = unique("killed");
-    await channel.assertQueue(queue, { durable: true, arguments: { "x-queue-type": "quorum" } });
-    const confirmed = await direct.createConfirmChannel();
-    for (let n = 0; n < 200; n += 1) confirmed.sendToQueue(queue, Buffer.from(`m-${n}`));
-    await confirmed.waitForConfirms();
-    const config: RabbitmqConfig = { url: rabbit.url, queue };
-    // What the killed worker has committed comes again, before or after the others.
-    const remaining = (payloads: Buffer[]) =>
-      200 - new Set(payloads.map(String)).size + (payloads.length > 200 ? 0 : 1);
-    const committed = await readByDyingProcesses("rabbitmq", { config }, "before-acknowledgement", remaining);
-    expect(new Set(committed.map(({ eventId }) => eventId)).size).toBe(200);
-  });
-
   it("never lets a quorum queue drop a message because the store was down for long", async () => {
     const queue = unique("quorum");
     await channel.assertQueue(queue, {
@@ -569,22 +522,5 @@ function consumeTests(): void {
     });
     await eventually(() => consumer.state().lastError).toBe(why);
     expect(parked).toEqual([]);
-  });
-
-  it("reads a large backlog in batches and acknowledges all of it", async () => {
-    const queue = unique("backlog");
-    await channel.assertQueue(queue);
-    for (let n = 0; n < 5_000; n += 1) channel.sendToQueue(queue, Buffer.from(String(n)));
-    await channel.checkQueue(queue);
-    const seen: string[] = [];
-    let largest = 0;
-    consume({ queue, prefetch: 200 }, async (batch) => {
-      largest = Math.max(largest, batch.length);
-      seen.push(...batch.map((letter) => Buffer.from(letter.payload).toString()));
-    });
-    await eventually(() => seen.length).toBe(5_000);
-    expect(seen).toEqual(Array.from({ length: 5_000 }, (_, n) => String(n)));
-    expect(largest).toBe(100);
-    await eventually(() => rabbit.messages(queue)).toEqual({ ready: 0, unacknowledged: 0 });
   });
 }

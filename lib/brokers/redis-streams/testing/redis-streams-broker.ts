@@ -151,8 +151,6 @@ export function onRedis(): void {
     broker = await redisBroker();
     ({ server, redis } = broker);
     await prepare();
-    const denied = ["-xpending", "-xreadgroup", "-xautoclaim"];
-    await redis.call("ACL", "SETUSER", "limited", "on", ">hunter2", "~*", "+@all", ...denied);
   });
   afterAll(() => broker?.close());
 }

@@ -14,7 +14,6 @@ import { systemClock } from "@/lib/platform/clock";
 import type { TestRedis } from "@/lib/testing/redis";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
-export const never = new AbortController().signal;
 export const adapter = sidekiqAdapter({ clock: systemClock, random: () => 0 });
 let broker: RedisBroker;
 export let server: TestRedis;

@@ -1,6 +1,5 @@
 import { createHmac } from "node:crypto";
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingHttpHeaders } from "node:http";
 import { CreateQueueCommand, ReceiveMessageCommand, SQS } from "@aws-sdk/client-sqs";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect as connectNats, headers as natsHeaders } from "@nats-io/transport-node";
@@ -12,8 +11,10 @@ import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { confirmProcessed } from "@/lib/kit/inbox/confirm";
 import { parkadeServer } from "@/lib/kit/testing/parkade-server";
+import { serve } from "@/lib/kit/testing/serve";
 import { describeWith } from "@/lib/testing/describe-with";
 import { elasticmqMissing } from "@/lib/testing/elasticmq";
+import { freePort } from "@/lib/testing/free-port";
 import { type KafkaAddress, kafkaMissing, makeTopic } from "@/lib/testing/kafka";
 import { natsMissing, type TestNats, testNats } from "@/lib/testing/nats";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
@@ -358,26 +359,17 @@ describe("HTTP", () => {
   type Got = { path: string; headers: IncomingHttpHeaders; body: string };
   async function receiver(answer: (got: Got) => { status: number; headers?: Record<string, string> }) {
     const got: Got[] = [];
-    const server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on("data", (chunk) => chunks.push(chunk));
-      request.on("end", () => {
-        got.push({ path: request.url!, headers: request.headers, body: Buffer.concat(chunks).toString() });
-        const { status, headers } = answer(got.at(-1)!);
-        response.writeHead(status, headers).end();
-      });
+    const url = await serve(async (request, response) => {
+      const body = Buffer.concat(await request.toArray()).toString();
+      got.push({ path: request.url!, headers: request.headers, body });
+      const { status, headers } = answer(got.at(-1)!);
+      response.writeHead(status, headers).end();
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const stop = () =>
-      new Promise((resolve) => {
-        server.close(resolve);
-        server.closeAllConnections();
-      });
-    return { got, stop, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+    return { got, url };
   }
 
   test("in order, with the id as its key, signed by Standard Webhooks", async () => {
-    const { got, stop, url } = await receiver(() => ({ status: 204 }));
+    const { got, url } = await receiver(() => ({ status: 204 }));
     const secret = `whsec_${Buffer.from("0123456789abcdef01234567").toString("base64")}`;
     const transport = httpTransport({ url, secret, headers: { authorization: "Bearer t" } });
     expect((await publish(transport, events("/hooks/orders"))).sent).toBe(AGGREGATES * EACH);
@@ -392,11 +384,10 @@ describe("HTTP", () => {
     const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
     const expected = createHmac("sha256", "0123456789abcdef01234567").update(signed).digest("base64");
     expect(headers["webhook-signature"]).toBe(`v1,${expected}`);
-    await stop();
   });
 
   test("422 ends the event, 500 counts an attempt, 503 waits as long as it asks and counts none", async () => {
-    const { stop, url } = await receiver(({ path }) => ({
+    const { url } = await receiver(({ path }) => ({
       status: Number(path.slice(1)),
       ...(path === "/503" && { headers: { "retry-after": "7200" } }),
     }));
@@ -417,8 +408,8 @@ describe("HTTP", () => {
       { id: "500", status: "NEW", attempts: 1, late: false },
       { id: "503", status: "NEW", attempts: 0, late: true },
     ]);
-    await stop();
-    const gone = { ...event!, id: "gone", aggregateId: "gone", destination: url };
+    const destination = `http://127.0.0.1:${await freePort()}`;
+    const gone = { ...event!, id: "gone", aggregateId: "gone", destination };
     await pool.query(`truncate ${table}`);
     await expect(publish(httpTransport(), gone)).rejects.toThrow(/fetch failed/);
   });
@@ -451,18 +442,15 @@ describe("Parkade", () => {
   test.each([400, 403, 404, 422, 502])(
     "a gateway's %d gives up no confirmation: Parkade has not read it",
     async (status) => {
-      const gateway = createServer((request, response) => {
+      const url = await serve((request, response) => {
         request.resume();
         response.writeHead(status, { "content-type": "text/html" }).end("<h1>nginx</h1>");
       });
-      await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
-      const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
       await confirmProcessed(pool, { source: "orders", eventId: "e1", consumer: "billing" }, { table });
       await expect(publishDue({ pool, table, transport: parkadeTransport({ url }) })).rejects.toThrow(String(status));
       expect((await pool.query(`select status, attempts from ${table}`)).rows).toEqual([
         { status: "NEW", attempts: 0 },
       ]);
-      gateway.close();
     },
   );
 });
