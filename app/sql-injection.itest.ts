@@ -6,45 +6,18 @@ import { parkEvents } from "@/lib/intake/park-events";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 
-/** Texts that end a text of SQL, add a condition, a statement, a comment or a wait, in the ways of PostgreSQL. */
+/** One text for each way into SQL: it ends a text or a bracket, adds a condition, a statement, rows or a wait, is a pattern or an array. */
 const INJECTIONS = [
   `'`,
-  `''`,
-  `"`,
-  `' or '1'='1`,
-  `' or 1=1 --`,
   `') or ('1'='1`,
-  `')) or true --`,
-  `" or ""="`,
   `1 or 1=1`,
-  `1; drop table sources; --`,
   `'; drop table sources cascade; --`,
-  `'; update dlq_events set status = 'IGNORED'; --`,
-  `'; create role intruder superuser; --`,
-  `' union select null, rolname from pg_roles --`,
   `' union all select version() --`,
-  `' and (select 1 from pg_sleep(30)) is null --`,
   `'||(select pg_sleep(30))||'`,
-  `'||pg_sleep(30)--`,
-  `1)) and 1=(select 1 from pg_sleep(30)) --`,
   `\\'; select pg_sleep(30); --`,
-  `$$; select pg_sleep(30); $$`,
-  `$1`,
-  `%' or '%'='`,
   `%`,
-  `_`,
-  `\\`,
-  `%27%20or%201=1--`,
-  `/**/or/**/1=1`,
-  `'/*`,
-  `E'\\x27 or 1=1'`,
   `{1,2}'::text[]`,
-  `["a","' or 1=1"]`,
-  `{"a":"' or 1=1"}`,
-  `a=b' or 1=1 --`,
   `note=' or ''='`,
-  `current_user`,
-  `null`,
 ];
 
 type Parameter = { name: string; in: string; schema?: { enum?: unknown } };
@@ -138,7 +111,7 @@ test("no text in a filter or another parameter of a query is SQL: no error of th
         if (found !== null) faults.push(found);
       }
   expect(faults).toEqual([]);
-  expect(asked).toBeGreaterThan(2_000);
+  expect(asked).toBeGreaterThan(600);
   expect(await store()).toEqual(before);
 });
 
@@ -155,7 +128,7 @@ test("no text in a path is SQL", async () => {
         if (found !== null) faults.push(found);
       }
   expect(faults).toEqual([]);
-  expect(asked).toBeGreaterThan(1_000);
+  expect(asked).toBeGreaterThan(300);
   expect(await store()).toEqual(before);
 });
 
@@ -183,7 +156,7 @@ test("no text in the body of a request is SQL", async () => {
   for (const one of cases.filter(({ operation }) => !CONNECTING.test(operation.operationId))) {
     const example = exampleOf(one.operation);
     if (example === undefined) continue;
-    for (const text of [`' or '1'='1`, `'; drop table sources cascade; --`, `'||(select pg_sleep(30))||'`, `\\`])
+    for (const text of [`'; drop table sources cascade; --`, `\\`])
       for (const body of withText(example, text)) {
         asked += 1;
         const found = fault({ ...(await ask(one, { body })), items: null }, `${one.at} ${JSON.stringify(body)}`);
@@ -191,6 +164,6 @@ test("no text in the body of a request is SQL", async () => {
       }
   }
   expect(faults).toEqual([]);
-  expect(asked).toBeGreaterThan(500);
+  expect(asked).toBeGreaterThan(250);
   expect(await store()).toMatchObject({ tables, roles, functions, sources: [{ name: "orders" }] });
 });

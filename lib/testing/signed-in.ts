@@ -1,15 +1,15 @@
 import { ROUTES } from "@/app/routes";
-import { makeSetupLink } from "@/lib/guard/accounts/account-links";
+import { addAda, giveCheapPassword, PASSWORD } from "@/lib/guard/sign-in/testing/cheap-password";
 import type { CallOptions, TestConsole } from "./console";
 
 type Modules = Record<string, () => Promise<Record<string, Parameters<TestConsole["call"]>[0]>>>;
 export type SignedInCall = CallOptions & { cookie?: string };
 
-export const TEST_PASSWORD = "four small grey owls";
+export const TEST_PASSWORD = PASSWORD;
 
 /** Calls a route by its name below /api/v1, such as `GET events`, with the cookie of a session. */
 export function callerOf(web: () => TestConsole) {
-  return async <T = Record<string, unknown>>(route: string, { cookie, headers, ...rest }: SignedInCall = {}) => {
+  const call = async <T = Record<string, unknown>>(route: string, { cookie, headers, ...rest }: SignedInCall = {}) => {
     const [method, path] = route.split(" ") as [string, string];
     const module = await (ROUTES as unknown as Modules)[`/api/v1/${path}`]!();
     const answer = await web().call<T>(module[method]!, {
@@ -19,21 +19,25 @@ export function callerOf(web: () => TestConsole) {
     });
     return { ...answer, cookie: answer.headers.getSetCookie()[0]?.split(";")[0] };
   };
+  return Object.assign(call, { db: () => web().deps.db });
 }
 
 export type SignedInCaller = ReturnType<typeof callerOf>;
 
+const signIn = async (call: SignedInCaller, name: string) =>
+  (await call("POST sign-in", { body: { name, password: PASSWORD } })).cookie!;
+
 /** The first administrator, Ada; returns her cookie. */
 export async function setUpAda(web: TestConsole, call: SignedInCaller): Promise<string> {
-  const link = await makeSetupLink(web.deps, "http://localhost:3000");
-  const body = { secret: link!.split("#")[1]!, name: "Ada", password: TEST_PASSWORD };
-  return (await call("POST account-links/use", { body })).cookie!;
+  await addAda(web.deps.db);
+  return signIn(call, "Ada");
 }
 
 /** An account with a password, and the cookie of its session. */
 export async function addPerson(call: SignedInCaller, admin: string, name: string, rights: object) {
-  type Made = { account: { id: string }; link: string };
+  type Made = { account: { id: string } };
   const made = await call<Made>("POST accounts", { cookie: admin, body: { kind: "person", name, ...rights } });
-  const body = { secret: made.body.link.split("#")[1]!, password: TEST_PASSWORD };
-  return { id: made.body.account.id, cookie: (await call("POST account-links/use", { body })).cookie! };
+  const { id } = made.body.account;
+  await giveCheapPassword(call.db(), id);
+  return { id, cookie: await signIn(call, name) };
 }

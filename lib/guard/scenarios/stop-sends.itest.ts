@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { imposeStop, resumeSends } from "@/lib/guard/stops/change-stop";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
@@ -50,25 +49,6 @@ describe("a stop of sends", () => {
     await resumeSends(world.deps, { target: "orders", reason: "it is back" }, ada);
     await world.ended(id);
     expect(keys()).toBe(60);
-  });
-
-  test("ends while no worker is alive, after the one that waited on it was killed: each event goes once", async () => {
-    await world.park(90);
-    const doomed = await world.doomedWorker();
-    const { id } = await world.request();
-    await expect.poll(sent, { interval: 5 }).toBeGreaterThan(10);
-    expect((await imposeStop(world.deps, everything, ada)).underWay).toBe(0);
-    await expect.poll(claimed).toEqual([]);
-    const before = sent();
-    doomed.kill("SIGKILL");
-    await once(doomed, "exit");
-    await resumeSends(world.deps, everything, ada);
-    await world.db.run("update worker_heartbeats set seen_at = now() - interval '1 hour'");
-    expect((await world.redrive(id)).stalled?.code).toBe("no-worker");
-    expect(sent()).toBe(before);
-    await world.worker();
-    await world.ended(id);
-    expect([sent(), keys()]).toEqual([90, 90]);
   });
 
   test("of everything and one of a target are two: nothing goes until both have ended, and each ends once", async () => {

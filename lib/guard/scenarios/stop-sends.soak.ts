@@ -30,3 +30,22 @@ test("a stop of sends outlives a worker that is killed with its claims", async (
   await world.ended(id);
   expect(keys()).toBe(90);
 });
+
+test("a stop of sends ends while no worker is alive, after the one that waited on it was killed: each event goes once", async () => {
+  await world.park(90);
+  const doomed = await world.doomedWorker();
+  const { id } = await world.request();
+  await expect.poll(sent, { interval: 5 }).toBeGreaterThan(10);
+  expect((await imposeStop(world.deps, EVERYTHING, ada)).underWay).toBe(0);
+  await expect.poll(claimed).toEqual([]);
+  const before = sent();
+  doomed.kill("SIGKILL");
+  await once(doomed, "exit");
+  await resumeSends(world.deps, EVERYTHING, ada);
+  await world.db.run("update worker_heartbeats set seen_at = now() - interval '1 hour'");
+  expect((await world.redrive(id)).stalled?.code).toBe("no-worker");
+  expect(sent()).toBe(before);
+  await world.worker();
+  await world.ended(id);
+  expect([sent(), keys()]).toEqual([90, 90]);
+});

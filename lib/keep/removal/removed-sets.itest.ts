@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readBulkOperation } from "@/lib/events/bulk/bulk-operations.read";
+import { cancelBulkOperation } from "@/lib/events/bulk/cancel-bulk-operation";
 import { ignoreEvents } from "@/lib/events/bulk/ignore-events";
 import { workBulkOperation } from "@/lib/events/bulk/work-bulk-operation";
 import { localViewer } from "@/lib/guard/viewer/viewer.pure";
@@ -151,10 +152,9 @@ describe("a removal of several days and sources", () => {
     expect(steps.slice(begun)).toEqual([`put ${manifest}`, `get ${manifest}`]);
   });
 
-  test.each([".ndjson.zst", ".parquet", ".manifest.json"])(
-    "removes nothing when an object %s does not come back as it was written",
-    async (ending) => {
-      const ids = await parkIgnored(DAYS[0]!, "orders", ["one", "two"]);
+  test("removes nothing when one of its objects does not come back as it was written", async () => {
+    const ids = await parkIgnored(DAYS[0]!, "orders", ["one", "two"]);
+    for (const ending of [".ndjson.zst", ".parquet", ".manifest.json"]) {
       const changed: ArchiveStore = {
         ...archive,
         get: async (key) => {
@@ -172,8 +172,9 @@ describe("a removal of several days and sources", () => {
       expect(await readBulkOperation(world.db, ADA, id!)).toMatchObject({ changed: 0 });
       expect(await objects()).toEqual([]);
       expect(await world.statuses()).toEqual({ IGNORED: 2 });
-    },
-  );
+      await cancelBulkOperation(world.deps, { id: id! }, ADA);
+    }
+  });
 });
 
 describe("a restore of a day", () => {

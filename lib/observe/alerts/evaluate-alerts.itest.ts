@@ -399,15 +399,16 @@ describe("a rule", () => {
   const add = (watch: object, viewer = ADA) =>
     addAlertRule({ ...world.deps, expires: true }, alertRuleRequestSchema.parse({ name: "x", watch }), viewer);
 
-  test.each([
-    [{ kind: "size", above: 5, sources: ["order"] }, "watch.sources", /orders meant/],
-    [{ kind: "age", aboveMs: 31 * 86_400_000 }, "watch.aboveMs", /never fire/],
-    [{ ...NEW_GROUP, forMs: 3_600_000 }, "watch.forMs", /never fire/],
-  ])("that can never fire is refused: %j", async (watch, field, detail) => {
-    await expect(add(watch)).rejects.toMatchObject({
-      code: "invalid-config",
-      fields: [{ field, detail: expect.stringMatching(detail) }],
-    });
+  test("that can never fire is refused", async () => {
+    for (const [watch, field, detail] of [
+      [{ kind: "size", above: 5, sources: ["order"] }, "watch.sources", /orders meant/],
+      [{ kind: "age", aboveMs: 31 * 86_400_000 }, "watch.aboveMs", /never fire/],
+      [{ ...NEW_GROUP, forMs: 3_600_000 }, "watch.forMs", /never fire/],
+    ] as const)
+      await expect(add(watch)).rejects.toMatchObject({
+        code: "invalid-config",
+        fields: [{ field, detail: expect.stringMatching(detail) }],
+      });
   });
 
   test("is changed by those who see its sources, and in the version that they read", async () => {

@@ -163,16 +163,16 @@ describe("a muted group", () => {
   });
 });
 
-test.each([
-  [{}, "invalid-window", "until"],
-  [{ until: "2020-01-01T00:00:00Z" }, "invalid-window", "until"],
-  [{ until: "2099-01-01T00:00:00Z" }, "invalid-window", "until"],
-  [{ more: 5, source: "odrers" }, "unknown-source", "source"],
-  [{ more: 5, fingerprints: ["0000000000000000"] }, "unknown-group", "fingerprints[0]"],
-] as const)("mutes by %j are refused as %s", async (change, code, field) => {
+test("a mute without an end, with one that is over or far, of no source or of no group is refused", async () => {
   await world.park(1, timeouts(0));
-  const asked = change as Partial<GroupMuteRequest>;
-  await expect(mute(asked)).rejects.toMatchObject({ code, fields: [{ field }] });
+  for (const [change, code, field] of [
+    [{}, "invalid-window", "until"],
+    [{ until: "2020-01-01T00:00:00Z" }, "invalid-window", "until"],
+    [{ until: "2099-01-01T00:00:00Z" }, "invalid-window", "until"],
+    [{ more: 5, source: "odrers" }, "unknown-source", "source"],
+    [{ more: 5, fingerprints: ["0000000000000000"] }, "unknown-group", "fingerprints[0]"],
+  ] as [Partial<GroupMuteRequest>, string, string][])
+    await expect(mute(change)).rejects.toMatchObject({ code, fields: [{ field }] });
   expect((await listGroupMutes(world.db, ADA, page(null))).items).toEqual([]);
 });
 

@@ -44,9 +44,21 @@ const cutConnections = () =>
     "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and application_name like 'parkade-%'",
   );
 
+const channel = (name: string, config: object) =>
+  addChannel({ ...world.deps, limits: world.deps.env }, channelRequestSchema.parse({ name, config }), ADA);
+
+test("the end of a redrive is told once to who asked for it, though workers were killed", async () => {
+  await channel("ops", { kind: "webhook", url: receiver.url });
+  await world.park(4, (index) => ({ eventId: `e-${index}` }));
+  await world.request({ tell: ["ops"] });
+  for (const afterMs of [0, 30, 120]) await killed(afterMs);
+  await world.worker();
+  await expect.poll(() => idsOf("operation.ended").size, { timeout: 90_000 }).toBe(1);
+  const ended = receiver.got.find(({ body }) => JSON.parse(body).type === "operation.ended")!;
+  expect(JSON.parse(ended.body).data.sentence).toMatch(/^Redrive ended: .* of 4$/);
+});
+
 test("a new group is told once, by webhook and by mail, whoever dies meanwhile, and so is its end", async () => {
-  const channel = (name: string, config: object) =>
-    addChannel({ ...world.deps, limits: world.deps.env }, channelRequestSchema.parse({ name, config }), ADA);
   await channel("hook", { kind: "webhook", url: receiver.url });
   await channel("mail", {
     kind: "email",

@@ -115,21 +115,15 @@ test("its breaker, which sends have opened, holds its redrive and no other", asy
   await world.ended(held.id);
 });
 
-test("after its worker was killed another one goes on with the same target", async () => {
+test("its rate is one of its lane in the strip, as long as the redrive lasts", async () => {
   await add("orders.audit");
   await world.db.run("update targets set rate_per_second = 40, updated_at = now()");
-  await world.park(90, (index) => ({ aggregateId: `order-${index % 30}`, version: BigInt(index) }));
-  const first = await world.doomedWorker();
+  await world.park(1);
   const { id } = await world.request({ target: "orders.audit", lane: "slow" });
-  await expect.poll(() => audit.arrived.length, { interval: 20 }).toBeGreaterThan(20);
-  // The strip shows what its lane may send now, with the target that the redrive names.
   expect(await setRates()).toEqual({ main: 40, slow: 80 });
-  first.kill("SIGKILL");
   await world.worker();
-  expect(await world.ended(id)).toMatchObject({ delivered: 90, failed: 0, refused: 0 });
+  await world.ended(id);
   expect(await setRates()).toEqual({ main: 40, slow: 40 });
-  expect(audit.effects()).toHaveLength(90);
-  expect(world.sink.arrived).toEqual([]);
 });
 
 test("renamed, moved, on another lane and at another rate while a redrive runs, it stays the redrive's target", async () => {

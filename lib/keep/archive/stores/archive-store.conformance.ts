@@ -124,13 +124,15 @@ export function archiveStoreConformance(open: () => Promise<ArchivePlace>): void
   describe("a list", () => {
     test("has every object below a prefix, more than a page of them, in the order of their keys", async () => {
       const prefix = folder();
-      const numbers = Array.from({ length: 1_050 }, (_, n) => n);
+      // A page of S3 has a thousand; a folder has no pages.
+      const count = place.location.startsWith("s3:") ? 1_050 : 90;
+      const numbers = Array.from({ length: count }, (_, n) => n);
       const keys = numbers.map((n) => `${prefix}day-${n % 3}/${String(n * 7919).padStart(8, "0")}`);
       for (let start = 0; start < keys.length; start += 50)
         await Promise.all(keys.slice(start, start + 50).map((key) => store.put(key, Buffer.alloc(3))));
       expect(await all(prefix)).toEqual(keys.toSorted().map((key) => ({ key, bytes: stored(3) })));
-      expect(await all(`${prefix}day-1/`)).toHaveLength(350);
-      expect(await all(`${prefix}day-`)).toHaveLength(1_050);
+      expect(await all(`${prefix}day-1/`)).toHaveLength(count / 3);
+      expect(await all(`${prefix}day-`)).toHaveLength(count);
       expect(await all(`${prefix}day-1/000000`)).toHaveLength(
         keys.filter((key) => key.includes("/000000") && key.includes("day-1")).length,
       );
@@ -166,27 +168,25 @@ export function archiveStoreConformance(open: () => Promise<ArchivePlace>): void
   test("a writer that is killed leaves whole objects or none", async () => {
     const bytes = 32 * MIB;
     const location = place.location;
-    for (const delayMs of [5, 40]) {
-      const prefix = folder();
-      const { keys, encryptionKey } = place;
-      const argument = JSON.stringify({ location, keys, encryptionKey, prefix, bytes });
-      const child = spawn(process.execPath, [program("doomed-archiver"), argument], {
-        stdio: ["ignore", "ignore", "inherit", "ipc"],
-      });
-      const begun = new Promise<void>((resolve) => {
-        child.on("message", ({ begins }: { begins: number }) => begins === 2 && resolve());
-      });
-      await begun;
-      await sleep(delayMs);
-      child.kill("SIGKILL");
-      await once(child, "exit");
-      const found = await all(prefix);
-      expect(found.length).toBeGreaterThanOrEqual(2);
-      for (const object of found) {
-        const value = Number(object.key.slice(prefix.length)) + 1;
-        expect(object.bytes).toBe(stored(bytes));
-        expect(Buffer.compare((await store.get(object.key))!, Buffer.alloc(bytes, value))).toBe(0);
-      }
+    const prefix = folder();
+    const { keys, encryptionKey } = place;
+    const argument = JSON.stringify({ location, keys, encryptionKey, prefix, bytes });
+    const child = spawn(process.execPath, [program("doomed-archiver"), argument], {
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    const begun = new Promise<void>((resolve) => {
+      child.on("message", ({ begins }: { begins: number }) => begins === 2 && resolve());
+    });
+    await begun;
+    await sleep(20);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const found = await all(prefix);
+    expect(found.length).toBeGreaterThanOrEqual(2);
+    for (const object of found) {
+      const value = Number(object.key.slice(prefix.length)) + 1;
+      expect(object.bytes).toBe(stored(bytes));
+      expect(Buffer.compare((await store.get(object.key))!, Buffer.alloc(bytes, value))).toBe(0);
     }
   });
 
