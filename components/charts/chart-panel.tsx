@@ -15,7 +15,7 @@ import { formatAbsolute, formatClock } from "@/lib/platform/plain/format.pure";
 // Imported here and not with the drawing: the legend shows its colours before recharts is loaded.
 import "./charts.css";
 
-export type ChartPanelProps<Row extends { atMs: number }> = {
+type ChartPanelProps<Row extends { atMs: number }> = {
   title: string;
   /** The text alternative of the chart, in one sentence. */
   summary: string;

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-export type TooltipLine = { key: string; label: string; value: string; colour: string };
+type TooltipLine = { key: string; label: string; value: string; colour: string };
 
 /** The time under the pointer, then one line a series. */
 export function ChartTooltip({ title, lines, note }: { title: string; lines: TooltipLine[]; note?: ReactNode }) {

@@ -1,6 +1,6 @@
 import type { Clock } from "@/lib/platform/clock";
 
-export type PollOptions = { clock: Clock; signal: AbortSignal; everyMs: number; withinMs?: number | undefined };
+type PollOptions = { clock: Clock; signal: AbortSignal; everyMs: number; withinMs?: number | undefined };
 
 /**
  * Looks until there is something, for brokers that are asked and do not push. Resolves with none when `signal` fires or

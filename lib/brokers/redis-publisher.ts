@@ -20,7 +20,7 @@ import {
 } from "@/lib/brokers/redis-connection";
 
 /** What one kind writes to Redis. */
-export type RedisWrite = {
+type RedisWrite = {
   /** The write of a message. Checks the message, and throws PublishError, before a connection is made. */
   of(message: OutboundMessage): (redis: Redis) => Promise<PublishReceipt>;
   /** An error in words for people. */

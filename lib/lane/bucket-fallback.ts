@@ -28,7 +28,7 @@ export type GuardedBucket = TokenBucket & {
   worst(): BucketState;
 };
 
-export type BucketFallbackOptions = {
+type BucketFallbackOptions = {
   fallback: BucketFallback;
   /** Workers alive as far as known, this one included, 1 or more: each sends a share of the rate. */
   workers: () => number;

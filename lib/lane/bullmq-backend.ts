@@ -30,7 +30,7 @@ type LaneBullWorker = {
   on<E extends keyof WorkerListener<unknown, void>>(event: E, listener: WorkerListener<unknown, void>[E]): unknown;
 };
 
-export type JobProcessor = (job: Job<unknown>, token: string | undefined) => Promise<void>;
+type JobProcessor = (job: Job<unknown>, token: string | undefined) => Promise<void>;
 
 /** BullMQ writes event streams that Parkade does not read: they are kept short. */
 const EVENTS_KEPT = 100;
@@ -136,7 +136,7 @@ function queueOptions<O extends object>(options: O): O & Pick<QueueOptions, "str
   return { ...options, streams: { events: { maxLen: EVENTS_KEPT } } };
 }
 
-export type OpenWorkerOptions = Pick<
+type OpenWorkerOptions = Pick<
   WorkerOptions,
   "concurrency" | "lockDuration" | "stalledInterval" | "drainDelay" | "maxStalledCount" | "runRetryDelay"
 >;

@@ -2,7 +2,7 @@ import { parseRedisUrl } from "@/lib/platform/plain/redis-address.pure";
 import { PostgresPool } from "@/lib/platform/postgres-pool";
 import type { QueueName } from "./port";
 
-export type RedisConnection = { kind: "redis"; url: string; prefix?: string };
+type RedisConnection = { kind: "redis"; url: string; prefix?: string };
 
 /**
  * Where the lanes and the token buckets live: with REDIS_URL on Redis, without it on the Postgres of DATABASE_URL.

@@ -3,7 +3,7 @@ import type { Clock } from "@/lib/platform/clock";
 /** Pause between two checks whether an outage is over. */
 const PROBE_MS = 1_000;
 
-export type OutageOptions = {
+type OutageOptions = {
   clock: Clock;
   /** The first error of its kind since all was well. */
   onOutage(error: unknown): void;
@@ -13,7 +13,7 @@ export type OutageOptions = {
   probe(): Promise<unknown>;
 };
 
-export type Outages = {
+type Outages = {
   /** Takes every error as it comes. */
   report(error: unknown): void;
   stop(): void;

@@ -76,7 +76,7 @@ class EndingCluster extends Cluster {
 /** A client of one server, or of a cluster. */
 export type LaneRedis = Redis | Cluster;
 
-export type RedisPatience = "fail-fast" | "wait-forever";
+type RedisPatience = "fail-fast" | "wait-forever";
 
 function openClient(url: string, patience: RedisPatience): LaneRedis {
   const address = parseRedisUrl(url);

@@ -34,7 +34,7 @@ export type FlowSpan = { fromMs: number; toMs: number; bucketMs: number };
 /** A part of the flow of which only the sum is needed. */
 export const asSum = (fromMs: number, toMs: number = END_MS): FlowSpan => ({ fromMs, toMs, bucketMs: 0 });
 
-export type FlowPiece = FlowTable & { fromMs: number; toMs: number };
+type FlowPiece = FlowTable & { fromMs: number; toMs: number };
 
 /**
  * Splits a span so that each part is read from the widest table that fits: a chart reads one row for each bucket, and

@@ -8,7 +8,7 @@ export type BulkheadPolicy = {
 export type BulkheadSnapshot = { permits: number; inUse: number; queued: number; queueMax: number };
 
 /** A place in the queue. */
-export type BulkheadWaiter = {
+type BulkheadWaiter = {
   /** Leaves the queue; false when the permit was already granted. */
   leave(): boolean;
 };

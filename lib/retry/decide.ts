@@ -75,7 +75,7 @@ export function decide(situation: Situation): NextStep {
 }
 
 /** When the target asks to be called again. `exact`: then and not later; otherwise the own backoff may be longer. */
-export type Hint = { delayMs: number; exact: boolean };
+type Hint = { delayMs: number; exact: boolean };
 
 /**
  * What the target asks for, believed up to the policy's limit; null = the own backoff decides.

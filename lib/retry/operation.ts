@@ -23,7 +23,7 @@ type Undecided = { next: null; inputs: null };
 const UNDECIDED: Undecided = { next: null, inputs: null };
 
 /** A wait or a send that ends when the operation is cancelled. `cancelWait` does not end a send under way. */
-export type Halt = { cancel(reason: unknown): void; cancelWait(reason: unknown): void };
+type Halt = { cancel(reason: unknown): void; cancelWait(reason: unknown): void };
 
 /**
  * One operation: its deadline, its place in the abort tree, and what it has spent. A cancellation reaches every attempt

@@ -95,7 +95,7 @@ export function useRetrySource(name: string) {
 }
 
 /** `name`: of a stored source; its masked values then stand for the stored ones, and without `config` it is as stored. */
-export type Probe = { name: string; config?: ProbeRequest["config"] } | ProbeRequest;
+type Probe = { name: string; config?: ProbeRequest["config"] } | ProbeRequest;
 
 /** Tests the connection and reads a sample. */
 export function useProbe() {

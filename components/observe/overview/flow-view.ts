@@ -13,7 +13,7 @@ export function outflow(bucket: FlowBucket): number {
 }
 
 /** `unstored` and `duplicate` came in, too, and are not parked. */
-export type FlowRow = { atMs: number; in: number; out: number; unstored: number; duplicate: number };
+type FlowRow = { atMs: number; in: number; out: number; unstored: number; duplicate: number };
 
 /** Inflow and outflow per bucket, as rows of a chart. */
 export function flowRows(stats: Pick<FlowStats, "buckets">): FlowRow[] {
@@ -26,7 +26,7 @@ export function flowRows(stats: Pick<FlowStats, "buckets">): FlowRow[] {
   }));
 }
 
-export type FlowTile = {
+type FlowTile = {
   /** Events per minute over the last `minutes`. */
   inPerMinute: number;
   outPerMinute: number;

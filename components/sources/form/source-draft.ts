@@ -94,7 +94,7 @@ export type SourceBody = {
   knownDays: number | null;
   links: LinkTemplate[];
 };
-export type SourceResult = { ok: true; body: SourceBody } | { ok: false; errors: SourceErrors };
+type SourceResult = { ok: true; body: SourceBody } | { ok: false; errors: SourceErrors };
 
 /** The configuration to send. Only what makes a request pointless is found here; the server checks the rest. */
 export function bodyOf(draft: SourceDraft, { fields }: Pick<KindOut, "fields">): SourceResult {

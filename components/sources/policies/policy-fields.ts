@@ -11,7 +11,7 @@ export type PolicyField = {
   hint?: string;
 };
 
-export type PolicyStep = { title: string; about: string; fields: PolicyField[] };
+type PolicyStep = { title: string; about: string; fields: PolicyField[] };
 
 export type PresetName = keyof typeof POLICY_PRESETS;
 export const PRESET_NAMES = Object.keys(POLICY_PRESETS) as PresetName[];

@@ -70,7 +70,7 @@ export function preciseDuration(ms: number): string {
   return `${Number((ms / 3_600_000).toFixed(2))} h`;
 }
 
-export type ParsedBody = { ok: true; body: Record<string, unknown> } | { ok: false; detail: string };
+type ParsedBody = { ok: true; body: Record<string, unknown> } | { ok: false; detail: string };
 
 /** Reads the typed JSON of a policy. */
 export function parseBody(text: string): ParsedBody {

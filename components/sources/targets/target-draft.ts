@@ -40,7 +40,7 @@ export function targetDraft(target: TargetOut): TargetDraft {
 }
 
 type Fields = Partial<Record<"rate" | "burst" | "bulkhead" | "warmUp" | "deferMinutes", string>>;
-export type TargetResult = { ok: true; change: TargetChange } | { ok: false; errors: Fields };
+type TargetResult = { ok: true; change: TargetChange } | { ok: false; errors: Fields };
 
 /** Only changed fields are sent, so that two operators who change two fields do not undo each other. */
 export function targetChange(target: TargetOut, draft: TargetDraft, reason: string): TargetResult {

@@ -112,7 +112,7 @@ function hashId(address: string, { annotations, properties, application, body }:
   return `sha256-${hash.digest("hex")}`;
 }
 
-export type Received = { letter: DeadLetter; deliveries: number };
+type Received = { letter: DeadLetter; deliveries: number };
 
 /** Reads a message as it came. Never throws: one that cannot be parsed is parked with its bytes. */
 export function receive(bytes: Buffer, { address, mapping = {} }: Pick<Amqp10Config, "address" | "mapping">): Received {

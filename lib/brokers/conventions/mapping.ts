@@ -7,14 +7,14 @@ import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import type { Message } from "@/lib/brokers/message";
 
 /** All parts of a message that a mapping may read. `message` is the original one, unwrapped. */
-export type MappingInput = {
+type MappingInput = {
   message: Message;
   payload: PayloadJson;
   cloudEvent: CloudEventAttributes | null;
   reading: Reading;
 };
 
-export type MappedFields = {
+type MappedFields = {
   /** null: the message carries no id of any kind. */
   eventId: string | null;
   aggregateType: string | null;

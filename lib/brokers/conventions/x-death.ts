@@ -6,7 +6,7 @@ import { type HeaderValue, type HeaderView, type Message, textOfValue } from "@/
  * One entry of `x-death`: all deaths of a message in one queue for one reason. Most recent first on the wire.
  * https://www.rabbitmq.com/docs/dlx#effects
  */
-export type Death = {
+type Death = {
   queue: string;
   /** `rejected`, `expired`, `maxlen`, `delivery_limit`. */
   reason: string;

@@ -13,7 +13,7 @@ import { isJson } from "@/lib/platform/plain/json-text.pure";
  * configuration gives every request, and its body. Both forms name the event by its Idempotency-Key, and the answer does.
  */
 export const BATCH_TYPES = { cloudevents: "application/cloudevents-batch+json", ndjson: "application/x-ndjson" };
-export type BatchFormat = keyof typeof BATCH_TYPES;
+type BatchFormat = keyof typeof BATCH_TYPES;
 
 /** One event of a batch as it goes out. PublishError: it has no place in this form, and nothing was sent. */
 export function entryOf(message: OutboundMessage, format: BatchFormat, config: HttpConfig): Uint8Array {

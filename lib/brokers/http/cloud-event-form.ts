@@ -8,7 +8,7 @@ const STRUCTURED = "application/cloudevents+json";
 /** The names of an attribute on the wires of HTTP and NATS, Kafka, and AMQP. */
 const ATTRIBUTE = /^(?:(ce-)|ce_|cloudEvents[:_])([a-z0-9]{1,64})$/i;
 
-export type CloudEventFormat = "cloudevents-binary" | "cloudevents-structured";
+type CloudEventFormat = "cloudevents-binary" | "cloudevents-structured";
 
 /**
  * A message as a CloudEvent of HTTP: with the attributes it was parked with, else as one made of what is known of the event.

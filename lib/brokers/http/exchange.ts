@@ -39,7 +39,7 @@ function codeOf(error: Error): string {
 export type Hints = { retryAfter: string | null; retryAfterMs: string | null; pushback: string | string[] | null };
 
 /** `body`: the whole of it, where it was asked for and came whole; else null. */
-export type Answer = Hints & { status: number; excerpt: string; replayed: boolean; body: Buffer | null };
+type Answer = Hints & { status: number; excerpt: string; replayed: boolean; body: Buffer | null };
 
 /**
  * Headers by which a service says that it answers from its record of the Idempotency-Key: Stripe and those who follow it,

@@ -23,7 +23,7 @@ import {
 } from "@/lib/brokers/port";
 import { DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
-export type HttpPublisherDeps = Pick<AdapterDeps, "clock" | "addresses">;
+type HttpPublisherDeps = Pick<AdapterDeps, "clock" | "addresses">;
 
 /** Posts to one URL over kept-alive HTTP/1.1 connections. */
 export class HttpPublisher implements Publisher {

@@ -97,7 +97,7 @@ export function answerOf<T>(message: Msg): T {
 }
 
 /** A message as a stream holds it. */
-export type Stored = { subject: string; seq: number; timeNanos: string; headers: Uint8Array | null; data: Uint8Array };
+type Stored = { subject: string; seq: number; timeNanos: string; headers: Uint8Array | null; data: Uint8Array };
 
 /** No message of that sequence, or of a later one that matches. */
 const NOT_FOUND = "NATS_10037";

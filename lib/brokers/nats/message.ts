@@ -15,7 +15,7 @@ export type FromStream = {
 };
 
 /** What NATS says of a message that it gave up. */
-export type Advisory = {
+type Advisory = {
   type: string;
   id: string;
   timestamp: string;

@@ -26,7 +26,7 @@ export class PubsubFault extends Error {
 export const ANSWER_TOO_LARGE = "PUBSUB_ANSWER_TOO_LARGE";
 
 /** What a request asked for, for people. */
-export type Asked = { permission: string; resource: string; address: string };
+type Asked = { permission: string; resource: string; address: string };
 
 /** gRPC hands on a failed connection as a text alone: the code of the socket is in it, that of TLS is not. */
 const CONNECTION_TEXTS: [RegExp, string][] = [

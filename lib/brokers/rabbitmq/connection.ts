@@ -52,7 +52,7 @@ function refusalText(error: unknown, code: string, url: string): string {
 }
 
 /** A broker with its virtual host, and how the connection to it is encrypted. */
-export type AmqpAddress = { url: string; tls?: TlsSettings | undefined };
+type AmqpAddress = { url: string; tls?: TlsSettings | undefined };
 
 /** `host:port, vhost /prod`: an address without credentials. */
 export function addressText(url: string): string {

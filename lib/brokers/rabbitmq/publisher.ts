@@ -34,7 +34,7 @@ const SILENT_MS = 1_000;
 /** How long `close` waits for confirms that are on their way. */
 const CLOSE_GRACE_MS = 5_000;
 
-export type PublisherDeps = Pick<AdapterDeps, "clock" | "addresses">;
+type PublisherDeps = Pick<AdapterDeps, "clock" | "addresses">;
 
 /**
  * Publishes to one RabbitMQ destination, with `mandatory` and publisher confirms, many at a time over one channel. The

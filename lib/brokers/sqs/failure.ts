@@ -45,7 +45,7 @@ export function sqsCode(name: string): string {
   return `SQS_${bare.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase()}`;
 }
 
-export type Attempted = {
+type Attempted = {
   /** The command of the SDK: `SendMessageBatch`. */
   command: string;
   /** Name or URL; null for a command without one. */

@@ -35,7 +35,7 @@ import { sqlState } from "@/lib/platform/postgres-pool";
 
 type MigrationName = { name: string; sha256: string };
 
-export type RestoreDeps = {
+type RestoreDeps = {
   /** With at least two connections, one of which is in use for all of the restore; named RESTORE_NAME. */
   db: Db;
   /** Those that this release has. */

@@ -22,7 +22,7 @@ export function keyText(key: ForgetKey): string {
   return JSON.stringify(aggregateType === undefined ? { aggregateId } : { aggregateId, aggregateType });
 }
 
-export type KeyFacts = {
+type KeyFacts = {
   aggregateId: string | null;
   aggregateType: string | null;
   tags: Readonly<Record<string, string>>;

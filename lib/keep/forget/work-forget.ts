@@ -31,7 +31,7 @@ import type { Deps } from "@/lib/platform/low-rate-deps";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 import { lockEvents } from "@/lib/redrive/run/store/fence.write";
 
-export type ForgetDeps = Pick<Deps, "db" | "clock" | "log"> & ArchiveDeps;
+type ForgetDeps = Pick<Deps, "db" | "clock" | "log"> & ArchiveDeps;
 
 /** Events of one transaction. */
 const CHUNK = 200;
@@ -44,7 +44,7 @@ const ARCHIVING_MS_MAX = 90_000;
 const SEARCHED: readonly ForgetPhase[] = ["events", "archive", "traces", "audit"];
 
 /** Why a matching event stays. */
-export type ForgetKept = "in-redrive" | "unconfirmed" | "holds-later";
+type ForgetKept = "in-redrive" | "unconfirmed" | "holds-later";
 
 /** One round: each running forget goes to its end, and leftovers of the archive are removed. A forget that cannot go on keeps no other. */
 export async function workForgets(deps: ForgetDeps, signal: AbortSignal): Promise<void> {

@@ -84,7 +84,7 @@ function setOf({ id, source }: { id: string; source: string }): string {
   return `${uuidv7Day(id)} ${source}`;
 }
 
-export type RemovingDeps = { db: Db; archive: ArchiveStore };
+type RemovingDeps = { db: Db; archive: ArchiveStore };
 
 /** Of one operation. Each chunk becomes a set for each of its days and sources. */
 export function removeChunk(deps: RemovingDeps, operationId: string, readKeeping: ReadKeeping): ChangeChunk {

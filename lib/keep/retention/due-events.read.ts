@@ -20,7 +20,7 @@ export async function readRecent(db: Queryable, ids: readonly string[]): Promise
 }
 
 /** Due events of a UTC day (`2026-11-25`), and why they stay; null = they expire. Bytes of their current payloads. */
-export type DueCount = { day: string; reason: KeptReason | null; n: number; bytes: number };
+type DueCount = { day: string; reason: KeptReason | null; n: number; bytes: number };
 
 export type DueQuery = {
   retention: Retention;

@@ -46,7 +46,7 @@ export const readExpiring: ReadKeeping = async (tx) => {
   };
 };
 
-export type RetentionDeps = Deps & ArchiveDeps & { upkeepDb: Db };
+type RetentionDeps = Deps & ArchiveDeps & { upkeepDb: Db };
 
 /**
  * One round of retention. For each period whose events of another day became due it makes a bulk operation of the kind

@@ -11,7 +11,7 @@ const SHOWN = 3;
 const LOOK_BACK = "24 hours";
 
 /** What an alert is about. */
-export type EvidenceScope = { source: string | null; errorCode: string | null; fingerprint: string | null };
+type EvidenceScope = { source: string | null; errorCode: string | null; fingerprint: string | null };
 
 type SampleRow = Omit<LinkFacts, "atMs"> & {
   id: string;

@@ -38,7 +38,7 @@ export type Finding = {
 };
 
 /** `fault`: why the rule cannot be judged now. */
-export type Findings = { findings: Finding[] } | { fault: string };
+type Findings = { findings: Finding[] } | { fault: string };
 
 /** The key of a rule that takes all its sources together. */
 const ALL = "all";

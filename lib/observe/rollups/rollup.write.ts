@@ -7,7 +7,7 @@ import { EVENT } from "@/lib/redrive/states/state.sql";
  * without its counters. It writes deltas only; the janitor folds them.
  */
 
-export type RollupOptions = {
+type RollupOptions = {
   /**
    * Counts each row in the flow of the minute of `at` (SQL of type timestamptz), once for each of its kinds: `kinds` is
    * SQL over `from` that yields a text[], see `flowSql`.

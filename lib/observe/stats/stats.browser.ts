@@ -51,7 +51,7 @@ export function useMarkers({
 }
 
 /** The width of the buckets of a chart; without it the server chooses by the window. */
-export type Bucketing = { bucket?: string };
+type Bucketing = { bucket?: string };
 
 /**
  * One part of the overview. Each part is read on its own, so that a timeout affects one part only; the last good answer

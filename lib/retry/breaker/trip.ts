@@ -3,7 +3,7 @@ import { rollingSums } from "@/lib/retry/window/rolling-sums";
 import { leastAt } from "@/lib/retry/window/share";
 
 /** Thresholds of a windowed trip. Ratios are in (0, 1]; reaching one is enough. Source: resilience4j's circuit breaker. */
-export type TripRates = {
+type TripRates = {
   /** Results in the window below which nothing is decided. */
   callsMin: number;
   failureRatio: number;

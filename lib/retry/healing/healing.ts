@@ -22,10 +22,10 @@ export type HealingPolicy = {
 };
 
 /** Steps taken so far and when the last one was (monotonic ms, null = never). */
-export type HealingState = { steps: number; steppedAtMs: number | null };
+type HealingState = { steps: number; steppedAtMs: number | null };
 
 /** `queueRatio`: sends that wait at the bulkhead now, per permit; absent = there is no bulkhead. */
-export type HealingRates = { attempts: number; retries: number; timeouts: number; queueRatio?: number };
+type HealingRates = { attempts: number; retries: number; timeouts: number; queueRatio?: number };
 
 /** A step to be audited: its direction, its reason, and the factors in force after it. */
 export type HealingStep = {

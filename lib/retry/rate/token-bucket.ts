@@ -11,7 +11,7 @@ export type TokenBucketPolicy = {
 export type TokenBucketState = { tokens: number; atMs: number; startedMs: number };
 
 /** `waitMs` until the tokens could be there, Infinity when they never will. */
-export type Taken = { granted: true; waitMs: 0 } | { granted: false; waitMs: number };
+type Taken = { granted: true; waitMs: 0 } | { granted: false; waitMs: number };
 
 /** A cold target is given a third of its rate. Source: Guava's SmoothWarmingUp, coldFactor 3. */
 const COLD = 1 / 3;

@@ -118,7 +118,7 @@ export type ContractFacts = {
   sentPerSecond: number;
 };
 
-export type ContractInput = { contract: Contract; terms: ContractTerms; facts: ContractFacts | null };
+type ContractInput = { contract: Contract; terms: ContractTerms; facts: ContractFacts | null };
 
 /** Checks a contract against the policy, the target and what was measured. In the order in which a policy is designed. */
 export function contractReport(input: ContractInput): ContractReport {

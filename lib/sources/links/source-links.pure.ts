@@ -29,7 +29,7 @@ export type LinkFacts = {
 };
 
 /** `url` null: `lacks` says which values the event does not have, or that they are too long. */
-export type EventLink = { label: string; kind: LinkKind; url: string | null; lacks: string | null };
+type EventLink = { label: string; kind: LinkKind; url: string | null; lacks: string | null };
 
 /** What a placeholder stands for; null = the event does not have it. */
 const VALUES: Record<string, { of: (facts: LinkFacts) => string | null; words: string }> = {
@@ -122,7 +122,7 @@ function encoded(text: string): string {
   );
 }
 
-export type MadeLink = { label: string; kind: LinkKind; url: string };
+type MadeLink = { label: string; kind: LinkKind; url: string };
 
 /** In a message of an alert: traces before logs before others. */
 const IN_MESSAGE_MAX = 3;

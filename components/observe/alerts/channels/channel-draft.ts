@@ -69,7 +69,7 @@ const list = (text: string) =>
     .map((part) => part.trim())
     .filter((part) => part !== "");
 
-export type ChannelResult = { ok: true; request: ChannelRequest } | { ok: false; errors: ChannelErrors };
+type ChannelResult = { ok: true; request: ChannelRequest } | { ok: false; errors: ChannelErrors };
 
 /** The request that a draft makes, or what it lacks, by field. */
 export function channelRequest(draft: ChannelDraft): ChannelResult {

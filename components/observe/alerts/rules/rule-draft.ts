@@ -56,7 +56,7 @@ export const FIELDS_OF: Record<AlertKind, readonly RuleField[]> = {
   "redrive-still": ["sources"],
 };
 
-export type DraftResult = { ok: true; request: AlertRuleRequest } | { ok: false; errors: DraftErrors };
+type DraftResult = { ok: true; request: AlertRuleRequest } | { ok: false; errors: DraftErrors };
 
 const TIMES: readonly RuleField[] = ["forMinutes", "clearMinutes", "repeatMinutes"];
 const NUMBERS: readonly RuleField[] = [

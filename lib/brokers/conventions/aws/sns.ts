@@ -6,7 +6,7 @@ import type { Header } from "@/lib/intake/dead-letter.pure";
 import { membersOf, skipSpace } from "@/lib/platform/plain/raw-json.pure";
 
 /** What stands around the message of SNS in its envelope: a subscriber expects the envelope again. */
-export type Envelope = {
+type Envelope = {
   before: string;
   after: string;
   /** The JSON text between them, when it is not as JSON.stringify writes it. */

@@ -11,7 +11,7 @@ export function isLinesKey(key: string): boolean {
   return key.endsWith(LINES);
 }
 
-export type SetKeys = { lines: string; parquet: string; manifest: string };
+type SetKeys = { lines: string; parquet: string; manifest: string };
 
 export type SetName = {
   /** UTC day of its events, `2026-11-25`. */

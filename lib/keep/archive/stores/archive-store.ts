@@ -27,7 +27,7 @@ export type ArchiveStore = {
   close(): Promise<void>;
 };
 
-export type ArchiveOptions = {
+type ArchiveOptions = {
   clock: Clock;
   /** null = S3 is asked with what the SDK of AWS finds: variables, files, the role of the machine. */
   keys?: S3Keys | null;

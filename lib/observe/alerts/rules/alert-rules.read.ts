@@ -6,7 +6,7 @@ import type { Queryable } from "@/lib/platform/database/db";
 import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /** A rule as an evaluation needs it. */
-export type RuleInForce = {
+type RuleInForce = {
   id: string;
   name: string;
   severity: Severity;
