@@ -29,7 +29,6 @@ type ChartPanelProps<Row extends { atMs: number }> = {
   legend?: readonly { key: string; label: string; colour: string; dash?: string; glyph?: string; href?: string }[];
   /** The same numbers as a table. */
   columns: { label: string; value: (row: Row) => ReactNode }[];
-  /** Shown when the chart has no data. */
   empty: string;
   height?: string;
   className?: string;

@@ -29,7 +29,6 @@ export class Inbox<T> {
     if (this.failure !== null) throw this.failure.error;
   }
 
-  /** Ends the present wait early. */
   wake(): void {
     this.waiter?.wake.resolve();
     this.waiter = null;

@@ -42,7 +42,6 @@ export class HeaderView {
     return this.byName.has(name.toLowerCase());
   }
 
-  /** Every value of that name, in order. */
   all(name: string): readonly HeaderValue[] {
     return this.byName.get(name.toLowerCase()) ?? [];
   }

@@ -1,5 +1,3 @@
-/** What the failure of a commit says about its batch. */
-
 /** The commit failed; the broker gets the batch back. */
 export class ParkRejected extends Error {
   override readonly name = "ParkRejected";

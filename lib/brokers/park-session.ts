@@ -12,7 +12,6 @@ export type Session<Handle> = {
   /** Messages that could not be committed while others could: kept unacknowledged, tried again at `retryAtMs`. */
   setAside: Taken<Handle>[];
   retryAtMs: number;
-  /** Waits in a row without a message. */
   emptyWaits: number;
 };
 

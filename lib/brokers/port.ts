@@ -33,7 +33,6 @@ export type OutboundMessage = {
   traceparent?: string;
   /** No parked header made room for it: a wire that has none left leaves it out, since no send fails by its trace. */
   traceparentAdded?: boolean;
-  /** Of the event, where it is known. */
   eventType?: string | null;
   aggregateId?: string | null;
 };
@@ -90,7 +89,6 @@ export type ProbeResult =
   | { reachable: true; detail: string; depth: number | null; sample: ProbeSample[] }
   | { reachable: false; detail: string };
 
-/** A sampled message as a mapping reads it. */
 export type SampledMessage = {
   headers: Header[];
   /** The broker's own properties with a text form, by the name that a mapping gives after `property:`. */
@@ -99,7 +97,6 @@ export type SampledMessage = {
   payload: string | null;
 };
 
-/** The facts of a message that a mapping decides. */
 export type SampleFacts = {
   eventId: string;
   aggregateType: string | null;
@@ -196,7 +193,6 @@ export type ConsumerState = {
   lag: number | null;
   /** null again once it is over. */
   lastError: string | null;
-  /** When the last error happened, epoch milliseconds. */
   lastErrorAtMs: number | null;
   /** When the next attempt begins, epoch milliseconds; null unless the consumer waits for it. */
   retryAtMs: number | null;
@@ -266,7 +262,6 @@ export interface ReadSession<Handle> {
   close(graceful: boolean): Promise<void>;
 }
 
-/** How one kind reads one source. */
 export interface Reader<Handle = unknown> {
   /** What is read, for people and the log: `queue orders.dlq`. Holds no secret. */
   readonly what: string;
@@ -302,7 +297,6 @@ export interface Adapter<Config> {
   publisher(config: Config, lane?: "main" | "slow"): Publisher;
 }
 
-/** What every adapter is made with. */
 export type AdapterDeps = {
   clock: Clock;
   /** Uniform in [0, 1), for jitter. */

@@ -6,7 +6,6 @@ import type { ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/por
 import { type DeadLetter, headerText, type Origin } from "@/lib/intake/dead-letter.pure";
 import { SAMPLE_CHARS_MAX } from "@/lib/sources/probe-limits.pure";
 
-/** How many messages a probe looks at. */
 export const SAMPLE_MAX = 3;
 
 /** What a probe says of a message that was read without a mapping: the facts under which it would be parked. */
@@ -35,7 +34,6 @@ export function sampleOf(letter: DeadLetter): ProbeSample {
   };
 }
 
-/** The first headers, up to the length of a sample. */
 function withinLimit(headers: DeadLetter["headers"]): DeadLetter["headers"] {
   let chars = 0;
   return headers.filter(([name, value]) => {
@@ -52,7 +50,6 @@ function propertiesOf({ properties, deadLetter }: Origin): Record<string, string
   return Object.fromEntries(scalars.map(([name, value]) => [name, String(value)]));
 }
 
-/** The facts of a sampled message under another mapping. */
 export function mapSample(
   { message, customary }: { message: SampledMessage; customary: SampleFacts },
   mapping: Mapping,

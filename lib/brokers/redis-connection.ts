@@ -21,7 +21,6 @@ export function addressOf({ url }: RedisAddress): string {
   return `${hostname}:${port || 6379}`;
 }
 
-/** A failed connection or command. The message names host and cause and never credentials. */
 export class RedisFailure extends CodedError {
   override readonly name = "RedisFailure";
 }

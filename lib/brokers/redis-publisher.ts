@@ -19,11 +19,9 @@ import {
   redisCode,
 } from "@/lib/brokers/redis-connection";
 
-/** What one kind writes to Redis. */
 type RedisWrite = {
   /** The write of a message. Checks the message, and throws PublishError, before a connection is made. */
   of(message: OutboundMessage): (redis: Redis) => Promise<PublishReceipt>;
-  /** An error in words for people. */
   describe(error: unknown): string;
   /** What may have happened when the answer is lost: `the entry may have been added`. */
   doubt: string;

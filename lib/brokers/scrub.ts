@@ -17,7 +17,6 @@ export type Scrubber = {
 };
 
 const MASK = "***";
-/** Causes of causes that are looked at. */
 const CAUSES_MAX = 8;
 
 /** A byte order mark, or a byte that is no text, hides no secret beside it from whoever is sent the payload. */

@@ -7,7 +7,6 @@ export type Usual = {
   median: number;
   /** Events: 1.4826 times the median distance from the median, and not less than chance alone makes of that number. */
   spread: number;
-  /** How many days were counted. */
   days: number;
 };
 

@@ -54,7 +54,6 @@ export function flowPieces(tables: readonly FlowTable[], { fromMs, toMs, bucketM
   return cut(0, Math.ceil(fromMs / MINUTE_MS) * MINUTE_MS, Math.ceil(toMs / MINUTE_MS) * MINUTE_MS);
 }
 
-/** The window, by buckets. */
 export function windowSpan(query: StatsQuery): FlowSpan {
   return { fromMs: bucketStarts(query)[0]!, toMs: query.toMs, bucketMs: query.bucketMs };
 }

@@ -2,7 +2,6 @@ import { KINDS, kindOf } from "@/lib/brokers/kinds/kinds.shapes";
 import type { Queryable } from "@/lib/platform/database/db";
 import type { SourceMode } from "@/lib/sources/source-mode.pure";
 
-/** A source that a worker reads from a broker. */
 export type ConsumedSource = {
   id: string;
   name: string;

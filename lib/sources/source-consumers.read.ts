@@ -25,7 +25,6 @@ type Row = {
   partCount: number;
 };
 
-/** What the workers report, by source. */
 export async function readConsumers(db: Queryable, sourceIds: readonly string[]): Promise<Map<string, Row[]>> {
   const rows = await db.query<Row>(
     `select c.source_id as "sourceId", c.worker, c.state, c.since as "sinceMs", c.at as "atMs", c.mode_at = s.mode_at as obeys,

@@ -17,7 +17,6 @@ export const CONSUMER_STATES = [
 ] as const;
 export type ConsumerWord = (typeof CONSUMER_STATES)[number];
 
-/** One part that a worker reads, as it is stored. */
 export type ConsumerPart = {
   name: string;
   lag: number | null;

@@ -79,11 +79,8 @@ export const sourceChangeSchema = named(
     mode: z.optional(mode),
     /** true = each redrive or mend of its events needs the approval of a second person. */
     needsApproval: z.optional(z.boolean("must be true or false")),
-    /** As in SourceRequest. */
     stormPerMinute: z.optional(stormPerMinute),
-    /** As in SourceRequest. */
     knownDays: z.optional(knownDays),
-    /** As in SourceRequest; all of them. */
     links: z.optional(linkTemplatesSchema),
     /** The whole contract, checked by GET /api/v1/sources/{name}/contract; null = none. */
     contract: z.optional(z.nullable(sourceContractSchema)),
@@ -96,7 +93,6 @@ export type SourceChange = z.infer<typeof sourceChangeSchema>;
 /** A preview takes a few samples: it runs with each change of a form. */
 const SAMPLES_MAX = 10;
 
-/** POST /api/v1/sources/probe */
 export const probeRequestSchema = named(
   "ProbeRequest",
   z.strictObject({ kind: z.string("must be text"), config: z._default(object, {}) }),
@@ -106,7 +102,6 @@ export type ProbeRequest = z.infer<typeof probeRequestSchema>;
 
 const consumerWord = z.enum(CONSUMER_STATES);
 
-/** What one worker reports of a source. */
 const sourceConsumerSchema = named(
   "SourceConsumer",
   z.object({
@@ -127,7 +122,6 @@ const sourceConsumerSchema = named(
     lastErrorAt: z.nullable(timeOut),
     /** null = the last error lasts. */
     recoveredAt: z.nullable(timeOut),
-    /** When it connects again. */
     retryAt: z.nullable(timeOut),
     /** The parts with the most lag; `partCount` counts all. */
     parts: z.array(
@@ -202,7 +196,6 @@ export const sourceSchema = named(
         lastError: nullableText,
         retryAt: z.nullable(timeOut),
         ratePerSecond: nullableNumber,
-        /** Workers that report it now. */
         workers: z.int(),
       }),
     ),

@@ -15,7 +15,6 @@ export function outflow(bucket: FlowBucket): number {
 /** `unstored` and `duplicate` came in, too, and are not parked. */
 type FlowRow = { atMs: number; in: number; out: number; unstored: number; duplicate: number };
 
-/** Inflow and outflow per bucket, as rows of a chart. */
 export function flowRows(stats: Pick<FlowStats, "buckets">): FlowRow[] {
   return stats.buckets.map((bucket) => ({
     atMs: Date.parse(bucket.at),

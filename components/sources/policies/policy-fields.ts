@@ -48,7 +48,6 @@ function numberOf(text: string): number | string {
   return Number.isFinite(number) ? number : text;
 }
 
-/** How a value is shown in a field. */
 export function shownValue(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (Array.isArray(value)) return value.map(shownValue).join(", ");

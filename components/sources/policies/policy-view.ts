@@ -15,7 +15,6 @@ export type PolicyView =
       loadFactor: number;
     };
 
-/** The limits of a policy, or the errors of its fields. */
 export function policyView(body: unknown): PolicyView {
   const violations = validatePolicy(body);
   if (violations.length > 0) {
@@ -72,7 +71,6 @@ export function preciseDuration(ms: number): string {
 
 type ParsedBody = { ok: true; body: Record<string, unknown> } | { ok: false; detail: string };
 
-/** Reads the typed JSON of a policy. */
 export function parseBody(text: string): ParsedBody {
   let body: unknown;
   try {

@@ -4,7 +4,6 @@ import type { Fallback } from "@/lib/redrive/run/fallback.pure";
 import type { TargetOut } from "@/lib/sources/sources.shapes";
 import type { TargetChange } from "@/lib/sources/targets/targets.shapes";
 
-/** The fields of a target's form, as typed text. */
 export type TargetDraft = {
   unlimited: boolean;
   rate: string;

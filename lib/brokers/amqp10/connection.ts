@@ -20,7 +20,6 @@ const CLOSE_TIMEOUT_MS = 3_000;
  */
 const SESSION_DELIVERIES_MAX = 16_384;
 
-/** A failed connection, link or transfer. The message names host and cause and never credentials. */
 export class Amqp10Fault extends CodedError {
   override readonly name = "Amqp10Fault";
 }
@@ -35,7 +34,6 @@ const CONDITIONS: Record<string, string> = {
   "com.microsoft:server-busy": "AMQP_RESOURCE_ERROR",
 };
 
-/** The code of an error condition, `amqp:not-found` for example. */
 function conditionCode(condition: string): string {
   const last = condition
     .split(":")
@@ -46,7 +44,6 @@ function conditionCode(condition: string): string {
 
 type Failure = Partial<AmqpError> & { code?: unknown; message?: string };
 
-/** Any error of rhea, of a link, or of the socket below. */
 export function amqp10Code(error: unknown): string {
   if (error instanceof Amqp10Fault) return error.code;
   const { condition, description = "", code } = (error ?? {}) as Failure;

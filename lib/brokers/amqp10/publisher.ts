@@ -29,12 +29,10 @@ const LINKS_MAX = 64;
 
 type Settle = (outcome: PublishReceipt | PublishError) => void;
 
-/** A sending link to one address. */
 type Link = {
   sender: Sender;
   /** Resolves when there may be credit; made anew each time. */
   credit: PromiseWithResolvers<void>;
-  /** Why the link ended. */
   cause: unknown;
   pending: Map<Delivery, Settle>;
   open: boolean;

@@ -25,7 +25,6 @@ const ATTACH_TIMEOUT_MS = 10_000;
 /** A broker may count a connection that was lost as a failed delivery, and drop a message beyond its limit. */
 const HOLD_FROM_DELIVERY_COUNT = 1;
 
-/** Reads a dead-letter address. */
 export function amqp10Reader(config: Amqp10Config, { clock, addresses }: AdapterDeps): Reader<Delivery> {
   const credit = config.credit ?? CREDIT_DEFAULT;
   return {

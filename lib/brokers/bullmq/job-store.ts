@@ -23,7 +23,6 @@ const STATEMENT_MS_MAX = 5_000;
 /** How long an orderly end may take before the sockets are closed. */
 const CLOSE_MS_MAX = 1_000;
 
-/** A state of BullMQ's jobs. */
 const FAILED = "failed";
 
 /** The part of BullMQ's Queue that is used, the same on both backends. */
@@ -214,7 +213,6 @@ export function storeAddress(config: BullmqConfig): string {
   return `${hostname}:${port || 5432}`;
 }
 
-/** The code of a failure of Redis, PostgreSQL or their sockets, upper snake case. */
 export function storeCode(error: unknown): string {
   if (error instanceof JobStoreFailure) return error.code;
   const code = (error as { code?: unknown }).code;
@@ -222,7 +220,6 @@ export function storeCode(error: unknown): string {
   return redisCode(error);
 }
 
-/** A queue or job that is not as it must be. The message is for people. */
 export class JobStoreFailure extends CodedError {
   override readonly name = "JobStoreFailure";
 }

@@ -73,7 +73,6 @@ export const CONVENTIONS: readonly Convention[] = [
   generic,
 ];
 
-/** How the first convention that recognises the message reads it. */
 export function readConvention(message: Message): Reading {
   for (const convention of CONVENTIONS) {
     const reading = convention.read(message);

@@ -1,4 +1,3 @@
-/** One link of an exception chain, outermost first. */
 export type ExceptionLink = { type: string; message: string };
 
 /**

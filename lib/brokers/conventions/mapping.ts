@@ -185,7 +185,6 @@ export function applyMapping<Facts extends MappedFields>(
   };
 }
 
-/** The facts of a message by the mapping of its source. */
 export function mapFields(mapping: Mapping, input: MappingInput): MappedFields {
   return applyMapping(mapping, (selector) => select(selector, input), customaryFields(input));
 }

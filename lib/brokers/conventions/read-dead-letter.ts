@@ -74,7 +74,6 @@ export function readMessage(outer: Message, mapping: Mapping): DeadLetter {
   };
 }
 
-/** What is known of a message that cannot be read. */
 type Unreadable = Pick<Message, "body" | "origin" | "ownId"> & {
   problem: string;
   headers: DeadLetter["headers"];

@@ -20,7 +20,6 @@ export function entryOf(message: OutboundMessage, format: BatchFormat, config: H
   return format === "ndjson" ? lineOf(message, config) : elementOf(message, config);
 }
 
-/** The body of a request with these entries. */
 export function bodyOf(entries: readonly Uint8Array[], format: BatchFormat): Uint8Array {
   if (format === "ndjson") return Buffer.concat(entries.flatMap((entry) => [entry, Buffer.from("\n")]));
   const parts = entries.flatMap((entry, index) => [Buffer.from(index === 0 ? "[" : ","), entry]);

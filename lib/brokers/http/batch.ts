@@ -104,7 +104,6 @@ function fixedHeaders({ headers = {}, signing }: HttpConfig): string[] {
   return Object.entries(headers).flatMap((pair) => (signature.includes(pair[0].toLowerCase()) ? [] : pair));
 }
 
-/** The wait that the result of one event asks for. */
 function ownHints(retryAfter: string | number | undefined): Hints {
   return { ...hintsOf({}), retryAfter: retryAfter === undefined ? null : String(retryAfter) };
 }

@@ -14,7 +14,6 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const SILENCE_TIMEOUT_MS = 60_000;
 /** Below the 5 s after which common servers close an idle connection, so that we rarely write into a closing one. */
 const KEEP_ALIVE_MS = 4_000;
-/** Characters of an answer's body that are kept for the error text. */
 const EXCERPT_CHARS_MAX = 300;
 /** A larger answer is cut off: a new connection costs less than reading it. */
 const BODY_BYTES_MAX = 256 * 1024;
@@ -76,7 +75,6 @@ export function excerptOf(chunks: Buffer[], { headers, body }: Pick<Request, "he
   return excerpt(text, secrets, EXCERPT_CHARS_MAX);
 }
 
-/** Values of the headers of a request whose names say that they are credentials. */
 function credentialsIn(headers: readonly string[]): string[] {
   return headers.flatMap((value, at) => {
     if (at % 2 === 0 || !isSecretName(headers[at - 1]!)) return [];

@@ -107,7 +107,6 @@ export function requestHeaders(message: OutboundMessage, config: HttpConfig): st
   return flat;
 }
 
-/** The request of one attempt: its headers as a flat list, and its body. */
 export function requestOf(
   message: OutboundMessage,
   config: HttpConfig,

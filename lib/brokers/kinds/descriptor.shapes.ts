@@ -1,11 +1,9 @@
 import type * as z from "zod/mini";
 import { type FieldMeta, metaOf } from "@/lib/brokers/kinds/fields.shapes";
 
-/** What a kind can do; pages and docs say it in words. */
 type Capabilities = {
   /** It reads dead letters from a broker; without it events come by Parkade's API. */
   reads: boolean;
-  /** It can send an event back. */
   redrives: boolean;
   /** It sends back in order: per key, group or queue, in the words of the broker; null = the broker has no order. */
   order: string | null;

@@ -4,10 +4,8 @@ import type { Config } from "@/lib/brokers/kinds/config-strings.pure";
 import { KINDS, kindOf, parseSourceConfig, targetAddress } from "@/lib/brokers/kinds/kinds.shapes";
 import { DomainError, type FieldError, invalidFields } from "@/lib/platform/plain/problem.pure";
 
-/** A source as it is stored. */
 type Stored = { kind: string; config: Config };
 
-/** The settings of a kind that form a destination. */
 function destinationSettings(kind: string): readonly string[] {
   const known = KINDS.find((name) => name === kind);
   return known === undefined ? [] : kindOf(known).destination;

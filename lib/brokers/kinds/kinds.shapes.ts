@@ -37,12 +37,10 @@ const DESCRIPTORS = {
 
 export type Kind = keyof typeof DESCRIPTORS;
 export type ConfigOf<K extends Kind> = z.infer<(typeof DESCRIPTORS)[K]["config"]>;
-/** A source's configuration with its kind. */
 export type SourceConfig = { [K in Kind]: { kind: K; config: ConfigOf<K> } }[Kind];
 
 export const KINDS = Object.keys(DESCRIPTORS) as Kind[];
 
-/** The descriptor of a kind, with the types of its configuration left open. */
 export function kindOf(kind: Kind): KindDescriptor {
   return DESCRIPTORS[kind] as unknown as KindDescriptor;
 }

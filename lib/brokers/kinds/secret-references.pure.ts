@@ -37,7 +37,6 @@ const BY_REFERENCE = "env:PARKADE_SECRET_NAME or file:/..., see docs/hardening.m
 export const PLAIN_SECRET_WORDS = `is a secret: give it as ${BY_REFERENCE}`;
 export const PLAIN_ADDRESS_WORDS = `holds a password, a token or a key: give the whole address as ${BY_REFERENCE}`;
 
-/** Where secrets by reference are found. */
 export type SecretVariables = {
   variables: Readonly<Record<string, string | undefined>>;
   /** The names in PARKADE_ENV_REFERENCES, and `file:FOLDER/` for the folder of secrets: see `listedReferences`. */

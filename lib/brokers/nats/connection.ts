@@ -96,7 +96,6 @@ export function answerOf<T>(message: Msg): T {
   throw new NatsFault(`NATS_${err_code}`, `NATS answered: ${description}`);
 }
 
-/** A message as a stream holds it. */
 type Stored = { subject: string; seq: number; timeNanos: string; headers: Uint8Array | null; data: Uint8Array };
 
 /** No message of that sequence, or of a later one that matches. */

@@ -9,7 +9,6 @@ import { isConnectionLoss, PostgresPool, sqlState } from "@/lib/platform/postgre
 /** A statement that takes longer waits for a lock, or for a table that was not made for it. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 
-/** A failure whose message names the cause and the fix, and never a credential. */
 export class OutboxFailure extends CodedError {
   override readonly name = "OutboxFailure";
 }

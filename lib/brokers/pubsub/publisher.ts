@@ -17,7 +17,6 @@ import { originSubscriptionOf, outboundOf, type PubsubOutbound, refuse, topicOf 
 /** Messages of one request at most. Pub/Sub takes a thousand, and ten megabytes. */
 const BATCH_MAX = 500;
 const BATCH_BYTES_MAX = 9_500_000;
-/** Requests at a time, about. */
 const IN_FLIGHT_MAX = 8;
 
 type Numbered = PubsubOutbound & { index: number; topic: string };

@@ -13,7 +13,6 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** How long a close handshake may take before the socket is simply dropped. */
 const CLOSE_TIMEOUT_MS = 3_000;
 
-/** A failed connection, channel or declaration. The message names host and cause and never credentials. */
 export class AmqpError extends CodedError {
   override readonly name = "AmqpError";
 }
@@ -28,7 +27,6 @@ const REPLY_NAMES: Record<number, string> = {
   506: "AMQP_RESOURCE_ERROR",
 };
 
-/** Code of an error thrown by amqplib or by the socket below it. */
 export function amqpCode(error: unknown): string {
   if (error instanceof AmqpError) return error.code;
   const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
@@ -51,7 +49,6 @@ function refusalText(error: unknown, code: string, url: string): string {
   return tlsFault(code, new URL(url).host) ?? (error instanceof Error ? error.message : String(error));
 }
 
-/** A broker with its virtual host, and how the connection to it is encrypted. */
 type AmqpAddress = { url: string; tls?: TlsSettings | undefined };
 
 /** `host:port, vhost /prod`: an address without credentials. */
@@ -134,7 +131,6 @@ export async function refuseStream(model: ChannelModel, queue: string): Promise<
   throw new AmqpError("AMQP_STREAM", `${queue} is a stream: Parkade reads classic and quorum queues only`);
 }
 
-/** Why a queue cannot be read, and what a person can do about it. */
 export function describeQueue(error: unknown, { url, queue }: { url: string; queue: string }): string {
   const where = addressText(url);
   const code = amqpCode(error);

@@ -26,7 +26,6 @@ const HAND_BACK_MS = 2_000;
  */
 const HOLD_FROM_DELIVERY_COUNT = 2;
 
-/** Reads a dead-letter queue. */
 export function rabbitmqReader(config: RabbitmqConfig, { clock, addresses }: AdapterDeps): Reader<ConsumeMessage> {
   const prefetch = config.prefetch ?? PREFETCH_DEFAULT;
   /** Asked once for each reader, because each time leaves an error in the broker's log. */

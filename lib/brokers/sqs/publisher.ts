@@ -19,7 +19,6 @@ import { outboundOf, type SqsOutbound } from "@/lib/brokers/sqs/outbound";
 const BATCH_MAX = 10;
 /** Bytes of one request with several messages. SQS takes 1 MiB; servers like it, and SQS before 2025, a quarter of it. */
 const BATCH_BYTES_MAX = 262_144;
-/** Requests at a time. */
 const IN_FLIGHT_MAX = 16;
 
 type Numbered = SqsOutbound & { index: number };

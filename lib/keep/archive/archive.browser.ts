@@ -33,7 +33,6 @@ function paramsOf(filter: ArchiveFilter): URLSearchParams {
   return params;
 }
 
-/** A link to the archive with a filter. */
 export function archiveHref(filter: ArchiveFilter): string {
   const query = paramsOf(filter).toString();
   return query === "" ? "/archive" : `/archive?${query}`;
@@ -41,7 +40,6 @@ export function archiveHref(filter: ArchiveFilter): string {
 
 const listPath = (filter: ArchiveFilter, limit: number) => `/api/v1/archive?limit=${limit}&${paramsOf(filter)}`;
 
-/** Archived events, newest first. */
 export function useArchive(filter: ArchiveFilter) {
   return usePages<ArchivedList>(keys.archive.list(filter), listPath(filter, PAGE), firstPageEvery(POLL_MS));
 }

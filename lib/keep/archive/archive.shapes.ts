@@ -77,7 +77,6 @@ const page = idPageQuery({
   to: described(z.optional(instant), "First parked before, in the same forms"),
 });
 
-/** GET /api/v1/archive */
 export const archivedQuery = thenRead(page, ["invalid-window"], ({ from, to, ...query }, nowMs) => ({
   ...query,
   ...resolveWindow({ from: from ?? undefined, to: to ?? undefined }, nowMs),

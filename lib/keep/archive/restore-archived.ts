@@ -57,7 +57,6 @@ async function restoreObjects(
   await restoreObjects(deps, archive, { objects: await objectsOf(deps.db, viewer, moved), viewer, answer });
 }
 
-/** The object of each of these events, by id. */
 async function placesNow(db: Db, viewer: Viewer, refused: RestoreAnswer["refused"]): Promise<Map<string, string>> {
   if (refused.length === 0) return new Map();
   const objects = await objectsOf(

@@ -31,7 +31,6 @@ const UNDEFINED_TABLE = "42P01";
 const TRIES_MAX = 3;
 
 type BackupOptions = {
-  /** Version of this Parkade. */
   version: string;
   /** Where the archive lies, without a secret; null = none is configured. */
   archivePlace: string | null;

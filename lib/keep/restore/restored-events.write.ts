@@ -7,7 +7,6 @@ import type { FlowKind } from "@/lib/observe/flow.pure";
 import type { Tx } from "@/lib/platform/database/db";
 import { idSpan } from "@/lib/platform/database/id-span";
 
-/** An event on its way back. */
 export type Restoring = { id: string; sourceId: string; letter: DeadLetter; stored: StoredPart };
 
 /** The redrive that had it is not restored with it. */
@@ -205,7 +204,6 @@ export async function countRestored(
   );
 }
 
-/** How many events of each status, for the audit. */
 export function statusesOf(events: readonly Restoring[]): Partial<Record<EventStatus, number>> {
   const counts = Map.groupBy(events, ({ stored }) => statusRestored(stored.state.status));
   return Object.fromEntries(

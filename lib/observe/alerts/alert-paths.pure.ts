@@ -1,6 +1,5 @@
 import { groupPath } from "@/lib/events/groups/group-path.pure";
 
-/** The page of an alert. */
 export function alertPath(id: string): string {
   return `/alerts/${id}`;
 }

@@ -10,7 +10,6 @@ const SHOWN = 3;
 /** Groups by their arrivals in the last hour, or in the hours before where those were none. */
 const LOOK_BACK = "24 hours";
 
-/** What an alert is about. */
 type EvidenceScope = { source: string | null; errorCode: string | null; fingerprint: string | null };
 
 type SampleRow = Omit<LinkFacts, "atMs"> & {

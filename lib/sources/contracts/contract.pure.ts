@@ -72,7 +72,6 @@ export function contractTerms(
   return { maxAttempts, attemptTimeoutMs, worstMs, deadlineMs, marginMs, retryable, ratePerSecond };
 }
 
-/** What one worker reports of its sends to a target. */
 type EngineReport = {
   bulkhead: { permits: number };
   latency: { p95Ms: number | null; p99Ms: number | null };

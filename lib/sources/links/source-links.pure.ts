@@ -16,7 +16,6 @@ const MADE_CHARS_MAX = 8_000;
 /** Before and behind the moment of the failure: clocks differ, and a service logs before it fails. */
 const AROUND_MS = 300_000;
 
-/** The values of one event. */
 export type LinkFacts = {
   traceId: string | null;
   eventId: string;

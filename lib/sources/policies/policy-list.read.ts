@@ -19,7 +19,6 @@ export async function readPolicyVersions(
   return rows.map(({ createdAt, ...row }) => ({ ...row, createdAt: createdAt.toISOString() }));
 }
 
-/** Names of the targets of each policy. */
 export async function readPolicyUse(lowRate: LowRateStore, viewer: Viewer): Promise<Map<string, string[]>> {
   const scope = sourceScope(viewer);
   const targets = await lowRate.read((prisma) =>

@@ -61,7 +61,6 @@ export function ChannelDialog({ channel, onClose }: { channel: ChannelOut | null
   );
 }
 
-/** What the server refused, by field. */
 function refusalsOf(error: ApiError | null): ChannelErrors {
   const fields = error?.fields ?? [];
   return Object.fromEntries(fields.map(({ field, detail }) => [field.replace(/^config\./, ""), detail]));

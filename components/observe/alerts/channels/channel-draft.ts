@@ -2,7 +2,6 @@ import type { Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
 import type { ChannelKind } from "@/lib/observe/channels/channel.pure";
 import type { ChannelOut, ChannelRequest } from "@/lib/observe/channels/channels.shapes";
 
-/** A channel as it is typed. */
 export type ChannelDraft = {
   name: string;
   enabled: boolean;
@@ -95,7 +94,6 @@ export function channelRequest(draft: ChannelDraft): ChannelResult {
   return { ok: true, request };
 }
 
-/** A stored channel as a draft. */
 export function channelDraftOf({ name, enabled, severities, sources, config }: ChannelOut): ChannelDraft {
   const { kind, ...settings } = config;
   const texts = Object.entries(settings).map(([setting, value]) => [

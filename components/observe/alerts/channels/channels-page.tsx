@@ -29,7 +29,6 @@ const ChannelDialog = lazily(() => import("./channel-dialog"), "ChannelDialog");
 const MaintenanceDialog = lazily(() => import("./maintenance-dialog"), "MaintenanceDialog");
 const Deliveries = lazily(() => import("./deliveries"), "Deliveries");
 
-/** Who is told of alerts, and when nobody is. */
 export function ChannelsPage() {
   const channels = useChannels();
   const [editing, setEditing] = useState<{ channel: ChannelOut | null } | null>(null);
@@ -171,7 +170,6 @@ function DeleteDialog({ name, waiting, onClose }: { name: string; waiting: numbe
   );
 }
 
-/** The maintenance windows in force and to come. */
 function Maintenances() {
   const read = useMaintenances();
   const end = useEndMaintenance();

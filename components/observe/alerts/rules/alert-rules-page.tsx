@@ -22,7 +22,6 @@ const RuleDialog = lazily(() => import("./rule-dialog"), "RuleDialog");
 
 type Asked = { what: "edit"; rule: AlertRuleOut | null } | { what: "switch" | "delete"; rule: AlertRuleOut };
 
-/** The rules of alerts: those that are on first, the worst first. */
 export function AlertRulesPage() {
   const rules = useAlertRules();
   const [asked, setAsked] = useState<Asked | null>(null);

@@ -118,7 +118,6 @@ function watchOf(draft: RuleDraft): AlertWatch {
   );
 }
 
-/** A stored rule as a draft. */
 export function draftOf({ name, severity, enabled, watch }: AlertRuleOut): RuleDraft {
   const has = <Value>(field: string): Value | undefined =>
     (watch as Record<string, unknown>)[field] as Value | undefined;

@@ -1,7 +1,6 @@
 import type { AlertWatch } from "@/lib/observe/alerts/rules/alert-rules.shapes";
 import { formatDuration, formatNumber, formatShare, plural } from "@/lib/platform/plain/format.pure";
 
-/** What a rule watches, in one sentence. */
 export function watchWords(watch: AlertWatch): string {
   const each = "perSource" in watch && watch.perSource ? " of a source" : "";
   switch (watch.kind) {
@@ -36,7 +35,6 @@ export function watchWords(watch: AlertWatch): string {
   }
 }
 
-/** When it tells, in one sentence. */
 export function timesWords({ forMs, clearMs, repeatMs }: AlertWatch): string {
   const waits = forMs === 0 ? "at once" : `after ${formatDuration(forMs)}`;
   const ends = clearMs === 0 ? "ends at once" : `ends after ${formatDuration(clearMs)} without`;

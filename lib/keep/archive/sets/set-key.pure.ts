@@ -6,7 +6,6 @@ const MANIFEST = ".manifest.json";
 /** Folder of all objects of the archive. */
 export const ARCHIVE_FOLDER = "events/";
 
-/** True for the object that has the lines of a set. */
 export function isLinesKey(key: string): boolean {
   return key.endsWith(LINES);
 }
