@@ -8,3 +8,21 @@ export class CodedError extends Error {
     this.code = code;
   }
 }
+
+const TRUST = new Set([
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
+/** What is wrong with the TLS of a server, and the setting that mends it; null for any other code. */
+export function tlsFault(code: string, address: string): string | null {
+  if (code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "ERR_SSL_PACKET_LENGTH_TOO_LONG")
+    return `${address} does not speak TLS (${code}): use the port that does, or turn TLS off`;
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
+    return `the certificate of ${address} is for another name (${code}): correct the address, or set tls.servername`;
+  if (code === "CERT_HAS_EXPIRED") return `the certificate of ${address} has expired (${code})`;
+  return TRUST.has(code) ? `the certificate of ${address} is not trusted (${code}): set tls.ca` : null;
+}

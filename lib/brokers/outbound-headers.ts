@@ -1,5 +1,5 @@
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { RETRY_COUNT, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { headerBytes } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 

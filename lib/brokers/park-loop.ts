@@ -1,5 +1,12 @@
-import { isRefusal, ParkRejected, parkFailure } from "@/lib/brokers/park-failure";
-import { isEmpty, lagOf, type Session, stillHeld } from "@/lib/brokers/park-session";
+import {
+  isEmpty,
+  isRefusal,
+  lagOf,
+  ParkRejected,
+  parkFailure,
+  type Session,
+  stillHeld,
+} from "@/lib/brokers/park-session";
 import type {
   AdapterDeps,
   Consumer,

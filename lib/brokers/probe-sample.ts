@@ -4,7 +4,7 @@ import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { textOrNull } from "@/lib/brokers/message";
 import type { ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
 import { type DeadLetter, headerText, type Origin } from "@/lib/intake/dead-letter.pure";
-import { SAMPLE_CHARS_MAX } from "@/lib/sources/probe-limits.pure";
+import { SAMPLE_CHARS_MAX } from "@/lib/sources/source-limits.pure";
 
 export const SAMPLE_MAX = 3;
 

@@ -9,7 +9,7 @@ import { expectedAttempts, successProbability, upperBoundMs } from "@/lib/retry/
 import { createTargetState, execute } from "@/lib/retry/execute";
 import { executeOnce } from "@/lib/retry/idempotency/execute-once";
 import { idempotencyKey } from "@/lib/retry/idempotency/key";
-import { memoryIdempotencyStore } from "@/lib/retry/idempotency/memory-store";
+import { memoryIdempotencyStore } from "@/lib/retry/idempotency/store";
 import type { Policy } from "@/lib/retry/policy";
 import { type ManualClock, manualClock } from "@/lib/retry/testing/manual-clock";
 import { coded } from "@/lib/retry/testing/scripted-call";

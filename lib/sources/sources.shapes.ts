@@ -14,10 +14,9 @@ import {
   sourceContractOutSchema,
   sourceContractSchema,
 } from "@/lib/sources/contracts/contracts.shapes";
-import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
 import { linkTemplatesSchema } from "@/lib/sources/links/links.shapes";
 import { LINK_KINDS } from "@/lib/sources/links/source-links.pure";
-import { SAMPLE_CHARS_MAX } from "@/lib/sources/probe-limits.pure";
+import { KNOWN_DAYS, SAMPLE_CHARS_MAX } from "@/lib/sources/source-limits.pure";
 import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/sources/source-mode.pure";
 import { fallbackSchema } from "@/lib/sources/targets/targets.shapes";
 

@@ -1,6 +1,6 @@
 import type { KindField, KindOut } from "@/lib/sources/kinds.shapes";
-import { KNOWN_DAYS } from "@/lib/sources/known-days.pure";
 import { type LinkTemplate, templateFaults } from "@/lib/sources/links/source-links.pure";
+import { KNOWN_DAYS } from "@/lib/sources/source-limits.pure";
 import type { SourceOut } from "@/lib/sources/sources.shapes";
 
 export type Config = Readonly<Record<string, unknown>>;

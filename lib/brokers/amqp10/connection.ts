@@ -3,9 +3,8 @@ import { connect as tlsConnect } from "node:tls";
 import rhea, { type AmqpError, type Connection, type ConnectionOptions, type Delivery, type Session } from "rhea";
 import { abortableWithin } from "@/lib/brokers/abortable";
 import type { Amqp10Config } from "@/lib/brokers/amqp10/kind.shapes";
-import { CodedError } from "@/lib/brokers/coded-error";
+import { CodedError, tlsFault } from "@/lib/brokers/coded-error";
 import type { AdapterDeps } from "@/lib/brokers/port";
-import { tlsFault } from "@/lib/brokers/tls-fault";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { atMost, type Clock } from "@/lib/platform/clock";
 

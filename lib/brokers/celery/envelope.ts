@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import { readDeadLetter, unreadable } from "@/lib/brokers/conventions/read-dead-letter";
 import { RETRY_COUNT, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import type { Mapping } from "@/lib/brokers/kinds/fields.shapes";
 import { type HeaderValue, HeaderView, type Message, textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";

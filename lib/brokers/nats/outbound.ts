@@ -1,4 +1,4 @@
-import { isReferenceOnly } from "@/lib/brokers/conventions/reference-only";
+import { isReferenceOnly } from "@/lib/brokers/conventions/convention";
 import { headerBlock, unsendable } from "@/lib/brokers/nats/header-block";
 import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
 import { outboundHeaders } from "@/lib/brokers/outbound-headers";

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { abortable } from "@/lib/brokers/abortable";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { storedHeader, textOrNull } from "@/lib/brokers/message";
 import { outboundHeaders, type WireHeader } from "@/lib/brokers/outbound-headers";
 import {

@@ -1,6 +1,6 @@
 import { type ServiceError, status } from "@grpc/grpc-js";
+import { tlsFault } from "@/lib/brokers/coded-error";
 import { errorInfosIn } from "@/lib/brokers/pubsub/wire";
-import { tlsFault } from "@/lib/brokers/tls-fault";
 import { ADDRESS_REFUSED } from "@/lib/platform/address-filter";
 
 /** A failed request. The message names the resource, the cause and the fix, and never a credential. */

@@ -1,9 +1,8 @@
 import { type ChannelModel, connect } from "amqplib";
 import { abortableWithin } from "@/lib/brokers/abortable";
-import { CodedError } from "@/lib/brokers/coded-error";
+import { CodedError, tlsFault } from "@/lib/brokers/coded-error";
 import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { keepExactProperties } from "@/lib/brokers/rabbitmq/exact-properties";
-import { tlsFault } from "@/lib/brokers/tls-fault";
 import { ADDRESS_REFUSED, type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { atMost, type Clock } from "@/lib/platform/clock";
 

@@ -1,3 +1,4 @@
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { UNREADABLE } from "@/lib/brokers/conventions/read-dead-letter";
 import {
   furtherMarks,
@@ -7,7 +8,6 @@ import {
   REDRIVE_ID,
   RETRY_COUNT,
 } from "@/lib/brokers/conventions/redrive-mark";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { type BasicProperties, type ShortText, shortText } from "@/lib/brokers/rabbitmq/basic-properties";
 import { fromHeader } from "@/lib/brokers/rabbitmq/field-header";

@@ -1,5 +1,5 @@
+import { tlsFault } from "@/lib/brokers/coded-error";
 import { queueName } from "@/lib/brokers/sqs/kind.shapes";
-import { tlsFault } from "@/lib/brokers/tls-fault";
 import { ADDRESS_REFUSED, addressRefusal } from "@/lib/platform/address-filter";
 
 /** A failed request. The message names the queue, the cause and the fix, and never a credential. */

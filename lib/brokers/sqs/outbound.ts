@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { MessageAttributeValue, SendMessageBatchRequestEntry } from "@aws-sdk/client-sqs";
 import { isEnvelope, wrapped } from "@/lib/brokers/conventions/aws/sns";
+import { isReferenceOnly } from "@/lib/brokers/conventions/convention";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/detect";
 import { furtherMarks, RETRY_COUNT } from "@/lib/brokers/conventions/redrive-mark";
-import { isReferenceOnly } from "@/lib/brokers/conventions/reference-only";
-import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { textOrNull } from "@/lib/brokers/message";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { isFifo, type SqsConfig } from "@/lib/brokers/sqs/kind.shapes";

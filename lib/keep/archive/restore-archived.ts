@@ -1,10 +1,9 @@
 import { assertMay, type Viewer } from "@/lib/guard/viewer/viewer.pure";
 import type { RestoreAnswer, RestoreRequest } from "@/lib/keep/archive/archive.shapes";
 import { type HoldingObject, holdingObjects, objectsOf } from "@/lib/keep/archive/archived-events.read";
-import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
 import { idOfLine, readLine } from "@/lib/keep/archive/sets/archive-lines";
 import { readSetLines } from "@/lib/keep/archive/sets/read-set";
-import type { ArchiveStore } from "@/lib/keep/archive/stores/archive-store";
+import { type ArchiveDeps, type ArchiveStore, archiveOf } from "@/lib/keep/archive/stores/archive-store";
 import { restoreEvents, type StoredArrival } from "@/lib/keep/restore/restore-events";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/platform/database/db";

@@ -1,8 +1,8 @@
 import { inTransaction } from "@/lib/events/selection/walk-selection";
 import { appendAudit, appendSubjects } from "@/lib/guard/audit/audit.write";
-import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/configured-archive";
 import { countReplaced } from "@/lib/keep/archive/leftovers.write";
 import { removeLeftovers } from "@/lib/keep/archive/remove-leftovers";
+import { type ArchiveDeps, archiveOf } from "@/lib/keep/archive/stores/archive-store";
 import { nextObject } from "@/lib/keep/forget/archived-lines.write";
 import { kindOf, patternsOf, personOf } from "@/lib/keep/forget/forget-key.pure";
 import {

@@ -5,7 +5,7 @@ import { appendAudit } from "@/lib/guard/audit/audit.write";
 import { scopeSelection } from "@/lib/guard/viewer/scope.shapes";
 import { systemViewer } from "@/lib/guard/viewer/viewer.pure";
 import { dropEmptyDays } from "@/lib/intake/partitions.write";
-import type { ArchiveDeps } from "@/lib/keep/archive/configured-archive";
+import type { ArchiveDeps } from "@/lib/keep/archive/stores/archive-store";
 import { readHoldingLater } from "@/lib/keep/removal/held-tails.read";
 import { allAs, type ReadKeeping } from "@/lib/keep/removal/remove-events";
 import { countDue, type DueQuery, readRecent } from "@/lib/keep/retention/due-events.read";

@@ -3,7 +3,7 @@ import { MASK, plainAddressFault, redactUrl, urlHoldsSecret } from "@/lib/broker
 import { type PlainSecretMode, referenceIn } from "@/lib/brokers/kinds/secret-references.pure";
 import { reasonSchema } from "@/lib/events/selection/selection.shapes";
 import { SEVERITIES } from "@/lib/observe/alerts/rules/alert-rule.pure";
-import { CHANNEL_KINDS } from "@/lib/observe/channels/channel.pure";
+import { CHANNEL_KINDS } from "@/lib/observe/channels/notices.pure";
 import { idPageQuery } from "@/lib/platform/api/id-page.shapes";
 import {
   boundedText,
@@ -271,3 +271,13 @@ export const deliveriesQuery = idPageQuery({});
 export const channelTestSchema = named("ChannelTest", z.object({ id: z.string() }), {
   id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b32",
 });
+
+const TELL_MAX = 20;
+
+/** Names of channels that are told when an operation ends or stands still. */
+export const tellSchema = z
+  .array(
+    z.string("must be the name of a channel").check(z.minLength(1), z.maxLength(200)),
+    "must be a list of channels",
+  )
+  .check(z.maxLength(TELL_MAX, `names at most ${TELL_MAX} channels`));

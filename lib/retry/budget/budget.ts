@@ -1,6 +1,11 @@
-import { type InFlightBudget, inFlightBudget } from "@/lib/retry/budget/in-flight";
-import { type QuotaBudget, quotaBudget } from "@/lib/retry/budget/quota";
-import { type RatioBudget, ratioBudget } from "@/lib/retry/budget/ratio";
+import {
+  type InFlightBudget,
+  inFlightBudget,
+  type QuotaBudget,
+  quotaBudget,
+  type RatioBudget,
+  ratioBudget,
+} from "@/lib/retry/budget/strategies";
 
 /** How many retries a target may cost beyond its original calls. Out of budget means fail fast, never wait. */
 export type BudgetPolicy = { kind: "unlimited" } | RatioBudget | QuotaBudget | InFlightBudget;

@@ -1,6 +1,6 @@
 import type { Severity } from "@/lib/observe/alerts/rules/alert-rule.pure";
-import type { ChannelKind } from "@/lib/observe/channels/channel.pure";
 import type { ChannelOut, ChannelRequest } from "@/lib/observe/channels/channels.shapes";
+import type { ChannelKind } from "@/lib/observe/channels/notices.pure";
 
 export type ChannelDraft = {
   name: string;

@@ -4,6 +4,7 @@ import type { S3Keys } from "@/lib/keep/archive/stores/s3-bucket";
 import { s3Store } from "@/lib/keep/archive/stores/s3-store";
 import { sealedStore } from "@/lib/keep/archive/stores/sealed-store";
 import type { Clock } from "@/lib/platform/clock";
+import { DomainError } from "@/lib/platform/plain/problem.pure";
 
 /**
  * Where removed events lie, as objects that are written once. A key is a path such as `removed/2026-11-25/orders.zst`.
@@ -42,4 +43,15 @@ export function openArchiveStore(
 ): ArchiveStore {
   const store = location.kind === "folder" ? folderStore(location, clock) : s3Store(location, { clock, keys });
   return sealedStore(store, encryptionKeys);
+}
+
+export type ArchiveDeps = { archive: ArchiveStore | null };
+
+/** Throws DomainError `archive-unavailable` when none is configured. */
+export function archiveOf({ archive }: ArchiveDeps): ArchiveStore {
+  if (archive !== null) return archive;
+  throw new DomainError(
+    "archive-unavailable",
+    "No archive is configured: set PARKADE_ARCHIVE for web and worker to file:///folder or s3://bucket/prefix",
+  );
 }

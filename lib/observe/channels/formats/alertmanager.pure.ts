@@ -1,5 +1,5 @@
 import { type AlertMessage, closesRecord, textLines } from "@/lib/observe/channels/alert-message.pure";
-import { ALERTMANAGER_KEEP_MS } from "@/lib/observe/channels/channel.pure";
+import { ALERTMANAGER_KEEP_MS } from "@/lib/observe/channels/notices.pure";
 import { iso } from "@/lib/platform/plain/iso-time.pure";
 
 /**

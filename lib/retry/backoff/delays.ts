@@ -27,3 +27,27 @@ export function decorrelatedMsMax(backoff: ExponentialBackoff, retry: number): n
   if (backoff.baseMs === 0) return 0;
   return Math.min(backoff.capMs, backoff.baseMs * 3 ** retry);
 }
+
+/** The same delay before every retry. */
+export type FixedBackoff = { kind: "fixed"; delayMs: number };
+
+/** Milliseconds before retry `retry` (1-based), before jitter. */
+export function fixedMs(backoff: FixedBackoff): number {
+  return backoff.delayMs;
+}
+
+/** An explicit list of delays; past its end the last one repeats. */
+export type LadderBackoff = { kind: "ladder"; stepsMs: readonly number[] };
+
+/** Milliseconds before retry `retry` (1-based), before jitter. An empty ladder waits 0 ms; validation refuses it. */
+export function ladderMs(backoff: LadderBackoff, retry: number): number {
+  return backoff.stepsMs[Math.min(retry, backoff.stepsMs.length) - 1] ?? 0;
+}
+
+/** base, 2 base, 3 base ... up to the cap. */
+export type LinearBackoff = { kind: "linear"; baseMs: number; capMs: number };
+
+/** Milliseconds before retry `retry` (1-based), capped, before jitter. */
+export function linearMs(backoff: LinearBackoff, retry: number): number {
+  return Math.min(backoff.baseMs * retry, backoff.capMs);
+}
