@@ -37,10 +37,7 @@ type ChartPanelProps<Row extends { atMs: number }> = {
   children: (rows: Row[], markers: MarkerGroup[]) => ReactNode;
 };
 
-/**
- * The frame of every chart: title, legend, age, and the same numbers as a table. After a failed read the last data
- * stays, with the error above it.
- */
+/** The frame of every chart, with the same numbers as a table. After a failed read the last data stays below the error. */
 export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<Row>) {
   const { rows, error } = props;
   const [asTable, setAsTable] = useState(false);

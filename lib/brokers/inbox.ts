@@ -1,9 +1,6 @@
 import type { Clock } from "@/lib/platform/clock";
 
-/**
- * Deliveries between the socket and the batch in work, with one reader. Bounded by the broker's window, not here.
- * No promise outlives the wait that made it: a session may last for weeks, and promises would fill the memory.
- */
+/** Deliveries between the socket and the current batch, for one reader. The broker's window bounds it. */
 export class Inbox<T> {
   private items: T[] = [];
   private waiter: { count: number; wake: PromiseWithResolvers<void> } | null = null;

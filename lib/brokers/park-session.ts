@@ -1,9 +1,6 @@
 import type { Lag, ReadSession, Taken } from "@/lib/brokers/port";
 
-/**
- * Empty waits before a draining source counts as drained although its broker still reports messages (or reports no count).
- * The console goes on showing the reported number, or that it is unknown.
- */
+/** Empty waits after which a draining source counts as drained although its broker still reports messages, or reports no count. */
 const DRAIN_WAITS_MAX = 15;
 
 /** One connection of a park loop, and the messages that it holds. */
@@ -24,10 +21,7 @@ export function stillHeld<Handle>(read: ReadSession<Handle>, taken: Taken<Handle
   return taken.filter((one) => read.holds?.(one.handle) ?? true);
 }
 
-/**
- * Whether a source that gave no message in time is empty; `onLag` gets what its broker counts. A message that cannot be
- * committed keeps it from being so.
- */
+/** Whether a source that gave no message in time is empty. A message set aside keeps it from being so. `onLag` gets the broker's count. */
 export async function isEmpty(session: Session<unknown>, onLag: (lag: Lag) => void): Promise<boolean> {
   if (session.emptyWaits === 0 || session.setAside.length > 0) return false;
   const lag = await lagOf(session.read);

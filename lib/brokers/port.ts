@@ -226,10 +226,7 @@ export type Taken<Handle> = {
 
 export type Lag = { total: number | null; parts: Part[] };
 
-/**
- * The reading over one connection. Used by the park loop alone, by one caller at a time; `lag` may run beside the
- * others. A session that has lost its broker rejects every call with the cause.
- */
+/** Used by the park loop alone, one call at a time; only `lag` may overlap. After a lost connection every call rejects with the cause. */
 export interface ReadSession<Handle> {
   /**
    * Waits for messages: resolves with at least one and at most `max`, soon after the first is there, in the order of the
@@ -248,17 +245,11 @@ export interface ReadSession<Handle> {
   lag(): Promise<Lag>;
   /** The name of the part that a message is of. Absent: the broker has no parts. */
   partOf?(handle: Handle): string;
-  /**
-   * False: the broker has this message back, and hands it out again. What was kept of it is forgotten. Absent: a session
-   * keeps what it has until it ends.
-   */
+  /** False: the broker has taken this message back and hands it out again. Absent: a session keeps its messages until it ends. */
   holds?(handle: Handle): boolean;
   /** Throws the cause when the connection is gone: the broker then has everything back that was not acknowledged. */
   assertOpen(): void;
-  /**
-   * Ends the session; what was not acknowledged goes back to the broker. Bounded in time. `graceful`: the broker still
-   * answers as far as the loop knows, so an orderly return is worth some seconds.
-   */
+  /** Ends the session; unacknowledged messages return to the broker. Bounded in time. `graceful`: the broker is worth some seconds' wait. */
   close(graceful: boolean): Promise<void>;
 }
 
@@ -267,15 +258,9 @@ export interface Reader<Handle = unknown> {
   readonly what: string;
   /** Messages of one commit at most. */
   readonly batchMax: number;
-  /**
-   * From this count of deliveries on a batch that cannot be committed is held instead of returned: the broker counts
-   * each return and drops the message at its limit. Infinity = returning is harmless.
-   */
+  /** From this delivery count on a failed batch is held: the broker drops a message after too many returns. Infinity = returning is harmless. */
   readonly holdFromDeliveries: number;
-  /**
-   * Connects. Rejects with the broker's own error. Never creates what is missing. `tell` says something that a person must
-   * know and that keeps nobody from reading.
-   */
+  /** Connects. Rejects with the broker's error; never creates what is missing. `tell` reports what does not prevent reading. */
   open(signal: AbortSignal, tell: (notice: string) => void): Promise<ReadSession<Handle>>;
   /** An error of this reader in words that name the cause and the fix. No secrets. */
   describe(error: unknown): string;
@@ -290,10 +275,7 @@ export interface Adapter<Config> {
   readonly reader: ((config: Config, source: string) => Reader) | null;
   /** Can we reach it, and what would we read? Never consumes. Rejects only with `signal.reason`. */
   probe(config: Config, signal: AbortSignal): Promise<ProbeResult>;
-  /**
-   * A publisher to the source's main destination (the default) or to its slow-lane one. A source without a slow-lane
-   * destination uses the main one for both.
-   */
+  /** A publisher to the main destination, or to the slow-lane one, which defaults to the main one. */
   publisher(config: Config, lane?: "main" | "slow"): Publisher;
 }
 

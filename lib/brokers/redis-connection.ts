@@ -25,10 +25,7 @@ export class RedisFailure extends CodedError {
   override readonly name = "RedisFailure";
 }
 
-/**
- * The code of an error of ioredis: `REDIS_` and the first word of the server's reply, or the code of the socket. A
- * connection that ended under a command has `ECONNRESET`.
- */
+/** `REDIS_` and the first word of the server's reply, the socket's code, or ECONNRESET for a connection that ended under a command. */
 export function redisCode(error: unknown): string {
   if (error instanceof RedisFailure) return error.code;
   const { name, message = "", code } = error as { name?: string; message?: string; code?: unknown };
@@ -88,10 +85,7 @@ function connectorTo({ host, port, tls }: ReturnType<typeof serverOf>, { assertA
 /** `name`: as Redis lists the connection. */
 export type Connecting = { name: string; signal: AbortSignal };
 
-/**
- * One connection, made now, that does not reconnect: whoever holds it makes another. Rejects with RedisFailure, or with
- * `signal.reason` when aborted.
- */
+/** Opens a connection that never reconnects. Rejects with RedisFailure, or with `signal.reason` when aborted. */
 export async function connectRedis(
   address: RedisAddress,
   { name, signal }: Connecting,

@@ -163,10 +163,7 @@ async function assertClusterFit(client: Cluster): Promise<void> {
   if (answers.every(({ status }) => status === "rejected")) throw (answers[0] as PromiseRejectedResult).reason;
 }
 
-/**
- * With an evicting policy Redis drops keys of the queue under memory pressure, and slices stop without a trace. A
- * server that does not name its policy (Dragonfly, some managed ones) is accepted.
- */
+/** Under an evicting policy Redis drops queue keys without a trace. A server that does not name its policy (Dragonfly) is accepted. */
 function assertFit(info: string): void {
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
   if (policy !== undefined && policy !== "noeviction") {

@@ -1,7 +1,4 @@
-/**
- * What usually arrives: the median of the same hours on the days before, with its spread. The overview, the groups, the
- * alerts and the statistics all judge arrivals by these functions.
- */
+/** What usually arrives: the median of the same hours on previous days, with its spread. Every page and alert judges by it. */
 export type Usual = {
   /** Events, the median over the days. */
   median: number;

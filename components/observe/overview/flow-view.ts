@@ -33,10 +33,7 @@ type FlowTile = {
   spark: number[];
 };
 
-/**
- * The rate over the last few minutes, because a single minute varies between zero and a burst. The running bucket
- * counts for its elapsed part, so that the rate does not drop at each full minute.
- */
+/** The rate over some minutes, since a single one varies too much. The running bucket counts for its elapsed part. */
 export function flowTile(stats: Pick<FlowStats, "buckets" | "bucketMs" | "asOf">, minutes = 5): FlowTile {
   const whole = Math.max(1, Math.round((minutes * 60_000) / stats.bucketMs));
   const recent = stats.buckets.slice(-whole - 1);

@@ -42,10 +42,7 @@ function Problems({ problems }: { problems: { field: string; detail: string }[] 
 /** A policy may have a thousand attempts; only this many get a row. */
 const ROWS_MAX = 20;
 
-/**
- * The earliest start and the latest end of each attempt: a table whose last column draws them. Light: the possible
- * starts, by the jitter. Dark: the last possible run.
- */
+/** Earliest start and latest end of each attempt. Light: possible starts, by the jitter. Dark: the last possible run. */
 function ScheduleChart({ view }: { view: Extract<PolicyView, { ok: true }> }) {
   const span = Math.max(view.policy.deadlineMs, view.upperBoundMs);
   const percent = (ms: number) => `${(ms / span) * 100}%`;

@@ -13,10 +13,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_MS = 15_000;
 /** How long a close handshake may take before the socket is dropped. */
 const CLOSE_TIMEOUT_MS = 3_000;
-/**
- * Deliveries that one session keeps, from the oldest unsettled one on: rhea frees them in their order, so one message that is
- * held for long keeps all behind it.
- */
+/** Maximum unsettled deliveries of a session. rhea frees them in order, so one message held for long keeps all behind it. */
 const SESSION_DELIVERIES_MAX = 16_384;
 
 export class Amqp10Fault extends CodedError {

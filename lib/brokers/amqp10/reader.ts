@@ -44,10 +44,7 @@ export function amqp10Reader(config: Amqp10Config, { clock, addresses }: Adapter
   };
 }
 
-/**
- * A receiving link that hands out no message yet. Rejects when the broker refuses it, with the broker's own error. A browser
- * gets copies; a broker that has none says so in its source.
- */
+/** Opens a receiving link without credit. Rejects with the broker's error. A browser gets copies; a broker without one says so in its source. */
 export async function attach(
   session: Session,
   config: Amqp10Config,

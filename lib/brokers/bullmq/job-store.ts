@@ -40,10 +40,7 @@ export type JobStore = {
   exists(name: string): Promise<boolean>;
   /** Failed jobs from position `start` on, `count` at most, without their data: it may be large. */
   failed(queue: string, page: { start: number; count: number; oldestFirst: boolean }): Promise<FailedJob[]>;
-  /**
-   * The data of a job as it is stored, since BullMQ's own reading rounds large numbers, and what Parkade wrote beside it.
-   * null = the job is gone.
-   */
+  /** Raw job data (BullMQ's own reading rounds large numbers) and Parkade's marks beside it. null = the job is gone. */
   stored(queue: string, id: string): Promise<Stored | null>;
   /** Writes marks beside the job, and into its log. Nothing is written for a job that is gone. */
   mark(queue: string, id: string, marks: Marks): Promise<void>;

@@ -53,10 +53,7 @@ export function dotnetTypeName(text: string | null): string | null {
   return name ? name : null;
 }
 
-/**
- * What a dead letter is that names records and does not hold them, in `origin.payloadState`: `reference-only` for one
- * record, `batch-reference` for several. There is nothing to send back.
- */
+/** Set in `origin.payloadState` for a dead letter that only names one record, or several. There is nothing to send back. */
 export type PayloadState = "reference-only" | "batch-reference";
 
 export function isReferenceOnly({ payloadState }: Origin): boolean {

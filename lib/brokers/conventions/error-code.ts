@@ -73,10 +73,7 @@ export function codeOfType(type: string): string | null {
   return BY_TYPE.find(([pattern]) => pattern.test(name))?.[1] ?? null;
 }
 
-/**
- * Error code of a dead letter whose consumer wrote none: by the first exception of the chain that is known, else by
- * the reason, else that there was an exception at all.
- */
+/** Error code where the consumer wrote none: by the first known exception of the chain, else by the reason. */
 export function deriveErrorCode(exceptionTypes: readonly string[], reason: string | null): string {
   for (const type of exceptionTypes) {
     const code = codeOfType(type);

@@ -1,9 +1,6 @@
 type ExceptionLink = { type: string; message: string };
 
-/**
- * Exceptions that only carry another one: frameworks throw them around the consumer's own failure, and grouping by
- * them would put every failure into one group.
- */
+/** Exceptions that frameworks throw around the consumer's own failure. Grouping by them would put every failure into one group. */
 const WRAPPERS = new Set([
   "ListenerExecutionFailedException",
   "MessagingException",

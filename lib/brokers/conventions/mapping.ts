@@ -157,10 +157,7 @@ function customaryFields(input: MappingInput): MappedFields {
   };
 }
 
-/**
- * The facts that a source's own mapping finds, over those of the customary places. `find`: the text at a selector, null when
- * the message has none there.
- */
+/** The facts that a source's mapping finds override the customary ones. `find`: the text at a selector, or null. */
 export function applyMapping<Facts extends MappedFields>(
   mapping: Mapping,
   find: (selector: string) => string | null,

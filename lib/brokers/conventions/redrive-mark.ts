@@ -12,10 +12,7 @@ export const REDRIVE_FROM = "x-redrive-from";
  */
 export const REDRIVE_EVENT_ID = "x-redrive-event-id";
 
-/**
- * The revision of the event's bytes, where it is not the first. With the event id it names one message, as the
- * Idempotency-Key does over HTTP: a consumer that remembers its refusals needs both.
- */
+/** Revision of the event's bytes, unless it is the first. Consumers that remember refusals need it together with the event id. */
 export const REDRIVE_REVISION = "x-redrive-revision";
 
 /** Where the message was before it was dead-lettered, for tracing: `orders/3/330`, `orders/m-17`, `ORDERS/17`. */

@@ -80,10 +80,7 @@ const resultSchema = z.object({
 });
 export type BatchResult = z.infer<typeof resultSchema>;
 
-/**
- * What a target says of each event of a batch: a JSON array, or one object a line. What cannot be read says nothing, and neither do two
- * results of one key that disagree.
- */
+/** The target's result for each event of a batch: a JSON array, or one object a line. Conflicting results of one key are ignored. */
 export function resultsOf(text: string): Map<string, BatchResult> {
   const results = new Map<string, BatchResult>();
   const disputed = new Set<string>();

@@ -40,10 +40,7 @@ export type Hints = { retryAfter: string | null; retryAfterMs: string | null; pu
 /** `body`: the whole of it, where it was asked for and came whole; else null. */
 type Answer = Hints & { status: number; excerpt: string; replayed: boolean; body: Buffer | null };
 
-/**
- * Headers by which a service says that it answers from its record of the Idempotency-Key: Stripe and those who follow it,
- * and the spelling of others.
- */
+/** Headers that mark an answer replayed from the record of the Idempotency-Key: Stripe's spelling, and the other one. */
 const REPLAYED_HEADERS = ["idempotent-replayed", "idempotency-replayed"];
 
 function isReplayed(received: Record<string, string | string[] | undefined>): boolean {
@@ -95,10 +92,7 @@ export type Request = {
   onPhase?: OnPhase;
 };
 
-/**
- * One request. Resolves with any answer; rejects with PublishError whose `sent` says whether a byte of it may have
- * left, or with `signal.reason`.
- */
+/** Resolves with any answer. Rejects with `signal.reason`, or with PublishError: `sent` says whether a byte may have left. */
 export function send(request: Request, address: string, signal: AbortSignal): Promise<Answer> {
   const { pool, path, method, headers, body, onPhase } = request;
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
@@ -164,10 +158,7 @@ export function send(request: Request, address: string, signal: AbortSignal): Pr
   return promise;
 }
 
-/**
- * Whether the target may have acted although it answered with a failure: server errors happen at any point of the
- * work. Everything else is an answer given before it: refused, throttled, elsewhere.
- */
+/** Whether a failed target may have acted: server errors happen at any point of its work, all other refusals come before it. */
 function mayHaveActed(status: number): boolean {
   return status === 408 || (status >= 500 && status !== 501 && status !== 503 && status !== 505);
 }

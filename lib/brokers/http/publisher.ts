@@ -76,10 +76,7 @@ export class HttpPublisher implements Publisher {
 /** How long a probe waits for any answer. */
 const PROBE_TIMEOUT_MS = 5_000;
 
-/**
- * Asks with HEAD, which changes nothing at a well-behaved target. Any HTTP answer means reachable: 404 and 405 are
- * usual for an address that only takes POST.
- */
+/** Probes with HEAD, which changes nothing. Any answer means reachable: 404 and 405 are usual where only POST is accepted. */
 export async function probeUrl(
   target: string,
   config: HttpConfig,

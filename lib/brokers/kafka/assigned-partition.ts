@@ -40,10 +40,7 @@ export class AssignedPartition {
     if (this.inHand.delete(offset)) this.parked += 1;
   }
 
-  /**
-   * Everything before this offset is committed to the store or no dead letter: aborted and control records, gaps that
-   * compaction left. A message set aside holds it back.
-   */
+  /** Everything before this offset is stored, or is no dead letter (aborted, control, compacted). A message set aside holds it back. */
   get safeOffset(): bigint {
     for (const oldest of this.inHand) return oldest;
     return this.buffered === 0 ? this.position : this.handedOut;

@@ -22,10 +22,7 @@ import { atMost } from "@/lib/platform/clock";
 /** Records of one send at most, and bytes of one partition in it: a broker refuses a batch beyond 1 MiB by default. */
 const BATCH_MAX = 1_000;
 const PARTITION_BYTES_MAX = 900_000;
-/**
- * One send at a time. With two, a retry of the first would come behind the second: the client then takes a new producer
- * id, and the order of a key would be lost.
- */
+/** One send at a time: a failed first of two would be retried behind the second, and the order of a key would be lost. */
 const IN_FLIGHT_MAX = 1;
 const SEND_MS_DEFAULT = 8_000;
 const SEND_REPEAT_MS = 250;

@@ -65,10 +65,7 @@ function snappyBlockBytes(packed: Buffer, at: number): number {
   return value;
 }
 
-/**
- * The most that a frame can hold by its block headers: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md. Each
- * block is at most as large as the frame says.
- */
+/** Upper bound by a frame's block headers: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md */
 function lz4BytesMax(packed: Buffer): number {
   if (packed.length < 7) return 0;
   const flags = packed[4]!;

@@ -11,10 +11,7 @@ function destinationSettings(kind: string): readonly string[] {
   return known === undefined ? [] : kindOf(known).destination;
 }
 
-/**
- * The configuration under which a named target delivers: the source's own, in which the target's destination takes the
- * place of the source's.
- */
+/** The configuration of a named target: the source's, with its destination replaced by the target's. */
 export function configAt({ kind, config }: Stored, destination: Config): Record<string, unknown> {
   const own = destinationSettings(kind);
   return { ...Object.fromEntries(Object.entries(config).filter(([key]) => !own.includes(key))), ...destination };

@@ -77,10 +77,7 @@ function fieldErrors(error: z.core.$ZodError): FieldError[] {
   });
 }
 
-/**
- * Checks a source's configuration. Throws DomainError `invalid-config` whose fields are paths such as `config.url`;
- * no message repeats a value.
- */
+/** Throws DomainError `invalid-config` with fields such as `config.url`; no message repeats a value. */
 export function parseSourceConfig(kind: string, config: unknown): SourceConfig {
   if (!isKind(kind)) {
     const detail = `is not a kind of source: use one of ${KINDS.join(", ")}`;

@@ -15,10 +15,7 @@ const ENV_REFERENCE = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
 /** An absolute path; not `file://`, which is an address. */
 const FILE_REFERENCE = /^file:\/[A-Za-z0-9._@-][A-Za-z0-9._@/-]*$/;
 
-/**
- * `env:NAME`: the name of the variable whose value is read when it is used, and never stored or shown. `file:/PATH` is its own name:
- * a file in the folder of secrets.
- */
+/** The variable of `env:NAME`, read at use and never stored or shown. `file:/PATH` names a file in the folder of secrets. */
 export function referenceIn(value: string): string | null {
   return ENV_REFERENCE.exec(value)?.[1] ?? FILE_REFERENCE.exec(value)?.[0] ?? null;
 }

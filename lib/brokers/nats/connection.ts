@@ -40,10 +40,7 @@ for (const name of ["dial", "tlsFirst"] as const) {
   };
 }
 
-/**
- * Connects once: who uses a connection sees its loss and opens another one. Rejects with NatsFault, or with
- * `signal.reason` when aborted.
- */
+/** Opens a connection that never reconnects. Rejects with NatsFault, or with `signal.reason` when aborted. */
 export async function connectNats(
   config: NatsConfig,
   name: string,

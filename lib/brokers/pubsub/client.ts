@@ -204,10 +204,7 @@ export class PubsubClient {
     }
   }
 
-  /**
-   * Those of `permissions` that the credentials have on a resource; null where the server does not say, as an emulator.
-   * Needs no permission itself.
-   */
+  /** Which of `permissions` the credentials have; null where the server does not say, as an emulator. Needs no permission itself. */
   async permitted(resource: string, permissions: string[], options: CallOptions = {}): Promise<string[] | null> {
     try {
       const request = { resource, permissions };

@@ -26,10 +26,7 @@ type Request = { topic: string; messages: Numbered[] };
 const REFUSED =
   /^PUBSUB_(?:NOT_FOUND|PERMISSION_DENIED|UNAUTHENTICATED|INVALID_ARGUMENT|FAILED_PRECONDITION|RESOURCE_EXHAUSTED|UNIMPLEMENTED)$/;
 
-/**
- * Requests of one topic and one ordering key each, as Pub/Sub wants them, in lists of which each is sent in its order: the
- * messages of a key must not overtake each other.
- */
+/** Requests of one topic and ordering key each, in lists that are sent in order: messages of a key must not overtake each other. */
 function requestsOf(messages: readonly Numbered[]): Request[][] {
   const lists = new Map<string, Request[]>();
   const sizes = new Map<Request, number>();

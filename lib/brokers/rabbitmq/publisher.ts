@@ -26,20 +26,14 @@ import { atMost, type Clock } from "@/lib/platform/clock";
 
 /** For how long an exchange that was found counts as existing: a publish to a missing one closes the whole channel. */
 const EXCHANGE_KNOWN_MS = 30_000;
-/**
- * A publish whose caller gives up after at least this long, with no confirm of any publish meanwhile, makes its connection
- * suspect: the next publish opens another one, and does not wait until the heartbeat ends this one.
- */
+/** A publish given up after this long without any confirm makes its connection suspect, so that the next one need not wait for the heartbeat. */
 const SILENT_MS = 1_000;
 /** How long `close` waits for confirms that are on their way. */
 const CLOSE_GRACE_MS = 5_000;
 
 type PublisherDeps = Pick<AdapterDeps, "clock" | "addresses">;
 
-/**
- * Publishes to one RabbitMQ destination, with `mandatory` and publisher confirms, many at a time over one channel. The
- * connection opens with the first publish and again after it was lost.
- */
+/** Publishes with `mandatory` and confirms over one channel, which the first publish opens, and the next one after a loss. */
 export class RabbitmqPublisher implements Publisher {
   private readonly config: RabbitmqConfig;
   private readonly lane: "main" | "slow";

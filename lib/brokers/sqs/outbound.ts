@@ -139,10 +139,7 @@ function attributesOf(message: OutboundMessage, bodyBytes: number): Attributes {
   return choices.find(fits) ?? received;
 }
 
-/**
- * FIFO queues drop a message whose deduplication id they have seen in the last five minutes, and say that it was sent.
- * So each send has its own: `<id>:r<redrive>:<attempt>`.
- */
+/** A new id for each send: FIFO queues drop a message whose id they saw in the last five minutes, and report success. */
 function deduplicationId({ eventId, redriveId, attempt, origin }: OutboundMessage): string {
   const received = origin.properties?.MessageDeduplicationId;
   const id = typeof received === "string" ? received : eventId;

@@ -96,10 +96,7 @@ export async function restoreArchived(client: QueryClient, ids: readonly string[
   return sum;
 }
 
-/**
- * Puts back what an operation has removed, some thousand events a request. What a request has restored stays so when a later
- * one fails. `onProgress` has the events that are restored so far.
- */
+/** Restores what an operation removed, page by page. Restored events stay when a later page fails. `onProgress` gets their number so far. */
 export async function restoreRemoved(
   client: QueryClient,
   operation: string,

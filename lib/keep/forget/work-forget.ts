@@ -58,10 +58,7 @@ export async function workForgets(deps: ForgetDeps, signal: AbortSignal): Promis
   await removeLeftovers(deps);
 }
 
-/**
- * Works a forget in steps, each a transaction that begins where the last one ended, whichever worker did it. Resolves when it
- * has ended, or `signal` aborts.
- */
+/** Works a forget in steps of one transaction each, which any worker can continue. Resolves at its end, or when `signal` aborts. */
 export async function workForget(deps: ForgetDeps, id: string, signal: AbortSignal): Promise<void> {
   try {
     while (!signal.aborted && (await inTransaction(deps.db, (tx) => step(deps, tx, id)))) {

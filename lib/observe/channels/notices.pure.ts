@@ -20,10 +20,7 @@ const keepsRecords = (kind: ChannelKind): boolean => KEEPS_RECORDS.includes(kind
 /** Kinds that know that somebody looks at an alert. */
 const knowsAcknowledged = (kind: ChannelKind): boolean => kind === "pagerduty";
 
-/**
- * Alertmanager resolves an alert by itself that nobody sends again: it is told again after this time, and not to forget it
- * for three times as long.
- */
+/** Repeat interval for Alertmanager, which resolves an alert that nobody sends again; it is told to wait three times as long. */
 const ALERTMANAGER_REPEAT_MS = 300_000;
 export const ALERTMANAGER_KEEP_MS = 3 * ALERTMANAGER_REPEAT_MS;
 

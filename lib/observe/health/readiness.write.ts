@@ -1,10 +1,7 @@
 import type { Db, Queryable } from "@/lib/platform/database/db";
 import { HEARTBEAT_LOST_S } from "@/lib/sources/targets/target-list.read";
 
-/**
- * Sorts half a megabyte in a temporary file. On a full disk a small row may still fit into an existing page, so that
- * the write alone would report a healthy store.
- */
+/** Sorts half a megabyte in a temporary file: on a full disk a small row may still fit into an existing page. */
 const SPILL = "select count(*) from (select n from generate_series(1, 20000) n order by -n offset 0) sorted";
 
 /** Writes like an event: a commit, and new bytes on the disk. Rejects with DomainError `store-unavailable`. */

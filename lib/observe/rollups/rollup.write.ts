@@ -8,10 +8,7 @@ import { EVENT } from "@/lib/redrive/states/state.sql";
  */
 
 type RollupOptions = {
-  /**
-   * Counts each row in the flow of the minute of `at` (SQL of type timestamptz), once for each of its kinds: `kinds` is
-   * SQL over `from` that yields a text[], see `flowSql`.
-   */
+  /** Counts each row once for each of its `kinds` (SQL over `from` that yields a text[], see `flowSql`), in the minute of `at`. */
   flow?: { kinds: string; at: string };
   /** The rows also have `old_error_code` and `old_fingerprint`: the event changed its group. */
   regrouped?: boolean;

@@ -1,9 +1,6 @@
 import { visible } from "@/lib/platform/plain/format.pure";
 
-/**
- * Links from an event to where its service writes logs and traces. A source has templates: addresses with placeholders, each of
- * which stands for a value of the event.
- */
+/** Templates of addresses that lead from an event to the logs and traces of its service; placeholders stand for values of the event. */
 export const LINK_KINDS = ["logs", "traces", "other"] as const;
 export type LinkKind = (typeof LINK_KINDS)[number];
 

@@ -28,10 +28,7 @@ const NO_PAST: Partial<Record<AlertKind, string>> = {
   "redrive-still": "Whether a redrive stands still is known while it runs; no past of it is kept",
 };
 
-/**
- * What a rule would have done in the days before, and what holds now, judged by the functions of an evaluation. Nothing is
- * stored. Throws DomainError `forbidden`, `invalid-config`.
- */
+/** Judges the past days and the present as an evaluation does. Stores nothing. Throws DomainError `forbidden`, `invalid-config`. */
 export async function tryAlertRule(
   deps: AlertRuleDeps & { log: Log },
   watch: AlertWatch,
