@@ -5,6 +5,7 @@ import { abortable, abortableWithin } from "@/lib/brokers/abortable";
 import { CodedError } from "@/lib/brokers/coded-error";
 import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import type { AdapterDeps, ProbeResult } from "@/lib/brokers/port";
+import { probed, type Seen } from "@/lib/brokers/probe-sample";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -143,7 +144,7 @@ export async function connectRedis(
 }
 
 /** What a probe shows of what it read, or why it read nothing: `failureText` says it. Its connection ends with it. */
-export async function probeRedis(
+export function probeRedis(
   address: RedisAddress,
   deps: Pick<AdapterDeps, "clock" | "addresses">,
   {
@@ -152,18 +153,13 @@ export async function probeRedis(
     failureText,
   }: {
     signal: AbortSignal;
-    look: (redis: Redis) => Promise<Omit<Extract<ProbeResult, { reachable: true }>, "reachable">>;
+    look: (redis: Redis) => Promise<Seen>;
     failureText: (error: unknown) => string;
   },
 ): Promise<ProbeResult> {
-  let redis: Redis | null = null;
-  try {
-    redis = await connectRedis(address, { name: "parkade-probe", signal }, deps);
-    return { reachable: true, ...(await abortable(look(redis), signal)) };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reachable: false, detail: failureText(error) };
-  } finally {
-    redis?.disconnect();
-  }
+  const looked = async () => {
+    const redis = await connectRedis(address, { name: "parkade-probe", signal }, deps);
+    return abortable(look(redis), signal).finally(() => redis.disconnect());
+  };
+  return probed(signal, looked, failureText);
 }

@@ -14,6 +14,7 @@ import {
   addressOf,
   connectRedis,
   isReply,
+  probeRedis,
   type RedisAddress,
   type RedisFailure,
   redisCode,
@@ -81,15 +82,9 @@ export class RedisPublisher implements Publisher {
     }
   }
 
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
-    try {
-      const redis = await connectRedis(this.address, { name: "parkade-probe", signal }, this.deps);
-      redis.disconnect();
-      return { reachable: true, detail: `connected to ${addressOf(this.address)}`, depth: null, sample: [] };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: this.write.describe(error) };
-    }
+  probe(signal: AbortSignal): Promise<ProbeResult> {
+    const look = async () => ({ detail: `connected to ${addressOf(this.address)}` });
+    return probeRedis(this.address, this.deps, { signal, look, failureText: this.write.describe });
   }
 
   close(): Promise<void> {

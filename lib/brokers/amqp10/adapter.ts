@@ -13,7 +13,7 @@ import { receive } from "@/lib/brokers/amqp10/message";
 import { Amqp10Publisher } from "@/lib/brokers/amqp10/publisher";
 import { amqp10Reader, attach } from "@/lib/brokers/amqp10/reader";
 import type { Adapter, AdapterDeps, ProbeResult } from "@/lib/brokers/port";
-import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
+import { probed, SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 
 /** AMQP 1.0, as Azure Service Bus and Artemis speak it: reads a dead-letter address; redrives to the address of origin. */
 export function amqp10Adapter(deps: AdapterDeps): Adapter<Amqp10Config> {
@@ -27,16 +27,13 @@ export function amqp10Adapter(deps: AdapterDeps): Adapter<Amqp10Config> {
 /** Messages that a probe counts at most: each is sent whole. */
 const COUNT_MAX = 200;
 
-/**
- * Whether the address can be read, and its first messages. Takes copies where the broker has a browser; where it has none, as
- * Azure Service Bus on this protocol, it takes nothing: a message that is handed out is counted as delivered.
- */
-async function probeAddress(
+/** Samples copies where the broker has a browser. Elsewhere (Azure Service Bus) it takes nothing: a message handed out counts as delivered. */
+function probeAddress(
   config: Amqp10Config,
   { clock, addresses }: AdapterDeps,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
-  try {
+  const look = async () => {
     const connection = await openAmqp10(config, { name: "parkade-probe", clock, signal, addresses });
     const ended = Promise.withResolvers<never>();
     ended.promise.catch(() => undefined);
@@ -45,13 +42,7 @@ async function probeAddress(
       const receiver = await attach(openRawSession(connection), config, { browse: true, clock, signal });
       const detail = `connected to ${hostOf(config)}, address ${config.address}`;
       const { distribution_mode: mode } = receiver.source as { distribution_mode?: unknown };
-      if (String(mode) !== "copy")
-        return {
-          reachable: true,
-          detail: `${detail}; not sampled: this broker shows no copies`,
-          depth: null,
-          sample: [],
-        };
+      if (String(mode) !== "copy") return { detail: `${detail}; not sampled: this broker shows no copies` };
       const browsed: Buffer[] = [];
       const drained = Promise.withResolvers<void>();
       receiver.on("message", (context: unknown) => {
@@ -65,7 +56,6 @@ async function probeAddress(
       const sample = browsed.slice(0, SAMPLE_MAX).map((bytes) => sampleOf(receive(bytes, config).letter));
       const counted = browsed.length < COUNT_MAX;
       return {
-        reachable: true,
         detail: counted ? detail : `${detail}; at least ${COUNT_MAX} messages`,
         depth: counted ? browsed.length : null,
         sample,
@@ -73,8 +63,6 @@ async function probeAddress(
     } finally {
       await closeAmqp10(connection, clock);
     }
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reachable: false, detail: describeAmqp10(error, config, config.address) };
-  }
+  };
+  return probed(signal, look, (error) => describeAmqp10(error, config, config.address));
 }

@@ -11,7 +11,7 @@ import { type KafkaDeps, KafkaPublisher } from "@/lib/brokers/kafka/publisher";
 import { kafkaReader } from "@/lib/brokers/kafka/reader";
 import { recordsOf } from "@/lib/brokers/kafka/record-batch";
 import type { Adapter, AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
-import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
+import { probed, SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 
 /** Kafka: reads dead-letter topics in a group of its own; redrives under the same key with acks=all. */
 export function kafkaAdapter(deps: KafkaDeps): Adapter<KafkaConfig> {
@@ -27,20 +27,17 @@ const SAMPLE_FETCH = { maxBytes: 262_144, maxWaitMs: 200 };
 type Part = { facts: TopicFacts; p: number; first: bigint; end: bigint };
 
 /** Whether the topics can be read, how much lies there, and its first records. Joins no group and commits nothing. */
-async function probeTopics(config: KafkaConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
+function probeTopics(config: KafkaConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
   const admin = adminOf(config, "probe", deps);
-  try {
-    signal.throwIfAborted();
-    return await abortable(look(admin, config), signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reachable: false, detail: describeKafka(error, config) };
-  } finally {
-    await admin.close().catch(() => undefined); // never connected
-  }
+  const looking = probed(
+    signal,
+    () => abortable(look(admin, config), signal),
+    (error) => describeKafka(error, config),
+  );
+  return looking.finally(() => admin.close().catch(() => undefined)); // never connected
 }
 
-async function look(admin: Admin, config: KafkaConfig): Promise<ProbeResult> {
+async function look(admin: Admin, config: KafkaConfig) {
   const where = config.bootstrap.join(", ");
   const { topics, missing, brokers } = await topicsOf(admin, config.topics, { operations: true });
   const absent = missing.map(({ name, errorCode }) =>
@@ -48,7 +45,7 @@ async function look(admin: Admin, config: KafkaConfig): Promise<ProbeResult> {
   );
   if (topics.length === 0) {
     const why = absent.length > 0 ? absent.join("; ") : `no topic that may be read matches ${config.topics.join(", ")}`;
-    return { reachable: false, detail: `reached ${where}; ${why}` };
+    return { reachable: false as const, detail: `reached ${where}; ${why}` };
   }
   const readable = topics.filter(({ operations }) => mayDo(operations, OPERATION.READ) !== false);
   const denied = topics
@@ -75,8 +72,8 @@ async function look(admin: Admin, config: KafkaConfig): Promise<ProbeResult> {
     ...(await readersOf(admin, config)),
   ].join("; ");
   return readable.length === 0 || ofGroup.length > 0
-    ? { reachable: false, detail }
-    : { reachable: true, detail, depth, sample };
+    ? { reachable: false as const, detail }
+    : { detail, depth, sample };
 }
 
 const TOPIC_AUTHORIZATION_FAILED = 29;

@@ -16,6 +16,7 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { probed } from "@/lib/brokers/probe-sample";
 import { recordPlace } from "@/lib/intake/dead-letter.pure";
 import { atMost } from "@/lib/platform/clock";
 
@@ -41,10 +42,7 @@ type Placed = { outbound: KafkaOutbound; partition: number };
 type Known = { untilMs: number; partitions: Promise<TopicFacts> };
 
 export type KafkaDeps = AdapterDeps & {
-  /**
-   * How long one send may take, its repeats by the client included. The repeats carry the same sequence numbers, so that the
-   * broker writes them once; afterwards the outcome is unknown.
-   */
+  /** Time limit of a send with its repeats, which carry the same sequence numbers. Afterwards the outcome is unknown. */
   sendMs?: number;
 };
 
@@ -323,20 +321,17 @@ export class KafkaPublisher implements Publisher {
     }
   }
 
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
+  probe(signal: AbortSignal): Promise<ProbeResult> {
     const where = this.config.bootstrap.join(", ");
     const { redriveTo, slowLaneTopic } = this.config;
     const fixed = (this.lane === "slow" ? slowLaneTopic : undefined) ?? redriveTo?.topic;
-    try {
+    return probed(signal, async () => {
       await abortable(this.connect(), signal);
-      if (fixed === undefined) return { reachable: true, detail: `connected to ${where}`, depth: null, sample: [] };
+      if (fixed === undefined) return { detail: `connected to ${where}` };
       const { leaders } = await abortable(this.topic(fixed), signal);
-      const detail = `connected to ${where}, topic ${fixed} with ${leaders.length} partition${leaders.length === 1 ? "" : "s"}`;
-      return { reachable: true, detail, depth: null, sample: [] };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
-    }
+      const partitions = `${leaders.length} partition${leaders.length === 1 ? "" : "s"}`;
+      return { detail: `connected to ${where}, topic ${fixed} with ${partitions}` };
+    });
   }
 
   async close(): Promise<void> {

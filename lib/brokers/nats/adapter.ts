@@ -7,7 +7,7 @@ import type { NatsConfig } from "@/lib/brokers/nats/kind.shapes";
 import { NatsPublisher } from "@/lib/brokers/nats/publisher";
 import { letterFrom, natsReader } from "@/lib/brokers/nats/reader";
 import type { Adapter, AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
-import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
+import { probed, SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 
 /** NATS JetStream: reads a stream of dead letters or of advisories; redrives to the original subject. */
 export function natsAdapter(deps: AdapterDeps): Adapter<NatsConfig> {
@@ -32,7 +32,7 @@ async function placeOf(nc: NatsConnection, config: NatsConfig): Promise<{ from: 
   }
 }
 
-async function inspect(nc: NatsConnection, config: NatsConfig): Promise<ProbeResult> {
+async function inspect(nc: NatsConnection, config: NatsConfig) {
   const { stream, filter = ">", domain } = config;
   const jsm = await jetstreamManager(nc, { checkAPI: false, ...(domain === undefined ? {} : { domain }) });
   const { state } = await jsm.streams.info(stream);
@@ -46,20 +46,18 @@ async function inspect(nc: NatsConnection, config: NatsConfig): Promise<ProbeRes
     seq = stored.seq + 1;
   }
   const depth = place?.depth ?? (config.filter === undefined ? state.messages : null);
-  return { reachable: true, detail: `connected to ${addressOf(config)}, stream ${stream}`, depth, sample };
+  return { detail: `connected to ${addressOf(config)}, stream ${stream}`, depth, sample };
 }
 
 /** Whether the stream can be read, how deep it is, and its next messages, which are read without a consumer. */
-async function probeStream(config: NatsConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
-  try {
+function probeStream(config: NatsConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
+  const look = async () => {
     const nc = await connectNats(config, "parkade probe", deps, signal);
     try {
       return await abortable(inspect(nc, config), signal);
     } finally {
       await nc.close().catch(() => undefined);
     }
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reachable: false, detail: natsFault(error, config).message };
-  }
+  };
+  return probed(signal, look, (error) => natsFault(error, config).message);
 }

@@ -1,6 +1,6 @@
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import type { Adapter, AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
-import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
+import { probed, SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { PubsubClient } from "@/lib/brokers/pubsub/client";
 import { PubsubFault, words } from "@/lib/brokers/pubsub/failure";
 import { type PubsubConfig, shortName } from "@/lib/brokers/pubsub/kind.shapes";
@@ -66,21 +66,14 @@ async function look(
 async function probeSubscription(config: PubsubConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
   signal.throwIfAborted();
   const client = new PubsubClient(config, deps);
-  try {
+  return probed(signal, async () => {
     const found = await client.inspect(signal);
     const { sample, note } = await look(client, config, found, signal);
     const of = found === null ? "" : `, of ${words(found.topic)}`;
     const where = `${client.address}, ${words(client.subscription)}${of}`;
     return {
-      reachable: true,
       detail: `reached ${where}${note}; Pub/Sub does not say how many messages wait: see num_undelivered_messages in Cloud Monitoring`,
-      depth: null,
       sample,
     };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
-  } finally {
-    client.close();
-  }
+  }).finally(() => client.close());
 }

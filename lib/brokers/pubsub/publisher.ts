@@ -9,6 +9,7 @@ import {
   type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { probed } from "@/lib/brokers/probe-sample";
 import { PubsubClient } from "@/lib/brokers/pubsub/client";
 import { PubsubFault, words } from "@/lib/brokers/pubsub/failure";
 import { type PubsubConfig, resourceName } from "@/lib/brokers/pubsub/kind.shapes";
@@ -159,10 +160,10 @@ export class PubsubPublisher implements Publisher {
     }
   }
 
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
+  probe(signal: AbortSignal): Promise<ProbeResult> {
     const { client, config, lane } = this;
     const set = (lane === "slow" ? config.slowLaneTopic : undefined) ?? config.redriveTo?.topic;
-    try {
+    return probed(signal, async () => {
       const permission = "pubsub.topics.publish";
       const topic = set === undefined ? null : resourceName(config, "topics", set);
       // Without a topic of its own: any answer shows that the server is there, and takes the credentials.
@@ -170,11 +171,8 @@ export class PubsubPublisher implements Publisher {
       if (topic !== null && permitted === null) await client.call("GetTopic", { topic }, { signal });
       if (topic !== null && permitted?.length === 0) throw client.denied("Publish", { topic });
       const where = topic === null ? "" : `, ${words(topic)}`;
-      return { reachable: true, detail: `reached ${client.address}${where}`, depth: null, sample: [] };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: (error as Error).message };
-    }
+      return { detail: `reached ${client.address}${where}` };
+    });
   }
 
   async close(): Promise<void> {

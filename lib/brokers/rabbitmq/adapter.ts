@@ -1,7 +1,7 @@
 import type { Channel, ChannelModel } from "amqplib";
 import { abortable } from "@/lib/brokers/abortable";
 import type { Adapter, AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
-import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
+import { probed, SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import {
   addressText,
   closeConnection,
@@ -45,7 +45,7 @@ async function peek(channel: Channel, config: RabbitmqConfig): Promise<Peek> {
   };
 }
 
-async function inspect(model: ChannelModel, config: RabbitmqConfig): Promise<ProbeResult> {
+async function inspect(model: ChannelModel, config: RabbitmqConfig) {
   await refuseStream(model, config.queue);
   const channel = await model.createChannel();
   channel.on("error", () => undefined); // the rejected call carries the same error
@@ -54,30 +54,26 @@ async function inspect(model: ChannelModel, config: RabbitmqConfig): Promise<Pro
   // A running consumer holds the head of the queue: reading behind it would change the order in which it gets messages.
   if (consumerCount > 0)
     return {
-      reachable: true,
       detail: `${detail}; not sampled, because ${consumerCount} consumer(s) are reading it`,
       depth: messageCount,
-      sample: [],
     };
   const { sample, note } = await peek(channel, config);
-  return { reachable: true, detail: detail + note, depth: messageCount, sample };
+  return { detail: detail + note, depth: messageCount, sample };
 }
 
 /** Whether the queue can be read, how deep it is, and its first messages. Consumes nothing and changes no order. */
-async function probeQueue(
+function probeQueue(
   config: RabbitmqConfig,
   { clock, addresses }: AdapterDeps,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
-  try {
+  const look = async () => {
     const model = await openConnection(config, { name: "parkade probe", clock, signal, addresses });
     try {
       return await abortable(inspect(model, config), signal);
     } finally {
       await closeConnection(model, clock);
     }
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reachable: false, detail: describeQueue(error, config) };
-  }
+  };
+  return probed(signal, look, (error) => describeQueue(error, config));
 }

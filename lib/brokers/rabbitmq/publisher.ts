@@ -9,6 +9,7 @@ import {
   type Publisher,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { probed } from "@/lib/brokers/probe-sample";
 import { addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/rabbitmq/connection";
 import { HeadersTooLargeError, publishExact } from "@/lib/brokers/rabbitmq/exact-properties";
 import type { RabbitmqConfig } from "@/lib/brokers/rabbitmq/kind.shapes";
@@ -234,25 +235,21 @@ export class RabbitmqPublisher implements Publisher {
     }
   }
 
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
+  probe(signal: AbortSignal): Promise<ProbeResult> {
     const address = addressText(this.config.url);
-    try {
+    return probed(signal, async () => {
       const link = await abortable(this.link(), signal);
       if (link.blocked !== null)
         return { reachable: false, detail: `${address} takes no messages at the moment: ${link.blocked}` };
       const queue = this.fixedQueue();
       const detail = `connected to ${address}`;
-      if (queue === null)
-        return { reachable: true, detail: detail + (await this.fanOutNote(link, signal)), depth: null, sample: [] };
+      if (queue === null) return { detail: detail + (await this.fanOutNote(link, signal)) };
       const { messageCount } = await abortable(
         withChannel(link.model, (channel) => channel.checkQueue(queue)),
         signal,
       );
-      return { reachable: true, detail: `${detail}, queue ${queue}`, depth: messageCount, sample: [] };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
-    }
+      return { detail: `${detail}, queue ${queue}`, depth: messageCount };
+    });
   }
 
   /** A broker does not tell how many queues are bound: only its management API knows. */

@@ -1,7 +1,7 @@
 import { ListDeadLetterSourceQueuesCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import type { Adapter, AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
-import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
+import { probed, SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { type QueueFacts, SqsQueues } from "@/lib/brokers/sqs/client";
 import { SqsError } from "@/lib/brokers/sqs/failure";
 import { queueName, type SqsConfig } from "@/lib/brokers/sqs/kind.shapes";
@@ -71,18 +71,13 @@ async function sourceQueues(queues: SqsQueues, { queue }: SqsConfig, abortSignal
 async function probeQueue(config: SqsConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
   signal.throwIfAborted();
   const queues = new SqsQueues(config, deps);
-  try {
+  return probed(signal, async () => {
     const facts = await queues.factsOf(config.queue, { abortSignal: signal });
     const { sample, note } = await peek(queues, config, facts, signal);
     const of = await sourceQueues(queues, config, signal);
     const depth = facts?.depth ?? null;
     const denied = facts === null ? "; no permission for sqs:GetQueueAttributes: its depth is unknown" : "";
     const detail = `reached ${queues.address}, queue ${queueName(config.queue)}${of}${note}${denied}`;
-    return { reachable: true, detail, depth, sample };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
-  } finally {
-    queues.close();
-  }
+    return { detail, depth, sample };
+  }).finally(() => queues.close());
 }
