@@ -49,10 +49,7 @@ export class Inbox<T> {
     return this.items.splice(0, max);
   }
 
-  /**
-   * At least one and at most `max`, `lingerMs` after the first came; none when `signal` fires or `withinMs` has passed
-   * without one. Rejects on `fail`.
-   */
+  /** 1 to `max` items, `lingerMs` after the first; none when `signal` fires or after `withinMs`. Rejects on `fail`. */
   async takeBatch(max: number, { signal, withinMs, lingerMs, clock }: BatchOptions): Promise<T[]> {
     const wake = () => this.wake();
     signal.addEventListener("abort", wake, { once: true });

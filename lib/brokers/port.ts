@@ -15,10 +15,7 @@ export type OutboundMessage = {
   redriveId: string;
   /** 1-based count of sends of this event within this redrive. */
   attempt: number;
-  /**
-   * How often this message has been repeated, by its senders before and by Parkade. Above 0 it goes out as x-retry-count, in
-   * place of a parked one: the services behind Parkade count it against their own limits. Absent = unknown.
-   */
+  /** Repeats so far by all senders; above 0 it is sent as x-retry-count, against which services count their own limits. Absent = unknown. */
   retryCount?: number;
   /** The revision that this is; absent = the first. Another one goes out as x-redrive-revision. */
   revision?: number;
@@ -268,10 +265,7 @@ export interface Reader<Handle = unknown> {
 
 /** The adapter of one kind: everything that talks to its broker. Configurations have their secrets resolved. */
 export interface Adapter<Config> {
-  /**
-   * null: events of this kind come by Parkade's API, there is nothing to read. `source` is the name of the source, for
-   * what the broker keeps under a name: a consumer group, a durable consumer.
-   */
+  /** null: events of this kind come by Parkade's API. `source`: its name, for consumer groups and durable consumers. */
   readonly reader: ((config: Config, source: string) => Reader) | null;
   /** Can we reach it, and what would we read? Never consumes. Rejects only with `signal.reason`. */
   probe(config: Config, signal: AbortSignal): Promise<ProbeResult>;

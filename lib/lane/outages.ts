@@ -19,10 +19,7 @@ type Outages = {
   stop(): void;
 };
 
-/**
- * Reports an outage once: a lost Redis makes every reconnect and every command fail. Each kind of error (by code, else by
- * name) is passed on once per outage; a probe finds the end of the outage.
- */
+/** Reports each kind of error once per outage, since every reconnect and command fails in one. A probe finds its end. */
 export function watchOutages(options: OutageOptions): Outages {
   const kinds = new Set<string>();
   let suppressed = 0;

@@ -17,10 +17,7 @@ const FAIL_FAST = {
   commandTimeout: COMMAND_TIMEOUT_MS,
 };
 
-/**
- * Commands wait for Redis to come back: what a BullMQ worker needs (it refuses any other setting). The socket counts as
- * dead when a reply is missing for longer than BullMQ's longest blocking read of 10 s.
- */
+/** Commands wait for Redis, as BullMQ demands. A socket is dead when a reply takes longer than BullMQ's blocking read of 10 s. */
 const WAIT_FOREVER = { enableOfflineQueue: true, maxRetriesPerRequest: null, socketTimeout: 20_000 };
 
 /**

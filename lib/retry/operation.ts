@@ -25,10 +25,7 @@ const UNDECIDED: Undecided = { next: null, inputs: null };
 /** A wait or a send that ends when the operation is cancelled. `cancelWait` does not end a send under way. */
 type Halt = { cancel(reason: unknown): void; cancelWait(reason: unknown): void };
 
-/**
- * One operation: its deadline, its place in the abort tree, and what it has spent. A cancellation reaches every attempt
- * and every wait that is on; a halt reaches every wait, and every attempt that has not sent yet.
- */
+/** One operation's deadline, aborts and spending. A cancellation ends every attempt and wait; a halt spares attempts that have sent. */
 export class Operation<T> {
   readonly call: Call<T>;
   readonly policy: Policy;

@@ -58,10 +58,7 @@ export function consumerOut(row: Row): SourceConsumerOut {
   };
 }
 
-/**
- * All consumers of a source as one state: the worst, with its error. Workers that fell silent count only when no other
- * reports. Workers that read parts add up; others all count the same queue.
- */
+/** The worst state with its error. Silent workers count only when no other reports; parts add up, other workers count the same queue. */
 export function stateOf(rows: readonly Row[]): SourceOut["state"] {
   const live = rows.filter((row) => row.live);
   const counted = live.length > 0 ? live : rows;

@@ -1,7 +1,4 @@
-/**
- * How a source is read. `running`: read. `paused`: not read, and the broker keeps everything. `draining`: read until it is
- * empty, then paused. `stopped`: not read, and no worker reports it.
- */
+/** `paused`: not read, the broker keeps everything. `draining`: read until empty, then paused. `stopped`: not read, and not reported. */
 export const SOURCE_MODES = ["running", "paused", "draining", "stopped"] as const;
 export type SourceMode = (typeof SOURCE_MODES)[number];
 

@@ -317,10 +317,7 @@ export type BucketState = z.infer<typeof bucketStateSchema>;
 
 /** Live engine state of one target as the workers last reported it. */
 const targetEngineSchema = z.object({
-  /**
-   * `waitMs` until the next probe may pass; null when it is not open, or held open by an operator. `openRatio`: share of
-   * its life it was open, 0..1. null = no breaker.
-   */
+  /** `waitMs`: until the next probe, null when closed or forced. `openRatio`: share of its life open, 0..1. null = no breaker. */
   breaker: z.nullable(
     z.object({
       state: z.enum(["closed", "open", "half-open"]),

@@ -32,10 +32,7 @@ import { redisStreamEntry } from "@/lib/brokers/redis-streams/entry";
 import { sidekiqJob } from "@/lib/brokers/sidekiq/job";
 import type { Header } from "@/lib/intake/dead-letter.pure";
 
-/**
- * In order of detection. Frameworks come before the broker's own records: a message that went through a retry queue
- * carries `x-death` of those earlier hops too.
- */
+/** In order of detection. Frameworks come first: a message from a retry queue carries the `x-death` of earlier hops too. */
 const CONVENTIONS: readonly Convention[] = [
   nserviceBus,
   massTransit,

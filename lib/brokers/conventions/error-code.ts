@@ -30,10 +30,7 @@ const BY_REASON: Record<string, string> = {
   maximumpayloadsizeexceeded: "TOO_LARGE",
 };
 
-/**
- * Simple exception names to coarse codes; the first match wins, so narrow rows come before wide ones. Names are the
- * ones of the JDK, Spring, Hibernate, .NET, Entity Framework, Python and Node.
- */
+/** Exception names of the JDK, Spring, Hibernate, .NET, Entity Framework, Python and Node. First match wins: narrow rows come first. */
 const BY_TYPE: readonly [RegExp, string][] = [
   [
     /OptimisticLock|DbUpdateConcurrency|ConcurrencyException|ConcurrentModification|StaleObjectState|VersionConflict|StaleState/,

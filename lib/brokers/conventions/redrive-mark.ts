@@ -6,10 +6,7 @@ import { UUID } from "@/lib/platform/plain/uuid.pure";
 export const REDRIVE_ID = "x-redrive-id";
 export const REDRIVE_ATTEMPT = "x-redrive-attempt";
 export const REDRIVE_FROM = "x-redrive-from";
-/**
- * The event id under which the message is parked. It makes a bounce the same event even when the message itself
- * carries no id (then the id was a hash that a new death changes) or when an operator edited the payload.
- */
+/** Event id of the message, so that a bounce is the same event even without an id of its own or after an edit. */
 export const REDRIVE_EVENT_ID = "x-redrive-event-id";
 
 /** Revision of the event's bytes, unless it is the first. Consumers that remember refusals need it together with the event id. */

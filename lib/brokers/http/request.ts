@@ -42,10 +42,7 @@ const NOT_FORWARDED = new Set([
 ]);
 const CREDENTIALS = new Set(["authorization", "cookie", "proxy-authorization"]);
 
-/**
- * A structured-field string (RFC 9651, section 3.3.3): in double quotes, with `"` and `\` escaped. It holds printable
- * ASCII only, so a key with anything else is percent-encoded as UTF-8, `%` included.
- */
+/** A structured-field string (RFC 9651, 3.3.3), which holds printable ASCII only: other keys are percent-encoded as UTF-8, `%` included. */
 export function structuredString(text: string): string {
   const printable = /^[\x20-\x7e]*$/.test(text)
     ? text

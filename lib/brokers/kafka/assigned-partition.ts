@@ -1,9 +1,6 @@
 import type { Place } from "@/lib/brokers/kafka/message";
 
-/**
- * One partition for as long as this member holds it without a gap. What was handed out under an earlier assignment is
- * never committed under a later one: another member may have committed further meanwhile.
- */
+/** One partition while this member holds it without a gap: after a gap another member may have committed further. */
 export class AssignedPartition {
   readonly place: Place;
   leader: number | null;

@@ -1,10 +1,7 @@
 import zlib from "node:zlib";
 import { compressionsAlgorithmsByBitmask } from "@platformatic/kafka";
 
-/**
- * The largest record batch after unpacking, bytes. The broker bounds the packed size alone: 1 MB of it may be a gigabyte
- * of zeros, and reading it would stop this process again at each start.
- */
+/** Maximum unpacked batch, bytes: the broker bounds the packed size alone, and 1 MB of zeros unpacks to a gigabyte at each start. */
 export const UNPACKED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** The codes in the attributes of a batch: https://kafka.apache.org/documentation/#recordbatch */

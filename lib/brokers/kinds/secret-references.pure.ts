@@ -3,10 +3,7 @@ import { matchesName, parseHostNames } from "@/lib/platform/plain/host-names.pur
 
 /** Variables that configurations may name; PARKADE_ENV_REFERENCES lists more. */
 const SECRET_PREFIX = "PARKADE_SECRET_";
-/**
- * Never, whatever a list says: these are Parkade's own way to its store and queue, the key that it signs with, the keys
- * of its archive, and what says where secrets lie and where they may go.
- */
+/** Never allowed, whatever a list says: Parkade's own credentials, keys and places of secrets. */
 const OWN_VARIABLES =
   /^(?:DATABASE_URL|REDIS_URL|PG[A-Z]+|PARKADE_(?!SECRET_).*|PARKADE_SECRET_(?:CONFIRMED|FILES|ARCHIVE_\w+)|\w+__HOSTS)$/i;
 const FILE = "file:";
@@ -47,10 +44,7 @@ export function listedReferences(variables: readonly string[], folder: string | 
   return folder === null ? [...variables] : [...variables, `${FILE}${folder.replace(/\/+$/, "")}/`];
 }
 
-/**
- * True when a configuration may name the variable, or the file `file:/...`. Everything else of the machine is not its business:
- * whoever edits a source also chooses where the value is sent.
- */
+/** Whether a configuration may name the variable or file. Others stay private: who edits a source also chooses where the value is sent. */
 export function mayReference(name: string, listed: readonly string[]): boolean {
   if (name.startsWith(FILE))
     return listed.some((entry) => entry.startsWith(FILE) && name.startsWith(entry)) && !/\/\.{0,2}(?:\/|$)/.test(name);

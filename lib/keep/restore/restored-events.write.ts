@@ -55,10 +55,7 @@ const GIVEN = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]
   as g(id, source_id, event_id, aggregate_type, aggregate_id, version, error_code, status, doc, origin, error_type,
        error_message, error_detail, payload, content_type, headers, tags, event_type, trace_id, payload_bytes)`;
 
-/**
- * Stores the events with all that hangs on them, in one statement. Rejects with SQLSTATE 23514 when a day has no
- * partition. `archived`: the redrive that counts an event as confirmed goes on to do so.
- */
+/** Stores events with all their rows. Rejects with SQLSTATE 23514 when a day has no partition. `archived`: their redrive still counts them. */
 export async function insertRestored(
   tx: Tx,
   events: readonly Restoring[],

@@ -9,10 +9,7 @@ import { uuidv7LowerBound } from "@/lib/platform/ids";
 
 const SINCE = `now() - interval '${RECENT_DAYS} days'`;
 
-/**
- * SQL over `e`, an alias of dlq_events: within RECENT_DAYS it was attempted, redriven, confirmed, revised or restored, or came back. A time of an attempt may be a
- * producer's: one to come says nothing.
- */
+/** SQL over `e` (dlq_events): something happened to it within RECENT_DAYS. A producer's time in the future counts for nothing. */
 const recent = (e: string) => `(greatest(${e}.redrive_at, ${e}.confirmed_at) > ${SINCE}
   or ${e}.last_attempt_at > ${SINCE} and ${e}.last_attempt_at < now() + interval '1 day'
   or ${e}.revision > 1 and exists (select 1 from event_revisions v where v.id = ${e}.id and v.at > ${SINCE})

@@ -2,10 +2,7 @@ import { EVENT_MOVES, type EventMove } from "@/lib/events/event-state.pure";
 import { flowOf } from "@/lib/observe/flow.pure";
 import { EVENT } from "@/lib/redrive/states/state.sql";
 
-/**
- * SQL that keeps the rollups exact: it is part of the statement that changes events, so that no change is committed
- * without its counters. It writes deltas only; the janitor folds them.
- */
+/** Part of the statement that changes events, so that no change commits without its counters. Writes deltas; the janitor folds them. */
 
 type RollupOptions = {
   /** Counts each row once for each of its `kinds` (SQL over `from` that yields a text[], see `flowSql`), in the minute of `at`. */

@@ -12,10 +12,7 @@ export function exponentialMs(backoff: ExponentialBackoff, retry: number): numbe
   return Math.min(backoff.baseMs * backoff.factor ** (retry - 1), backoff.capMs);
 }
 
-/**
- * Decorrelated jitter: min(cap, uniform(base, 3 * previous)), where the first "previous" is the base.
- * Grows with its own last answer instead of the attempt number. Source: Brooker 2015, `Decorr`.
- */
+/** min(cap, uniform(base, 3 * previous)), where the first "previous" is the base. Source: Brooker 2015, `Decorr`. */
 export function decorrelatedMs(backoff: ExponentialBackoff, previousMs: number, random: Random): number {
   const low = backoff.baseMs;
   const high = Math.max(low, previousMs * 3);

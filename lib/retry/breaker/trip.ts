@@ -52,10 +52,7 @@ export function tripGauge(trip: Trip): TripGauge {
   }
 }
 
-/**
- * The gauge of the half-open state: every probe must have reported before a ratio is judged; a consecutive trip is
- * decided by its first failure.
- */
+/** Gauge of the half-open state: a ratio needs the reports of all probes, a consecutive trip its first failure. */
 export function probeGauge(trip: Trip, probes: number): TripGauge {
   return trip.kind === "consecutive" ? consecutiveGauge(1) : countGauge(probes, { ...trip, callsMin: probes });
 }

@@ -11,10 +11,7 @@ import {
   UNKNOWN,
 } from "@/lib/retry/classify/verdict";
 
-/**
- * NATS and JetStream conditions. A publish without an ack in time is unknown: repeat it with its Nats-Msg-Id.
- * Sources: nats.js core errors, nats-server server/errors.json (JetStream `err_code`).
- */
+/** A publish without an ack is unknown: repeat it with its Nats-Msg-Id. Sources: nats.js core errors, nats-server server/errors.json. */
 const CODES = tableOf<CodeRule>({
   NATS_NO_RESPONDERS: NOT_SENT,
   NATS_TIMEOUT: UNKNOWN,

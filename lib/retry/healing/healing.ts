@@ -4,10 +4,7 @@ export type HealingPolicy = {
   retryRatio: number;
   /** Timeouts per attempt in the window at which a step is taken. */
   timeoutRatio: number;
-  /**
-   * Sends that wait at the bulkhead, per permit, at which a step is taken: back-pressure. It may be above 1. null or absent = the
-   * queue is not looked at.
-   */
+  /** Queued sends per permit at which a step is taken; may be above 1. null or absent = the queue is ignored. */
   queueRatio?: number | null;
   /** Attempts in the window below which nothing is decided by retries and timeouts. */
   callsMin: number;

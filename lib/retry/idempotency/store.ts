@@ -15,10 +15,7 @@ export interface IdempotencyStore<R> {
   renew(key: string, fence: number, times: ClaimTimes): Promise<boolean>;
 }
 
-/**
- * For one process: keys are lost on restart. Bounded: beyond `entriesMax` the entry that was written longest ago goes
- * first, which shortens the window for it, so set it above the keys of one window.
- */
+/** For one process; a restart loses the keys. Beyond `entriesMax` the oldest entry goes, so set it above the keys of one window. */
 export function memoryIdempotencyStore<R>(clock: Clock, entriesMax = 100_000): IdempotencyStore<R> {
   const entries = new Map<string, ClaimEntry<R>>();
   // Fences of forgotten keys must not start again below what a late holder may still have in hand.

@@ -8,10 +8,7 @@ import type { PolicyRequest } from "@/lib/sources/targets/targets.shapes";
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-/**
- * Stores a new version of a policy. Running redrives keep the version that they started with. Returns the version.
- * Throws DomainError `invalid-config` with every wrong field, its value and its bound.
- */
+/** Stores and returns a new version; running redrives keep theirs. Throws DomainError `invalid-config` with every wrong field and its bound. */
 export async function storePolicy(
   deps: LowRateDeps,
   input: { name: string; request: PolicyRequest },

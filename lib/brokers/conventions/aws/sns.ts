@@ -88,8 +88,5 @@ function read(message: Message): Reading | null {
   };
 }
 
-/**
- * A notification of SNS without raw delivery, of the subscription's own dead-letter queue or of that of the queue behind
- * it. The message inside is parked; a redrive writes the envelope around it again.
- */
+/** A notification of SNS without raw delivery: the message inside is parked, and a redrive writes the envelope around it again. */
 export const sns: Convention = { name: "sns", owns: () => false, read };

@@ -14,10 +14,7 @@ import { DomainError } from "@/lib/platform/plain/problem.pure";
 export type ArchiveStore = {
   /** Where objects lie, as a person names it; no secret in it. */
   readonly place: string;
-  /**
-   * Writes an object. Resolves when it is durable. Rejects with DomainError `archive-refused` when the key has an object,
-   * which stays as it is. After another rejection the object may be there or not, and is never there in part.
-   */
+  /** Resolves when durable. Rejects with DomainError `archive-refused` when the key is taken; after other errors it may exist, but never in part. */
   put(key: string, bytes: Uint8Array): Promise<void>;
   /** null = there is no such object. Rejects with DomainError `archive-unreadable` when it is sealed and does not open. */
   get(key: string): Promise<Uint8Array | null>;
