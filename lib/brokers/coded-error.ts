@@ -26,3 +26,21 @@ export function tlsFault(code: string, address: string): string | null {
   if (code === "CERT_HAS_EXPIRED") return `the certificate of ${address} has expired (${code})`;
   return TRUST.has(code) ? `the certificate of ${address} is not trusted (${code}): set tls.ca` : null;
 }
+
+/** Codes of undici by the names of the system errors they stand for. */
+const CODES: Record<string, string> = {
+  UND_ERR_CONNECT_TIMEOUT: "ETIMEDOUT",
+  UND_ERR_HEADERS_TIMEOUT: "ETIMEDOUT",
+  UND_ERR_BODY_TIMEOUT: "ETIMEDOUT",
+  UND_ERR_SOCKET: "ECONNRESET",
+};
+
+/** The code of a socket, of TLS or of undici along the chain of causes; null when there is none. */
+export function networkCode(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const { code } = error as { code?: unknown };
+  // The SDK's own errors carry `Code`, and no system error has lower-case letters in its code.
+  if (typeof code === "string" && /^[A-Z][A-Z0-9_]+$/.test(code)) return CODES[code] ?? code;
+  // A host with several addresses fails with one error for each.
+  return networkCode(error instanceof AggregateError ? error.errors[0] : error.cause);
+}

@@ -1,5 +1,6 @@
 import { type Dispatcher, Pool } from "undici";
 import { checkedConnector } from "@/lib/brokers/checked-connector";
+import { networkCode } from "@/lib/brokers/coded-error";
 import type { TlsSettings } from "@/lib/brokers/kinds/fields.shapes";
 import { headerSecrets } from "@/lib/brokers/kinds/redact-url.shapes";
 import { type OnPhase, PublishError } from "@/lib/brokers/port";
@@ -17,22 +18,6 @@ const KEEP_ALIVE_MS = 4_000;
 const EXCERPT_CHARS_MAX = 300;
 /** A larger answer is cut off: a new connection costs less than reading it. */
 const BODY_BYTES_MAX = 256 * 1024;
-
-/** Codes of undici by the names of the system errors they stand for. */
-const CODES: Record<string, string> = {
-  UND_ERR_CONNECT_TIMEOUT: "ETIMEDOUT",
-  UND_ERR_HEADERS_TIMEOUT: "ETIMEDOUT",
-  UND_ERR_BODY_TIMEOUT: "ETIMEDOUT",
-  UND_ERR_SOCKET: "ECONNRESET",
-};
-
-function codeOf(error: Error): string {
-  const code = (error as { code?: unknown }).code;
-  if (typeof code === "string" && code !== "") return Object.hasOwn(CODES, code) ? CODES[code]! : code;
-  // A host with several addresses fails with one error for each.
-  const first = error instanceof AggregateError ? error.errors[0] : error.cause;
-  return first instanceof Error ? codeOf(first) : "HTTP_REQUEST_FAILED";
-}
 
 /** Headers of an answer that ask for a wait before the next send, as raw values. */
 export type Hints = { retryAfter: string | null; retryAfterMs: string | null; pushback: string | string[] | null };
@@ -147,7 +132,7 @@ export function send(request: Request, address: string, signal: AbortSignal): Pr
         // The head of the answer has decided; a body that ends early changes nothing.
         if (answer.status >= 200) return answered({ whole: false });
         const sent = controller === null ? "no" : "maybe";
-        const code = codeOf(error);
+        const code = networkCode(error) ?? "HTTP_REQUEST_FAILED";
         const text =
           sent === "no" ? `cannot reach ${address}` : `no answer from ${address}: the request may have arrived`;
         const detail = code === ADDRESS_REFUSED ? `${text}: ${error.message}` : `${text} (${code})`;

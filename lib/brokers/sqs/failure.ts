@@ -1,4 +1,4 @@
-import { tlsFault } from "@/lib/brokers/coded-error";
+import { networkCode, tlsFault } from "@/lib/brokers/coded-error";
 import { queueName } from "@/lib/brokers/sqs/kind.shapes";
 import { ADDRESS_REFUSED, addressRefusal } from "@/lib/platform/address-filter";
 
@@ -19,24 +19,6 @@ export class SqsError extends Error {
     this.code = code;
     this.status = status;
   }
-}
-
-/** Codes of undici by the names of the system errors they stand for. */
-const CODES: Record<string, string> = {
-  UND_ERR_CONNECT_TIMEOUT: "ETIMEDOUT",
-  UND_ERR_HEADERS_TIMEOUT: "ETIMEDOUT",
-  UND_ERR_BODY_TIMEOUT: "ETIMEDOUT",
-  UND_ERR_SOCKET: "ECONNRESET",
-};
-
-/** The code of a socket, of TLS or of undici along the chain of causes; null when there is none. */
-function networkCode(error: unknown): string | null {
-  if (!(error instanceof Error)) return null;
-  const { code } = error as { code?: unknown };
-  // The SDK's own errors carry `Code`, and no system error has lower-case letters in its code.
-  if (typeof code === "string" && /^[A-Z][A-Z0-9_]+$/.test(code)) return CODES[code] ?? code;
-  // A host with several addresses fails with one error for each.
-  return networkCode(error instanceof AggregateError ? error.errors[0] : error.cause);
 }
 
 /** `AWS.SimpleQueueService.NonExistentQueue` -> `SQS_NON_EXISTENT_QUEUE`. */
