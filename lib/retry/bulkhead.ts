@@ -7,7 +7,6 @@ export type BulkheadPolicy = {
 
 export type BulkheadSnapshot = { permits: number; inUse: number; queued: number; queueMax: number };
 
-/** A place in the queue. */
 type BulkheadWaiter = {
   /** Leaves the queue; false when the permit was already granted. */
   leave(): boolean;

@@ -17,7 +17,6 @@ export class Coalescer<T> {
     }
   }
 
-  /** Keys under way. */
   get size(): number {
     return this.#flights.size;
   }

@@ -19,7 +19,6 @@ export type Situation = {
   curtailed: boolean;
   /** How often in a row this code has now come, this time included. */
   sameCode: number;
-  /** Until the operation's deadline. */
   leftMs: number;
   wallMs: number;
   /** Delay before this attempt, null before the first: decorrelated jitter grows from it. */

@@ -46,7 +46,6 @@ export class Operation<T> {
   /** The caller's own repeats left fewer attempts than the policy has. */
   readonly curtailed: boolean;
 
-  /** Attempts that were opened. */
   attempts = 0;
   sent: Sent;
   /** Cancelled or halted: nothing more is sent. */

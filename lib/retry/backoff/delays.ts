@@ -25,7 +25,6 @@ export function decorrelatedMsMax(backoff: ExponentialBackoff, retry: number): n
   return Math.min(backoff.capMs, backoff.baseMs * 3 ** retry);
 }
 
-/** The same delay before every retry. */
 export type FixedBackoff = { kind: "fixed"; delayMs: number };
 
 /** Milliseconds before retry `retry` (1-based), before jitter. */

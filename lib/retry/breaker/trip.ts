@@ -12,7 +12,6 @@ type TripRates = {
   slowRatio: number;
 };
 
-/** When a closed breaker opens. */
 export type Trip =
   | { kind: "consecutive"; failures: number }
   | ({ kind: "count"; size: number } & TripRates)

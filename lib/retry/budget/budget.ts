@@ -18,13 +18,11 @@ export type BudgetSnapshot = { kind: BudgetPolicy["kind"]; available: number };
 
 /** Every time is monotonic milliseconds. Amounts are in the strategy's own unit. */
 export type Budget = {
-  /** An operation begins: before its first attempt. */
   begin(nowMs: number): void;
   /** Pays for one retry. @returns the amount taken, or null when the budget does not allow it. */
   withdraw(cost: CostClass, nowMs: number): number | null;
   /** An attempt is over. @param withdrawn what its permission cost, 0 for the first attempt */
   settle(ok: boolean, withdrawn: number, nowMs: number): void;
-  /** An operation is over. */
   end(): void;
   snapshot(nowMs: number): BudgetSnapshot;
 };

@@ -70,13 +70,11 @@ export const NATS_ERRORS: Family = {
   },
 };
 
-/** Rule of an adapter's `NATS_...` code, or of `NATS_<err_code>` of JetStream. */
 function natsRule(code: string): CodeRule | null {
   const numbered = /^NATS_(\d{5})$/.exec(code);
   return CODES[code] ?? (numbered ? jetStreamRule(Number(numbered[1])) : null);
 }
 
-/** Rule of JetStream's `err_code` (five digits). */
 function jetStreamRule(errCode: number): CodeRule | null {
   return JETSTREAM[errCode] ?? null;
 }

@@ -50,7 +50,6 @@ export function upperSnake(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase();
 }
 
-/** A complete verdict from a rule. */
 export function verdict(code: string, rule: CodeRule): Verdict {
   return {
     kind: rule.kind,
